@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import forked
+from ssdlab.model import metrics
 from ssdlab.view import glossary
 
 ROOT = Path(__file__).parent.parent
@@ -130,7 +131,23 @@ def current(document: str) -> str:
         return BLOCK.sub(replace, (ROOT / document).read_text(encoding="utf-8"))
 
 
+def with_metrics(document: str) -> str:
+    """The document with its tables of metrics of today, each between two markers."""
+
+    def table(match: re.Match[str]) -> str:
+        rows = ["| key | unit | meaning |", "|---|---|---|"]
+        for metric in metrics.tables()[match[2]]:
+            null = f"; null {metric.null}" if metric.null else ""
+            rows.append(f"| `{metric.name}` | {metric.unit} | {metric.help}{null} |")
+        return "\n".join([match[1], "", *rows, "", match[3]])
+
+    markers = re.compile(r"^(<!-- figures of ([\w.]+): generated -->)$.*?^(<!-- end of figures -->)$", re.M | re.S)
+    return markers.sub(table, document)
+
+
 if __name__ == "__main__":
     for name in sys.argv[1:] or DOCUMENTS:
         (ROOT / name).write_text(current(name), encoding="utf-8")
     (ROOT / "docs" / "glossary.md").write_text(glossary.document(), encoding="utf-8")
+    results = ROOT / "docs" / "results.md"
+    results.write_text(with_metrics(results.read_text(encoding="utf-8")), encoding="utf-8")

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 import ssdlab
+from ssdlab.model import shape
 from ssdlab.model.columns import ActivityColumns
 
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
@@ -68,6 +69,7 @@ def drive(
     counters = ("pages_accepted", "pages_overwritten", "pages_trimmed", "pages_read", "writes_stalled")
     latency = summary["latency"]
     summary["drive"] = {
+        **blank(shape.RESULT["drive"].kind),
         "channels": channels,
         "dies": dies,
         "planes_per_die": planes,
@@ -78,7 +80,6 @@ def drive(
         "queue_depth_max": 32,
         **parts,
         "multiplane_commands": 17,
-        "suspensions": 0,
         "streams": [
             {
                 "stream": f"stream{n}",
@@ -96,8 +97,6 @@ def drive(
             "writes_alone": None,
             "writes_beside_reads": latency["write"],
         },
-        "fairness": None,
-        "block": None,
         "buffer": {name: 3 * n for n, name in enumerate(counters)} if buffer else None,
     }
     activity = {
@@ -137,6 +136,13 @@ def drive(
         ingest=result.ingest,
         columns=FakedColumns(result, activity),
     )
+
+
+def blank(kind: Any) -> Any:
+    """A value of a kind of `model.shape` with zeros and nulls."""
+    if isinstance(kind, dict):
+        return {key: blank(inner) for key, inner in kind.items() if key is not ... and not key.endswith("?")}
+    return None if isinstance(kind, shape.Maybe) else [] if isinstance(kind, list) else 0
 
 
 class FakedColumns:

@@ -11,8 +11,8 @@ import pytest
 import ssdlab
 from fleets import written
 from ssdlab.model import diagnosis, shape
+from ssdlab.model.metrics import SHOWN
 from ssdlab.view.pages.comparison import page
-from ssdlab.view.pages.quantities import QUANTITIES
 from sweeps import BASE
 
 ROOMY = BASE.with_overrides({"precondition.overwrite": "none", "workload.requests": 800})
@@ -66,7 +66,7 @@ def test_all_counts_and_only_counts_may_be_absent(rare: ssdlab.Comparison) -> No
 def test_pages_show_absent_counts_as_0(rare: ssdlab.Comparison, compared: ssdlab.Comparison) -> None:
     for summary in (run.summary for finding in (rare, compared) for runs in finding.runs.values() for run in runs):
         whole = shape.complete(summary)
-        assert [quantity.label for quantity in QUANTITIES if quantity.value(summary) != quantity.value(whole)] == []
+        assert [quantity.label for quantity in SHOWN if quantity.value(summary) != quantity.value(whole)] == []
 
 
 def test_a_point_without_a_cause_is_on_the_front(study: ssdlab.Study) -> None:

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 import faked
 import ssdlab
 from conftest import SMALL, SMALL_SETS, Cli
+from ssdlab.model import metrics
 from ssdlab.model.columns import GanttColumns, SlowColumns
 from ssdlab.view.chart import Axis, Chart, Panel, Points
 from ssdlab.view.charts import activity as activity_plots
 from ssdlab.view.charts.time import durations_between
-from ssdlab.view.pages import diagnosis, quantities, remarks
+from ssdlab.view.pages import diagnosis, remarks, tables
 from ssdlab.view.plots.drawing import drawn
 from tiers import examples
 
@@ -113,7 +114,7 @@ def test_the_window_holds_its_operations(timed: ssdlab.Result) -> None:
     assert (gantt.arrived_ns <= gantt.begin_ns).all() and (gantt.arrived_ns > 0).any()
     assert len({*zip(gantt.request.tolist(), gantt.arrived_ns.tolist(), strict=True)}) == len({*gantt.request.tolist()})
     assert gantt.die.max() < drive["dies"] and gantt.plane.max() < drive["planes_per_die"]
-    assert {*gantt.kind} <= {*activity_plots.KIND_COLOURS} and {*gantt.cause} <= {*quantities.CAUSES}
+    assert {*gantt.kind} <= {*activity_plots.KIND_COLOURS} and {*gantt.cause} <= {*tables.CAUSES}
     assert {*gantt.bus.tolist()} == {True, False}
 
 
@@ -307,24 +308,24 @@ def test_percentiles_equal_the_summary(timed: ssdlab.Result, serial: ssdlab.Resu
 
 
 def test_tables_show_the_drive(timed: ssdlab.Result, serial: ssdlab.Result) -> None:
-    shown = quantities.sections(timed.summary)
+    shown = tables.sections(timed.summary)
     drive = dict(shown["Drive"])
     assert drive["dies"] == "4" and drive["requests outstanding, max"] == "16"
-    assert "programs and erases suspended" not in drive and "Write buffer" not in shown and "Waiting" not in shown
-    rows = dict(quantities.waiting_times(timed.summary))
+    assert "suspended programs and erases" not in drive and "Write buffer" not in shown and "Waiting" not in shown
+    rows = dict(tables.waiting_times(timed.summary))
     assert [*rows] == ["read waiting", "read service", "write waiting", "write service"]
-    assert all(len(cells) == len(quantities.QUANTILES) for cells in rows.values())
-    assert not {"Drive", "Write buffer"} & {*quantities.sections(serial.summary)}
-    assert quantities.waiting_times(serial.summary) == [] and quantities.stream_times(serial.summary) == ([], 0)
+    assert all(len(cells) == len(metrics.QUANTILES) for cells in rows.values())
+    assert not {"Drive", "Write buffer"} & {*tables.sections(serial.summary)}
+    assert tables.waiting_times(serial.summary) == [] and tables.stream_times(serial.summary) == ([], 0)
     assert "queues" in (remarks.clock_remark(timed.config) or "")
 
 
 def test_streams_have_their_own_response_times(small: ssdlab.Config) -> None:
     streams = {"workload.pattern": "streams", "workload.reads": "10%"}
     summary = ssdlab.simulate(small.with_overrides({**EVENT, **streams})).summary
-    rows, more = quantities.stream_times(summary)
+    rows, more = tables.stream_times(summary)
     assert sorted(name for name, _ in rows) == ["random", "seq1", "seq2", "seq3", "seq4"] and more == 0
-    assert all(len(cells) == len(quantities.STREAM_COLUMNS) for _, cells in rows)
+    assert all(len(cells) == len(tables.STREAM_COLUMNS) for _, cells in rows)
     requests = [sum(int(cells[column].replace(",", "")) for column in (0, 4)) for _, cells in rows]
     assert sum(requests) == summary["host"]["read_requests"] + summary["host"]["write_requests"]
     assert requests == sorted(requests, reverse=True)
@@ -343,21 +344,21 @@ def test_cache_write_backs_belong_to_no_stream(writes: str, told: bool) -> None:
     drive = {"device.capacity": "32MiB", "nand.pages_per_block": 32, "time": "event"}
     result = ssdlab.simulate({**drive, **above}, trace)
     assert any(stream["stream"] == "0" for stream in result.summary["drive"]["streams"]) == told
-    assert ("writes back is of stream 0" in result.report_html()) == told
+    assert ("belong to stream 0" in result.report_html()) == told
 
 
 def test_only_the_busiest_streams_are_listed(serial: ssdlab.Result) -> None:
-    many = faked.drive(serial, streams=quantities.STREAMS_SHOWN + 5)
+    many = faked.drive(serial, streams=tables.STREAMS_SHOWN + 5)
     many.summary["drive"]["streams"][-1]["stream"] = None
-    rows, more = quantities.stream_times(many.summary)
-    assert len(rows) == quantities.STREAMS_SHOWN and more == 5
+    rows, more = tables.stream_times(many.summary)
+    assert len(rows) == tables.STREAMS_SHOWN and more == 5
     # The first one wrote nothing, so it comes last.
     assert "stream0" not in dict(rows)
-    assert "further streams: 5" in many.report_html()
+    assert "5 further streams" in many.report_html()
     few = faked.drive(serial, streams=2)
     few.summary["drive"]["streams"][1]["stream"] = None
-    assert [name for name, _ in quantities.stream_times(few.summary)[0]] == ["stream0", quantities.OTHER_STREAMS]
-    assert quantities.stream_times(few.summary)[0][0][1][4:8] == ["–"] * 4
+    assert [name for name, _ in tables.stream_times(few.summary)[0]] == ["stream0", tables.OTHER_STREAMS]
+    assert tables.stream_times(few.summary)[0][0][1][4:8] == ["–"] * 4
 
 
 def test_a_report_shows_the_drive_at_work(timed: ssdlab.Result, serial: ssdlab.Result) -> None:
@@ -373,8 +374,8 @@ def test_a_report_shows_the_drive_at_work(timed: ssdlab.Result, serial: ssdlab.R
 
 
 def test_a_write_buffer_has_its_rows(serial: ssdlab.Result) -> None:
-    rows = dict(quantities.sections(faked.drive(serial, buffer=True).summary)["Write buffer"])
-    assert rows["pages overwritten in it"] == "3" and rows["writes that waited for room"] == "12"
+    rows = dict(tables.sections(faked.drive(serial, buffer=True).summary)["Write buffer"])
+    assert rows["pages overwritten in the buffer"] == "3" and rows["writes that waited for room"] == "12"
 
 
 def test_the_command_line_prints_and_compares_drives(cli: Cli) -> None:

@@ -98,8 +98,9 @@ def test_trims_among_block_layer_writes_are_labelled(cli: Cli, tmp_path: Path) -
     sets = {**SMALL, "block.scheduler": "mq-deadline", "block.wbt_lat": "2ms"}
     words = [word for key, value in sets.items() if "workload" not in key for word in ("--set", f"{key}={value}")]
     out = cli("run", "trim.csv", "--preset", "tlc-chip", *words).stdout
-    assert re.search(r"^  writes and trims held back by throttling +0$", out, re.MULTILINE)
-    assert re.search(r"^  writes and trims dispatched +2\n  size of one, mean +514 KiB$", out, re.MULTILINE)
+    assert re.search(r"^  writes and trims throttled +0$", out, re.MULTILINE)
+    size = "size of a dispatched write or trim, mean"
+    assert re.search(rf"^  writes and trims dispatched +2\n  {size} +514 KiB$", out, re.MULTILINE)
 
 
 def test_fairness_and_interference() -> None:

@@ -531,7 +531,7 @@ def test_figures_below_the_cache_are_labelled(cli: Cli, time: str) -> None:
         assert ("those of the host, above the cache" in shown) == (time == "event")
     if time == "event":
         diagnosed = cli("diagnose", *run, "--no-what-ifs").stdout
-        assert "requests of the host: " in diagnosed and "requests outstanding below the cache" in diagnosed
+        assert "host requests: " in diagnosed and "requests outstanding below the cache" in diagnosed
         assert "Parts of response times, below the cache" in diagnosed
         slow = [line for line in diagnosed.splitlines() if ". slow " in line]
         assert slow and all(" below the cache: " in line for line in slow)
@@ -599,7 +599,7 @@ def test_compare_shows_both_pools(cli: Cli) -> None:
     drive = ["--set", "device.capacity=64MiB", "--set", "cache.policy=lru", "--set", "cache.size=1MiB"]
     cases = ["--case", "raw: cache.compressed=0%", "--case", "half: cache.compressed=50%"]
     out = cli("compare", "--workload", "uniform", "--set", "workload.requests=2000", *drive, *cases).stdout
-    for row in ("of these raw", "of these compressed", "pages restored", "pages compressed", "of this restoring"):
+    for row in ("raw hits", "compressed hits", "pages decompressed", "pages compressed", "time decompressing"):
         assert row in out
 
 

@@ -91,7 +91,7 @@ def test_the_region_is_the_smallest_good_for_reads_and_writes() -> None:
     assert "The smallest region that reaches 95 %, 2.00 GiB, gives 96.00 % of the most reads and 100.00 %" in message
     # Writes fall with the region: none has 95 % of both, and the middle one has the best worse share.
     measured = made_up(read=[[50.0], [90.0], [100.0]], write=[[100.0], [80.0], [60.0]])
-    assert measured.region == 1 and "No region reaches 95 % of both; 2.00 GiB comes closest" in " ".join(
+    assert measured.region == 1 and "No region reaches 95 % of both; 2.00 GiB is closest" in " ".join(
         calibration.sentences(measured)
     )
     measured = made_up(read=[[100.0], [90.0]])
@@ -111,7 +111,7 @@ def test_the_largest_sufficient_region_is_named() -> None:
 def test_equal_regions_give_no_advice() -> None:
     measured = made_up(read=[[50.0, 100.0], [51.0, 98.0]])
     assert not measured.region_matters and "region_size" not in "".join(measured.settings)
-    assert "Any region size will do" in " ".join(calibration.sentences(measured))
+    assert "Any region size is fine" in " ".join(calibration.sentences(measured))
     assert "Only one region size was measured" in " ".join(calibration.sentences(made_up(read=[[1.0, 2.0]])))
     # The spread between rounds of a cell says nothing about regions.
     noisy = made_up(read=[[50.0], [100.0]])
@@ -181,7 +181,7 @@ def test_the_host_configuration_is_ignored() -> None:
     # On request the drive is overwritten first, and writes are amplified.
     steady = small(drive(**{"precondition.overwrite": "steady"}), in_flight=[4])
     assert steady.write_amplification is not None and (steady.write_amplification > 1).all()
-    assert "Writes were amplified by" in " ".join(calibration.sentences(steady))
+    assert "Write amplification was" in " ".join(calibration.sentences(steady))
 
 
 def test_the_drive_queue_limits_requests_in_flight() -> None:
@@ -301,7 +301,7 @@ def test_ctrl_c_prints_the_partial_simulation() -> None:
     assert process.stderr is not None and "cells" in process.stderr.readline()
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=PATIENCE_SECONDS)
-    assert process.returncode == 130 and "partial result" in out and "nothing is advised" in out
+    assert process.returncode == 130 and "partial result" in out and "there is no advice" in out
 
 
 # A drive in use, as /proc and /sys show it.

@@ -31,12 +31,12 @@ def test_run_prints_a_table(cli: Cli) -> None:
     for words in (
         "zipf workload, 20,000 requests",
         "write amplification",
-        "over-provisioning with reserve",
+        "over-provisioning, with the FTL's reserve",
         "over-provisioning, of physical",
         "garbage collection",
         "p99.99",
-        "host data per day",
-        "life at that rate",
+        "host writes per day",
+        "lifetime at that rate",
     ):
         assert words in out
 
@@ -72,7 +72,7 @@ def test_remarks_on_the_trace_are_shown(cli: Cli, tmp_path: Path) -> None:
         ("", "no request was measured"),
         ("0,R,0,4096,0x1,1\n", "read requests"),
         ("0,F,0,0,0x4,1\n", "flush requests"),
-        ("0,W,1,512,0x2,1\n5,D,8,65536,0x2000,1\n", "pages written in part"),
+        ("0,W,1,512,0x2,1\n5,D,8,65536,0x2000,1\n", "partial page writes"),
     ],
 )
 def test_the_smallest_traces_have_results_and_reports(cli: Cli, tmp_path: Path, rows: str, words: str) -> None:

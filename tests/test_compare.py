@@ -70,7 +70,7 @@ def test_a_stopped_comparison_averages_complete_runs_only() -> None:
 def test_a_truncated_case_is_neither_better_nor_worse() -> None:
     cut = ssdlab.compare(LONG, jobs=1, monitor=stopping("fifo", "measure"))
     assert cut.cut_short == ["fifo"] and cut.runs["fifo"][0].partial
-    assert page(cut).partial == "it was stopped; fifo is of the part that was run" and not page(cut).legend
+    assert page(cut).partial == "it was stopped; fifo covers only the part that was run" and not page(cut).legend
     assert not any("*" in cell for row in rows_of(cut).values() for cell in row)
     with pytest.raises(KeyboardInterrupt, match="nothing was measured yet"):
         ssdlab.compare(LONG, jobs=1, monitor=stopping("greedy", "fill"))
@@ -146,7 +146,7 @@ def test_a_life_at_a_lower_rate_is_no_better() -> None:
     slow = {"nand.program": "5ms"}
     rows = rows_of(ssdlab.compare({"fast": {**SMALL, "time": "event"}, "slow": {**SMALL, "time": "event", **slow}}))
     assert [cell.count("*") for cell in rows["write bandwidth"]] == [1, 0]
-    assert [cell.count("*") for cell in rows["life at that rate"]] == [0, 0]
+    assert [cell.count("*") for cell in rows["lifetime at that rate"]] == [0, 0]
 
 
 def test_a_life_stands_below_its_rate_even_if_that_is_equal() -> None:
@@ -154,8 +154,8 @@ def test_a_life_stands_below_its_rate_even_if_that_is_equal() -> None:
     trace = ssdlab.generate(config.with_overrides({"workload.arrival.poisson.rate": "100/s"}))
     comparison = ssdlab.compare({"less": config, "more": config.with_overrides({"device.op": "40%"})}, trace)
     rows = rows_of(comparison)
-    assert len({cell.strip() for cell in rows["life at that rate"]}) == 2
-    assert len({cell.strip() for cell in rows["host data per day, as the trace writes"]}) == 1
+    assert len({cell.strip() for cell in rows["lifetime at that rate"]}) == 2
+    assert len({cell.strip() for cell in rows["host writes per day, rate of the trace"]}) == 1
 
 
 def test_seeds_that_change_nothing_are_reported() -> None:

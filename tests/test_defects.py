@@ -25,7 +25,7 @@ def figures(page: Page) -> Iterator[Drawn]:
 
     def of(item: Item) -> Iterator[Drawn]:
         if isinstance(item, Figure):
-            if item.tells():
+            if item.is_useful():
                 figure = item.draw()
                 yield drawn(figure) if isinstance(figure, Chart) else figure
         elif isinstance(item, Beside):

@@ -41,7 +41,7 @@ def test_findings_are_in_words(in_time: ssdlab.Config) -> None:
         assert headline and evidence and "nan" not in headline + evidence
         assert set(finding["what_ifs"]) <= set(words.WHAT_IFS)
     html = diagnosis.report_html()
-    assert all(part in html for part in ("Findings", "What requests wait for", "own work of the cells"))
+    assert all(part in html for part in ("Findings", "What requests wait for", "own flash operations"))
 
 
 def test_think_time_limits_throughput_and_less_of_it_is_tried(in_time: ssdlab.Config) -> None:
@@ -54,7 +54,8 @@ def test_think_time_limits_throughput_and_less_of_it_is_tried(in_time: ssdlab.Co
     assert first["share"] == pytest.approx(think_ns / (think_ns + mean_ns))
     headline, _ = words.words(first)
     share = f"{100 * first['share']:.0f} %"
-    assert headline == f"throughput is bounded: the host thinks for {share} of its time, 50.0 ms after each request"
+    assert headline.startswith("throughput is limited by the host")
+    assert headline.endswith(f"thinks for {share} of its time, 50.0 ms after each request")
     faster = [what_if["after"]["iops"] / what_if["before"]["iops"] for what_if in diagnosis.to_dict()["what_ifs"][:2]]
     assert diagnosis.summary["time"]["iops"] <= 80 and min(faster) > 1.5
 
@@ -65,7 +66,7 @@ def test_merges_on_a_few_dies_are_found_and_harmful_changes_reported(in_time: ss
     first = result.diagnose().findings[0]
     assert first["name"] == "merges" and "merges" in words.words(first)[0]
     slow = next(finding for finding in result.diagnose().findings if finding["about"] == "slow_writes")
-    assert words.words(slow)[0].endswith("is behind collection or merges")
+    assert words.words(slow)[0].endswith("is due to GC and merges")
     iops = result.summary["time"]["iops"]
     for factor, is_worse in ((0.5, True), (1.5, False)):
         changed = {**result.summary, "time": {**result.summary["time"], "iops": factor * iops}}
@@ -76,7 +77,7 @@ def test_merges_on_a_few_dies_are_found_and_harmful_changes_reported(in_time: ss
             partial=False,
             what_ifs=[WhatIf("spare", {"device.op": "14%"}, changed)],
         )
-        assert ("slower than as it is: twice the spare (" in diagnosis.report_html()) == is_worse
+        assert ("slower: double the over-provisioning (" in diagnosis.report_html()) == is_worse
 
 
 def _finding(about: str, name: str, what_ifs: list[str]) -> dict[str, Any]:
@@ -152,12 +153,12 @@ def test_causes_of_write_amplification_are_named_correctly() -> None:
     [share] = [line for line in wording if "copies within the log" in line]
     assert not any("merges" in line for line in wording) and "on their second chance" in wording[share]
     empty = ssdlab.Config("tlc-chip", overrides={**drive, "precondition.fill": "0%", "precondition.overwrite": "none"})
-    for times, read in ((1, "none"), (2, "100")):
+    for times, read in ((1, "0"), (2, "100")):
         offsets = [4096 * n for n in range(100)] * times
         parts = ssdlab.Trace.from_columns(op=["W"] * len(offsets), offset=offsets, bytes=[512] * len(offsets))
         wording = dict(words.words(finding) for finding in ssdlab.simulate(empty, parts).diagnose().findings)
-        evidence = wording["100 % of the pages that the host writes are written in part"]
-        assert evidence.startswith(f"{100 * times} pages of 4.00 KiB, for which {read} had to be read first")
+        evidence = wording["100 % of the page writes of the host are partial"]
+        assert evidence.startswith(f"{100 * times} partial writes to pages of 4.00 KiB; {read} of the pages were read")
 
 
 def test_concentrated_writes_have_a_share() -> None:
@@ -170,10 +171,10 @@ def test_concentrated_writes_have_a_share() -> None:
         "what_ifs": ["placement"],
     }  # fmt: skip
     wording = words.words(finding)[1]
-    assert "as if they fell on 0.21 % of the pages" in wording
-    assert wording.endswith("1.000: --set ftl.page.survivors=own, and a victim policy that looks at age")
+    assert "as if on 0.21 % of the pages" in wording
+    assert wording.endswith("1.000: --set ftl.page.survivors=own, and a victim policy that uses age")
     # Separation is not advised where GC already writes to its own blocks.
-    assert words.words({**finding, "what_ifs": []})[1].endswith("1.000: a victim policy that looks at age")
+    assert words.words({**finding, "what_ifs": []})[1].endswith("1.000: a victim policy that uses age")
 
 
 @pytest.mark.parametrize(
@@ -181,10 +182,10 @@ def test_concentrated_writes_have_a_share() -> None:
     [
         (
             50_000,
-            "nothing is collected in idle time, though it may be",
-            "while there were requests, or within 10.0 ms of them",
+            "idle time is not used for GC",
+            "during requests, or within 10.0 ms after them",
         ),
-        (5, "idle time has room for all collection", "came after 10.0 ms without requests"),
+        (5, "idle time suffices for all GC", "ran after 10.0 ms without requests"),
     ],
 )
 def test_idle_collection_is_reported(rate: int, headline: str, evidence: str) -> None:
@@ -345,12 +346,12 @@ def test_programs_may_be_fewer_than_writes_with_a_buffer(in_time: ssdlab.Config)
     for size, amplified in (("10MiB", False), ("64KiB", True)):
         result = ssdlab.simulate(in_time.with_overrides({**sets, "drive.buffer.watermark.size": size}))
         wording = dict(words.words(finding) for finding in result.diagnose().findings)
-        [evidence] = [said for line, said in wording.items() if line.endswith("copies of collection")]
+        [evidence] = [said for line, said in wording.items() if line.endswith("GC copies")]
         assert (result.summary["write_amplification"] > 1.0) == amplified
-        assert ("for not all that the host wrote has left the write buffer" in evidence) != amplified
+        assert ("still in the write buffer" in evidence) != amplified
 
 
 def test_what_ifs_of_an_unsettled_drive_are_marked(in_time: ssdlab.Config) -> None:
     for requests, settled in ((3000, False), (60_000, True)):
         diagnosis = ssdlab.diagnose(in_time.with_overrides({"workload.requests": requests}))
-        assert ("which phase of collection the requests came" in diagnosis.report_html()) != settled
+        assert ("phase of GC" in diagnosis.report_html()) != settled

@@ -6,7 +6,8 @@ import re
 import pytest
 
 import ssdlab
-from documents import DOCUMENTS, ROOT, SLOW_DOCUMENTS, current
+from documents import DOCUMENTS, ROOT, SLOW_DOCUMENTS, current, with_metrics
+from ssdlab.model import metrics
 from ssdlab.view import glossary
 from tiers import TIER
 
@@ -23,6 +24,14 @@ def words(text: str) -> list[list[str]]:
 def test_examples_print_what_the_document_shows(document: str) -> None:
     shown = (ROOT / document).read_text(encoding="utf-8")
     assert words(current(document)) == words(shown), "run 'make docs'"
+
+
+def test_every_metric_has_its_row() -> None:
+    text = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    assert with_metrics(text) == text, "run 'make docs'"
+    assert [
+        place for place in metrics.tables() if place and f"<!-- figures of {place}: generated -->" not in text
+    ] == []
 
 
 def test_the_glossary_lists_the_words_of_reports() -> None:

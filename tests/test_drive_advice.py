@@ -57,19 +57,19 @@ def test_the_least_sufficient_flash_is_chosen() -> None:
     advised = advice(drives)
     assert advised.best is not None and advised.best.levels == {"device.op": "30%"}
     lines = [sentence.text for sentence in advised.page().conclusion]
-    assert lines[0] == "Take device.op=30%: the least flash that does what is wanted."
-    assert lines[1] == "That is the answer of one seed, and another may differ: --seeds 5 tells how sure it is."
+    assert lines[0] == "Choose device.op=30%: the least flash that meets the goal."
+    assert lines[1] == "This rests on one seed; use --seeds 5 to see how certain it is."
     assert lines[2] == "The next smaller, device.op=25%, has a p99 of 30 ns."
     assert lines[3].startswith("The next larger, device.op=40%, takes 17 % more flash and amplifies writes as much")
     slow = advice(drives, p99_ns=5.0)
-    assert slow.best is None and "the nearest, device.op=40%, has a p99 of 10 ns" in slow.page().conclusion[0].text
+    assert slow.best is None and "Closest: device.op=40%, has a p99 of 10 ns" in slow.page().conclusion[0].text
     short = advice(drives, years=10.0)
     assert short.best is None and "device.op=40%, lives 9.00 years" in short.page().conclusion[0].text
-    assert "flash that endures more" in short.page().conclusion[0].text
+    assert "flash of higher endurance" in short.page().conclusion[0].text
     # Flash that lasts may not answer in time.
     for years, remedies in ((5.0, 1), (10.0, 2)):
         neither = advice(drives, years=years, p99_ns=5.0).page().conclusion[0].text
-        assert "to answer in time, take a faster drive" in neither and neither.count("; to ") == remedies
+        assert "for the p99, choose a faster drive" in neither and neither.count("; for ") == remedies
 
 
 def test_the_confidence_of_an_answer_is_shown() -> None:
@@ -87,14 +87,14 @@ def test_the_confidence_of_an_answer_is_shown() -> None:
     advised = DriveAdvice(study=study, choices=choices, dwpd=1.0, years=5.0, p99_ns=25.0)
     assert [(drive["meeting"], drive["seeds"]) for drive in advised.to_dict()["drives"]] == [(2, 3), (3, 3)]
     assert [sentence.text for sentence in advised.page().conclusion] == [
-        "Take device.op=20%: the least flash that does what is wanted.",
-        "It does with 2 of 3 seeds.",
-        "To do so with each, take device.op=30%.",
-        "The next larger, device.op=30%, takes 20 % more flash and amplifies writes as much, as far as these seeds "
-        "tell.",
+        "Choose device.op=20%: the least flash that meets the goal.",
+        "It meets the goal with 2 of 3 seeds.",
+        "device.op=30% does with each seed.",
+        "The next larger, device.op=30%, takes 20 % more flash and amplifies writes as much, within the error of these "
+        "seeds.",
     ]
     strict = DriveAdvice(study=study, choices=choices[:1], dwpd=1.0, years=5.0, p99_ns=25.0)
-    assert strict.page().conclusion[2].text == "None does with each of them."
+    assert strict.page().conclusion[2].text == "None does with each seed."
 
 
 def test_one_screen_and_its_files(cli: Cli, tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_one_screen_and_its_files(cli: Cli, tmp_path: Path) -> None:
         "advise", "drive", PGBENCH, "--set", "time=count", "--op", "20%,40%", "-A", "ftl.page.gc=greedy,fifo",
         "--out", "a",
     )  # fmt: skip
-    assert len(done.stdout.splitlines()) < 24 and "of life at what the requests write in a day" in done.stdout
+    assert len(done.stdout.splitlines()) < 24 and "of life at the daily writes of the trace" in done.stdout
     saved = json.loads((tmp_path / "a" / "drive-advice.json").read_text(encoding="utf-8"))
     assert len(saved["result"]["drives"]) == 4 and saved["kind"] == "drive-advice"
     assert (tmp_path / "a" / "drive-advice.csv").read_text(encoding="utf-8").count("\n") == 5
@@ -123,11 +123,11 @@ def test_drives_of_unknown_life_are_not_chosen_unconditionally(tmp_path: Path) -
     assert [drive["lasts"] for drive in advised.to_dict()["drives"]] == [None, None]
     lines = [sentence.text for sentence in advised.page().conclusion]
     assert lines[:2] == [
-        "How long drives last is not known here; say how much is written with --dwpd.",
-        "If it lasts long enough, take device.op=20%: the least flash.",
+        "The life of the drives is unknown; give the write rate with --dwpd.",
+        "If it lasts long enough, choose device.op=20%: the least flash.",
     ]
-    assert not any(line.startswith("Take") for line in lines)
-    assert advised.page().lead[0].text == "wanted: 5 years of life, with the least flash"
+    assert not any(line.startswith("Choose") for line in lines)
+    assert advised.page().lead[0].text == "goal: 5 years of life, with the least flash"
     assert {drive["rate"] for drive in advised.to_dict()["drives"]} == {None}
 
 
@@ -163,11 +163,7 @@ def test_life_follows_the_trace_rate_even_if_the_drive_is_slow(tmp_path: Path, h
     by_hand = device["endurance_cycles"] * device["physical_bytes"] / single["write_amplification"] / per_day / 365.25
     assert one.years is not None and one.years.mean == pytest.approx(by_hand) and one.rate == "trace"
     assert advised.to_dict()["drives"][0]["rate"] == "trace"
-    assert (
-        advised.page()
-        .lead[0]
-        .text.startswith("wanted: 5 years of life at what the requests write in a day by their times")
-    )
+    assert advised.page().lead[0].text.startswith("goal: 5 years of life at the daily writes of the trace")
     assert not any("the projected life" in remark for remark in advised.page().remarks)
 
 
@@ -179,7 +175,7 @@ def test_life_of_requests_without_times_follows_the_replay_rate(tmp_path: Path) 
     single = ssdlab.simulate({**drive, "host.repeat": "until-steady", "device.op": "20%"}, timeless).summary
     (one,) = advised.choices
     assert one.years is not None and one.years.mean == single["lifetime"]["years"] and one.rate == "replay"
-    assert "at what the replay writes in a day, as the requests have no times" in advised.page().lead[0].text
+    assert "at the daily writes of the replay, as the requests have no times" in advised.page().lead[0].text
     assert ssdlab.advise_drive(timeless, drive, op=["20%"], dwpd=1.0).choices[0].rate == "asked"
 
 
@@ -253,7 +249,7 @@ def test_the_measured_stretch_is_named(repeat: dict[str, object], measured: str)
     single = ssdlab.simulate({**asked, "device.op": "40%"}, PGBENCH).summary
     (one,) = advised.choices
     assert advised.measured == advised.to_dict()["measured"] == measured
-    assert advised.page().lead[1].text == f"measured, all figures of a line: {measured}"
+    assert advised.page().lead[1].text == f"measured, all figures of a row: {measured}"
     assert one.write_amplification.mean == single["write_amplification"]
     assert one.p99_ns is not None and one.p99_ns.mean == single["latency"]["all"]["p99_ns"]
     assert one.tbw_bytes == single["lifetime"]["host_tbw_bytes"]

@@ -95,7 +95,7 @@ def test_shared_drives_equal_runs_of_merged_files(trace: Path, alone: Path, tmp_
         assert row["write.p99_ns"] == (summary and summary["p99_ns"])
     # Where a volume's response times are unknown, the page says when they would be known.
     serial = ssdlab.fleet(trace, {**CONFIG, "time": "serial"}, pack="round-robin", drives=2)
-    when = "response times are known where time is event"
+    when = "shared drive need time=event"
     assert [when in repr(one.page().sections[-1]) for one in (serial, fleet)] == [True, False]
     # All volumes on a drive equal all devices of the trace side by side.
     whole = ssdlab.fleet(trace, CONFIG, pack="name", drives=1, out=tmp_path / "f")
@@ -245,7 +245,7 @@ def test_lives_follow_the_trace_rate_by_hand(tmp_path: Path, how: dict[str, obje
     assert lives["3"] is None and fleet.needed().unknown == 0
     years = lives["1"] * 2.5
     assert fleet.asked_for([], years).needed() == (years, 3, 1, 5, 0, "trace")
-    assert fleet.page().lead[1].text.startswith(f"life: at the rate of the trace, as if its {10 * slower:.1f} s came")
+    assert fleet.page().lead[1].text.startswith(f"life: at the rate of the trace, repeating its {10 * slower:.1f} s")
     assert not any("the projected life" in remark for remark in fleet.page().remarks)
     assert fleet.asked_for(["life_years:min"]).outcomes()[0].figure == "life_years"
 
@@ -265,7 +265,7 @@ def test_life_uses_the_replay_rate_without_trace_times(tmp_path: Path, clock: st
     assert isinstance(rows, Facts)
     facts = dict(rows.rows)
     assert facts["drives needed for 5.00 years"].endswith(" or more") == (unknown > 0)
-    assert facts.get("drives whose life is not known") == (str(unknown) if unknown else None)
+    assert facts.get("drives of unknown life") == (str(unknown) if unknown else None)
 
 
 def test_a_fleet_is_saved_whole(alone: Path, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from conftest import SMALL, Cli
 from ssdlab.model.config import recorded
 from ssdlab.model.diagnosis import FINDINGS, WHAT_IFS
 from ssdlab.model.remarks import remarks_on
+from ssdlab.model.shape import has_figure
 from ssdlab.view.pages import diagnosis as words
 from tiers import examples
 
@@ -96,6 +97,12 @@ def test_saving_again_gives_equal_bytes(pair: tuple[ssdlab.Result, Path], tmp_pa
     _, folder = pair
     ssdlab.Result.load(folder).save(tmp_path)
     assert bytes_in(tmp_path) == bytes_in(folder)
+
+
+def test_every_number_of_a_result_is_described(pair: tuple[ssdlab.Result, Path]) -> None:
+    result, _ = pair
+    compared = ssdlab.Comparison({"one": [result]}, seeds=1)
+    assert [figure for figure in compared.figures("one") if not has_figure(figure)] == []
 
 
 def same(left: object, right: object) -> None:

@@ -12,9 +12,9 @@ import ssdlab
 from conftest import ROOT, SMALL_SETS, Cli
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import CAUSES
+from ssdlab.model import metrics
 from ssdlab.view.charts import log as log_plots
-from ssdlab.view.charts import result as plots
-from ssdlab.view.pages import quantities
+from ssdlab.view.pages import tables
 
 LOGGED = ("bast", "fast", "faster", "sbfast")
 STREAMS = {"workload.pattern": "streams", "workload.requests": 20_000, "workload.reads": "10%"}
@@ -58,23 +58,23 @@ def test_files_hold_the_distributions(logged: ssdlab.Result, small: ssdlab.Confi
 
 
 def test_every_cause_has_a_name_and_a_colour(logged: ssdlab.Result) -> None:
-    causes, _ = quantities.operations(logged.summary)
-    assert [cause for cause in causes if cause not in quantities.CAUSES or cause not in plots.CAUSE_COLOURS] == []
-    assert {*quantities.CAUSES} == {*plots.CAUSE_COLOURS} == {*CAUSES}
+    causes, _ = tables.operations(logged.summary)
+    assert [cause for cause in causes if cause not in tables.CAUSES] == []
+    assert {*tables.CAUSES} == {*CAUSES}
 
 
 def test_copied_pages_exclude_the_hosts(logged: ssdlab.Result) -> None:
-    copied = next(figure for figure in quantities.QUANTITIES if figure.label == "pages copied").value(logged.summary)
+    copied = next(figure for figure in metrics.SHOWN if figure.label == "pages copied").value(logged.summary)
     assert copied == int(logged.series["pages_copied"].sum())
     assert logged.write_amplification == pytest.approx(1 + (copied or 0) / logged.summary["host"]["pages_written"])
 
 
 def test_log_rows_exist_only_with_a_log(logged: ssdlab.Result, small: ssdlab.Config) -> None:
-    shown = quantities.sections(logged.summary)
+    shown = tables.sections(logged.summary)
     assert "full merges per page written" in dict(shown["Log"]) and "Merges" not in shown
     assert ("Captures" in shown) == (logged.config["ftl"] != "bast")
     assert ("pages copied to the isolation area" in dict(shown["Log"])) == (logged.config["ftl"] == "faster")
-    page = quantities.sections(ssdlab.simulate(small).summary)
+    page = tables.sections(ssdlab.simulate(small).summary)
     assert {"Log", "Captures"} & {*page} == set() and "mapping tables in the drive" in dict(page["Device"])
 
 
@@ -99,26 +99,26 @@ def test_streams_are_shown_by_name(small: ssdlab.Config, tmp_path: Path) -> None
     )
     by_stream = ssdlab.simulate(config, nameless).summary["log"]["capture_by_stream"]
     assert [stream["stream"] for stream in by_stream] == ["1", "2", "3", "4", "5"]
-    rows, more = quantities.captures(ssdlab.simulate(config).summary)
+    rows, more = tables.captures(ssdlab.simulate(config).summary)
     assert rows[0][0] == "random" and len(rows) == 5 and more == 0
 
 
 def test_a_report_shows_the_busiest_writing_streams(small: ssdlab.Config) -> None:
     config = small.with_overrides({"ftl": "fast", "host.fit": "wrap"})
     result = ssdlab.simulate(config, ROOT / "traces" / "oltp.csv.zst")
-    rows, more = quantities.captures(result.summary)
-    assert len(rows) == quantities.STREAMS_SHOWN and len(rows) + more == len(result.summary["log"]["capture_by_stream"])
+    rows, more = tables.captures(result.summary)
+    assert len(rows) == tables.STREAMS_SHOWN and len(rows) + more == len(result.summary["log"]["capture_by_stream"])
     page = result.report_html()
-    assert f"further streams: {more}" in page and f'<th scope="row">{rows[0][0]}</th>' in page
+    assert f"{more} further streams" in page and f'<th scope="row">{rows[0][0]}</th>' in page
 
 
 def test_a_report_has_only_meaningful_charts(logged: ssdlab.Result, small: ssdlab.Config) -> None:
     page = html.unescape(logged.report_html())
     for title in ("Merges", "Service time over the run"):
         assert f"<h2>{title}</h2>" in page
-    assert "What one reclaim of log space costs" in page
+    assert "Cost of a reclaim of log space" in page
     # BAST merges one logical block at a time, and so does FASTer here.
-    assert ("Logical blocks merged in one reclaim" in page) == (logged.config["ftl"] in ("fast", "sbfast"))
+    assert ("Logical blocks merged per reclaim" in page) == (logged.config["ftl"] in ("fast", "sbfast"))
     ids = [part.split('"')[0] for part in page.split(' id="')[1:]]
     assert len(ids) == len(set(ids))
     assert "Merges" not in ssdlab.simulate(small).report_html()

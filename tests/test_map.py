@@ -6,8 +6,8 @@ import pytest
 
 import ssdlab
 from conftest import SMALL_SETS, Cli
-from ssdlab.view.charts import result as plots
-from ssdlab.view.pages import quantities
+from ssdlab.model import metrics
+from ssdlab.view.pages import tables
 
 MAPS: dict[str, dict[str, str | int]] = {
     "segments": {"ftl.page.map.segments.cache": "4KiB", "ftl.page.map.segments.segment": "1KiB"},
@@ -23,14 +23,14 @@ def mapped(request: pytest.FixtureRequest, small: ssdlab.Config) -> ssdlab.Resul
 
 
 def test_every_map_cause_occurs_with_its_own_name_and_colour(mapped: ssdlab.Result) -> None:
-    causes, _ = quantities.operations(mapped.summary)
-    assert {*CAUSES} <= {*causes} <= {*quantities.CAUSES}
-    assert len({plots.CAUSE_COLOURS[cause] for cause in causes}) == len(causes)
+    causes, _ = tables.operations(mapped.summary)
+    assert {*CAUSES} <= {*causes} <= {*tables.CAUSES}
+    assert len({tables.CAUSES[cause].colour for cause in causes}) == len(causes)
 
 
 def test_map_rows_equal_the_summary(mapped: ssdlab.Result) -> None:
     of_map, flash = mapped.summary["map"], mapped.summary["flash"]
-    shown = dict(quantities.sections(mapped.summary)["Map"])
+    shown = dict(tables.sections(mapped.summary)["Map"])
     assert shown["hit ratio"] == f"{100 * (of_map['all']['hits'] / of_map['all']['count']):.2f} %"
     assert shown["hit ratio, reads"] == f"{100 * of_map['reads']['hit_ratio']:.2f} %"
     assert shown["hit ratio, writes and trims"] == f"{100 * of_map['changes']['hit_ratio']:.2f} %"
@@ -42,7 +42,7 @@ def test_map_rows_equal_the_summary(mapped: ssdlab.Result) -> None:
 
 
 def test_programs_are_the_hosts_the_copies_and_the_maps(mapped: ssdlab.Result) -> None:
-    copied = next(figure for figure in quantities.QUANTITIES if figure.label == "pages copied").value(mapped.summary)
+    copied = next(figure for figure in metrics.SHOWN if figure.label == "pages copied").value(mapped.summary)
     host, of_map = mapped.summary["host"]["pages_written"], mapped.summary["map"]["pages_programmed"]
     assert copied == mapped.summary["flash"]["programs"]["gc"]
     assert mapped.write_amplification == pytest.approx((host + copied + of_map) / host)
@@ -61,13 +61,13 @@ def test_ram_is_cache_and_directory(small: ssdlab.Config) -> None:
 
 def test_a_map_in_ram_has_no_rows(small: ssdlab.Config) -> None:
     result = ssdlab.simulate(small)
-    assert result.summary["map"] is None and "Map" not in quantities.sections(result.summary)
-    assert "look-ups served from RAM" not in result.report_html()
+    assert result.summary["map"] is None and "Map" not in tables.sections(result.summary)
+    assert "map hit ratio" not in result.report_html()
 
 
 def test_without_look_ups_there_are_no_ratios(small: ssdlab.Config) -> None:
     result = ssdlab.simulate(small.with_overrides({**MAPS["dftl"], "workload.requests": 0}))
-    assert "hit ratio" not in dict(quantities.sections(result.summary)["Map"])
+    assert "hit ratio" not in dict(tables.sections(result.summary)["Map"])
     assert result.report_html()
 
 
@@ -83,4 +83,4 @@ def test_tables_comparisons_and_reports_show_the_map(cli: Cli, mapped: ssdlab.Re
     assert ram["map"] is None and dftl["map"]["pages"] == 4
     assert "map write-back" in cli("run", *SMALL_SETS, "--set", "ftl.page.map.dftl.cmt=64").stdout
     page = mapped.report_html()
-    assert "look-ups served from RAM" in page and "<h3>Map</h3>" in page and "map collection" in page
+    assert "map hit ratio" in page and "<h3>Map</h3>" in page and "map collection" in page

@@ -171,12 +171,12 @@ def test_serve_has_metrics(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("place", "says"),
     [
-        ("0.0.0.0:9090", "--metrics 0.0.0.0:9090: no port of this machine alone; write 127.0.0.1:9090"),
-        ("somewhere:9090", "--metrics somewhere:9090: no port of this machine alone"),
+        ("0.0.0.0:9090", "--metrics 0.0.0.0:9090: not a loopback address; write 127.0.0.1:9090"),
+        ("somewhere:9090", "--metrics somewhere:9090: not a loopback address"),
         ("127.0.0.1:99999", "--metrics 127.0.0.1:99999: no port"),
-        ("9090x", "--metrics 9090x: no port of this machine alone"),
-        ("127.0.0.1:abc", "--metrics 127.0.0.1:abc: no port of this machine alone"),
-        ("./foreign", "foreign: exists and is no socket; remove it, or choose another path"),
+        ("9090x", "--metrics 9090x: not a loopback address"),
+        ("127.0.0.1:abc", "--metrics 127.0.0.1:abc: not a loopback address"),
+        ("./foreign", "foreign: exists and is not a socket; choose another path"),
         ("./s", "--metrics s: that is what --socket names too"),
         ("nowhere/m", "nowhere/m: No such file or directory"),
         ("./" + "x" * 120, "AF_UNIX path too long"),

@@ -134,7 +134,7 @@ def test_only_inactive_remedies_are_proposed(cli: Cli, tmp_path: Path, options: 
     [told] = [line for line in out.splitlines() if "still tells of the preconditioning" in line]
     assert told.endswith(f"too{proposed}")
     diagnosed = cli("diagnose", "some.csv", "--no-what-ifs", *drive, *options).stdout.splitlines()
-    [told] = [line for line in diagnosed if "times the capacity, and it takes" in line]
+    [told] = [line for line in diagnosed if "times the capacity; " in line]
     assert told.partition("; for")[2] == proposed.partition("; for")[2]
 
 
@@ -289,7 +289,7 @@ def test_the_command_line_packs_and_replays(cli: Cli, sparse: ssdlab.Trace, tmp_
     sparse.save(tmp_path / "trace.csv")
     common = ["--fit", "compact", "--set", "device.op=20%", "--set", "nand.pages_per_block=64"]
     done = cli("run", "trace.csv", *common, "--repeat", "until-steady", "--out", "out")
-    assert "note: write amplification was steady after" in done.stdout and "replays, of which the last" in done.stdout
+    assert "note: write amplification was steady after" in done.stdout and "replays, the last measured" in done.stdout
     again = cli("run", "trace.csv", "--config", "out/config.toml", "--json")
     first = json.loads((tmp_path / "out" / "result.json").read_text())
     second = json.loads(again.stdout)
@@ -297,7 +297,7 @@ def test_the_command_line_packs_and_replays(cli: Cli, sparse: ssdlab.Trace, tmp_
     twice = json.loads(cli("run", "trace.csv", *common, "--repeat", "2", "--json").stdout)["result"]
     assert twice["repeat"]["replays"] == 2 and twice["repeat"]["steady"] is None
     compared = cli("compare", "trace.csv", *common, "--repeat", "2", "--all", "--case", "seed=1", "--case", "seed=2")
-    assert "replays, of which the last is measured" in compared.stdout
+    assert "replays, the last measured" in compared.stdout
 
 
 def test_advice_uses_the_packed_trace(sparse: ssdlab.Trace) -> None:

@@ -310,8 +310,8 @@ def test_flash_and_times_belong_to_one_drive(tmp_path: Path) -> None:
     assert programmed != stored and told.report["write_amplification"] == programmed / 300
     (remark,) = (remark for remark in told.page().remarks if remark.startswith("flash operations"))
     assert (
-        f"of the drive in time, which programmed {programmed} pages and has " in remark
-        and f"programmed {stored}: its buffer" in remark
+        f"of the simulated drive ({programmed} pages programmed, " in remark
+        and f"that stores the bytes ({stored} programmed)" in remark
     )
 
 
@@ -328,7 +328,7 @@ def test_a_late_server_says_so(tmp_path: Path) -> None:
         times = {**times, "scale": scale, "lag_mean_ns": 1e3 * late_us, "latency": latency}
         late = Service({**service.report, "times": times}, service.config, [], None)
         [told] = [remark for remark in late.page().remarks if "too slow" in remark]
-        assert told.endswith(f"slow the drive down, by --time {enough} for example")
+        assert told.endswith(f"slow the drive down, for example with --time {enough}")
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGHUP])

@@ -21,7 +21,7 @@ from forked import PATIENCE_SECONDS
 from ssdlab import _ssdlab
 from ssdlab.model.remarks import remarks_on
 from ssdlab.view import explore
-from ssdlab.view.pages import quantities
+from ssdlab.view.pages import tables
 
 
 def test_the_columns_add_up_to_the_figures(small: ssdlab.Config) -> None:
@@ -115,7 +115,7 @@ def test_times_are_described(small: ssdlab.Config, clock: str, replay: str, titl
     trace = ssdlab.Trace.from_columns(time_ns=[0, 10**6], op=["write", "write"], offset=[0, 4096], bytes=[4096, 4096])
     html = ssdlab.simulate(small.with_overrides({"time": clock, "host.replay": replay}), trace).report_html()
     assert f">{title}</h" in html
-    assert ("99 % of writes within" in html) == of_a_drive == ("service time" not in html)
+    assert ("write p99" in html) == of_a_drive == ("service time" not in html)
 
 
 def test_a_slow_host_is_not_blamed_on_the_drive(small: ssdlab.Config) -> None:
@@ -137,8 +137,8 @@ def test_a_slow_host_is_not_blamed_on_the_drive(small: ssdlab.Config) -> None:
 def test_a_projection_names_its_rate(small: ssdlab.Config) -> None:
     """A write takes 0.48 ms: two a second apart are sustained; of two 10 us apart one waits."""
     for gap_ns, rate, row in (
-        (10**9, "trace", "host data per day, as the trace writes"),
-        (10**4, "replay", "host data per day, as the replay writes"),
+        (10**9, "trace", "host writes per day, rate of the trace"),
+        (10**4, "replay", "host writes per day, rate of the replay"),
     ):
         trace = ssdlab.Trace.from_columns(
             time_ns=[0, gap_ns], op=["write", "write"], offset=[0, 4096], bytes=[4096, 4096]
@@ -152,11 +152,11 @@ def test_a_projection_names_its_rate(small: ssdlab.Config) -> None:
         assert lifetime["host_drive_writes_per_day"] == pytest.approx(per_day / capacity)
         assert lifetime["years"] == pytest.approx(lifetime["host_tbw_bytes"] / per_day / 365.25)
         assert lifetime["dwpd_5_years"] == pytest.approx(lifetime["host_tbw_bytes"] / capacity / 5 / 365.25)
-        shown = [label for label, _ in quantities.sections(result.summary)["Lifetime"] if "host data per day" in label]
+        shown = [label for label, _ in tables.sections(result.summary)["Lifetime"] if "writes per day, " in label]
         assert shown == [row]
     counted = ssdlab.simulate(small.with_overrides({"time": "count"})).summary
-    labels = [label for label, _ in quantities.sections(counted)["Lifetime"]]
-    assert labels == ["host data until worn out (TBW)", "drive writes per day for 5 years (DWPD)"]
+    labels = [label for label, _ in tables.sections(counted)["Lifetime"]]
+    assert labels == ["host writes until worn out (TBW)", "drive writes per day for 5 years (DWPD)"]
 
 
 def test_the_report_is_self_contained(small: ssdlab.Config) -> None:
@@ -342,6 +342,6 @@ def test_a_stream_without_a_name_is_shown_by_its_number() -> None:
     sized = {"device.capacity": "16MiB", "nand.pages_per_block": 64, "device.op": "30%"}
     timed = ssdlab.simulate({**sized, "time": "event"}, trace)
     assert sorted(stream["stream"] for stream in timed.summary["drive"]["streams"]) == ["0", "3", "a", "b"]
-    assert sorted(name for name, _ in quantities.stream_times(timed.summary)[0]) == ["0", "3", "a", "b"]
+    assert sorted(name for name, _ in tables.stream_times(timed.summary)[0]) == ["0", "3", "a", "b"]
     captured = ssdlab.simulate({**sized, "ftl": "sbfast", "time": "count"}, trace)
     assert sorted(stream["stream"] for stream in captured.summary["log"]["capture_by_stream"]) == ["3", "a", "b"]

@@ -275,7 +275,7 @@ def test_a_search_ends_with_its_space(tmp_path: Path) -> None:
     one, two = search(tmp_path / "one", jobs=1), search(tmp_path / "two", jobs=2)
     assert one.to_dict() == two.to_dict() and len(one.tried) == 5 and one.exhausted and not one.partial
     assert sorted(its.point["device.op"] for its in one.tried) == ["20%", "30%", "40%", "50%", "60%"]
-    assert one.page().lead[1].text == "every point of this space was tried, 5 in all; the search has ended"
+    assert one.page().lead[1].text == "all 5 points of this space were tried"
     again = search(tmp_path / "one", warm_start=None)
     assert again.to_dict() == one.to_dict()
     rest = search(None, warm_start=tmp_path / "one")
@@ -290,9 +290,9 @@ def test_an_interrupted_search_keeps_finished_trials(tmp_path: Path) -> None:
     assert "trials are still to be done" in result.page().partial
     [said], least = result.page().conclusion, min(result.trials, key=lambda one: one.measured.means()[0])
     sets = " ".join(f"--set {key}={value}" for key, value in least.point.items())
-    assert said.text.startswith(f"The best so far in cost, before fresh seeds: {sets} (cost ")
+    assert said.text.startswith(f"Best so far in cost, before fresh seeds: {sets} (cost ")
     missed = tuned(constraints=["write_amplification<=1"], monitor=lambda _phase, done, _total, _requests: done > 8)
-    assert missed.page().conclusion[0].text.startswith("So far no trial meets the constraints; the nearest is --set ")
+    assert missed.page().conclusion[0].text.startswith("So far no trial meets the constraints; closest: --set ")
     result.save(tmp_path / "t")
     assert not (tmp_path / "t" / "best-1.toml").exists()
     assert result.written == "report.html, tuning.json and trials.csv"
@@ -307,8 +307,8 @@ def test_an_interrupted_search_keeps_finished_trials(tmp_path: Path) -> None:
 def test_an_outcome_without_values_is_named() -> None:
     result = tuned(outcomes=["x=1/(write_amplification-write_amplification)"])
     assert not result.partial and [sentence.text for sentence in result.page().conclusion] == [
-        "Nothing could be compared: no trial has a value of x in all its runs, where a figure is null or 0 divides; "
-        "name another."
+        "Nothing could be compared: no trial has a value of x in all its runs. Choose a figure that is not null and "
+        "does not divide by 0."
     ]
 
 
@@ -357,7 +357,7 @@ def test_a_finalist_that_breaks_the_constraint_with_a_seed_ranks_lower() -> None
         exhausted=False, trials=[], finalists=order, unchanged=Measured(((1.0, 1.0),), ((1.2, 1.3),)), importance={},
     )  # fmt: skip
     assert [sentence.text for sentence in tuned.page().conclusion] == [
-        "Take --set device.op=b: its drive has 37.50 % to spare, as blocks are whole.",
+        "Choose --set device.op=b; rounded to whole blocks, its over-provisioning is 37.50 %.",
         "It meets the constraints with 2 of 2 fresh seeds.",
         "The next best is as good, but meets the constraints with only 1 of 2 fresh seeds.",
     ]
@@ -369,7 +369,7 @@ def test_a_search_reports_the_drives_actual_space() -> None:
     drive = {"device.capacity": "256MiB", "workload.requests": 500, "time": "count"}
     result = ssdlab.tune(["device.op=14%,21%"], drive, outcomes=["write_amplification"], trials=4, repeats=1)
     assert result.best is not None and result.best.spare is not None and result.best.spare.has == 0.25
-    assert "its drive has 25.00 % to spare" in result.page().conclusion[0].text
+    assert "its over-provisioning is 25.00 %" in result.page().conclusion[0].text
     assert {"14%, 21%", "21%, 14%"} & {told.split("=")[1].split(" give")[0] for told in result.envelope()["notes"][:1]}
     assert any("the drive has not settled" in told for told in result.envelope()["notes"])
 
@@ -379,9 +379,9 @@ def test_the_original_drive_is_not_advised(cli: Cli) -> None:
     drive = [f"-s{key}" for key in ("device.capacity=256MiB", "workload.requests=500", "time=count", "device.op=14%")]
     search = ["-O", "device.physical_bytes", "--trials", "4", "--repeats", "1"]
     for tried, first, as_given in (
-        ("15%,40%", "Keep the drive as it was given, which --set device.op=15% gives as well.", True),
-        ("14%,40%", "Keep the drive as it was given, which --set device.op=14% gives as well.", True),
-        ("30%,40%", "Take --set device.op=30%: its drive has ", False),
+        ("15%,40%", "Keep the given drive; it equals --set device.op=15%.", True),
+        ("14%,40%", "Keep the given drive; it equals --set device.op=14%.", True),
+        ("30%,40%", "Choose --set device.op=30%; rounded to whole blocks, its over-provisioning is ", False),
     ):
         asked = ["tune", *drive, *search, "-A", f"device.op={tried}"]
         output = cli(*asked, "--out", tried).stdout

@@ -1,24 +1,24 @@
-"""What a result that is saved holds: which keys, and of which kind the value of each is.
+"""Kinds of the values of a saved result, by key.
 
-A kind is a tuple of types, a set of names, an object by key, a list of a kind, or `Maybe` one of these. In an object
-`...` stands for all other keys, and a key with `?` may be left out; a number that is left out is 0. Figures are
-numbers; what else there is has a name.
+A kind is a tuple of types, a set of names, an object by key, a list of a kind, or a `Maybe`. In an object `...` stands
+for all other keys, and a key with `?` is optional: a missing number is 0. `model.metrics` lists the numbers.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ssdlab._ssdlab import CAUSES
 from ssdlab.model import diagnosis
+from ssdlab.model.metrics import CAPTURE, LOOKUPS, METRICS, TIMES, Metric
 from ssdlab.model.parts import Part, never_saved
 
 
 class Maybe(NamedTuple):
-    """A value that not every run has."""
+    """A value that is null in some runs."""
 
     kind: Any
     nothing: Mapping[str, Any] | None = None
-    """The counts in it where it is none because nothing occurred."""
+    """Counts that stand for null where nothing occurred."""
 
 
 _Object = dict[Any, Any]
@@ -26,47 +26,30 @@ _Object = dict[Any, Any]
 ANYTHING, FLAG, NAME, NUMBER = (object, bool), (bool,), (str,), (int, float)
 FIGURE = Maybe(NUMBER)
 NUMBERS: _Object = {...: NUMBER}
-QUANTILES = ("p50", "p90", "p95", "p99", "p99_9", "p99_99")
-TIMES = Maybe(
-    dict.fromkeys(("count", *(f"{one}_ns" for one in ("mean", "std_dev", "min", *QUANTILES, "max"))), NUMBER),
-    nothing={"count": 0},
-)
-BY_OPERATION = dict.fromkeys(("all", "read", "write", "trim", "flush"), TIMES)
+KINDS = {"number": NUMBER, "name": NAME, "flag": FLAG}
+
+
+def _kind_of(metric: Metric) -> Any:
+    kind = KINDS[metric.kind]
+    return Maybe(kind) if metric.null else kind
+
+
+def _of(metrics: Iterable[Metric]) -> _Object:
+    """The kind of an object with these metrics."""
+    return {metric.name: _kind_of(metric) for metric in metrics}
+
+
+DISTRIBUTION = Maybe(_of(TIMES), nothing={"count": 0})
+BY_OPERATION = dict.fromkeys(("all", "read", "write", "trim", "flush"), DISTRIBUTION)
 SUMS = {"requests": NUMBER, "sum_ns": NUMBER, "parts_ns": {f"{part}?": NUMBER for part in diagnosis.PARTS}}
 PARTS = dict.fromkeys(("all", "p50", "p99", "p99_9"), SUMS)
 PARTS_OF_OPERATION = Maybe(PARTS, nothing={key: {"requests": 0, "sum_ns": 0, "parts_ns": {}} for key in PARTS})
-LOOKUPS = {"hit_ratio": FIGURE, "count": NUMBER, "hits": NUMBER}
-CAPTURE = {
-    "stream": Maybe(NAME),
-    **dict.fromkeys(("hit_ratio", "hit_quality", "error_capture", "pseudo_benefit"), FIGURE),
-    **dict.fromkeys(("sub_streams", "random_pages"), NUMBER),
-}
-BLOCK = {
-    "scheduler": NAME,
-    "counters": NUMBERS,
-    "throttling?": NUMBERS,
-    "merged_share": NUMBER,
-    **dict.fromkeys(("read_bytes_mean", "write_bytes_mean"), FIGURE),
-    "idle_rules": [NAME],
-}
-DRIVE: _Object = {
-    **dict.fromkeys(("die_utilisation", "channel_utilisation"), NUMBERS),
-    **dict.fromkeys(("waiting", "service"), BY_OPERATION),
-    "interference": {f"{one}_{how}": TIMES for one, other in (("reads", "writes"), ("writes", "reads"))
-                     for how in ("alone", f"beside_{other}")},
-    "streams": [{"stream": Maybe(NAME), "read": TIMES, "write": TIMES, ...: NUMBER}],
-    "fairness": FIGURE,
-    "block": Maybe(BLOCK),
-    "buffer": Maybe(NUMBERS),
-    "response": Maybe({"all": PARTS, "read": PARTS_OF_OPERATION, "write": PARTS_OF_OPERATION, "dies_ns": NUMBERS}),
-    ...: NUMBER,
+STREAM_CAPTURE = {"stream": Maybe(NAME), **_of(CAPTURE)}
+MERGES = dict.fromkeys(("switch", "partial", "full"), dict.fromkeys(("count", "copies", "erases"), NUMBER))
+STREAM = {
+    "stream": Maybe(NAME), "read": DISTRIBUTION, "write": DISTRIBUTION,
+    **dict.fromkeys(("bytes", "active_ns", "bytes_per_s"), NUMBER),
 }  # fmt: skip
-INGEST: _Object = {
-    "counts": NUMBERS,
-    "notes": [NAME],
-    "other_devices": [[NAME, NUMBER]],
-    **dict.fromkeys(("first_bad", "device", "format"), Maybe(NAME)),
-}
 FINDING = {
     "about": diagnosis.FINDINGS.keys(),
     "name": {name for names in diagnosis.FINDINGS.values() for name in names},
@@ -75,48 +58,56 @@ FINDING = {
     "what_ifs": [{*diagnosis.WHAT_IFS}],
 }
 RESULT: _Object = {
-    "ingest": Maybe(INGEST),
+    "ingest": Maybe({
+        "counts": NUMBERS, "notes": [NAME], "other_devices": [[NAME, NUMBER]],
+        **dict.fromkeys(("first_bad", "device", "format"), Maybe(NAME)),
+    }),
     "partial": FLAG,
-    "device": NUMBERS,
-    "precondition": {
-        "stable": Maybe(FLAG), **dict.fromkeys(("write_amplification", "replays", "sampled_planes"), FIGURE),
-        ...: NUMBER,
-    },
-    "repeat": Maybe({"steady": Maybe(FLAG), "write_amplification": [FIGURE], "replays": NUMBER, ...: NUMBER}),
+    "repeat": Maybe({"write_amplification": [FIGURE]}),
     "cache": Maybe({
-        "policy": NAME, "miss_ratio": FIGURE, "mean_ns": FIGURE, "counters": NUMBERS,
-        "waits": Maybe({"drive_ns": NUMBER, "limit_ns": NUMBER, "utilisation": NUMBER}),
-        "below": Maybe({
-            **dict.fromkeys(("iops", "bytes_read_per_s", "bytes_written_per_s"), FIGURE), "latency": BY_OPERATION,
-        }),
-        "pools": {"ratio": FIGURE, "transitions": NUMBERS, ...: NUMBER}, ...: NUMBER,
+        "counters": {...: NUMBER},
+        "waits": Maybe({}),
+        "below": Maybe({"latency": BY_OPERATION}),
+        "pools": {"transitions": {...: NUMBER}},
     }),
-    "host": NUMBERS,
+    "host": {...: NUMBER},
     "flash": {key: {f"{cause}?": NUMBER for cause in CAUSES} for key in ("reads", "programs", "erases")},
-    "write_amplification": FIGURE,
-    "capacities_written": NUMBER,
-    "time": Maybe({
-        **dict.fromkeys(("iops", "bytes_read_per_s", "bytes_written_per_s", "behind_ns"), FIGURE), ...: NUMBER,
-    }),
+    "time": Maybe({}),
     "latency": Maybe(BY_OPERATION),
-    "drive": Maybe(DRIVE),
-    "log": Maybe({
-        "merges": dict.fromkeys(("switch", "partial", "full"), NUMBERS),
-        **dict.fromkeys(
-            ("full_merges_per_page", "associativity_mean", "reclaim_mean_ns", "utilisation_mean"), FIGURE
+    "drive": Maybe({
+        **dict.fromkeys(("waiting", "service"), BY_OPERATION),
+        "interference": {f"{one}_{how}": DISTRIBUTION for one, other in (("reads", "writes"), ("writes", "reads"))
+                         for how in ("alone", f"beside_{other}")},
+        "streams": [STREAM],
+        "block": Maybe({"counters": {...: NUMBER}, "throttling?": {...: NUMBER}, "idle_rules": [NAME]}),
+        "buffer": Maybe({...: NUMBER}),
+        "response": Maybe(
+            {"all": PARTS, "read": PARTS_OF_OPERATION, "write": PARTS_OF_OPERATION, "dies_ns": NUMBERS}
         ),
-        "capture": Maybe(CAPTURE), "capture_by_stream": [CAPTURE], ...: NUMBER,
     }),
-    "map": Maybe({
-        **dict.fromkeys(("reads", "changes", "all"), LOOKUPS),
-        **dict.fromkeys(("translation_write_amplification", "double_read_share"), FIGURE), ...: NUMBER,
-    }),
-    "collection": Maybe({"effective_op": FIGURE, ...: NUMBER}),
-    "wear": NUMBERS,
-    "lifetime": {"rate": Maybe({"trace", "replay", "drive"}), ...: FIGURE},
-    "check": Maybe(dict.fromkeys(("flash_operations_checked", "page_reads_checked"), NUMBER)),
+    "log": Maybe({"merges": MERGES, "capture": Maybe(STREAM_CAPTURE), "capture_by_stream": [STREAM_CAPTURE]}),
+    "map": Maybe({**dict.fromkeys(("reads", "changes", "all"), _of(LOOKUPS))}),
+    "collection": Maybe({}),
+    "lifetime": {"rate": Maybe({"trace", "replay", "drive"})},
+    "check": Maybe({}),
     "diagnosis": [FINDING],
 }  # fmt: skip
+"""All but the metrics, which follow."""
+
+
+def _add(kind: Any, path: Sequence[str], leaf: Any) -> None:
+    """Adds the kind at a path unless it is there."""
+    node: _Object = kind.kind if isinstance(kind, Maybe) else kind
+    key = path[0] if f"{path[0]}?" not in node else f"{path[0]}?"
+    if len(path) == 1:
+        node.setdefault(key, leaf)
+    else:
+        _add(node.setdefault(key, {}), path[1:], leaf)
+
+
+for _metric in METRICS:
+    if _metric.compute is None:
+        _add(RESULT, _metric.name.split("."), _kind_of(_metric))
 SOURCES = {
     "trace": {"kind": NAME, "paths": [NAME], "sha256?": [Maybe(NAME)], "names?": [NAME]},
     "memory": {"kind": NAME, "requests": NUMBER},
@@ -130,10 +121,10 @@ SAVED: _Object = {
 
 
 def check(place: str, value: Any, kind: Any) -> None:
-    """That a value, and all in it, is of a kind.
+    """Checks that a value, and all in it, is of a kind.
 
     Raises:
-        ConfigError: Naming the first that is not, or is not there.
+        ConfigError: Naming the first value that is missing or of another kind.
     """
     if isinstance(kind, Maybe):
         if value is None:
@@ -147,14 +138,14 @@ def check(place: str, value: Any, kind: Any) -> None:
         for name in [name for name in value if ... in kind and name not in named]:
             check(f"{place}.{name}", value[name], kind[...])
     elif isinstance(kind, list) and isinstance(value, list) and len(kind) in (1, len(value)):
-        for at, one in enumerate(value):
-            check(f"{place}[{at}]", one, kind[at % len(kind)])
+        for at, entry in enumerate(value):
+            check(f"{place}[{at}]", entry, kind[at % len(kind)])
     elif not _is(value, kind):
         raise never_saved(place, value)
 
 
 def _is(value: Any, kind: Any) -> bool:
-    """Whether a value that holds no others is of a kind; true and false are no numbers."""
+    """True if a value without parts is of a kind; true and false are no numbers."""
     if isinstance(kind, dict | list):
         return False
     if isinstance(kind, tuple):
@@ -163,12 +154,12 @@ def _is(value: Any, kind: Any) -> bool:
 
 
 def has_figure(path: str) -> bool:
-    """Whether a result may have a number at a dotted path. Of counters only their place is known, not their names."""
+    """True if a result may have a number at a dotted path. Names of counters are not checked."""
     return any(_is_number(kind) for kind in _at(RESULT, path.split(".")))
 
 
 def figures(kind: Any = RESULT, above: str = "") -> Iterator[str]:
-    """Dotted paths of the numbers that have names here."""
+    """Dotted paths of all named numbers."""
     kind = kind.kind if isinstance(kind, Maybe) else kind
     if isinstance(kind, dict):
         for name in (key for key in kind if key is not ...):
@@ -177,53 +168,55 @@ def figures(kind: Any = RESULT, above: str = "") -> Iterator[str]:
         yield above
 
 
-class _Counts(NamedTuple):
-    """The counts in an object that are 0 where they are left out."""
-
-    zeros: Mapping[str, int]
-    objects: Mapping[str, tuple["_Counts", Mapping[str, Any] | None]]
-    """Those with such counts, with what stands for one that is none."""
-
-    @classmethod
-    def of(cls, kind: _Object) -> "_Counts":
-        """Those of an object of a kind."""
-        zeros, objects = dict[str, int](), dict[str, tuple[_Counts, Mapping[str, Any] | None]]()
-        for key in (key for key in kind if key is not ...):
-            its, nothing = kind[key] if isinstance(kind[key], Maybe) else (kind[key], None)
-            name = key.removesuffix("?")
-            if isinstance(its, dict):
-                objects[name] = cls.of(its), nothing
-            elif name != key and _is_number(its):
-                zeros[name] = 0
-        return cls(zeros, {name: one for name, one in objects.items() if one[1] or one[0].zeros or one[0].objects})
-
-    def complete(self, node: Mapping[str, Any]) -> dict[str, Any]:
-        """An object with them."""
-        found = {**self.zeros, **node}
-        for name, (counts, nothing) in self.objects.items():
-            its = nothing if found.get(name) is None else found[name]
-            if its is not None:
-                found[name] = counts.complete(its)
-        return found
-
-
 def complete(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """A result with 0 for each count that it leaves out as nothing of the kind occurred, for means and bounds.
+    """A result with 0 for each missing count, for means and bounds.
 
-    What was not modelled stays none, and so does a ratio or a time of what did not occur.
+    What was not modelled stays null, as do ratios and times of what did not occur.
     """
     return _COUNTS.complete(summary)
 
 
+class _Counts(NamedTuple):
+    """The optional counts of an object."""
+
+    zeros: Mapping[str, int]
+    objects: Mapping[str, tuple["_Counts", Mapping[str, Any] | None]]
+    """Inner objects with such counts, and what stands for null."""
+
+    @classmethod
+    def of(cls, kind: _Object) -> "_Counts":
+        """The counts of an object of a kind."""
+        zeros, objects = dict[str, int](), dict[str, tuple[_Counts, Mapping[str, Any] | None]]()
+        for key in (key for key in kind if key is not ...):
+            inner, nothing = kind[key] if isinstance(kind[key], Maybe) else (kind[key], None)
+            name = key.removesuffix("?")
+            if isinstance(inner, dict):
+                counts = cls.of(inner)
+                if nothing or counts.zeros or counts.objects:
+                    objects[name] = counts, nothing
+            elif name != key and _is_number(inner):
+                zeros[name] = 0
+        return cls(zeros, objects)
+
+    def complete(self, node: Mapping[str, Any]) -> dict[str, Any]:
+        """An object with its missing counts."""
+        whole = {**self.zeros, **node}
+        for name, (counts, nothing) in self.objects.items():
+            inner = nothing if whole.get(name) is None else whole[name]
+            if inner is not None:
+                whole[name] = counts.complete(inner)
+        return whole
+
+
 def _at(kind: Any, path: Sequence[str]) -> Iterator[Any]:
-    """The kind of what is at a path, if anything may be."""
+    """The kind at a path, if there is one."""
     kind = kind.kind if isinstance(kind, Maybe) else kind
     if not path:
         yield kind
     elif isinstance(kind, dict):
-        found = next((key for key in (path[0], f"{path[0]}?", ...) if key in kind), None)
-        if found is not None:
-            yield from _at(kind[found], path[1:])
+        key = next((key for key in (path[0], f"{path[0]}?", ...) if key in kind), None)
+        if key is not None:
+            yield from _at(kind[key], path[1:])
 
 
 def _is_number(kind: Any) -> bool:
@@ -231,4 +224,4 @@ def _is_number(kind: Any) -> bool:
 
 
 _COUNTS = _Counts.of({**RESULT, "below": Maybe(RESULT)})
-"""Of a run, and of that on a second drive below it."""
+"""Also of a second drive, which is below the first."""

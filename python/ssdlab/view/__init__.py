@@ -1,1 +1,1 @@
-"""How findings are shown: pages of text, tables and figures, on the terminal and as HTML."""
+"""Pages of findings: text, tables and figures, on a terminal and as HTML."""

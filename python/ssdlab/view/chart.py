@@ -1,4 +1,4 @@
-"""A chart: what a figure shows, as data. A page lets its reader explore it, and matplotlib draws it for papers."""
+"""Charts as data: explored on pages, drawn by matplotlib for papers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from ssdlab.lazy import Counts, Numbers, np, npt
 Form = Literal[
     "number", "count", "short count", "duration", "size", "decimal size", "bandwidth", "ratio", "percent", "significant"
 ]
-"""How an axis writes its values."""
+"""Formats of values on an axis."""
 
 FORMS: Mapping[Form, Callable[[float], str]] = {
     "number": lambda value: f"{value:.4g}",
@@ -24,60 +24,60 @@ FORMS: Mapping[Form, Callable[[float], str]] = {
     "percent": text.percent,
     "significant": text.significant,
 }
-"""What writes a value that is not negative; `explore/options.js` has the same."""
+"""Writers of values that are not negative; `explore/options.js` has the same."""
 
 LONGEST_NAME = 40
-"""Letters of a name that are shown where it is long; charts hold it whole, for tables and pointers."""
+"""Most letters of a name that are drawn; tables and tooltips show all."""
 
 Dash = Literal["solid", "dashed", "dotted"]
 
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis; one whose `low` is above its `high` runs backwards."""
+    """An axis; it runs backwards if `low` is above `high`."""
 
     title: str = ""
     form: Form = "number"
     low: float | None = None
     high: float | None = None
     log: bool = False
-    """Whether it is logarithmic; sizes are marked at powers of two."""
+    """True if logarithmic; sizes have ticks at powers of two."""
     whole: bool = False
-    """Whether only whole numbers are marked."""
+    """True if only whole numbers have ticks."""
     ticks: Sequence[tuple[float, str]] = ()
-    """The values that are marked, with their names, however long; all others are not."""
+    """Values with ticks and their names; empty for automatic ticks."""
     percentiles: bool = False
-    """Whether a value is the decimal logarithm of one by the share beyond it: 2 at 99 %."""
+    """True if values are -log10 of the share beyond: 2 at 99 %."""
     over_time: bool = False
-    """Whether it is the simulated time of the run: such axes of one page are zoomed together."""
+    """True for simulated time; such axes of a page zoom together."""
 
     @property
     def is_backwards(self) -> bool:
-        """Whether it counts rows, the first on top."""
+        """True if it counts rows, the first on top."""
         return self.low is not None and self.high is not None and self.low > self.high
 
 
 @dataclass(frozen=True)
 class Intervals:
-    """Histograms of times by intervals of simulated time, of which a page draws the stretch that is chosen."""
+    """Histograms of times by interval of simulated time; a page draws the chosen stretch."""
 
     edges: Numbers
-    """Of the intervals, on the axis of simulated time."""
+    """Edges of the intervals, on the axis of simulated time."""
     unit: str
-    """Of these."""
+    """Unit of the edges."""
     first: Counts
-    """Where the entries of each interval begin; behind these, where the last ends."""
+    """Index of the first entry of each interval, and the number of entries."""
     longest: Counts
     """The longest time of each bucket, in ns."""
     bucket: Counts
-    """Of each entry."""
+    """Bucket of each entry."""
     requests: Counts
-    """Of each entry."""
+    """Requests of each entry."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """Points in a line, which is broken where `y` is no number."""
+    """A line through points, broken where `y` is NaN."""
 
     name: str
     x: Numbers
@@ -87,11 +87,11 @@ class Line:
     opacity: float = 1.0
     dash: Dash = "solid"
     step: bool = False
-    """Whether a value holds until the next."""
+    """True if a value holds until the next."""
     dots: bool = False
-    """Whether each point is marked."""
+    """True if points have dots."""
     intervals: Intervals | None = None
-    """For a line by percentile, what it is drawn from while a stretch of time is chosen."""
+    """Source of a line by percentile while a stretch of time is chosen."""
 
 
 @dataclass(frozen=True)
@@ -104,12 +104,12 @@ class Points:
     colour: str
     size: float = 4.0
     notes: Sequence[str] = ()
-    """What a page says of each beside its values."""
+    """Further words in the tooltip of each."""
 
 
 @dataclass(frozen=True)
 class Band:
-    """What lies between two heights, filled."""
+    """Filled area between two heights."""
 
     name: str
     x: Numbers
@@ -120,7 +120,7 @@ class Band:
 
 @dataclass(frozen=True)
 class Whiskers:
-    """Ranges, upright at places of the axis across or, where they belong to rows, along these."""
+    """Error bars: vertical at places of the axis across, or along rows."""
 
     name: str
     at: Numbers
@@ -132,7 +132,7 @@ class Whiskers:
 
 @dataclass(frozen=True)
 class Area:
-    """Heights that hold between successive edges, filled."""
+    """Filled heights that hold between successive edges."""
 
     name: str
     edges: Numbers
@@ -141,14 +141,14 @@ class Area:
     opacity: float = 0.25
     outlined: bool = True
     right: bool = False
-    """Whether its heights are those of the axis on the right."""
+    """True for heights on the right axis."""
     stacked: bool = False
-    """Whether it stands on the stacked areas before it, which have the same edges."""
+    """True if it stands on the stacked areas before it, with the same edges."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Upright bars between successive edges."""
+    """Vertical bars between successive edges."""
 
     edges: Numbers
     heights: Numbers
@@ -157,7 +157,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Level:
-    """A line across at one height or, upright, at one place of the axis across."""
+    """A horizontal line at one height, or a vertical one at one place."""
 
     name: str
     height: float
@@ -175,12 +175,12 @@ class Bars:
     lengths: Numbers
     colour: str
     thickness: float = 0.6
-    """As a share of a row."""
+    """Share of a row."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """What one part has of each row; the parts of a row stand end to end."""
+    """The share of one part in each row; the parts of a row stand end to end."""
 
     name: str
     lengths: Numbers
@@ -189,54 +189,53 @@ class Share:
 
 @dataclass(frozen=True)
 class Heat:
-    """Rows of cells over successive edges: the stronger the colour, the more of `most`."""
+    """Rows of cells over successive edges, coloured by value relative to `most`."""
 
     edges: Numbers
     values: Numbers
     """Shape (rows, cells)."""
     colour: str
     names: Sequence[str]
-    """Of the rows."""
+    """Names of the rows."""
     most: float = 100.0
     unit: str = "%"
     log: bool = False
-    """Whether the colour grows with the logarithm of one more."""
+    """True if the colour grows with log(1 + value)."""
 
 
 @dataclass(frozen=True)
 class Cells:
-    """A table of values, the first row on top: coloured by how far each is from zero, either way, and written."""
+    """A table of written values, the first row on top, coloured by distance from zero."""
 
     strengths: Numbers
     """Shape (rows, columns), from -1 to 1."""
     texts: Sequence[Sequence[str]]
     colour: str
     below: str
-    """The colour of what is below zero."""
+    """Colour below zero."""
 
 
 @dataclass(frozen=True)
 class Spans:
-    """Bars from a beginning to an end, each in a row."""
+    """Bars in rows, such as operations."""
 
     name: str
     rows: Numbers
     begin: Numbers
     end: Numbers
     heights: Numbers
-    """As shares of a row."""
+    """Shares of a row."""
     colour: str
     hatched: bool = False
     requests: Counts | None = None
-    """The numbers of the requests that they serve, 0 for none; who reads a page picks one."""
+    """Number of the request that each serves, 0 for none."""
     causes: Sequence[str] = ()
-    """What each is done for."""
+    """Cause of each."""
     ready: Numbers | None = None
-    """When the operation before of the same request was over, or else when the request came; no number for what is done
-    for none."""
+    """Time at which its request was ready: end of the previous operation, else arrival; NaN without a request."""
 
     def only(self, chosen: "npt.NDArray[np.bool_]") -> "Spans":
-        """Those of the bars that are chosen."""
+        """The chosen bars."""
         columns = (self.rows[chosen], self.begin[chosen], self.end[chosen], self.heights[chosen])
         requests = None if self.requests is None else self.requests[chosen]
         ready = None if self.ready is None else self.ready[chosen]
@@ -249,7 +248,7 @@ Mark = Line | Points | Band | Whiskers | Area | Columns | Level | Bars | Share |
 
 @dataclass(frozen=True)
 class Panel:
-    """Marks over two axes, or three. Without marks it says `empty`."""
+    """Marks over two or three axes. Without marks it shows `empty`."""
 
     marks: Sequence[Mark]
     x: Axis = Axis()
@@ -257,12 +256,12 @@ class Panel:
     right: Axis | None = None
     title: str = ""
     note: str = ""
-    """What the panel leaves out."""
+    """Remark on what is left out."""
     dividers: Sequence[float] = ()
-    """Heights of thin lines across that part groups of rows."""
+    """Heights of thin lines between groups of rows."""
     empty: str = ""
     height: float = 1.0
-    """Its share of the height of the chart, in any unit."""
+    """Relative height in the chart."""
 
 
 @dataclass(frozen=True)
@@ -273,21 +272,21 @@ class Chart:
     height: float = 3.2
     """In inches; the width is `WIDTH` of the style of figures."""
     hatching: str = ""
-    """What hatched bars are."""
+    """Meaning of hatched bars."""
     dashes: str = ""
-    """What dashed lines are, where they have the names of others."""
+    """Meaning of dashed lines that share names with others."""
     shared: bool = True
-    """Whether the panels share the axis across; else each has its own."""
+    """True if the panels share the axis across."""
     legend: str = ""
-    """What the names of its marks are values of."""
+    """Title of the legend."""
     following: int = 0
-    """Number of the first operation that it has no room for, 0 if there is none; `ssdlab view --serve` has it."""
+    """Number of the first operation left out, 0 if none; `ssdlab view --serve` shows it."""
     complete: tuple[float, float] | None = None
-    """Of operations: those that begin from then until then are all there, others only of the same requests."""
+    """Interval whose operations are complete; others belong to the same requests."""
 
     @property
     def is_empty(self) -> bool:
-        """Whether it only says why there is nothing to draw."""
+        """True if it only says why there is nothing to draw."""
         return not any(panel.marks for panel in self.panels)
 
 
@@ -307,18 +306,18 @@ def places(names: Sequence[str], title: str = "") -> Axis:
 
 
 def beside(number: int, of: int) -> tuple[float, float]:
-    """How far the bar of one of some groups lies from the middle of its row, and how thick it is."""
+    """Offset from the middle of the row and thickness of a bar of one of several groups."""
     thickness = 0.8 / of
     return (number - (of - 1) / 2) * thickness, thickness * 0.95
 
 
 def is_wide(least: float, largest: float) -> bool:
-    """Whether values reach so far that their axis is to be logarithmic."""
-    # Values of NumPy are compared to what is no bool of Python.
+    """True if a range needs a logarithmic axis."""
+    # Comparisons of NumPy values are no Python bool.
     return bool(least > 0 and largest / least > 30)
 
 
 def scale_of(values: Sequence[float]) -> tuple[str, float]:
-    """The binary unit that suits an axis up to the highest of some bytes, and its length in bytes."""
+    """Binary unit for an axis up to the largest of some bytes, and its size in bytes."""
     _, unit = text.size(max(values, default=0.0)).split()
     return unit, 1024.0 ** text.BINARY.index(unit)

@@ -20,23 +20,23 @@ VARIABLES = {
     YELLOW: "--yellow",
     GREY: "--grey",
 }
-"""The variables of a page's style sheet, which sets them by colour scheme; figures elsewhere keep these colours."""
+"""CSS variables of the colours, which pages set by colour scheme."""
 
 _TURNS = (BLUE, ORANGE, GREEN, PURPLE, SKY, AMBER, GREY)
 _DASHES: tuple[Dash, ...] = ("solid", "dashed", "dotted")
 
 
 def colour(index: int) -> str:
-    """The colour of what has none of its own and comes at this place."""
+    """The colour of the series at an index."""
     return _TURNS[index % len(_TURNS)]
 
 
 def dash(index: int) -> Dash:
-    """The dash of the line at this place: another one when the colours are used up."""
+    """The dash of the line at an index: the next one after all colours."""
     return _DASHES[index // len(_TURNS) % len(_DASHES)]
 
 
 def blended(share: float) -> str:
     """A colour between blue, at 0, and orange, at 1."""
-    low, high = ([int(its[at : at + 2], 16) for at in (1, 3, 5)] for its in (BLUE, ORANGE))
-    return "#" + "".join(f"{round(one + (other - one) * share):02x}" for one, other in zip(low, high, strict=True))
+    ends = ([int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in (BLUE, ORANGE))
+    return "#" + "".join(f"{round(low + (high - low) * share):02x}" for low, high in zip(*ends, strict=True))

@@ -1,7 +1,4 @@
-"""The words of reports, with what they mean: what `docs/glossary.md` lists, and the foot of a report.
-
-A term is told in a report that uses it, or its short form in brackets.
-"""
+"""Terms of reports with their meanings, for `docs/glossary.md` and the end of each report that uses a term."""
 
 import re
 from collections.abc import Iterator
@@ -11,54 +8,50 @@ TERMS = {
     "block": "The pages that flash erases together; a few hundred to a few thousand of them.",
     "block layer": "The part of the operating system that queues, merges and schedules requests above the drive.",
     "channel": "A bus that moves data between the controller and some of the dies, one transfer at a time.",
-    "closed loop": "The next request is sent when one ends; the times of the trace do not matter. In an open loop "
+    "closed loop": "A request is sent when another one ends; the times of the trace are ignored. In an open loop "
     "requests are sent at their times.",
-    "die": "A chip, or part of one, that works on its own: it reads, programs or erases one thing at a time.",
+    "die": "A chip or a part of one that works independently, on one read, program or erase at a time.",
     "dirty page": "A cached page that was written and differs from what is stored below.",
-    "drive writes per day (DWPD)": "How many times its capacity a drive can take each day over its time of warranty.",
+    "drive writes per day (DWPD)": "Capacities that may be written per day during the warranty.",
     "evict": "To remove from a cache so that something else fits; a dirty page is written back first.",
-    "flash translation layer (FTL)": "The firmware that keeps where each logical page is in flash, and collects "
-    "garbage.",
+    "flash translation layer (FTL)": "The firmware that maps logical pages to flash pages and collects garbage.",
     "flush": "A request to make durable what the drive has acknowledged.",
-    "footprint": "The different addresses that a trace touches, together.",
-    "full merge": "A merge that copies the newest pages of a logical block from wherever they are to an empty block.",
-    "garbage collection (GC)": "Copying what is still valid out of a victim and erasing it, so that it can be "
-    "written again.",
-    "hit ratio": "The share of the accesses that a cache served; 1 less the miss ratio.",
-    "log block": "A block that takes writes which cannot go where they belong, until a merge brings them there.",
-    "merge": "In FTLs with log blocks, bringing the pages of one logical block together in one block.",
-    "miss ratio": "The share of the accesses that a cache did not serve.",
+    "footprint": "The distinct addresses that a trace touches.",
+    "full merge": "A merge that copies the newest pages of a logical block to an erased block.",
+    "garbage collection (GC)": "Copying valid pages out of a victim block and erasing it.",
+    "hit ratio": "Share of the accesses that a cache served; 1 - miss ratio.",
+    "log block": "A block for pages that cannot be written in place; a merge moves them there.",
+    "merge": "In FTLs with log blocks, collecting the pages of one logical block in one block.",
+    "miss ratio": "Share of the accesses that a cache did not serve.",
     "miss-ratio curve (MRC)": "The miss ratio against the size of the cache.",
-    "over-provisioning (OP)": "Flash beyond the capacity that the host sees, over that capacity. The effective one is "
-    "what collection is measured to have of it: invalid pages for each valid one, without erased pages.",
-    "page": "What flash reads and programs at once; the unit that an FTL maps.",
-    "partial merge": "A merge that completes a log block, whose pages are each in their place, with the pages that it "
-    "lacks.",
+    "over-provisioning (OP)": "Flash beyond the capacity that the host sees, over that capacity. Effective OP is "
+    "measured during GC: invalid pages per valid page, without erased pages.",
+    "page": "The unit that flash reads and programs and that an FTL maps.",
+    "partial merge": "A merge that completes a log block, whose pages are all in place, with the missing pages.",
     "percentile": "p99 is the time within which 99 of 100 requests are answered.",
-    "plane": "A part of a die; planes of one die can do the same operation at the same time.",
-    "preconditioning": "Writing to the drive before the first request, until it behaves as one that is in use.",
-    "queue depth": "Requests that are outstanding at once.",
-    "response time": "From when a request is sent to when it is answered: waiting and service.",
-    "second chance": "What was used since it was last looked at is spared once.",
-    "steady state": "The time from which write amplification no longer changes but by chance.",
-    "switch merge": "A merge that copies nothing: a log block that has every page in its place becomes the data block.",
-    "terabytes written (TBW)": "Host data that the drive can take until its blocks are worn out.",
-    "trim": "A request that says the host no longer needs some addresses; also discard or deallocate.",
-    "victim": "The block that garbage collection empties.",
-    "wear": "Erases of blocks, each of which brings a block closer to its end.",
-    "working set": "The different addresses that are touched in a stretch of a trace.",
-    "write amplification (WAF)": "Pages programmed in flash over pages that the host wrote; at least 1 "
-    "without compression, unless a write buffer takes rewrites of a page before it is programmed, or still holds pages "
-    "at the end.",
-    "write-back": "A cache acknowledges a write when it holds it, and writes it below later.",
+    "plane": "A part of a die; the planes of a die can do the same operation in parallel.",
+    "preconditioning": "Writing to the drive before the first request, until it behaves like one in use.",
+    "queue depth": "Number of outstanding requests.",
+    "response time": "Time from a request to its completion: waiting and service.",
+    "second chance": "An entry used since the last check is spared once.",
+    "steady state": "The phase in which write amplification changes only by chance.",
+    "switch merge": "A merge without copies: a log block with every page in place becomes the data block.",
+    "terabytes written (TBW)": "Host writes until the blocks are worn out.",
+    "trim": "A request that marks addresses as unused; also discard or deallocate.",
+    "victim": "The block that garbage collection frees.",
+    "wear": "Erases of blocks, whose number is limited.",
+    "working set": "The distinct addresses touched in a part of a trace.",
+    "write amplification (WAF)": "Pages programmed in flash over pages that the host wrote; below 1 only if a "
+    "write buffer absorbs rewrites or holds pages at the end.",
+    "write-back": "A cache acknowledges a write when it holds it and writes it below later.",
 }
-"""In the order of the alphabet."""
+"""In alphabetical order."""
 
 _TAGS = re.compile(r"<(style|svg)\b.*?</\1>|<[^>]*>", re.DOTALL)
 
 
 def used(html: str) -> Iterator[tuple[str, str]]:
-    """The terms that a piece of HTML uses, each with what it means."""
+    """The terms that a piece of HTML uses, with their meanings."""
     text = unescape(_TAGS.sub(" ", html)).lower()
     for term, meaning in TERMS.items():
         long, _, short = term.lower().rstrip(")").partition(" (")
@@ -70,6 +63,6 @@ def document() -> str:
     """The text of `docs/glossary.md`."""
     entries = "".join(f"**{term}**: {meaning}\n\n" for term, meaning in TERMS.items())
     return (
-        "# Glossary\n\nThe words of reports, settings and messages. A report ends with those that it uses. What each "
-        "figure and\ncolumn of a run is exactly, [results.md](results.md) tells.\n\n" + entries.rstrip("\n") + "\n"
+        "# Glossary\n\nTerms of reports, settings and messages; a report ends with the terms that it uses. "
+        "[results.md](results.md)\nexplains every figure and column of a run.\n\n" + entries.rstrip("\n") + "\n"
     )

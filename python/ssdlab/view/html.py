@@ -13,13 +13,13 @@ from ssdlab.view import page as pages
 from ssdlab.view.chart import Chart
 
 OPEN_SECTIONS = 2
-"""Of a page in a notebook, from the first on; the others are folded."""
+"""Open sections of a page in a notebook; the others are folded."""
 FRAME_INCHES = 0.6
-"""What a frame has beyond its chart."""
+"""Height of a frame beyond its chart."""
 
 
 def _breakable(key: str) -> Markup:
-    """The name of a setting, which a narrow column breaks behind a dot."""
+    """The name of a setting with possible line breaks after dots."""
     return Markup(re.sub(r"\.(?=[a-z])", ".<wbr>", escape(key)))
 
 
@@ -36,16 +36,16 @@ def _kind(item: object) -> str:
 
 
 def render(page: pages.Page, of: str) -> str:
-    """The page. Equal pages give equal bytes.
+    """The page as HTML. Equal pages give equal bytes.
 
     Args:
-        page: What it shows.
-        of: Kind of the finding, by which a page tells of which JSON file beside it it is.
+        page: Its contents.
+        of: Kind of the finding, which names the JSON file beside the page.
     """
     charts: list[Chart] = []
 
     def inline(figure: pages.Figure, title: str) -> Markup:
-        """A chart to explore, or why there is none."""
+        """A chart to explore, or the reason why there is none."""
         chart = figure.draw()
         if chart.is_empty:
             return Markup('<p class="soft">{}</p>').format(chart.panels[0].empty)
@@ -53,10 +53,9 @@ def render(page: pages.Page, of: str) -> str:
         place = Markup('<div class="chart" role="img" aria-label="{}" data-chart="{}"></div>')
         return place.format(title, len(charts) - 1)
 
-    telling = [replace(one, items=[item for item in one.items if _tells(item)]) for one in page.sections]
-    sections = [one for one in telling if one.items]
+    shown = (replace(section, items=[item for item in section.items if _is_useful(item)]) for section in page.sections)
     return _template("page.html.jinja").render(
-        page=replace(page, sections=sections),
+        page=replace(page, sections=[section for section in shown if section.items]),
         of=of,
         version=_ssdlab.__version__,
         inline=inline,
@@ -69,8 +68,8 @@ def render(page: pages.Page, of: str) -> str:
     )
 
 
-def _tells(item: pages.Item) -> bool:
-    return not isinstance(item, pages.Figure) or item.tells()
+def _is_useful(item: pages.Item) -> bool:
+    return not isinstance(item, pages.Figure) or item.is_useful()
 
 
 def _cell(cell: "str | pages.Cell") -> pages.Cell:
@@ -78,22 +77,22 @@ def _cell(cell: "str | pages.Cell") -> pages.Cell:
 
 
 def in_notebook(page: pages.Page) -> str:
-    """What a notebook shows of a page: its first section and, folded, the others; figures are drawn by themselves."""
-    sections = [replace(one, items=[*_without_figures(one.items)]) for one in page.sections]
-    shown = replace(page, sections=[one for one in sections if one.items])
+    """A page for a notebook: its first sections and, folded, the others, without figures."""
+    sections = [replace(section, items=[*_without_figures(section.items)]) for section in page.sections]
+    shown = replace(page, sections=[section for section in sections if section.items])
     return _template("notebook.html.jinja").render(page=shown, cell=_cell, kind=_kind, open=OPEN_SECTIONS)
 
 
 def _without_figures(items: Sequence[pages.Item]) -> Iterator[pages.Item]:
     for item in items:
         if isinstance(item, pages.Beside):
-            yield pages.Beside([one for one in item.items if not isinstance(one, pages.Figure)])
+            yield pages.Beside([inner for inner in item.items if not isinstance(inner, pages.Figure)])
         elif not isinstance(item, pages.Figure):
             yield item
 
 
 def frame(chart: Chart, title: str) -> str:
-    """A chart to explore in a frame of its own, for a notebook."""
+    """A chart to explore in an iframe, for a notebook."""
     page = _template("frame.html.jinja").render(title=title, charts=[chart], explore=explore, code=Markup)
     height = f"{chart.height + FRAME_INCHES:g}in"
     style = f"width: 100%; height: {height}; border: 0"

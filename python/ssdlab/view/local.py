@@ -1,6 +1,6 @@
-"""What was saved, for a browser of this machine: the page, the files beside it, and stretches of what they hold.
+"""A local web server for a saved finding: its page, the files beside it, and further operations of a Gantt chart.
 
-Operations are read when they are first asked for, and kept: a run records no more of them than some ten megabytes hold.
+Operations are read on first use and kept in memory, some ten megabytes at most.
 """
 
 import hmac
@@ -22,20 +22,20 @@ from ssdlab.view.charts.activity import OPERATIONS as MOST
 from ssdlab.view.charts.activity import Recorded, operations, recorded
 
 OPERATIONS = "operations"
-"""Where the operations are that a page has no room for: a Gantt chart of those from the one numbered `first` on."""
+"""Path of further operations: a Gantt chart from operation `first` on."""
 NUMBER = re.compile(r"\d{1,18}")
 COLUMNS = "activity_gantt.parquet"
 TYPES = {".html": "text/html; charset=utf-8", ".json": "application/json", ".csv": "text/csv", ".toml": "text/plain"}
 
 
 class LocalServer(ThreadingHTTPServer):
-    """Answers those who know its token, on the loopback alone, with what a folder holds; it changes nothing.
+    """Serves a folder read-only on the loopback to clients that know its token.
 
     Args:
         page: The page, in its folder.
 
     Raises:
-        OSError: If nobody can listen on the loopback.
+        OSError: If the loopback cannot be bound.
     """
 
     daemon_threads = True
@@ -48,80 +48,80 @@ class LocalServer(ThreadingHTTPServer):
 
     def server_bind(self) -> None:
         """Binds to the loopback."""
-        # Not that of HTTPServer, which asks the network what the machine is called.
+        # HTTPServer.server_bind looks up the host name on the network.
         socketserver.TCPServer.server_bind(self)
         host, self.server_port = self.socket.getsockname()
         self.server_name = str(host)
 
     @property
     def address(self) -> str:
-        """What a browser is told."""
+        """URL for a browser."""
         return f"http://{self.server_name}:{self.server_port}/{self.token}/"
 
     def operations(self, first: int) -> str:
-        """The operations from this one on, as JSON, of what the folder holds now.
+        """Operations from number `first` on, as JSON.
 
         Raises:
-            ConfigError: If it cannot be read.
+            ConfigError: If the folder cannot be read.
         """
         with self._reading:
             files = tuple(_state(self.page.parent / name) for name in (Result._json, COLUMNS))
             if self._read is None or self._read.files != files:
                 self._read = _Read(files, recorded(Result.load(self.page.parent)))
-            found = self._read.found
-        # Whoever asks for what is beyond the last operation gets the last ones.
-        first = min(first, max(0, (len(found.order) - 1) // MOST * MOST))
-        chart = operations(found, first)
+            record = self._read.record
+        # Beyond the last operation: the last ones.
+        first = min(first, max(0, (len(record.order) - 1) // MOST * MOST))
+        chart = operations(record, first)
         earlier, later = max(0, first - MOST) if first else None, chart.following or None
         return f'{{"charts":{explore.data([chart])},"earlier":{json.dumps(earlier)},"later":{json.dumps(later)}}}'
 
 
 class _Read(NamedTuple):
     files: tuple[object, ...]
-    """In which state the files were."""
-    found: Recorded
+    """State of the files when read."""
+    record: Recorded
 
 
 def _state(path: Path) -> tuple[int, int, int] | None:
-    """What is another whenever a run is saved there."""
+    """Identity of a file, which changes when a run is saved there."""
     try:
-        found = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         return None
-    return found.st_ino, found.st_mtime_ns, found.st_size
+    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One request, which can only be a GET; nothing is logged."""
+    """Handles one GET request; logs nothing."""
 
     server: LocalServer
     timeout = 30
 
     def do_GET(self) -> None:
         if self.path == "/favicon.ico":
-            # Browsers ask for a picture of the site unasked.
+            # Browsers request it on their own.
             return self._answer(b"", TYPES[".html"], HTTPStatus.NO_CONTENT)
         asked = urlsplit(self.path)
         token, slash, name = unquote(asked.path).removeprefix("/").partition("/")
-        # Whoever is led here by another name than the address has come through another page.
+        # A request under another host name comes from another site (DNS rebinding).
         host = self.headers.get("Host")
         known = hmac.compare_digest(token.encode(), self.server.token.encode())
         if not known or host != f"{self.server.server_name}:{self.server.server_port}":
             return self._refuse(HTTPStatus.FORBIDDEN, "the address lacks the token that ssdlab view --serve printed")
         if not slash:
-            # What the page asks for lies below its address.
+            # The page requests paths relative to its address.
             return self._answer(b"", TYPES[".html"], HTTPStatus.PERMANENT_REDIRECT, Location=self.server.address)
         folder = self.server.page.parent
         if name == OPERATIONS and (folder / COLUMNS).is_file():
             first = parse_qs(asked.query).get("first", ["0"])[-1]
             if not NUMBER.fullmatch(first):
-                return self._refuse(HTTPStatus.BAD_REQUEST, f"first={first} is no number of an operation")
+                return self._refuse(HTTPStatus.BAD_REQUEST, f"first={first} is not the number of an operation")
             try:
-                found = self.server.operations(int(first))
+                answer = self.server.operations(int(first))
             except ConfigError as error:
                 return self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, str(error))
-            return self._answer(found.encode(), TYPES[".json"])
-        # A name that the folder holds leads nowhere else.
+            return self._answer(answer.encode(), TYPES[".json"])
+        # Only names in the folder: no path leads out of it.
         files = {path.name: path for path in folder.iterdir() if path.is_file() and not path.is_symlink()}
         path = files.get(name or self.server.page.name)
         if path is None:

@@ -1,4 +1,4 @@
-"""What a served drive has done, as metrics of Prometheus."""
+"""Metrics of a served drive for Prometheus."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,29 +13,29 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector
 
 from ssdlab.model.service import DriveServer
-from ssdlab.view.pages.quantities import OPERATIONS
+from ssdlab.view.pages.tables import OPERATIONS
 
 SECOND_NS = 1e9
 POWERS = range(10, 37)
-"""Response times are counted up to these powers of two, in nanoseconds: from a microsecond to a minute."""
+"""Powers of two of the buckets of response times in nanoseconds: one microsecond to one minute."""
 
 
 class Metrics(Collector):
-    """The figures of a server, taken anew whenever they are asked for."""
+    """Collects the figures of a server at each scrape."""
 
     def __init__(self, server: DriveServer) -> None:
         self._server = server
 
     def collect(self) -> Iterator[Metric]:
-        """All metrics, each with the help that its scrape shows."""
+        """Returns all metrics."""
         report = self._server.service().report
         host, health = report["host"], report["health"]
-        requests = CounterMetricFamily("ssdlab_requests", "Requests of clients that were done.", labels=["op"])
+        requests = CounterMetricFamily("ssdlab_requests", "Completed requests of clients.", labels=["op"])
         for op in ("read", "write", "trim", "flush"):
             requests.add_metric([op], host[f"{op}_requests"])
         requests.add_metric(["write_zeroes"], host["write_zeroes_requests"])
         yield requests
-        moved = CounterMetricFamily("ssdlab_bytes", "Bytes of these requests.", labels=["op"])
+        moved = CounterMetricFamily("ssdlab_bytes", "Bytes of completed requests.", labels=["op"])
         for op, key in (
             ("read", "bytes_read"),
             ("write", "bytes_written"),
@@ -44,7 +44,7 @@ class Metrics(Collector):
         ):
             moved.add_metric([op], host[key])
         yield moved
-        pages = CounterMetricFamily("ssdlab_pages", "Pages of the drive that they touched.", labels=["op"])
+        pages = CounterMetricFamily("ssdlab_pages", "Pages touched by completed requests.", labels=["op"])
         for op, key in (("read", "pages_read"), ("write", "pages_written"), ("trim", "pages_trimmed")):
             pages.add_metric([op], host[key])
         yield pages
@@ -54,18 +54,18 @@ class Metrics(Collector):
                 flash.add_metric([kind.removesuffix("s"), cause], count)
         yield flash
         if report["write_amplification"] is not None:
-            help = "Pages programmed for each page that clients wrote, since the drive was opened."
+            help = "Pages programmed per page that clients wrote, since the drive was opened."
             yield GaugeMetricFamily("ssdlab_write_amplification", help, report["write_amplification"])
         yield GaugeMetricFamily("ssdlab_free_blocks", "Erased blocks.", health["free_blocks"])
-        yield GaugeMetricFamily("ssdlab_bad_blocks", "Blocks that are not used any more.", health["bad_blocks"])
-        yield GaugeMetricFamily("ssdlab_blocks", "Blocks in all.", health["blocks"])
+        yield GaugeMetricFamily("ssdlab_bad_blocks", "Retired blocks.", health["bad_blocks"])
+        yield GaugeMetricFamily("ssdlab_blocks", "All blocks.", health["blocks"])
         for name in ("available_spare", "percentage_used"):
-            help = f"As {name} of NVMe's health log, in percent."
+            help = f"{name} of the NVMe health log, in percent."
             yield GaugeMetricFamily(f"ssdlab_{name}_percent", help, health[name])
         for name in ("media_errors", "power_cycles", "unsafe_shutdowns"):
-            yield CounterMetricFamily(f"ssdlab_{name}", f"As {name} of NVMe's health log.", health[name])
+            yield CounterMetricFamily(f"ssdlab_{name}", f"{name} of the NVMe health log.", health[name])
         yield GaugeMetricFamily("ssdlab_buffered_pages", "Pages in the write buffer.", report["buffered_pages"])
-        yield GaugeMetricFamily("ssdlab_clients", "Clients that are connected.", self._server.connections)
+        yield GaugeMetricFamily("ssdlab_clients", "Connected clients.", self._server.connections)
         if report["times"] is not None:
             yield from self._times(report["times"])
 
@@ -74,7 +74,7 @@ class Metrics(Collector):
             "ssdlab_response_seconds", "Response times of the simulated drive.", labels=["op"]
         )
         for op, (lower_ns, _, counts) in (self._server.latency() or {}).items():
-            # No bucket of the histogram lies on both sides of a power of two, so that these are exact.
+            # Exact, as no bucket of the histogram spans a power of two.
             buckets = [
                 (repr((bound - 1) / SECOND_NS), float(counts[lower_ns < bound].sum()))
                 for bound in (1 << power for power in POWERS)
@@ -84,7 +84,7 @@ class Metrics(Collector):
             response.add_metric([op], [*buckets, ("+Inf", float(counts.sum()))], sum_ns / SECOND_NS)
         yield response
         replies, mean_ns = times["replies"], times["lag_mean_ns"]
-        lag = SummaryMetricFamily("ssdlab_lag_seconds", "Times by which replies left later than they were due.")
+        lag = SummaryMetricFamily("ssdlab_lag_seconds", "Delay of replies beyond their due time.")
         lag.add_metric([], replies, replies * mean_ns / SECOND_NS)
         yield lag
-        yield GaugeMetricFamily("ssdlab_lag_max_seconds", "The longest of these.", times["lag_max_ns"] / SECOND_NS)
+        yield GaugeMetricFamily("ssdlab_lag_max_seconds", "Longest delay of a reply.", times["lag_max_ns"] / SECOND_NS)

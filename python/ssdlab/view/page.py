@@ -1,6 +1,6 @@
-"""A page: what a person is shown of a finding, whatever shows it."""
+"""A page: what a person sees of a finding, on a terminal or as HTML."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -8,11 +8,11 @@ if TYPE_CHECKING:
     from ssdlab.view.chart import Chart
 
 Style = Literal["", "strong", "soft", "code", "best", "gap", "bad"]
-"""How text stands out: `best` wins a comparison, `gap` is odd, `bad` is wrong."""
+"""Emphasis: `best` wins a comparison, `gap` is a known deviation, `bad` is wrong."""
 
 
 class Cell(NamedTuple):
-    """A cell of a table that stands out."""
+    """A cell of a table with emphasis."""
 
     text: str
     style: Style = ""
@@ -27,12 +27,12 @@ class Paragraph(NamedTuple):
     text: str
     style: Style = ""
     belongs: bool = False
-    """Whether it goes on with what the numbered paragraph above it says."""
+    """True if it continues the numbered paragraph above it."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """Labels with their values; as tiles, those that a person looks for first."""
+    """Labels with their values; headlines as tiles."""
 
     rows: Sequence[tuple[str, str]]
     title: str = ""
@@ -48,27 +48,41 @@ class Table:
     title: str = ""
     left: int = 1
     note: str = ""
-    """What a reader of the page should know; too long for a terminal."""
+    """Explanation on a page; too long for a terminal."""
     wide: bool = False
-    """Whether it is too wide for a terminal, which then shows rows as columns."""
+    """True if a terminal transposes it."""
     most: int | None = None
     """Most rows on a terminal."""
+
+    @classmethod
+    def named(
+        cls,
+        headers: Iterable[str],
+        rows: Iterable[tuple[str, Sequence[str]]],
+        title: str = "",
+        *,
+        header: str = "",
+        note: str = "",
+        wide: bool = False,
+    ) -> "Table":
+        """A table of rows with names."""
+        return cls((header, *headers), [(name, *cells) for name, cells in rows], title, note=note, wide=wide)
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure, drawn where it can be shown."""
+    """A figure, drawn only on a page."""
 
     draw: "Callable[[], Chart]"
     title: str = ""
     note: str = ""
-    tells: Callable[[], bool] = lambda: True
-    """Whether it tells more than the rest of the page; asked where it would be drawn."""
+    is_useful: Callable[[], bool] = lambda: True
+    """Returns false if the figure adds nothing to the page; called only where it would be drawn."""
 
 
 @dataclass(frozen=True)
 class Beside:
-    """Items that stand side by side where there is room."""
+    """Items side by side where there is room."""
 
     items: "Sequence[Facts | Figure]"
 
@@ -83,28 +97,27 @@ class Section:
     title: str
     items: Sequence[Item]
     note: str = ""
-    """What a reader of the page should know."""
+    """Explanation on a page."""
     terminal: bool = True
-    """Whether a terminal shows it, too."""
+    """False if only a page shows it."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """What is shown of one finding."""
+    """Contents of a page."""
 
     title: str
     chosen: str = ""
-    """How what was read was chosen; the reader of a terminal has just typed it."""
+    """How the input was chosen; not on a terminal, whose reader just typed it."""
     lead: Sequence[Paragraph] = ()
-    """What stands below the title."""
+    """Paragraphs below the title."""
     partial: str = ""
-    """What was stopped before its end, if anything was."""
+    """What was stopped before its end, if anything."""
     remarks: Sequence[str] = ()
-    """What a person should know before reading figures."""
+    """Warnings to read before the figures."""
     sections: Sequence[Section] = ()
     legend: str = ""
-    """What marks and headers mean."""
+    """Explanation of marks and headers."""
     conclusion: Sequence[Paragraph] = ()
-    """What follows: first on a page, last on a terminal, where that stays in sight."""
+    """Conclusions: first on a page, last on a terminal, where they stay in sight."""
     footer: str = ""
-    """What a page says at its foot."""

@@ -1,4 +1,4 @@
-"""An address at which Prometheus finds metrics: a port of this machine alone, or a unix socket."""
+"""The endpoint that Prometheus scrapes: a loopback port or a unix socket."""
 
 import errno
 import os
@@ -20,22 +20,22 @@ from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 
 if TYPE_CHECKING:
-    # Of the stubs alone.
+    # In stubs only.
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 PATH = "/metrics"
-"""Where the metrics are, by convention."""
+"""Path of the metrics, by convention."""
 
 
 class Endpoint:
-    """Answers scrapes while it lasts, from when it is told whom to ask.
+    """Answers scrapes from the call of `answer` until it is closed.
 
     Args:
         place: An address with a port, such as `127.0.0.1:9090`, or the path of a unix socket, with a slash.
 
     Raises:
-        ConfigError: If the address can be reached from other machines, or is none.
-        OSError: If nobody can listen there.
+        ConfigError: If the address is invalid or not on the loopback.
+        OSError: If the socket cannot be bound.
     """
 
     def __init__(self, place: str) -> None:
@@ -45,14 +45,14 @@ class Endpoint:
 
     @property
     def address(self) -> str:
-        """What a scraper is told, or `curl --unix-socket`."""
+        """URL for a scraper, or path for `curl --unix-socket`."""
         if self._path is not None:
             return str(self._path)
         host, port = self._server.socket.getsockname()[:2]
         return f"http://{f'[{host}]' if ':' in host else host}:{port}{PATH}"
 
     def answer(self, collector: Collector) -> None:
-        """Answers from now on with the metrics of this."""
+        """Starts to answer with the metrics of a collector."""
         registry = CollectorRegistry(auto_describe=False)
         registry.register(collector)
         self._server.set_app(_at_path(make_wsgi_app(registry)))
@@ -73,7 +73,7 @@ class Endpoint:
 
 
 def _at_path(metrics: "WSGIApplication") -> "WSGIApplication":
-    """Answers there alone: who asks for another path is mistaken."""
+    """Answers at `PATH` only."""
 
     def answer(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
         if environ["PATH_INFO"] == PATH:
@@ -91,7 +91,7 @@ def _bound(place: str, path: Path | None) -> "_Server":
     try:
         return (_Server if path is None else _UnixServer)(address, _Handler)
     except OSError as error:
-        # That a path is too long has no number.
+        # A path that is too long has no errno.
         words = error.strerror or str(error)
         if path is None:
             words += "; choose another address or port"
@@ -99,7 +99,7 @@ def _bound(place: str, path: Path | None) -> "_Server":
 
 
 def _is_address(place: str) -> bool:
-    """Paths are written with a slash: a port with a typing error is no file."""
+    """True without a slash: a mistyped port is not a path."""
     return "/" not in place
 
 
@@ -112,16 +112,16 @@ def _loopback(place: str) -> tuple[str, int]:
     except ValueError:
         pass
     raise ConfigError(
-        f"--metrics {text.path(place)}: no port of this machine alone; write 127.0.0.1:9090, or the path of a socket, "
-        "with a slash"
+        f"--metrics {text.path(place)}: not a loopback address; write 127.0.0.1:9090, or the path of a socket with a "
+        "slash"
     )
 
 
 def _remove_stale(path: Path) -> None:
-    """Removes a socket that a server left behind; anything else stays, and cannot be bound."""
+    """Removes the socket of a server that has ended; anything else is an error."""
     try:
         if not stat.S_ISSOCK(path.lstat().st_mode):
-            raise _taken(path, "exists and is no socket; remove it, or choose another path")
+            raise _taken(path, "exists and is not a socket; choose another path")
     except FileNotFoundError:
         return
     with socket.socket(socket.AF_UNIX) as attempt:
@@ -138,14 +138,14 @@ def _taken(path: Path, why: str) -> OSError:
 
 
 class _Handler(WSGIRequestHandler):
-    """One request; nothing is logged."""
+    """Handles one request; logs nothing."""
 
     def log_message(self, format: str, *arguments: Any) -> None:
         pass
 
 
 class _Server(socketserver.ThreadingMixIn, WSGIServer):
-    """A scraper that stalls holds up no other."""
+    """One thread per scraper, so that none blocks another."""
 
     daemon_threads = True
 
@@ -155,7 +155,7 @@ class _Server(socketserver.ThreadingMixIn, WSGIServer):
         super().__init__(address, handler)
 
     def server_bind(self) -> None:
-        # Not that of HTTPServer, which asks the network what the machine is called.
+        # HTTPServer.server_bind looks up the host name on the network.
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = "localhost", 0
         self.setup_environ()
@@ -165,7 +165,7 @@ class _UnixServer(_Server):
     address_family = socket.AF_UNIX
 
     def server_bind(self) -> None:
-        # The file of the socket comes into being with the mode of this.
+        # Mode of the socket file.
         os.fchmod(self.socket.fileno(), 0o600)
         super().server_bind()
 

@@ -14,20 +14,20 @@ STYLES: dict[Style, str] = {
     "": "", "strong": "bold", "soft": "dim", "code": "", "best": "green", "gap": "yellow", "bad": "red",
 }  # fmt: skip
 FACT_COLUMNS = 42, 16
-"""Least columns of labels and values, so that the facts of a page stand below each other."""
+"""Minimum widths of labels and values, so that the facts of a page align."""
 GAP = 2
+"""Spaces between two columns of a table."""
 WITH_OUT = "with --out"
-"""Columns between two columns of a table."""
 WORDS = 32
-"""Columns of folded words at most, where numbers stand beside them."""
+"""Maximum width of folded words beside numbers."""
 BELOW_NUMBER = "   "
-"""What belongs to a numbered paragraph stands below its first word."""
+"""Indent of what belongs to a numbered paragraph."""
 NOTE_COLUMNS = 110
-"""Most columns of a note; other lines are as long as they are, to be searched and piped."""
+"""Maximum width of a note; other lines are not wrapped, for search and pipes."""
 
 
 def show(page: Page, further: str = WITH_OUT) -> None:
-    """Prints a page; `further` says where rows are that a terminal does not show."""
+    """Prints a page; `further` says where to find further rows."""
     out = Console(highlight=False, soft_wrap=True)
     out.print(Text(page.title, style="bold"))
     for paragraph in page.lead:
@@ -59,12 +59,12 @@ def _paragraph(out: Console, paragraph: Paragraph) -> None:
 
 
 def _remark(out: Console, line: str) -> str:
-    """A line that a terminal would break inside words; one that is piped stays whole, to be searched."""
+    """A line wrapped between words on a terminal; a piped line stays whole."""
     return textwrap.fill(line, out.width, break_long_words=False) if out.is_terminal else line
 
 
 def _filled(out: Console, note: Paragraph) -> Paragraph:
-    """A note as a paragraph of short lines, in which a number and its unit stay together."""
+    """A note wrapped without separating a number from its unit."""
     words = note.text.replace(" %", "\u00a0%")
     filled = textwrap.fill(
         words, min(out.width, NOTE_COLUMNS) - len(BELOW_NUMBER) * note.belongs, break_long_words=False
@@ -73,27 +73,27 @@ def _filled(out: Console, note: Paragraph) -> Paragraph:
 
 
 def _items(section: Section) -> Iterator[Paragraph | Facts | Table]:
-    """What of a section a terminal can show; its title goes to the first table that has none."""
+    """Items of a section without figures; its title goes to the first table without one."""
     title = section.title
     for item in section.items:
-        for one in _shown(item):
-            if isinstance(one, Table) and not one.title:
-                yield replace(one, title=title)
+        for shown in _shown(item):
+            if isinstance(shown, Table) and not shown.title:
+                yield replace(shown, title=title)
                 title = ""
             else:
-                yield one
+                yield shown
 
 
 def _shown(item: Item) -> Iterator[Paragraph | Facts | Table]:
     if isinstance(item, Beside):
-        for one in item.items:
-            yield from _shown(one)
+        for inner in item.items:
+            yield from _shown(inner)
     elif isinstance(item, Paragraph | Facts | Table):
         yield item
 
 
 def _label_columns(items: Sequence[Paragraph | Facts | Table]) -> int:
-    """Width of the first column of tables that have their title in its head, so that they stand below each other."""
+    """Width of the first column of all tables with their title in its header, so that they align."""
     labels = [0]
     for item in items:
         if isinstance(item, Table) and not item.headers[0]:
@@ -108,7 +108,7 @@ def _table(out: Console, item: Facts | Table, labels: int, further: str) -> None
         _print_grid(out, _facts(item))
         return
     headers, rows = (item.headers, item.rows[: item.most]) if not item.wide else _turned(item)
-    # Without a header of its own the first column has the title.
+    # Without a header, the first column has the title.
     own = bool(headers[0])
     if own and item.title:
         out.print(Text(item.title, style="bold"))
@@ -118,12 +118,12 @@ def _table(out: Console, item: Facts | Table, labels: int, further: str) -> None
         heads, left = [headers[at] for at in columns], sum(at < item.left for at in columns)
         grid = _grid(heads if own else [item.title, *heads[1:]], left)
         if out.is_terminal:
-            # Words are folded rather than lines broken anywhere.
+            # Fold words instead of breaking lines anywhere.
             for column in grid.columns[1:left]:
                 column.no_wrap = False
         for row in rows:
             first, *cells = [row[at] for at in columns]
-            # Headings among the rows stand out.
+            # Headings among the rows are not indented.
             outdented = own or (isinstance(first, Cell) and first.style == "strong")
             grid.add_row(_text(first) if outdented else Text("  ") + _text(first), *map(_text, cells))
         if own:
@@ -147,7 +147,7 @@ def _facts(item: Facts) -> Grid:
 
 
 def _print_grid(out: Console, grid: Grid) -> None:
-    # A shortened number would be a wrong one.
+    # Numbers must not be cut.
     whole = out.width
     needed = out.measure(grid, options=out.options.update(width=10_000))
     out.width = max(whole, needed.minimum if out.is_terminal else needed.maximum)
@@ -158,7 +158,7 @@ def _print_grid(out: Console, grid: Grid) -> None:
 def _parts(
     out: Console, headers: Sequence[str], rows: Sequence[Row], left: int, labels: int
 ) -> Iterator[Sequence[int]]:
-    """The columns of a table in parts that fit a terminal, each beginning with what names the rows; elsewhere all."""
+    """Columns of a table in parts that fit a terminal, each with the names of rows; in a pipe, all columns."""
     fixed = [*range(left if left < len(headers) else 1)]
     free = [*range(len(fixed), len(headers))]
     if not out.is_terminal or not free:
@@ -166,18 +166,18 @@ def _parts(
         return
 
     def widest(at: int) -> int:
-        return max(Text(one).cell_len for one in (headers[at], *(_text(row[at]).plain for row in rows)))
+        return max(Text(cell).cell_len for cell in (headers[at], *(_text(row[at]).plain for row in rows)))
 
     def columns(at: int) -> int:
         if at == 0:
             return max(widest(0) + 2, labels) + GAP
         return (min(widest(at), WORDS) if at < left else widest(at)) + GAP
 
-    # Long words are said once.
+    # Long words stand in the first part only.
     again = [at for at in fixed if at == 0 or widest(at) <= WORDS]
     part = [*fixed]
     for at in free:
-        # A column that is too wide by itself stands alone.
+        # A column wider than the terminal stands alone.
         if part[-1] not in fixed and sum(map(columns, [*part, at])) - GAP > out.width:
             yield part
             part = [*again]

@@ -8,6 +8,7 @@ from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import special
 from ssdlab.model import shape
+from ssdlab.model.metrics import METRICS
 
 CONFIDENCE = 0.95
 """How often an interval holds the true mean."""
@@ -20,29 +21,8 @@ ARITHMETIC = frozenset("=+*/()")
 """Characters of no figure."""
 
 
-MORE_IS_BETTER = frozenset(
-    (
-        "cache.hits",
-        "cache.served",
-        "drive.buffer.pages_overwritten",
-        "drive.buffer.pages_read",
-        "drive.fairness",
-        "lifetime.dwpd_5_years",
-        "lifetime.host_tbw_bytes",
-        "log.capture.hit_quality",
-        "log.capture.hit_ratio",
-        "log.capture.pseudo_benefit",
-        "log.utilisation_mean",
-        "map.all.hit_ratio",
-        "map.changes.hit_ratio",
-        "map.reads.hit_ratio",
-        "time.bytes_read_per_s",
-        "time.bytes_written_per_s",
-        "time.iops",
-    )
-)
-"""Figures that are to be large unless it is said otherwise, those that a comparison marks the largest of; all others
-are to be small."""
+MORE_IS_BETTER = frozenset(metric.name for metric in METRICS if metric.better == "more")
+"""Figures that are maximised by default; all others are minimised."""
 
 
 def is_large(figure: str, sense: str) -> bool:

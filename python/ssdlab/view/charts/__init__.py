@@ -1,1 +1,1 @@
-"""What figures show, one module for each subject."""
+"""Data of figures, one module for each subject."""

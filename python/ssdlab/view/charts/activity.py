@@ -1,4 +1,4 @@
-"""Charts of what dies and channels did."""
+"""Charts of the activity of dies and channels."""
 
 from typing import NamedTuple
 
@@ -9,34 +9,34 @@ from ssdlab.model.result import Result
 from ssdlab.view.chart import Area, Axis, Chart, Heat, Level, Mark, Panel, Spans, nothing
 from ssdlab.view.charts.time import bin_edges, time_axis, time_unit
 from ssdlab.view.colours import BLUE, GREEN, INK, ORANGE, PURPLE
-from ssdlab.view.pages.quantities import CAUSES
+from ssdlab.view.pages.tables import CAUSES
 
 KIND_COLOURS = {"read": BLUE, "program": ORANGE, "erase": PURPLE, "copyback": GREEN}
 HOST_CAUSES = ("host", "rmw", "map_load")
-"""Causes of what a request of the host asks for; all other work is internal."""
+"""Causes of host work; all others are internal."""
 OPERATIONS = 2_000
-"""Most operations and transfers in a Gantt chart; more would be lines, even on a page that zooms."""
+"""Maximum number of operations in a Gantt chart."""
 LANES = 48
-"""Most lanes of a Gantt chart."""
+"""Maximum number of lanes of a Gantt chart."""
 LABELS = 16
-"""Most labels beside the rows of a heat map."""
+"""Maximum number of labels beside a heat map."""
 NOTHING = "No time passed."
 
 
 def _activity(result: Result) -> ActivityColumns:
     if result.activity is None:
-        raise ValueError('what dies and channels did is known only with time = "event"')
+        raise ValueError('the activity of dies and channels is recorded only with time = "event"')
     return result.activity
 
 
 def utilisation(result: Result) -> Chart:
-    """Share of the time in which each die and each channel worked, over simulated time: the stronger, the busier."""
+    """Utilisation of each die and channel over simulated time: the stronger, the busier."""
     activity = _activity(result)
     dies, channels = len(activity.dies_busy_ns), len(activity.channels_busy_ns)
     if not result.summary["time"]["elapsed_ns"]:
         return nothing(NOTHING)
     heights = [float(np.clip(rows * 0.16, 0.6, most)) for rows, most in ((dies, 4.5), (channels, 2.0))]
-    # Channels are named at the middle of their dies, and kept apart by lines where these are not all there is.
+    # Channel names stand at the middle of their dies, with lines between channels.
     named = range(0, channels, -(-channels // LABELS))
     per_channel = dies // channels
     rows = Axis(low=dies - 0.5, high=-0.5, ticks=[((at + 0.5) * per_channel - 0.5, str(at)) for at in named])
@@ -61,9 +61,9 @@ def utilisation(result: Result) -> Chart:
 
 
 def _heat(result: Result, bin_ns: int, busy_ns: Counts, row: str) -> Heat:
-    """One row for each row of `busy_ns`, the first on top, over time."""
+    """A heat map with a row for each row of `busy_ns`, the first on top."""
     if not busy_ns.size:
-        # Not one of them ever worked: no bin was begun.
+        # None was ever busy, so there are no bins.
         busy_ns, bin_ns = np.zeros((len(busy_ns), 1), np.uint64), result.summary["time"]["elapsed_ns"]
     edges = bin_edges(result, bin_ns, busy_ns.shape[1])
     names = [f"{row} {number}" for number in range(len(busy_ns))]
@@ -71,7 +71,7 @@ def _heat(result: Result, bin_ns: int, busy_ns: Counts, row: str) -> Heat:
 
 
 def queue_depth(result: Result) -> Chart:
-    """Requests outstanding over simulated time, with their mean and their most."""
+    """Outstanding requests over simulated time, with mean and maximum."""
     activity = _activity(result)
     if not activity.outstanding_ns.size:
         return nothing(NOTHING, 2.6)
@@ -83,22 +83,22 @@ def queue_depth(result: Result) -> Chart:
     marks: list[Mark] = [
         Area("", edges / scale, depth, BLUE),
         Level(f"mean {text.decimal(mean)}", mean, ORANGE),
-        Level(f"most {text.count(most)}", most, INK),
+        Level(f"max {text.count(most)}", most, INK),
     ]
     y = Axis("requests outstanding", "short count", low=0, high=max(most, 1) * 1.05, whole=True)
     return Chart([Panel(marks, x, y)], 2.6)
 
 
 def gantt(result: Result) -> Chart:
-    """The recorded window, operation by operation: a lane for each channel and below it one for each plane of its dies.
+    """Gantt chart of the recorded operations: a lane for each channel and, below it, for each plane of its dies.
 
-    Says what it leaves out: lanes beyond `LANES`, operations and transfers beyond `OPERATIONS`.
+    It shows at most `LANES` lanes and `OPERATIONS` operations, and says what it leaves out.
     """
     return operations(recorded(result))
 
 
 class Recorded(NamedTuple):
-    """Recorded operations, and what a Gantt chart shows of them."""
+    """Recorded operations and the lanes of their Gantt chart."""
 
     bars: GanttColumns
     truncated: bool
@@ -106,9 +106,9 @@ class Recorded(NamedTuple):
     planes: int
     lanes: "npt.NDArray[np.int64]"
     lane: "npt.NDArray[np.int64]"
-    """Of each bar."""
+    """Lane of each bar."""
     order: "npt.NDArray[np.int64]"
-    """Bars in the lanes that are shown, as they begin."""
+    """Bars in the shown lanes, by begin."""
 
 
 def recorded(result: Result) -> Recorded:
@@ -118,7 +118,7 @@ def recorded(result: Result) -> Recorded:
     channel, of_channel = np.divmod(bars.die.astype(int), dies_per_channel)
     lanes_of_channel = 1 + dies_per_channel * planes
     lane = channel * lanes_of_channel + np.where(bars.bus, 0, 1 + of_channel * planes + bars.plane.astype(int))
-    # Idle lanes tell something, too, but not where there are too many of them.
+    # With many lanes, leave out idle ones.
     lanes = np.arange(drive["channels"] * lanes_of_channel)
     if len(lanes) > LANES:
         lanes = np.unique(lane)
@@ -128,12 +128,10 @@ def recorded(result: Result) -> Recorded:
 
 
 def operations(recorded: Recorded, first: int = 0) -> Chart:
-    """As `gantt`, from the operation on that is the `first` in the order of beginnings, from 0. Requests are whole:
-    what they did before and after is there as well.
-    """
+    """Gantt chart from the operation with index `first` on, by begin; with all other operations of its requests."""
     bars, truncated, dies_per_channel, planes, lanes, lane, in_lanes = recorded
     if not in_lanes.size:
-        return nothing("No flash operation was recorded: gantt.window says when to.", 1.6)
+        return nothing("No flash operation was recorded; set gantt.window.", 1.6)
     last = min(first + OPERATIONS, len(in_lanes)) - 1
     outside = _outside(bars.request[in_lanes], first, last)
     drawn = in_lanes[np.sort(np.concatenate([np.arange(first, last + 1), outside]))]
@@ -152,7 +150,7 @@ def operations(recorded: Recorded, first: int = 0) -> Chart:
             if chosen.any():
                 of_kind = Spans(
                     name, row, (begin - origin) / scale, (end - origin) / scale, heights, colour, hatched,
-                    bars.request[drawn], [CAUSES.get(one, one) for one in cause.tolist()], (ready - origin) / scale,
+                    bars.request[drawn], [CAUSES[name].label for name in cause.tolist()], (ready - origin) / scale,
                 )  # fmt: skip
                 marks.append(of_kind.only(chosen))
     after = f" since {text.count(origin)} ns" if origin else ""
@@ -166,7 +164,7 @@ def operations(recorded: Recorded, first: int = 0) -> Chart:
         more = f" and {text.count(len(outside))} more of their requests" if outside.size else ""
         omitted.append(f"{which} of {text.count(len(in_lanes))} bars{more}")
     if truncated:
-        omitted.append("what the record had room for")
+        omitted.append("the part that was recorded")
     panel = Panel(
         marks,
         Axis(f"simulated time{after} ({unit})", low=0, high=(float(end.max()) - origin) / scale),
@@ -180,20 +178,20 @@ def operations(recorded: Recorded, first: int = 0) -> Chart:
 
 
 def _outside(request: Counts, first: int, last: int) -> "npt.NDArray[np.int64]":
-    """Where other operations are of the requests that have some from `first` to `last`: the `OPERATIONS` next to these.
+    """Other operations of the requests between `first` and `last`, the nearest `OPERATIONS`.
 
-    `request` is that of each operation, in order; 0 where it is done for none.
+    `request` is the request of each operation in order, 0 for none.
     """
     named = np.isin(request, np.unique(request[first : last + 1])) & (request > 0)
     named[first : last + 1] = False
-    found = np.flatnonzero(named)
-    away = np.maximum(first - found, found - last)
-    return found[np.argsort(away, kind="stable")[:OPERATIONS]]
+    others = np.flatnonzero(named)
+    away = np.maximum(first - others, others - last)
+    return others[np.argsort(away, kind="stable")[:OPERATIONS]]
 
 
 def _ready(bars: GanttColumns, drawn: "npt.NDArray[np.int64]") -> Numbers:
-    """When the latest operation before of the same request on the same die was over, or else when the request came; no
-    number for what is done for none.
+    """Time at which the request was ready for each operation: end of its previous operation on the die, else arrival;
+    NaN without a request.
     """
     request, die, begin, end, arrived = (
         column[drawn] for column in (bars.request, bars.die, bars.begin_ns, bars.end_ns, bars.arrived_ns)
@@ -206,7 +204,7 @@ def _ready(bars: GanttColumns, drawn: "npt.NDArray[np.int64]") -> Numbers:
 
 
 def _lane_names(lanes: "npt.NDArray[np.int64]", dies_per_channel: int, planes: int) -> tuple[list[str], list[float]]:
-    """Names of the lanes, the first on top, and where lines above the channels are."""
+    """Names of the lanes, the first on top, and heights of the lines above channels."""
     names, dividers = [], []
     for row, lane in enumerate(lanes.tolist()):
         channel, rest = divmod(lane, 1 + dies_per_channel * planes)

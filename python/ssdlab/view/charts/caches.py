@@ -5,20 +5,20 @@ from ssdlab.view.chart import Axis, Chart, Line, Mark, Panel, Whiskers
 from ssdlab.view.colours import colour, dash
 
 
-def miss_ratios(found: CacheSimulation | MissRatioCurves) -> Chart:
-    """Miss ratios in percent against the size of the cache, by policy, with the standard errors of estimates."""
-    sizes = found.capacities.astype(float) * (found.unit_bytes or 1)
-    errors = getattr(found, "standard_error", None)
+def miss_ratios(simulation: CacheSimulation | MissRatioCurves) -> Chart:
+    """Miss ratios of each policy against the size of the cache, with standard errors of estimates."""
+    sizes = simulation.capacities.astype(float) * (simulation.unit_bytes or 1)
+    errors = getattr(simulation, "standard_error", None)
     marks: list[Mark] = []
-    for row, policy in enumerate(found.policies):
-        percent = 100 * found.miss_ratio[row]
+    for row, policy in enumerate(simulation.policies):
+        percent = 100 * simulation.miss_ratio[row]
         if errors is not None and errors[row].any():
             error = 100 * errors[row]
             marks.append(Whiskers(policy, sizes, percent - error, percent + error, colour(row)))
         marks.append(Line(policy, sizes, percent, colour(row), 1.4, dash=dash(row), dots=True))
     across = (
         Axis("size of the cache", "size", log=True)
-        if found.unit_bytes
+        if simulation.unit_bytes
         else Axis("size of the cache (objects)", "count", log=True)
     )
     return Chart([Panel(marks, across, Axis("miss ratio (%)", low=0))], 3.6)

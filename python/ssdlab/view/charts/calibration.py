@@ -8,12 +8,12 @@ from ssdlab.view.chart import Axis, Chart, Line, Mark, Panel, Points, nothing
 from ssdlab.view.colours import colour, dash
 
 
-def throughput(found: Calibration, op: str = "read") -> Chart:
-    """Requests per second against requests in flight, by region; the knee of each curve is a larger dot."""
-    in_flight = np.array(found.in_flight, float)
+def throughput(calibration: Calibration, op: str = "read") -> Chart:
+    """Requests per second against requests in flight, by region; larger dots are knees."""
+    in_flight = np.array(calibration.in_flight, float)
     marks: list[Mark] = []
-    for row, region in enumerate(found.regions):
-        curve, name = found.iops[op][row], text.size(region)
+    for row, region in enumerate(calibration.regions):
+        curve, name = calibration.iops[op][row], text.size(region)
         if np.isnan(curve).all():
             continue
         marks.append(Line(name, in_flight, curve, colour(row), 1.2, dash=dash(row), dots=True))
@@ -22,7 +22,7 @@ def throughput(found: Calibration, op: str = "read") -> Chart:
             marks.append(Points(name, in_flight[[at]], curve[[at]], colour(row), 8))
     if not marks:
         return nothing("No region was measured.", 3.8)
-    ticks = [(one, text.count(one)) for one in found.in_flight]
+    ticks = [(depth, text.count(depth)) for depth in calibration.in_flight]
     across = Axis("requests in flight", "count", log=True, ticks=ticks)
     panel = Panel(marks, across, Axis(f"{op}s per second", "short count", low=0))
     return Chart([panel], 3.8, legend="region")

@@ -1,13 +1,13 @@
-"""Charts of a comparison: a case has the same colour in all of them."""
+"""Charts of a comparison; each case has one colour."""
 
 from collections.abc import Iterator
 
 from ssdlab import text
 from ssdlab.lazy import Numbers, np
+from ssdlab.model.metrics import Metric
 from ssdlab.model.result import Result
 from ssdlab.study.compare import Comparison, Spread
 from ssdlab.view.chart import (
-    FORMS,
     LONGEST_NAME,
     Axis,
     Bars,
@@ -25,33 +25,30 @@ from ssdlab.view.chart import (
 from ssdlab.view.charts.latency import by_percentile, percentile_axis, took_time
 from ssdlab.view.charts.time import durations, time_unit
 from ssdlab.view.colours import GREY, INK, colour, dash
-from ssdlab.view.pages.quantities import Quantity
+from ssdlab.view.pages.figures import form_of
 from ssdlab.view.pages.result import HEADLINES, OF_A_DRIVE
 
 MOST_CHANGE = 1_000.0
-"""Percent; a change beyond would flatten the others."""
-FORM_OF: dict[object, Form] = {write: name for name, write in FORMS.items()}
+"""Percent; larger changes would flatten the others."""
 
 
-def _measured(found: Comparison) -> Iterator[tuple[Quantity, dict[str, Spread]]]:
-    """The quantities that a person looks for first, with the spreads of the cases that have them; one that is zero in
-    all cases is none to look for.
-    """
-    for quantity in (*HEADLINES, *OF_A_DRIVE):
+def _headlines(comparison: Comparison) -> Iterator[tuple[Metric, dict[str, Spread]]]:
+    """Headline metrics that are not zero in all cases, with the spread of each case that has a value."""
+    for metric in (*HEADLINES, *OF_A_DRIVE):
         values = {
-            label: [value for one in runs if (value := quantity.value(one.summary)) is not None]
-            for label, runs in found.runs.items()
+            label: [value for run in runs if (value := metric.value(run.summary)) is not None]
+            for label, runs in comparison.runs.items()
         }
         if any(map(any, values.values())):
-            yield quantity, {label: Spread.of(of) for label, of in values.items() if of}
+            yield metric, {label: Spread.of(known) for label, known in values.items() if known}
 
 
-def headlines(found: Comparison) -> Chart:
-    """The figures that a person looks for first, a bar for each case; thin lines are standard deviations over seeds."""
-    labels = [*found.runs]
+def headlines(comparison: Comparison) -> Chart:
+    """Headline metrics with a bar for each case; thin lines are standard deviations over seeds."""
+    labels = [*comparison.runs]
     names = [text.path(label) for label in labels]
     panels = []
-    for quantity, spreads in _measured(found):
+    for metric, spreads in _headlines(comparison):
         marks: list[Mark] = []
         for label, (mean, deviation, _) in spreads.items():
             at = labels.index(label)
@@ -60,21 +57,21 @@ def headlines(found: Comparison) -> Chart:
             if deviation:
                 low, high = np.array([mean - deviation]), np.array([mean + deviation])
                 marks.append(Whiskers(names[at], row, low, high, INK, along=True))
-        across = Axis("", FORM_OF[quantity.format], low=0)
-        panels.append(Panel(marks, across, rows(names), title=quantity.label))
+        across = Axis("", form_of(metric), low=0)
+        panels.append(Panel(marks, across, rows(names), title=metric.label))
     if not panels:
         return nothing("No case has a figure to draw.", 1.6)
     return Chart(panels, 0.4 + len(panels) * (0.7 + 0.2 * len(labels)), shared=False)
 
 
-def differences(found: Comparison) -> Chart:
-    """By how much each case differs from the first one in the figures that a person looks for first."""
-    first, *others = found.runs
+def differences(comparison: Comparison) -> Chart:
+    """Changes of the headline metrics from the first case."""
+    first, *others = comparison.runs
     changes: dict[str, dict[str, float]] = {}
-    for quantity, spreads in _measured(found):
+    for metric, spreads in _headlines(comparison):
         base = spreads.get(first)
         if base and base.mean:
-            changes[quantity.label] = {
+            changes[metric.label] = {
                 label: 100 * (spreads[label].mean / base.mean - 1) for label in others if label in spreads
             }
     if not others or not changes:
@@ -82,9 +79,9 @@ def differences(found: Comparison) -> Chart:
     marks: list[Mark] = []
     for number, label in enumerate(others):
         aside, thickness = beside(number, len(others))
-        its = [(row, of[label]) for row, of in enumerate(changes.values()) if label in of]
-        at = np.array([row + aside for row, _ in its])
-        lengths = np.array([change for _, change in its])
+        bars = [(row, of[label]) for row, of in enumerate(changes.values()) if label in of]
+        at = np.array([row + aside for row, _ in bars])
+        lengths = np.array([change for _, change in bars])
         marks.append(Bars(text.path(label), at, lengths, colour(number + 1), thickness))
     lengths = np.array([0.0, *(change for of in changes.values() for change in of.values())])
     shown = np.clip(lengths, None, MOST_CHANGE)
@@ -96,18 +93,16 @@ def differences(found: Comparison) -> Chart:
     return Chart([Panel(marks, across, rows([*changes]))], 1.2 + len(changes) * max(0.25, 0.12 * len(others)))
 
 
-def percentiles(found: Comparison, op: str = "read") -> Chart:
-    """Response times of an operation by percentile with the first seed of each case, and below them how many times
-    those of the first case they are.
-    """
+def percentiles(comparison: Comparison, op: str = "read") -> Chart:
+    """Response times of an operation by percentile, and their ratios to the first case; first seed of each case."""
     curves: dict[int, tuple[Numbers, Numbers]] = {}
-    for at, result in enumerate(found.results.values()):
+    for at, result in enumerate(comparison.results.values()):
         times = result.latency.get(op)
         if times is not None and took_time(times):
             curves[at] = by_percentile(times)
     if not curves:
         return nothing(f"No {op} took any time.", 3.6)
-    names = [text.path(label) for label in found.results]
+    names = [text.path(label) for label in comparison.results]
     lines = [Line(names[at], x, y, colour(at), dash=dash(at), step=True) for at, (x, y) in curves.items()]
     right = max(1.0, *(float(x[-1]) for x, _ in curves.values()))
     across = percentile_axis(right)
@@ -125,18 +120,18 @@ def percentiles(found: Comparison, op: str = "read") -> Chart:
 
 
 def _times_of(first: tuple[Numbers, Numbers], other: tuple[Numbers, Numbers]) -> tuple[Numbers, Numbers]:
-    """How many times the first distribution another one is, at every step of both, as far as both go."""
+    """Ratio of another distribution to the first at every step of both."""
     x = np.union1d(first[0], other[0])
     x = x[x <= min(first[0][-1], other[0][-1])]
     here, there = (of[1][np.clip(np.searchsorted(of[0], x, side="right") - 1, 0, None)] for of in (other, first))
     return x, here / there
 
 
-def write_amplification(found: Comparison) -> Chart:
-    """Write amplification of the run so far of each case, with its first seed."""
+def write_amplification(comparison: Comparison) -> Chart:
+    """Cumulative write amplification of each case with its first seed."""
     lines = []
-    names = [text.path(label) for label in found.results]
-    for row, result in enumerate(found.results.values()):
+    names = [text.path(label) for label in comparison.results]
+    for row, result in enumerate(comparison.results.values()):
         host = np.cumsum(result.series["host_pages_written"].astype(float))
         flash = np.cumsum(result.series["flash_pages_programmed"].astype(float))
         wrote = host > 0
@@ -148,16 +143,16 @@ def write_amplification(found: Comparison) -> Chart:
     return Chart([Panel(lines, Axis("requests replayed", "short count"), Axis("write amplification so far"))])
 
 
-def course(found: Comparison) -> Chart:
-    """Requests per second and mean response times of each epoch over simulated time, with each case's first seed."""
+def course(comparison: Comparison) -> Chart:
+    """Throughput and mean response times per epoch over simulated time; first seed of each case."""
     timed = {
         at: result
-        for at, result in enumerate(found.results.values())
+        for at, result in enumerate(comparison.results.values())
         if result.summary["time"] is not None and result.summary["time"]["elapsed_ns"]
     }
     if not timed:
         return nothing("Time was not modelled.")
-    names = [text.path(label) for label in found.results]
+    names = [text.path(label) for label in comparison.results]
     longest = max(float(result.summary["time"]["elapsed_ns"]) for result in timed.values())
     unit, scale = time_unit(longest)
     across = Axis(f"simulated time ({unit})", low=0, high=longest / scale, over_time=True)
@@ -170,15 +165,15 @@ def course(found: Comparison) -> Chart:
         ]
         return Panel(lines, across, Axis(title, form, low=None if log else 0, log=log))
 
-    panels = [drawn("requests/s", "short count", {at: _rate(one) for at, one in timed.items()}, log=False)]
+    panels = [drawn("requests/s", "short count", {at: _rate(run) for at, run in timed.items()}, log=False)]
     for op in ("read", "write"):
-        means = drawn(f"{op}s, mean", "duration", {at: _mean_ns(one, op) for at, one in timed.items()}, log=True)
+        means = drawn(f"{op}s, mean", "duration", {at: _mean_ns(run, op) for at, run in timed.items()}, log=True)
         panels += [means] if means.marks else []
     return Chart(panels, 0.8 + 1.7 * len(panels))
 
 
 def _rate(result: Result) -> Numbers:
-    """Requests per second of each epoch; no number where no time passed."""
+    """Requests per second of each epoch; NaN if no time passed."""
     took_ns = np.diff(result.series["time_ns"].astype(float), prepend=0.0)
     done = np.diff(result.series["requests"].astype(float), prepend=0.0)
     rate: Numbers = np.divide(done, took_ns, out=np.full_like(done, np.nan), where=took_ns > 0) * 1e9
@@ -186,7 +181,7 @@ def _rate(result: Result) -> Numbers:
 
 
 def _mean_ns(result: Result, op: str) -> Numbers:
-    """The mean response time of each epoch; no number where none took time."""
+    """Mean response time of each epoch; NaN without any."""
     total = result.series[f"{op}_latency_sum_ns"].astype(float)
     requests = result.series[f"{op}_requests"].astype(float)
     means: Numbers = np.divide(total, requests, out=np.full_like(total, np.nan), where=total > 0)

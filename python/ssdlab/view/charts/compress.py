@@ -1,4 +1,4 @@
-"""Charts of a measurement of codecs: those of Harper 2018 that compare compressors."""
+"""Charts of a measurement of codecs, as in Harper 2018."""
 
 from collections.abc import Callable
 
@@ -10,54 +10,54 @@ from ssdlab.view.colours import BLUE, GREY, colour
 from ssdlab.view.pages.compress import size_text
 
 MOST_FILES = 24
-"""Files drawn by themselves; more could not be told apart."""
+"""Maximum number of files in a chart."""
 
 
-def _largest(found: CompressBench) -> int | None:
-    """Whole files, or the largest page measured."""
-    return None if None in found.page_sizes else max(size for size in found.page_sizes if size is not None)
+def _largest(bench: CompressBench) -> int | None:
+    """The largest page size; None for whole files."""
+    return None if None in bench.page_sizes else max(size for size in bench.page_sizes if size is not None)
 
 
-def _usual(found: CompressBench) -> int | None:
-    """The 8 KiB of the document, or the first size measured."""
-    return 8192 if 8192 in found.page_sizes else found.page_sizes[0]
+def _usual(bench: CompressBench) -> int | None:
+    """The 8 KiB of the document, else the first page size."""
+    return 8192 if 8192 in bench.page_sizes else bench.page_sizes[0]
 
 
-def overall(found: CompressBench) -> Chart:
+def overall(bench: CompressBench) -> Chart:
     """Ratio of each codec over all files, by bytes and as the mean of the files (figure 6a)."""
-    cells = [found.cell(codec, _largest(found)) for codec in found.codecs]
+    cells = [bench.cell(codec, _largest(bench)) for codec in bench.codecs]
     marks = []
-    for number, (name, field, its) in enumerate((("by bytes", "ratio", BLUE), ("mean of files", "mean_ratio", GREY))):
+    for number, (name, field, tint) in enumerate((("by bytes", "ratio", BLUE), ("mean of files", "mean_ratio", GREY))):
         aside, thickness = beside(number, 2)
         ratios = np.array([getattr(cell, field) for cell in cells], float)
-        marks.append(Bars(name, np.arange(len(cells), dtype=np.float64) + aside, ratios, its, thickness))
-    across = Axis(f"ratio, {size_text(_largest(found))}", low=0)
-    return Chart([Panel(marks, across, rows(found.codecs))], 1.2 + 0.36 * len(cells))
+        marks.append(Bars(name, np.arange(len(cells), dtype=np.float64) + aside, ratios, tint, thickness))
+    across = Axis(f"ratio, {size_text(_largest(bench))}", low=0)
+    return Chart([Panel(marks, across, rows(bench.codecs))], 1.2 + 0.36 * len(cells))
 
 
-def files(found: CompressBench) -> Chart:
+def files(bench: CompressBench) -> Chart:
     """Ratio of each file with each codec (figure 6b)."""
-    members = found.corpus.members[:MOST_FILES]
+    members = bench.corpus.members[:MOST_FILES]
     marks = []
-    for index, codec in enumerate(found.codecs):
-        aside, thickness = beside(index, len(found.codecs))
-        ratios = [file.ratio for file in found.cell(codec, _largest(found)).files[: len(members)]]
+    for index, codec in enumerate(bench.codecs):
+        aside, thickness = beside(index, len(bench.codecs))
+        ratios = [file.ratio for file in bench.cell(codec, _largest(bench)).files[: len(members)]]
         at = np.arange(len(members), dtype=np.float64) + aside
         marks.append(Bars(codec, at, np.array(ratios, float), colour(index), thickness))
     names = rows([text.path(member.name) for member in members])
-    across = Axis(f"ratio, {size_text(_largest(found))}", low=0)
+    across = Axis(f"ratio, {size_text(_largest(bench))}", low=0)
     return Chart([Panel(marks, across, names)], 1.2 + 0.32 * len(members))
 
 
-def _by_page(found: CompressBench, label: str, value: Callable[[Cell], tuple[float, float, float]]) -> Chart:
-    """A curve for each codec against the size of a page: median, with the range of the runs."""
-    sizes = sorted(size for size in found.page_sizes if size is not None)
+def _by_page(bench: CompressBench, label: str, value: Callable[[Cell], tuple[float, float, float]]) -> Chart:
+    """A curve for each codec against the page size: median and range of the runs."""
+    sizes = sorted(size for size in bench.page_sizes if size is not None)
     if not sizes:
         return nothing("No pages were measured, only whole files.")
     at = np.array(sizes, float)
     marks: list[Mark] = []
-    for index, codec in enumerate(found.codecs):
-        middle, low, high = np.array([value(found.cell(codec, size)) for size in sizes], float).T
+    for index, codec in enumerate(bench.codecs):
+        middle, low, high = np.array([value(bench.cell(codec, size)) for size in sizes], float).T
         if (high > low).any():
             marks.append(Band(codec, at, low, high, colour(index)))
         marks.append(Line(codec, at, middle, colour(index), dots=True))
@@ -65,44 +65,44 @@ def _by_page(found: CompressBench, label: str, value: Callable[[Cell], tuple[flo
     return Chart([Panel(marks, across, Axis(label, low=0))])
 
 
-def ratio(found: CompressBench) -> Chart:
+def ratio(bench: CompressBench) -> Chart:
     """Ratio over all files by size of a page (figures 7a to 7d)."""
-    return _by_page(found, "ratio by bytes", lambda cell: (cell.ratio, cell.ratio, cell.ratio))
+    return _by_page(bench, "ratio by bytes", lambda cell: (cell.ratio, cell.ratio, cell.ratio))
 
 
-def compress(found: CompressBench) -> Chart:
+def compress(bench: CompressBench) -> Chart:
     """Processor time to compress a page (figure 8a)."""
-    name = f"µs to compress a page, {text.counted(found.threads[0], 'threads')}"
-    return _by_page(
-        found, name, lambda cell: (cell.compress_cpu_us.median, cell.compress_cpu_us.low, cell.compress_cpu_us.high)
-    )
+    return _time(bench, "compress", "compress")
 
 
-def decompress(found: CompressBench) -> Chart:
+def decompress(bench: CompressBench) -> Chart:
     """Processor time to restore a page (figure 8b)."""
-    name = f"µs to restore a page, {text.counted(found.threads[0], 'threads')}"
-    return _by_page(
-        found,
-        name,
-        lambda cell: (cell.decompress_cpu_us.median, cell.decompress_cpu_us.low, cell.decompress_cpu_us.high),
-    )
+    return _time(bench, "restore", "decompress")
 
 
-def rate(found: CompressBench) -> Chart:
+def _time(bench: CompressBench, verb: str, field: str) -> Chart:
+    def spread(cell: Cell) -> tuple[float, float, float]:
+        microseconds = getattr(cell, f"{field}_cpu_us")
+        return microseconds.median, microseconds.low, microseconds.high
+
+    return _by_page(bench, f"µs to {verb} a page, {text.counted(bench.threads[0], 'threads')}", spread)
+
+
+def rate(bench: CompressBench) -> Chart:
     """Pages compressed and restored each second by all threads (figures 9a to 9d)."""
-    size = _usual(found)
+    size = _usual(bench)
     panels = []
     for title, field in (("compressed", "compress"), ("restored", "decompress")):
         marks: list[Mark] = []
-        for index, threads in enumerate(found.threads):
-            rates = [getattr(found.cell(codec, size, threads), f"{field}_bytes_s") for codec in found.codecs]
-            low, median, high = np.array([(one.low, one.median, one.high) for one in rates]).T / 1e6
-            aside, thickness = beside(index, len(found.threads))
+        for index, threads in enumerate(bench.threads):
+            rates = [getattr(bench.cell(codec, size, threads), f"{field}_bytes_s") for codec in bench.codecs]
+            low, median, high = np.array([(spread.low, spread.median, spread.high) for spread in rates]).T / 1e6
+            aside, thickness = beside(index, len(bench.threads))
             at, name = np.arange(len(rates), dtype=np.float64) + aside, text.counted(threads, "threads")
             marks.append(Bars(name, at, median, colour(index), thickness))
             marks.append(Whiskers(name, at, np.minimum(low, median), np.maximum(high, median), GREY, along=True))
-        panels.append(Panel(marks, Axis(f"MB/s {title}, {size_text(size)}", low=0), rows(found.codecs)))
-    return Chart(panels, 1.6 + 0.5 * len(found.codecs), shared=False)
+        panels.append(Panel(marks, Axis(f"MB/s {title}, {size_text(size)}", low=0), rows(bench.codecs)))
+    return Chart(panels, 1.6 + 0.5 * len(bench.codecs), shared=False)
 
 
 FIGURES: dict[str, Callable[[CompressBench], Chart]] = {
@@ -115,6 +115,6 @@ FIGURES: dict[str, Callable[[CompressBench], Chart]] = {
 }
 
 
-def draw(found: CompressBench, figure: str) -> Chart:
+def draw(bench: CompressBench, figure: str) -> Chart:
     """A figure by its name: `overall`, `files`, `ratio`, `compress`, `decompress` or `rate`."""
-    return FIGURES[figure](found)
+    return FIGURES[figure](bench)

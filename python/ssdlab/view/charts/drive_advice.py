@@ -6,22 +6,22 @@ from ssdlab.view.chart import Axis, Chart, Form, Line, Panel, scale_of
 from ssdlab.view.colours import colour, dash
 
 
-def trade(found: DriveAdvice) -> Chart:
-    """Write amplification and the tail over the flash of a drive, a curve for each of its other settings."""
+def trade(advice: DriveAdvice) -> Chart:
+    """Write amplification and p99 over the flash of a drive, with a curve for each choice of other settings."""
     curves: dict[str, list[int]] = {}
-    for at, one in enumerate(found.choices):
-        curves.setdefault(" ".join(value for key, value in one.levels.items() if key != OP), []).append(at)
-    unit, scale = scale_of([one.flash_bytes for one in found.choices])
-    flash = np.array([one.flash_bytes for one in found.choices]) / scale
+    for at, choice in enumerate(advice.choices):
+        curves.setdefault(" ".join(value for key, value in choice.levels.items() if key != OP), []).append(at)
+    unit, scale = scale_of([choice.flash_bytes for choice in advice.choices])
+    flash = np.array([choice.flash_bytes for choice in advice.choices]) / scale
     figures: tuple[tuple[str, Form, list[float]], ...] = (
-        ("write amplification", "ratio", [one.write_amplification.mean for one in found.choices]),
-        ("p99", "duration", [one.p99_ns.mean if one.p99_ns else float("nan") for one in found.choices]),
+        ("write amplification", "ratio", [choice.write_amplification.mean for choice in advice.choices]),
+        ("p99", "duration", [choice.p99_ns.mean if choice.p99_ns else float("nan") for choice in advice.choices]),
     )
     panels = []
     for label, form, values in figures:
         lines = [
-            Line(name, flash[its], np.array(values)[its], colour(row), 1.4, dash=dash(row), dots=True)
-            for row, (name, its) in enumerate(curves.items())
+            Line(name, flash[chosen], np.array(values)[chosen], colour(row), 1.4, dash=dash(row), dots=True)
+            for row, (name, chosen) in enumerate(curves.items())
         ]
         panels.append(Panel(lines, Axis(f"flash ({unit})"), Axis(label, form)))
     return Chart(panels, 5.2)

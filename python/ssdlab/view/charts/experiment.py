@@ -13,7 +13,7 @@ PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY)
 
 
 def heat_map(result: TableResult, which: Which = "ours") -> Chart:
-    """Heat map of the document's values, of ours, or of the difference; winners carry a star.
+    """Heat map of the document's values, ours, or the difference; winners have a star.
 
     Raises:
         ValueError: If there is no such value in any cell.
@@ -26,9 +26,9 @@ def heat_map(result: TableResult, which: Which = "ours") -> Chart:
     texts = [
         [
             text.MISSING if np.isnan(value) else f"{write(float(value))} *" if (row, column) in stars else write(value)
-            for column, value in enumerate(its)
+            for column, value in enumerate(cells)
         ]
-        for row, its in enumerate(values.tolist())
+        for row, cells in enumerate(values.tolist())
     ]
     across = places(result.columns, result.table.columns.name.replace("_", " "))
     down = rows(result.rows, result.table.rows.name.replace("_", " "))
@@ -38,10 +38,10 @@ def heat_map(result: TableResult, which: Which = "ours") -> Chart:
 
 def _strengths(result: TableResult, which: Which) -> Numbers:
     if which == "difference":
-        # Same colour for the same distance either way; a table that is right to 0.1 % stays pale.
+        # Symmetric in sign; tables within 0.1 % stay pale.
         limit = max(1.0, float(np.nanmax(np.abs(result.difference))))
         return result.difference / limit
-    # One scale for both tables, unless their levels are not comparable.
+    # One scale for both tables, unless an anchor makes their levels incomparable.
     values: Array = getattr(result, which)
     shown = values if result.table.anchor else np.array([result.document, result.ours])
     low, high = float(np.nanmin(shown)), float(np.nanmax(shown))
@@ -49,14 +49,14 @@ def _strengths(result: TableResult, which: Which) -> Numbers:
 
 
 def lines(result: TableResult) -> Chart:
-    """Ours as lines and the document's as dashed ones, along the axis whose labels are in an order.
+    """Lines of our values, dashed for the document's, along the axis of ordered labels.
 
     Raises:
-        ValueError: If neither axis is, as its labels hold no numbers.
+        ValueError: If neither axis has labels with numbers.
     """
     along = words.ordered(result)
     if along is None:
-        raise ValueError(f"{result.table.name} has no axis in an order: neither rows nor columns are numbers")
+        raise ValueError(f"{result.table.name} has no ordered axis: neither rows nor columns are numbers")
     table = result.table
     ours, document = (result.ours.T, result.document.T) if along == "rows" else (result.ours, result.document)
     x, names = (table.rows, table.columns) if along == "rows" else (table.columns, table.rows)
@@ -76,5 +76,5 @@ def lines(result: TableResult) -> Chart:
 def _colours(labels: Sequence[str]) -> list[str]:
     if len(labels) <= len(PALETTE):
         return [*PALETTE[: len(labels)]]
-    # Neighbours alike, as the labels are in an order.
+    # Similar colours for neighbours: the labels are ordered.
     return [blended(at / (len(labels) - 1)) for at in range(len(labels))]

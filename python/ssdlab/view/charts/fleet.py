@@ -7,11 +7,11 @@ from ssdlab.view.colours import BLUE
 from ssdlab.view.pages.figures import form_name
 
 
-def cdfs(found: Fleet) -> Chart:
-    """The share of drives whose figure is at most so much, for each figure that is shown."""
+def cdfs(fleet: Fleet) -> Chart:
+    """Cumulative distribution of each figure over drives."""
     panels = []
-    for one in (found.cdf(outcome.figure) for outcome in found.outcomes()):
-        line = Line("", np.asarray(one.values, float), np.asarray(one.shares, float), BLUE, 1.4, step=True, dots=True)
-        across = Axis(one.figure, form_name(one.figure), log=is_wide(one.values[0], one.values[-1]))
+    for cdf in (fleet.cdf(outcome.figure) for outcome in fleet.outcomes()):
+        line = Line("", np.asarray(cdf.values, float), np.asarray(cdf.shares, float), BLUE, 1.4, step=True, dots=True)
+        across = Axis(cdf.figure, form_name(cdf.figure), log=is_wide(cdf.values[0], cdf.values[-1]))
         panels.append(Panel([line], across, Axis("share of drives", low=0, high=1.02)))
     return Chart(panels, 0.4 + 2.3 * len(panels), shared=False)

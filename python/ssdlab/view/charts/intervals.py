@@ -8,13 +8,13 @@ from ssdlab.view.colours import BLUE, GREEN, INK, ORANGE, SKY
 
 
 def _half_octaves(highest: int) -> Numbers:
-    """Whole numbers some 1.4 apart from 1 to beyond `highest`."""
+    """Whole numbers from 1 to beyond `highest` with a ratio of about 1.4."""
     edges: Numbers = np.unique(np.round(2 ** (np.arange(0, 130) / 2)).astype(float))
     return edges[: int(np.searchsorted(edges, highest, side="right")) + 1]
 
 
 def _shares(values: Counts, weights: Counts, colour: str, title: str, of: str) -> Panel:
-    """Weights by value on a logarithmic axis, in percent of all of them."""
+    """Weights by value on a logarithmic axis, in percent."""
     edges = _half_octaves(int(values.max()))
     counts, _ = np.histogram(values, edges, weights=weights.astype(float))
     across = Axis(title, "short count", float(edges[0]), float(edges[-1]), log=True)
@@ -22,7 +22,7 @@ def _shares(values: Counts, weights: Counts, colour: str, title: str, of: str) -
 
 
 def intervals(result: WriteIntervals) -> Chart:
-    """Page writes by interval, the logs marked."""
+    """Page writes by write interval, with the logs."""
     histogram = result.histogram
     if not histogram.writes.size:
         return nothing("No page was written twice.", 3.6)
@@ -36,7 +36,7 @@ def intervals(result: WriteIntervals) -> Chart:
 
 
 def invalidated(result: WriteIntervals) -> Chart:
-    """The share of page writes invalidated before their eviction as the log grows; dots are the logs asked for."""
+    """Share of page writes invalidated before eviction, by log size; dots are the requested logs."""
     log_pages, share = result.curve()
     size = log_pages / result.written_pages * 100
     asked = result.windows.log_pages / result.written_pages * 100
@@ -57,7 +57,7 @@ def invalidated(result: WriteIntervals) -> Chart:
 
 
 def time_address(result: WriteIntervals) -> Chart:
-    """Page writes over time and address; the denser, the darker, on a logarithmic scale."""
+    """Heat map of page writes over time and address, on a logarithmic scale."""
     counts = result.time_address.T.astype(float)
     low, high = (page * result.page_bytes for page in result.extent_pages)
     rows = len(counts)
@@ -72,18 +72,18 @@ def time_address(result: WriteIntervals) -> Chart:
 
 
 def frequency(result: WriteIntervals) -> Chart:
-    """Written pages by how often they were written."""
-    found = result.frequency
-    return Chart([_shares(found.writes, found.pages, SKY, "writes of a page", "share of written pages (%)")])
+    """Written pages by their number of writes."""
+    pages = result.frequency
+    return Chart([_shares(pages.writes, pages.pages, SKY, "writes per page", "share of written pages (%)")])
 
 
 def concentration(result: WriteIntervals) -> Chart:
-    """The share of page writes that goes to the most written pages."""
+    """Share of page writes to the most written pages."""
     pages, writes = result.concentration()
     ends = np.array([0.0, 100.0])
     marks = [
         Line("measured", pages * 100, writes * 100, ORANGE),
-        Line("all alike", ends, ends, INK, 0.8, dash="dotted"),
+        Line("uniform", ends, ends, INK, 0.8, dash="dotted"),
     ]
     across = Axis("most written pages (% of the written pages)", low=0, high=100)
     return Chart([Panel(marks, across, Axis("page writes (%)", low=0, high=100))])

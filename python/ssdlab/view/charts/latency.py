@@ -10,7 +10,7 @@ from ssdlab.view.chart import Area, Axis, Chart, Dash, Intervals, Line, Mark, Pa
 from ssdlab.view.charts.time import bin_edges, course, durations, durations_between, time_axis, time_unit
 from ssdlab.view.colours import AMBER, GREEN, GREY, INK, OF_OPERATION, PURPLE, SKY, YELLOW
 from ssdlab.view.pages.diagnosis import PARTS
-from ssdlab.view.pages.quantities import below
+from ssdlab.view.pages.tables import below
 from ssdlab.view.times import name_of_times
 
 NO_TIME = "No read or write took any time."
@@ -22,7 +22,7 @@ def _timed(result: Result) -> None:
 
 
 def _internal(result: Result) -> Sequence[Area]:
-    """What share of the dies' time went to work that was not for the host's data, on an axis to the right."""
+    """Share of die time spent on internal work, on the right axis."""
     activity = result.activity
     if activity is None or not activity.internal_busy_ns.any():
         return []
@@ -33,17 +33,17 @@ def _internal(result: Result) -> Sequence[Area]:
 
 
 def response_time(result: Result) -> Chart:
-    """Mean and maximum response time of each epoch by operation, over simulated time; internal work is shaded."""
+    """Mean and maximum response time per epoch by operation; internal work is shaded."""
     _timed(result)
     if max(np.count_nonzero(result.series[f"{op}_latency_max_ns"]) for op in ("read", "write")) == 1:
-        return nothing("Requests took time in a single epoch, which makes no course.")
+        return nothing("Requests took time in a single epoch, so there is no curve.")
     x, axis = course(result)
     lines: list[Mark] = []
     for op in ("read", "write"):
         requests, total, longest = (
             result.series[f"{op}_{name}"].astype(float) for name in ("requests", "latency_sum_ns", "latency_max_ns")
         )
-        # What took no time has no place on a logarithmic axis: the line is broken there.
+        # Zero breaks the line: the axis is logarithmic.
         took = longest > 0
         if not took.any():
             continue
@@ -61,7 +61,7 @@ def response_time(result: Result) -> Chart:
 def histogram(result: Result) -> Chart:
     """Share of the requests of each operation by response time, in bins of equal width on a logarithmic axis."""
     _timed(result)
-    # A flush costs nothing here.
+    # Flushes may cost nothing.
     shown = {op: columns for op, columns in result.latency.items() if took_time(columns)}
     if not shown:
         return nothing(NO_TIME)
@@ -78,19 +78,19 @@ def histogram(result: Result) -> Chart:
 
 
 def by_percentile(times: LatencyColumns) -> tuple[Numbers, Numbers]:
-    """The steps of a distribution: shares of requests that are not slower, each a tenth of the slower ones apart, and
-    the longest time of these; no number where they took no time, which has no place on a logarithmic axis.
+    """Steps of a distribution: -log10 of the share of slower requests, and the time; NaN for zero, as the axis is
+    logarithmic.
     """
     requests = times.requests.astype(float)
     total = requests.sum()
-    # The slowest request stands for the last of `total` equal shares, so its line ends amid that.
+    # The line ends amid the share of the slowest request.
     slower = np.append(total - (np.cumsum(requests) - requests), 0.5) / total
     longest = np.append(times.upper_ns, times.upper_ns[-1]) - 1.0
     return -np.log10(slower), np.where(longest > 0, longest, np.nan)
 
 
 def percentile_axis(right: float) -> Axis:
-    """The axis of shares of requests that are not slower, as `by_percentile` has them."""
+    """The axis of percentiles, for `by_percentile`."""
     nines = range(1, int(right) + 1)
     ticks = [(float(np.log10(2)), "50 %"), *((n, f"{100 - 100 / 10.0**n:.{max(n - 2, 0)}f} %") for n in nines)]
     title = "share of the operation's requests that are not slower"
@@ -98,22 +98,22 @@ def percentile_axis(right: float) -> Axis:
 
 
 def took_time(times: LatencyColumns | None) -> bool:
-    """Whether any request took time; what takes none has no place on a logarithmic axis."""
+    """True if any request took time."""
     return times is not None and bool((times.upper_ns > 1).any())
 
 
 def _waiting(result: Result) -> dict[str, LatencyColumns]:
-    """How long requests waited, by operation; empty where that is known only of those below a cache."""
+    """Waiting times by operation; empty with a cache, as they are those of requests below it."""
     return {} if result.activity is None or result.summary["cache"] else result.activity.waiting
 
 
 def _intervals(result: Result, op: str, kind: str) -> Intervals | None:
-    """The histograms by interval that the line of an operation is drawn from; none where they are not known."""
+    """Histograms by interval of the line of an operation; None if not recorded."""
     if not _waiting(result) or result.activity is None or result.activity.course is None:
         return None
     times, interval_ns = result.activity.course.times[op, kind], result.activity.course.interval_ns
     count = -(-int(result.summary["time"]["elapsed_ns"]) // interval_ns)
-    # What is complete at the very end of the run belongs to its last interval.
+    # A completion at the very end belongs to the last interval.
     interval = np.minimum(times.interval, count - 1)
     longest, bucket = np.unique(times.upper_ns - np.uint64(1), return_inverse=True)
     unit, scale = time_unit(float(result.summary["time"]["elapsed_ns"]))
@@ -131,21 +131,21 @@ def _over_the_run(result: Result) -> CourseColumns:
     """Times over the run.
 
     Raises:
-        ValueError: If it was not found out what they are made of.
+        ValueError: If parts of response times were not recorded.
     """
     if result.activity is None or result.activity.course is None:
-        raise ValueError('what response times are made of is known only with time = "event", unless it was left out')
+        raise ValueError('parts of response times are recorded only with time = "event" and diagnose = True')
     return result.activity.course
 
 
 PARTS_SHOWN = 6
-"""Most parts with a colour of their own."""
+"""Maximum number of parts with colours."""
 COLOURS_OF_OTHERS = (GREEN, PURPLE, SKY, AMBER, YELLOW, INK)
-"""Of the parts that are neither reads nor writes of the host, the largest first."""
+"""Colours of the parts that are not host reads or writes, the largest first."""
 
 
 def parts(result: Result) -> Chart:
-    """What the response times of reads and of writes are made of, as means over intervals of simulated time."""
+    """Parts of the response times of reads and writes, as means per interval of simulated time."""
     over_the_run = _over_the_run(result)
     weights = {part: sum(int(over_the_run.parts_ns[op, part].sum()) for op in ("read", "write")) for part in PARTS}
     named = sorted((part for part in PARTS if weights[part]), key=lambda part: -weights[part])[:PARTS_SHOWN]
@@ -180,14 +180,12 @@ def parts(result: Result) -> Chart:
 
 
 def slowest(result: Result) -> Chart:
-    """The slowest read and the slowest write of each interval of simulated time: when they were complete and how long
-    they took; a page says where they began, how long they waited and what took most of their time.
-    """
+    """The slowest read and write of each interval of simulated time; tooltips have address, wait and largest part."""
     slow = _over_the_run(result).slowest
     x, scale = time_axis(result)
     marks = []
     for op in ("read", "write"):
-        chosen = [at for at, its in enumerate(slow.op) if its == op and slow.response_ns[at]]
+        chosen = [at for at, name in enumerate(slow.op) if name == op and slow.response_ns[at]]
         notes = [
             f"{text.size(int(slow.bytes[at]))} at byte {text.count(int(slow.offset[at]))}, "
             f"waited {text.duration(int(slow.waiting_ns[at]))}"
@@ -204,9 +202,8 @@ def slowest(result: Result) -> Chart:
 
 
 def percentiles(result: Result) -> Chart:
-    """Response times of reads and writes by percentile, and how long they waited where that is known.
-
-    The axis is logarithmic in the share of slower requests: each step to the right is a tenth of those before.
+    """Response and waiting times of reads and writes by percentile, on an axis logarithmic in the share of slower
+    requests.
     """
     _timed(result)
     waiting = _waiting(result)
@@ -227,6 +224,6 @@ def percentiles(result: Result) -> Chart:
                 lowest = min(lowest, float(np.nanmin(y)))
     if not lines:
         return nothing(NO_TIME, 3.6)
-    # A wait of a nanosecond is none, and would flatten the rest.
+    # Waits of a nanosecond would flatten the rest.
     y_axis = durations(name_of_times(result.config), low=lowest / 10)
     return Chart([Panel(lines, percentile_axis(right), y_axis)], 3.6)

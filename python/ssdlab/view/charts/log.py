@@ -1,4 +1,4 @@
-"""Charts of what a log-block FTL did."""
+"""Charts of a log-block FTL."""
 
 from ssdlab.lazy import Counts, np
 from ssdlab.model.columns import LogColumns
@@ -26,40 +26,33 @@ def _counted_bars(counts: Counts, label: str, of: str, why_empty: str) -> Chart:
 
 
 def associativity(result: Result) -> Chart:
-    """How many reclaims of log space merged how many logical blocks."""
-    label = "logical blocks merged in one reclaim"
+    """Histogram of the logical blocks merged per reclaim."""
+    label = "logical blocks merged per reclaim"
     return _counted_bars(_log(result).associativity, label, "reclaims", NO_RECLAIMS)
 
 
 def utilisation(result: Result) -> Chart:
-    """How many log blocks left the log with how many of their pages programmed."""
+    """Histogram of the programmed pages of retired log blocks."""
     label = f"pages programmed, of {result.summary['device']['pages_per_block']}, when a log block leaves the log"
     return _counted_bars(_log(result).utilisation, label, "log blocks", "No block left the log.")
 
 
 def reclaim_cost(result: Result) -> Chart:
-    """Cumulative distribution of what one reclaim of log space costs: time, or pages copied without time."""
+    """Cumulative distribution of the cost of a reclaim: time or, without time, pages copied."""
     log = _log(result)
     if not log.reclaim_times.size:
         return nothing(NO_RECLAIMS, 2.8)
     if result.summary["time"] is None:
         cost = log.reclaim_copies.astype(float)
-        x = Axis("pages copied in one reclaim of log space", form="count")
+        x = Axis("pages copied per reclaim of log space", form="count")
     else:
         unit, scale = time_unit(float(log.reclaim_ns.max()))
         cost = log.reclaim_ns / scale
-        x = Axis(f"duration of one reclaim of log space ({unit})")
+        x = Axis(f"duration of a reclaim of log space ({unit})")
     order = np.argsort(cost, kind="stable")
     share = np.cumsum(log.reclaim_times[order].astype(float)) * 100 / log.reclaim_times.sum()
-    # From nothing at the left edge to all at the right one, whatever lies between.
     right = (float(cost.max()) or 1.0) * 1.04
-    line = Line(
-        "",
-        np.concatenate(([0.0], cost[order], [right])),
-        np.concatenate(([0.0], share, [100.0])),
-        ORANGE,
-        width=1.8,
-        step=True,
-    )
+    x_steps, y_steps = np.concatenate(([0.0], cost[order], [right])), np.concatenate(([0.0], share, [100.0]))
+    line = Line("", x_steps, y_steps, ORANGE, width=1.8, step=True)
     y = Axis("share of the reclaims (%)", low=0, high=102)
     return Chart([Panel([line], Axis(x.title, x.form, low=0, high=right), y)], 2.8)

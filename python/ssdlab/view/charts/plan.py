@@ -10,16 +10,14 @@ DASHES: dict[str, Dash] = dict(zip(MODELS, ("dotted", "solid"), strict=True))
 
 
 def curves(plan: CachePlan) -> Chart:
-    """Microseconds for a page against the share of the memory that is compressed; dotted by the document's model."""
+    """Time per page against the compressed share of the memory; dotted for Harper's model."""
     shares = np.asarray(SHARES, float)
-    marks: list[Mark] = [
-        Line(
-            f"{one.name}, {model}", shares, np.asarray(plan.curve(one.name, model), float), colour(number), 1.4,
-            dash=DASHES[model],
-        )
-        for number, one in enumerate(plan.compressors)
-        for model in MODELS
-    ]  # fmt: skip
+    marks: list[Mark] = []
+    for number, compressor in enumerate(plan.compressors):
+        for model in MODELS:
+            curve = np.asarray(plan.curve(compressor.name, model), float)
+            name = f"{compressor.name}, {model}"
+            marks.append(Line(name, shares, curve, colour(number), 1.4, dash=DASHES[model]))
     marks.append(Level("raw", plan.raw_us, GREY, "solid"))
     panel = Panel(marks, Axis("memory compressed (%)", low=0, high=100), Axis("us a page", low=0))
     return Chart([panel], 3.8)

@@ -6,38 +6,21 @@ from ssdlab.model.result import Result
 from ssdlab.view.chart import Axis, Chart, Line, Panel, Share, nothing
 from ssdlab.view.charts.counted import bars
 from ssdlab.view.charts.time import course
-from ssdlab.view.colours import AMBER, BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, YELLOW
-from ssdlab.view.pages.quantities import CAUSES
-from ssdlab.view.pages.quantities import operations as operations_of
-
-CAUSE_COLOURS = {
-    "host": BLUE,
-    "rmw": SKY,
-    "gc": ORANGE,
-    "switch_merge": YELLOW,
-    "partial_merge": GREEN,
-    "full_merge": PURPLE,
-    "second_chance": AMBER,
-    "isolation": GREY,
-    # No FTL has both a log and a map in flash: they share colours.
-    "map_load": GREEN,
-    "map_write_back": PURPLE,
-    "map_update": AMBER,
-    "map_gc": YELLOW,
-    "recovery": GREY,
-}
+from ssdlab.view.colours import ORANGE, SKY
+from ssdlab.view.pages import tables
+from ssdlab.view.pages.tables import CAUSES
 
 
 def write_amplification(result: Result) -> Chart:
-    """Write amplification of each epoch and of the run so far, over simulated time or, without time, requests."""
+    """Write amplification per epoch and so far, over simulated time or, without time, over requests."""
     host = result.series["host_pages_written"].astype(float)
     flash = result.series["flash_pages_programmed"].astype(float)
     if not host.any():
         return nothing("The host wrote nothing.")
     if np.count_nonzero(host) == 1:
-        return nothing("The host wrote in a single epoch, which makes no course.")
+        return nothing("The host wrote in a single epoch, so there is no curve.")
     x, axis = course(result)
-    # An epoch without writes has no write amplification: the line is broken there.
+    # Epochs without writes break the line.
     each = np.divide(flash, host, out=np.full_like(host, np.nan), where=host > 0)
     so_far = np.divide(np.cumsum(flash), np.cumsum(host), out=np.full_like(host, np.nan), where=np.cumsum(host) > 0)
     lines = [Line("each epoch", x, each, SKY, width=1.0), Line("run so far", x, so_far, ORANGE, width=1.8)]
@@ -46,7 +29,7 @@ def write_amplification(result: Result) -> Chart:
 
 
 def _write_amplification_limits(each: Numbers) -> tuple[float, str]:
-    """Room for all but the highest epochs: one that wrote two pages and copied a block would flatten the rest."""
+    """The top of the axis and a note on higher epochs, which would flatten the rest."""
     finite = each[np.isfinite(each)]
     top = max(float(np.percentile(finite, 99)) * 1.25, 1.5)
     hidden = int((finite > top).sum())
@@ -54,21 +37,21 @@ def _write_amplification_limits(each: Numbers) -> tuple[float, str]:
 
 
 def erase_counts(result: Result) -> Chart:
-    """How many blocks were erased how often during the measured phase."""
+    """Histogram of the erases per block in the measured phase."""
     return bars(result.erase_counts.astype(float), None, "erases of a block", "blocks")
 
 
 def operations(result: Result) -> Chart:
-    """Flash reads, programs and erases, each divided by cause; totals stand beside the bars."""
-    causes, rows = operations_of(result.summary)
+    """Shares of the causes of flash reads, programs and erases; totals stand beside the bars."""
+    causes, rows = tables.operations(result.summary)
     if not causes:
         return nothing("The flash did nothing.", 2.2)
     totals = [max(1, sum(counts)) for _, counts in rows]
     parts = [
         Share(
-            CAUSES.get(cause, cause),
+            CAUSES[cause].label,
             np.array([100 * counts[index] / total for (_, counts), total in zip(rows, totals, strict=True)]),
-            CAUSE_COLOURS.get(cause, INK),
+            CAUSES[cause].colour,
         )
         for index, cause in enumerate(causes)
     ]

@@ -29,7 +29,7 @@ from ssdlab.view.colours import BLUE, GREY, INK, ORANGE, blended, colour, dash
 from ssdlab.view.pages.figures import form, form_name
 
 MOST_CURVES = 12
-"""More cannot be told apart."""
+"""Maximum number of distinguishable curves."""
 MOST_LABELS = 12
 MOST_EFFECTS = 24
 TINTS = 8
@@ -37,114 +37,113 @@ TINTS = 8
 
 
 def _positions(values: Sequence[str]) -> tuple[list[float], bool]:
-    """Where values lie on an axis: at their numbers, or evenly where some are names; and whether at numbers."""
-    numbers = [number(value) for value in values]
-    known = [one.value for one in numbers if one is not None]
+    """Positions of values on an axis: numbers, or evenly spaced if some are names; and true for numbers."""
+    known = [parsed.value for value in values if (parsed := number(value)) is not None]
     if len(known) == len(values) and len(values) > 1:
         return known, True
     return [float(at) for at in range(len(values))], False
 
 
 def _along(values: Sequence[str], title: str) -> tuple[list[float], Axis]:
-    """The places of values, and the axis that they are on."""
+    """Positions of values and their axis."""
     at, numeric = _positions(values)
     wide = numeric and is_wide(min(at), max(at))
-    ticks = [(at[one], text.path(values[one])) for one in range(0, len(values), -(-len(values) // MOST_LABELS))]
+    ticks = [(at[index], text.path(values[index])) for index in range(0, len(values), -(-len(values) // MOST_LABELS))]
     return at, Axis(title, log=wide, ticks=ticks)
 
 
-def curves(found: Curves) -> Chart:
-    """Curves with their confidence bands over seeds; at most twelve of them."""
-    along, between = found.values
-    at, across = _along(along, found.x)
+def curves(survey: Curves) -> Chart:
+    """At most twelve curves with confidence bands over seeds."""
+    along, between = survey.values
+    at, across = _along(along, survey.x)
     place = dict(zip(along, at, strict=True))
     marks: list[Mark] = []
     for row, by in enumerate(between[:MOST_CURVES]):
-        cells = sorted((one for one in found.cells if one.by == by), key=lambda one: place[one.x])
-        x = np.array([place[one.x] for one in cells])
-        mean = np.array([one.estimate.mean for one in cells], float)
-        half = np.array([one.estimate.half_width or 0.0 for one in cells])
+        cells = sorted((cell for cell in survey.cells if cell.by == by), key=lambda cell: place[cell.x])
+        x = np.array([place[cell.x] for cell in cells])
+        mean = np.array([cell.estimate.mean for cell in cells], float)
+        half = np.array([cell.estimate.half_width or 0.0 for cell in cells])
         name = text.path(by)
         if half.any():
             marks.append(Band(name, x, mean - half, mean + half, colour(row)))
         marks.append(Line(name, x, mean, colour(row), 1.4, dash=dash(row), dots=True))
-    figure = found.outcome.figure
-    return Chart([Panel(marks, across, Axis(figure, form_name(figure)))], 3.6, legend=found.by or "")
+    figure = survey.outcome.figure
+    return Chart([Panel(marks, across, Axis(figure, form_name(figure)))], 3.6, legend=survey.by or "")
 
 
-def heat_map(found: Curves) -> Chart:
-    """The outcome as colour over both axes."""
-    along, between = found.values
+def heat_map(survey: Curves) -> Chart:
+    """Heat map of the outcome over both axes."""
+    along, between = survey.values
     table = np.full((len(between), len(along)), np.nan)
-    for one in found.cells:
-        table[between.index(one.by), along.index(one.x)] = one.estimate.mean
+    for cell in survey.cells:
+        table[between.index(cell.by), along.index(cell.x)] = cell.estimate.mean
     low, high = float(np.nanmin(table)), float(np.nanmax(table))
-    write = form(found.outcome.figure)
-    texts = [["" if np.isnan(value) else write(value) for value in its] for its in table.tolist()]
+    write = form(survey.outcome.figure)
+    texts = [["" if np.isnan(value) else write(value) for value in row] for row in table.tolist()]
     cells = Cells((table - low) / ((high - low) or 1.0), texts, BLUE, BLUE)
-    across = places([text.path(one) for one in along], found.x)
-    down = rows([text.path(one) for one in between], found.by or "")
+    across = places([text.path(value) for value in along], survey.x)
+    down = rows([text.path(value) for value in between], survey.by or "")
     return Chart([Panel([cells], across, down)], 1.4 + 0.3 * len(between))
 
 
-def effects(found: Effects) -> Chart:
+def effects(survey: Effects) -> Chart:
     """Each effect as a bar with its confidence interval, largest first."""
-    ranked = sorted(found.effects, key=lambda one: -abs(one.size))[:MOST_EFFECTS]
+    ranked = sorted(survey.effects, key=lambda effect: -abs(effect.size))[:MOST_EFFECTS]
     at = np.arange(len(ranked), dtype=float)
-    sizes = np.array([one.size for one in ranked], float)
-    half = np.array([one.half_width or 0.0 for one in ranked])
+    sizes = np.array([effect.size for effect in ranked], float)
+    half = np.array([effect.half_width or 0.0 for effect in ranked])
     marks: list[Mark] = [Bars("", at, sizes, BLUE, 0.7)]
     if half.any():
         marks.append(Whiskers("", at, sizes - half, sizes + half, INK, along=True))
     names = rows([text.path(f"{one.term} {one.level}") for one in ranked])
-    figure = found.outcome.figure
+    figure = survey.outcome.figure
     ends = np.append([sizes - half, sizes + half], 0.0)
     across = Axis(f"change of {figure}", form_name(figure), float(ends.min()) * 1.05, float(ends.max()) * 1.05)
     return Chart([Panel(marks, across, names)], 0.9 + 0.24 * len(ranked))
 
 
-def front(found: Front) -> Chart:
-    """All points by their first two outcomes; the front in colour."""
+def front(survey: Front) -> Chart:
+    """All points by their first two outcomes, with the front in colour."""
     marks = []
-    for best, its, size, label in ((False, GREY, 3.0, "others"), (True, ORANGE, 5.0, "on the front")):
-        some = [one.outcomes for one in found.candidates if one.best == best]
-        x, y = (np.array([one[axis].mean for one in some], float) for axis in (0, 1))
-        marks.append(Points(label, x, y, its, size))
-    across, up = (Axis(one.figure, form_name(one.figure)) for one in found.outcomes[:2])
+    for best, tint, size, label in ((False, GREY, 3.0, "others"), (True, ORANGE, 5.0, "on the front")):
+        some = [point.outcomes for point in survey.candidates if point.best == best]
+        x, y = (np.array([outcomes[axis].mean for outcomes in some], float) for axis in (0, 1))
+        marks.append(Points(label, x, y, tint, size))
+    across, up = (Axis(outcome.figure, form_name(outcome.figure)) for outcome in survey.outcomes[:2])
     return Chart([Panel(marks, across, up)], 3.6)
 
 
-def parallel(found: Study) -> Chart:
-    """Parallel coordinates: a line for each point through its values of all axes and outcomes, coloured by the first
-    outcome.
-    """
-    outcomes = found.outcomes()
-    by_point = [{tuple(point.levels.items()): point.mean for point in found.values(one)} for one in outcomes]
-    points = [key for key in by_point[0] if all(key in its for its in by_point)]
+def parallel(survey: Study) -> Chart:
+    """Parallel coordinates: a line for each point through all axes and outcomes, coloured by the first outcome."""
+    outcomes = survey.outcomes()
+    by_point = [{tuple(point.levels.items()): point.mean for point in survey.values(outcome)} for outcome in outcomes]
+    points = [key for key in by_point[0] if all(key in means for means in by_point)]
     if len(points) < 2:
         return nothing("There are fewer than two points with all outcomes.", 3.8)
     shares: list[Numbers] = []
-    for axis in range(len(found.columns)):
+    for axis in range(len(survey.columns)):
         values = [point[axis][1] for point in points]
         distinct = [*dict.fromkeys(values)]
         at, _ = _positions(distinct)
         shares.append(_stretched([dict(zip(distinct, at, strict=True))[value] for value in values]))
-    shares += [_stretched([its[point] for point in points]) for its in by_point]
-    names = [*found.columns, *(one.figure for one in outcomes)]
-    # A row for each point, which ends where there is no axis: so all points of a colour are one line.
+    shares += [_stretched([means[point] for point in points]) for means in by_point]
+    names = [*survey.columns, *(outcome.figure for outcome in outcomes)]
+    # NaN ends the line of each point, so that all points of a colour are one line.
     x = np.append(np.arange(len(names), dtype=float), np.nan)
     y = np.column_stack([*shares, np.full(len(points), np.nan)])
-    tint = np.minimum((shares[len(found.columns)] * TINTS).astype(int), TINTS - 1)
+    tint = np.minimum((shares[len(survey.columns)] * TINTS).astype(int), TINTS - 1)
     lines = [
-        Line("", np.tile(x, int((tint == one).sum())), y[tint == one].ravel(), blended(one / (TINTS - 1)), 0.8, 0.7)
-        for one in range(TINTS)
-        if (tint == one).any()
+        Line(
+            "", np.tile(x, int((tint == level).sum())), y[tint == level].ravel(), blended(level / (TINTS - 1)), 0.8, 0.7
+        )
+        for level in range(TINTS)
+        if (tint == level).any()
     ]
     down = Axis(low=-0.03, high=1.03, ticks=[(0, "least"), (1, "most")])
     return Chart([Panel(lines, places([text.path(name) for name in names]), down)], 3.8)
 
 
 def _stretched(values: Sequence[float]) -> Numbers:
-    """Values between 0 and 1; in the middle where all are equal."""
+    """Values scaled to 0..1; 0.5 if all are equal."""
     low, high = min(values), max(values)
     return np.array([(value - low) / (high - low) if high > low else 0.5 for value in values])

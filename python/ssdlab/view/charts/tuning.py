@@ -7,16 +7,16 @@ from ssdlab.view.colours import BLUE, GREY, ORANGE
 from ssdlab.view.pages.figures import form_name
 
 
-def history(found: Tuned) -> Chart:
-    """The first outcome of each trial in the order of trials, and the best so far that meets the constraints."""
-    goal = found.goals[0]
+def history(tuned: Tuned) -> Chart:
+    """First outcome of each trial, and the best so far that meets the constraints."""
+    goal = tuned.goals[0]
     choose = np.fmax if goal.large else np.fmin
-    tried = [(at, one) for at, one in enumerate(found.trials, 1) if one.measured.error is None]
+    tried = [(at, trial) for at, trial in enumerate(tuned.trials, 1) if trial.measured.error is None]
     if not tried:
         return nothing("No trial has a value.")
     at = np.array([number for number, _ in tried], float)
-    values = np.array([one.measured.means()[0] for _, one in tried], float)
-    feasible = np.array([one.measured.feasible(found.constraints) for _, one in tried])
+    values = np.array([trial.measured.means()[0] for _, trial in tried], float)
+    feasible = np.array([trial.measured.feasible(tuned.constraints) for _, trial in tried])
     marks: list[Mark] = [
         Points(label, at[chosen], values[chosen], tint)
         for chosen, tint, label in (
@@ -31,14 +31,20 @@ def history(found: Tuned) -> Chart:
     return Chart([Panel(marks, Axis("trial", "count", whole=True), Axis(goal.name, form_name(goal.name)))])
 
 
-def front(found: Tuned) -> Chart:
-    """The trials that meet the constraints by their first two outcomes; the front, with fresh seeds, in colour."""
-    first, second = found.goals[:2]
-    kept = [one.measured.means() for one in found.trials if one.measured.feasible(found.constraints)]
-    best = [one.fresh.means() for one in found.finalists if one.best]
+def front(tuned: Tuned) -> Chart:
+    """Trials that meet the constraints by their first two outcomes, and the front with fresh seeds."""
+    first, second = tuned.goals[:2]
+    kept = [trial.measured.means() for trial in tuned.trials if trial.measured.feasible(tuned.constraints)]
+    best = [finalist.fresh.means() for finalist in tuned.finalists if finalist.best]
     marks = [
-        Points(label, np.array([one[0] for one in its], float), np.array([one[1] for one in its], float), tint, size)
-        for its, tint, size, label in ((kept, GREY, 3.0, "trials"), (best, ORANGE, 5.0, "on the front"))
+        Points(
+            label,
+            np.array([means[0] for means in points], float),
+            np.array([means[1] for means in points], float),
+            tint,
+            size,
+        )
+        for points, tint, size, label in ((kept, GREY, 3.0, "trials"), (best, ORANGE, 5.0, "on the front"))
     ]
-    across, up = (Axis(one.name, form_name(one.name)) for one in (first, second))
+    across, up = (Axis(goal.name, form_name(goal.name)) for goal in (first, second))
     return Chart([Panel(marks, across, up)], 3.6)

@@ -10,7 +10,7 @@ from ssdlab.view.chart import Area, Axis, Chart, Line, Mark, Panel, nothing, sca
 from ssdlab.view.colours import BLUE, OF_OPERATION, ORANGE, SKY
 
 BARS = 256
-"""Most bars of a figure; beyond, neighbours are drawn as one."""
+"""Maximum number of bars; beyond it, neighbours are merged."""
 SHARE = "share of the operation's requests (%)"
 
 
@@ -21,7 +21,7 @@ class _Kind(NamedTuple):
 
 
 def _kinds(columns: object, *ops: str) -> Iterator[_Kind]:
-    """Columns by operation of those that occur."""
+    """Columns of the operations that occur."""
     for op in ops or ("read", "write", "trim"):
         counts = getattr(columns, f"{op}es" if op == "flush" else f"{op}s").astype(float)
         if counts.any():
@@ -29,7 +29,7 @@ def _kinds(columns: object, *ops: str) -> Iterator[_Kind]:
 
 
 def _areas(edges: Numbers, kinds: Iterator[_Kind], values: Numbers, *, stacked: bool) -> list[Mark]:
-    """The requests of each operation by value; stacked, they stand on one another."""
+    """Requests of each operation by value."""
     return [
         Area(
             kind.op, edges, np.histogram(values, edges, weights=kind.counts)[0], kind.colour,
@@ -40,13 +40,13 @@ def _areas(edges: Numbers, kinds: Iterator[_Kind], values: Numbers, *, stacked: 
 
 
 def _shares(edges: Numbers, kinds: Iterator[_Kind], values: Numbers) -> list[Mark]:
-    """The share of the requests of each operation by value."""
+    """Shares of the requests of each operation by value."""
     each = (_Kind(kind.op, kind.counts * 100 / kind.counts.sum(), kind.colour) for kind in kinds)
     return _areas(edges, each, values, stacked=False)
 
 
 def ranges(result: TraceAnalysis) -> Chart:
-    """Requests by address; operations stand on one another."""
+    """Requests by address, stacked by operation."""
     width = float(result.counted_range_bytes)
     first = result.ranges.first_byte.astype(float)
     low, high = first.min(), first.max() + width
@@ -60,15 +60,15 @@ def ranges(result: TraceAnalysis) -> Chart:
 
 
 def deviations(result: TraceAnalysis, *, log: bool = True) -> Chart:
-    """Requests by how far they begin from the one before.
+    """Requests by distance from the previous request.
 
     Args:
         result: The analysis.
-        log: Whether the counts are on a logarithmic axis; then operations stand beside, not on, one another.
+        log: Uses a logarithmic axis of counts; operations are not stacked then.
     """
     columns = result.deviations
     if not columns.lower.size:
-        return nothing("There is one request only.", 3.6)
+        return nothing("There is only one request.", 3.6)
     middle = (columns.lower + (columns.upper - 1 - columns.lower) // 2).astype(float)
     reach = max(float(np.abs(middle).max()), 1.0)
     per_bar = max(1, int(np.ceil((2 * reach + 1) / BARS)))
@@ -76,7 +76,7 @@ def deviations(result: TraceAnalysis, *, log: bool = True) -> Chart:
     edges: Numbers = (np.arange(-bars - 1.0, bars + 1.0) + 0.5) * per_bar
     marks = _areas(edges, _kinds(columns), middle, stacked=not log)
     bars_text = f", bars of {per_bar}" if per_bar > 1 else ""
-    title = f"deviation from the request before (ranges of {text.size(result.range_bytes)}{bars_text})"
+    title = f"distance from the previous request (ranges of {text.size(result.range_bytes)}{bars_text})"
     across = Axis(title, "count", float(edges[0]), float(edges[-1]))
     return Chart([Panel(marks, across, Axis("requests", "short count", 0.6 if log else 0, log=log, whole=True))], 3.6)
 
@@ -85,7 +85,7 @@ def sizes(result: TraceAnalysis) -> Chart:
     """Share of the requests of each operation by size, on a logarithmic axis."""
     columns = result.sizes
     sectors = columns.lower.astype(float)
-    # Sixteenths of an octave, powers of two in the middle of theirs.
+    # Sixteenths of an octave, centred on powers of two.
     last = int(np.ceil(np.log2(sectors.max()) * 16)) + 1
     edges = 2.0 ** ((np.arange(last + 1) - 0.5) / 16)
     marks = _shares(edges * SECTOR, _kinds(columns), sectors * SECTOR)
@@ -94,14 +94,14 @@ def sizes(result: TraceAnalysis) -> Chart:
 
 
 def _requests_axis(result: TraceAnalysis) -> tuple[Numbers, Axis]:
-    """Edges of the windows, and the axis of requests that they are on."""
+    """Edges of the windows and their axis of requests."""
     edges = np.append(result.windows.first_request, sum(result.requests.values())).astype(float)
     title = f"requests (windows of {text.count(result.window_requests)})"
     return edges, Axis(title, "short count", float(edges[0]), float(edges[-1]), whole=True)
 
 
 def working_set(result: TraceAnalysis) -> Chart:
-    """Footprint so far, and below it the working set of each window."""
+    """Cumulative footprint, and the working set of each window."""
     edges, across = _requests_axis(result)
     windows = result.windows
     so_far = np.append(0, windows.pages_so_far).astype(float) * PAGE
@@ -117,7 +117,7 @@ def working_set(result: TraceAnalysis) -> Chart:
             Panel(
                 [
                     Area("working set", edges, own / below, BLUE, opacity=0.1),
-                    Area("of it touched for the first time", edges, new / below, SKY, opacity=0.5, outlined=False),
+                    Area("first touched in the window", edges, new / below, SKY, opacity=0.5, outlined=False),
                 ],
                 across,
                 Axis(f"in a window ({below_unit})", low=0),
@@ -140,7 +140,7 @@ def mix(result: TraceAnalysis) -> Chart:
 
 
 def runs(result: TraceAnalysis) -> Chart:
-    """Share of the requests of each operation in runs of at least some length."""
+    """Share of the requests of each operation in runs of at least a length."""
     columns = result.runs
     lengths = columns.lower.astype(float)
     right = float(columns.upper.max())
@@ -148,22 +148,22 @@ def runs(result: TraceAnalysis) -> Chart:
     for kind in _kinds(columns):
         requests = kind.counts * lengths
         share = requests[::-1].cumsum()[::-1] / requests.sum() * 100
-        # Of runs at least as long as the next length, from just beyond this one on.
+        # The share holds up to and including the length.
         lines.append(Line(kind.op, np.append(1.0, lengths), np.append(share, 0.0), kind.colour, step=True))
     across = Axis("length of the sequential run (requests)", "short count", 1, max(right, 10), log=True, whole=True)
     return Chart([Panel(lines, across, Axis("requests in runs at least as long (%)", low=0, high=100))])
 
 
 def gaps(result: TraceAnalysis) -> Chart:
-    """Share of the requests of each operation by the time since the one before of it."""
+    """Share of the requests of each operation by the time since its previous request."""
     columns = result.gaps
     if not columns.upper_ns.size or columns.upper_ns.max() <= 1:
         return nothing("All requests arrive at once.")
-    # What takes no time stands at the left end of a logarithmic axis.
+    # Zero stands at the left end of the logarithmic axis.
     middle = np.sqrt(np.maximum(columns.lower_ns, 1) * columns.upper_ns.astype(float))
     edges = np.logspace(np.log10(middle.min() * 0.8), np.log10(middle.max() * 1.25), 90)
     marks = _shares(edges, _kinds(columns, "read", "write", "trim", "flush"), middle)
-    title = "time since the request before of the same operation"
+    title = "time since the previous request of the same operation"
     across = Axis(title, "duration", float(edges[0]), float(edges[-1]), log=True)
     return Chart([Panel(marks, across, Axis(SHARE, low=0))])
 

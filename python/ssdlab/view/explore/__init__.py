@@ -1,10 +1,11 @@
-"""Charts that the reader of a page explores: zoom, values under the pointer, series on and off, logarithms, files.
+"""Interactive charts of pages: zoom, tooltips, series on and off, logarithmic axes, export.
 
 `options.js` turns charts into options of ECharts, which a page carries packed: `echarts.min.js.gz` is
 `dist/echarts.min.js` of version 6.1.0 of the npm package, unchanged but for `gzip -9n`.
 """
 
 import base64
+import json
 from dataclasses import fields, is_dataclass
 from math import isfinite
 from pathlib import Path
@@ -13,12 +14,11 @@ from typing import Any
 from ssdlab.lazy import np
 from ssdlab.view.chart import Chart
 from ssdlab.view.colours import VARIABLES
-from ssdlab.view.island import island
 
 HERE = Path(__file__).parent
 SCRIPTS = ("options.js", "requests.js", "percentiles.js", "tables.js", "charts.js")
 ECHARTS_SHA256 = "b66b25aeb4df84e33199dc21694014d336d222cbd9deb0e5a7c14bd6aa0d0fd0"
-"""Of the file as npm has it."""
+"""SHA-256 of the file from npm."""
 
 
 def library() -> str:
@@ -27,8 +27,17 @@ def library() -> str:
 
 
 def script() -> str:
-    """What draws the charts."""
+    """Scripts that draw the charts."""
     return "".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
+
+
+def island(data: object) -> str:
+    """Data as JSON for a script of a page, with `<` escaped: a tag or comment in it would end the script.
+
+    Raises:
+        ValueError: If a number is not finite.
+    """
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
 def data(charts: list[Chart]) -> str:
@@ -37,14 +46,14 @@ def data(charts: list[Chart]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """As JSON has it: numbers of six digits, which no screen can tell from more; none where there is no number."""
-    # Most of a chart are numbers.
+    """A value for JSON: numbers with six digits, null for NaN."""
+    # The most frequent case first.
     if isinstance(value, float):
         return float(f"{value:.6g}") if isfinite(value) else None
     if isinstance(value, str):
         return VARIABLES.get(value, value)
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     if is_dataclass(value):
         named = {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
         return named | {"kind": type(value).__name__}

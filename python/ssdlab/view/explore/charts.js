@@ -1,12 +1,12 @@
-// Draws the charts of a page with ECharts, which the page carries packed, and lets the reader explore them.
+// Draws the charts of a page with ECharts, which the page carries compressed.
 const FINE = 2;
 
 const drawn = [];
 
 class Drawn {
-  /** The stretch of simulated time that is chosen; of null, all of it. */
+  /** Chosen stretch of simulated time; null for all of it. */
   static stretch = null;
-  /** Names that a legend took away. */
+  /** Names hidden by a legend. */
   static hidden = new Set();
 
   constructor(element, chart) {
@@ -21,7 +21,7 @@ class Drawn {
     this.plot.getZr().on("mousemove", ({ offsetX, offsetY }) => this.readHeat(offsetX, offsetY));
   }
 
-  /** Gives the figure the height that it takes at this width. */
+  /** Sets the height of the figure for its width. */
   size() {
     const { element: { clientWidth: width, style }, chart } = this, narrow = Math.min(1, width / (WIDTH_INCHES * INCH));
     this.height = Math.max(chart.height * INCH * Math.max(narrow, 0.8), 150) + beyondLegend(chart, width);
@@ -40,13 +40,13 @@ class Drawn {
 
   get isOverTime() { return this.chart.panels[0].x.over_time; }
 
-  /** Begin and end of what is shown of an axis across. */
+  /** Visible range of a horizontal axis. */
   range(at = 0) {
     const { startValue, endValue } = this.plot.getOption().dataZoom[at];
     return [startValue, endValue];
   }
 
-  /** The same of each axis across; null of one that is shown whole. Nothing was drawn before the first time. */
+  /** Visible ranges of all horizontal axes, null for whole ones; empty before the first drawing. */
   parts() {
     const zooms = this.plot.getOption()?.dataZoom ?? [];
     return zooms.map(({ start, end }, at) => start > 0 || end < 100 ? this.range(at) : null);
@@ -63,7 +63,7 @@ class Drawn {
       this.plot.dispatchAction({ type: "dataZoom", dataZoomIndex, start: 0, end: 100 }));
   }
 
-  /** A stretch of time that is chosen in one chart is chosen in all. */
+  /** Applies the chosen stretch of time to all charts. */
   tellOthers() {
     if (!this.isOverTime || Drawn.telling) return;
     Drawn.telling = true;
@@ -76,7 +76,7 @@ class Drawn {
     Drawn.telling = false;
   }
 
-  /** Draws the stretch of time that is chosen. */
+  /** Redraws lines by percentile for the chosen stretch of time. */
   follow() {
     this.reading.textContent = follow(this.chart, Drawn.stretch);
     this.draw();
@@ -84,7 +84,7 @@ class Drawn {
 
   get names() { return new Set(this.chart.panels.flatMap(({ marks }) => marks.map(({ name }) => name))); }
 
-  /** What has the same name in another chart comes and goes with it. */
+  /** Shows or hides a name in all charts. */
   showEverywhere(name, isShown) {
     if (isShown) Drawn.hidden.delete(name);
     else Drawn.hidden.add(name);
@@ -92,7 +92,7 @@ class Drawn {
     for (const other of drawn) if (other !== this && other.names.has(name)) other.plot.dispatchAction({ type, name });
   }
 
-  /** Says which cell of a heat map is under the pointer, and how strong it is. */
+  /** Shows the cell of a heat map under the pointer and its value. */
   readHeat(x, y) {
     const panel = this.chart.panels.findIndex((_, at) => this.plot.containPixel({ gridIndex: at }, [x, y]));
     const mark = this.chart.panels[panel]?.marks.find(({ kind }) => kind === "Heat");
@@ -105,7 +105,7 @@ class Drawn {
     }
   }
 
-  /** Where one axis upwards has heights that a logarithm suits. */
+  /** True if the vertical axis can be logarithmic. */
   get canBeLogarithmic() {
     const [panel] = this.chart.panels;
     return this.chart.panels.length === 1 && !panel.y.ticks.length && panel.marks.every(({ kind, stacked }) =>
@@ -124,7 +124,7 @@ function save(name, url) {
   link.click();
 }
 
-/** The figure as a picture of twice the dots, on the ground of the page. */
+/** The figure as PNG at twice the resolution, on the background of the page. */
 async function picture({ plot }) {
   const image = Object.assign(new Image(), { src: plot.getDataURL({ type: "svg" }) });
   await image.decode();
@@ -156,7 +156,7 @@ function tools(one, number) {
 
 async function load() {
   const packed = document.getElementById("library").textContent.trim();
-  const bytes = Uint8Array.from(atob(packed), (one) => one.charCodeAt(0));
+  const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
   const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   const script = document.createElement("script");
   script.textContent = await new Response(unpacked).text();
@@ -174,7 +174,7 @@ const ready = (async () => {
   const again = () => drawn.filter(({ element }) => element.clientWidth).forEach((one) => { one.size(); one.plot.resize(); one.draw(); });
   addEventListener("resize", again);
   addEventListener("beforeprint", again);
-  // What was folded while the page changed its width has kept the old one.
+  // Charts that were folded during a resize have the old width.
   const unfolded = () => { if (drawn.some(({ element, plot }) => element.clientWidth && element.clientWidth !== plot.getWidth())) again(); };
   document.querySelectorAll("details").forEach((fold) => fold.addEventListener("toggle", unfolded));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);

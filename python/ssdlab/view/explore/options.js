@@ -1,18 +1,18 @@
-// Turns charts into options of ECharts. What a chart is, `chart.py` says.
+// Turns charts (`chart.py`) into options of ECharts.
 "use strict";
 
 const INK = "--ink", GRID = "--grid", PAGE = "--page";
 const INCH = 96, WIDTH_INCHES = 7.6;
 const LEGEND = 30, TITLE = 22, BELOW = 42, LABELS = 28, ASIDE = 64, BESIDE = 18;
-// The longest names in pixels: of places along an axis, and in a legend.
+// Maximum widths of names in pixels: along an axis, and in a legend.
 const NAME_ACROSS = 100, NAME_IN_LEGEND = 260, SIGN = 42;
 const NAMES_APART = 8, LEAST_NAME = 60;
 const STRONGEST = 0.55, NARROWEST_LETTER = 6.5, FONT_SIZE = 12, LINE = 14;
-// Rows of a legend that are shown at once; of more the reader turns the pages.
+// Rows of a legend without paging.
 const MOST_ROWS = 8;
 
 const variable = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-// By its name, as a canvas, by which ECharts measures too, knows none to inherit; quotes would end an attribute of an SVG.
+// A canvas inherits no font, and quotes would end an attribute of an SVG.
 const font = () => getComputedStyle(document.body).fontFamily.replaceAll('"', "");
 const pencil = document.createElement("canvas").getContext("2d");
 const widest = (texts) => {
@@ -53,17 +53,17 @@ const FORMS = {
   "significant": significant,
 };
 const written = (form) => (value) => value < 0 ? `-${FORMS[form](-value)}` : FORMS[form](value);
-// Without the zeros at the end of a fraction.
+// Without trailing zeros of a fraction.
 const onAxis = (of) => (value) => written(of.form)(value).replace(/(\.\d*?)0+(?= |$)/, "$1").replace(/\.(?= |$)/, "");
 
 const baseOf = (of) => of.form === "size" ? 2 : 10;
 const isRound = (value, of) => value !== null &&
   (of.log ? Number.isInteger(Math.log(value) / Math.log(baseOf(of))) : value % 10 === 0);
-// Of a logarithmic axis of sizes: ECharts marks powers of a thousand otherwise.
+// Ticks of a logarithmic axis of sizes; ECharts uses powers of a thousand.
 const POWERS_OF_FOUR = Array.from({ length: 30 }, (_, at) => 4 ** at);
 const isBackwards = (of) => of.low !== null && of.high !== null && of.low > of.high;
 
-// Lines of a name that are longer than its room lose their middle; the pointer reads all of it.
+// Shortens each line of a name in the middle; tooltips show all of it.
 const shortened = (name, longest) => name.split("\n").map((line) => {
   const letters = [...line];
   let [text, kept] = [line, letters.length];
@@ -74,7 +74,7 @@ const shortened = (name, longest) => name.split("\n").map((line) => {
   return text;
 }).join("\n");
 
-// A title that is too long for its axis is broken at the blank next to its middle.
+// Breaks a title that is too long for its axis near its middle.
 const inLines = (title, longest) => {
   if (widest([title]) <= longest) return title;
   const blanks = [...title.matchAll(/ /g)].map(({ index }) => index);
@@ -83,8 +83,7 @@ const inLines = (title, longest) => {
 };
 const moreLines = (title, longest) => LINE * (inLines(title, longest).split("\n").length - 1);
 
-// Room for the labels of an axis upwards. Those between the ends of its values may be the widest, as 100 µs is between
-// 5 µs and 20 ms; a logarithmic axis has them at powers.
+// Width of the labels of a vertical axis. The widest may lie inside: 100 µs between 5 µs and 20 ms.
 const labelsOf = (of, marks) => {
   const values = marks.flatMap((mark) => [mark.y, mark.heights, mark.low, mark.high].flatMap((numbers) => numbers ?? []))
     .concat([of.low, of.high]).filter((value) => Number.isFinite(value) && !(of.log && value <= 0));
@@ -97,7 +96,7 @@ const labelsOf = (of, marks) => {
     : [0, 1, 2, 3, 4, 5].map((fifth) => Number((low + (high - low) * fifth / 5).toPrecision(2)));
   return widest(labelled.map(onAxis(of)));
 };
-// ECharts puts 8 pixels between an axis and its labels, and moves a title that is nearer to these than 12.
+// ECharts puts labels 8 pixels from an axis and keeps titles 12 pixels from labels.
 const gapOf = (of, marks) => Math.max(50, labelsOf(of, marks) + 20);
 
 function axis(of, grid, side, end, { room, lines, longest, gap = 50 }) {
@@ -107,7 +106,7 @@ function axis(of, grid, side, end, { room, lines, longest, gap = 50 }) {
   const values = of.ticks.length ? of.ticks.map(([value]) => value) : of.log && of.form === "size" ? POWERS_OF_FOUR : [];
   const name = (value) => of.ticks.reduce((best, tick) =>
     Math.abs(tick[0] - value) < Math.abs(best[0] - value) ? tick : best)[1];
-  // ECharts leaves out a name that meets the one before it: names end before the next, unless that leaves too little.
+  // ECharts drops overlapping names, so names end before the next one if there is room.
   const apart = longest / of.ticks.length - NAMES_APART;
   const longestName = isRows ? room - 14 - (of.title ? BESIDE : 0) : apart < LEAST_NAME ? NAME_ACROSS : apart;
   return {
@@ -122,9 +121,9 @@ function axis(of, grid, side, end, { room, lines, longest, gap = 50 }) {
       show: end, color: variable(INK), hideOverlap: true,
       formatter: of.ticks.length ? (value) => shortened(name(value), longestName) : onAxis(of),
       customValues: values.length ? values : undefined, lineHeight: 14,
-      // Names with blanks in them, such as 50 % and 90 %, are told apart by more than a blank.
+      // More than a blank between names with blanks, such as 50 %.
       textMargin: [0, 4],
-      // An end of data is no round number.
+      // Ends of the data are not round numbers.
       showMinLabel: values.length > 0 || isRound(min, of), showMaxLabel: values.length > 0 || isRound(max, of),
     },
     splitLine: { show: lines ?? (!isRows && side !== "right"), lineStyle: { color: variable(GRID) } },
@@ -141,7 +140,7 @@ const rectangle = (color, place) => (params, api) => {
   return shape && { type: "rect", shape, style: { fill: color } };
 };
 
-// Cells are painted, as there are tens of thousands of them.
+// Paints the tens of thousands of cells on a canvas.
 const painted = (mark, color) => (params, api) => {
   const { x, y, width, height } = params.coordSys, fine = 2;
   const canvas = document.createElement("canvas");
@@ -165,18 +164,18 @@ const painted = (mark, color) => (params, api) => {
 
 const points = (x, y) => x.map((value, at) => [value, y[at]]);
 
-// Shares of a row begin where those before them end.
+// Begin and length of the shares of a part.
 function shares(panel, mark) {
   const before = panel.marks.slice(0, panel.marks.indexOf(mark)).filter(({ kind }) => kind === "Share");
-  return mark.lengths.map((length, row) => [before.reduce((sum, one) => sum + one.lengths[row], 0), length]);
+  return mark.lengths.map((length, row) => [before.reduce((sum, { lengths }) => sum + lengths[row], 0), length]);
 }
 
-// Areas that are stacked begin where those before them end. What is not above zero is at the foot of a logarithmic axis.
+// Bottom and top of an area; on a logarithmic axis, zero is at the bottom.
 function heights(panel, mark) {
   const before = mark.stacked ? panel.marks.slice(0, panel.marks.indexOf(mark)).filter(({ stacked }) => stacked) : [];
   const least = panel.y.log ? panel.y.low ?? lowest(panel) : -Infinity;
   return mark.heights.map((height, at) => {
-    const below = before.reduce((sum, one) => sum + one.heights[at], 0);
+    const below = before.reduce((sum, { heights }) => sum + heights[at], 0);
     return [below, height === null ? null : Math.max(below + height, least)];
   });
 }
@@ -196,7 +195,7 @@ const stroke = (color, ends) => (params, api) => {
   return { type: "group", children: [line(from, to), cap(from), cap(to)] };
 };
 
-// What is written in a cell is left out where it has no room; the pointer reads it.
+// A cell; its text is left out if too wide, and shown in the tooltip.
 const cell = (mark, row, column, ink) => (params, api) => {
   const strength = mark.strengths[row][column], text = mark.texts[row][column];
   const [left, top] = api.coord([column - 0.5, row - 0.5]), [right, bottom] = api.coord([column + 0.5, row + 0.5]);
@@ -279,7 +278,7 @@ function series(panel, mark, at, right, chosen) {
   }
 }
 
-// Bars of other requests than the chosen one step back.
+// Bars of requests other than the chosen one are pale.
 const told = (mark, chosen, render) => (params, api) => {
   const item = render(params, api);
   if (item && mark.hatched) {
@@ -290,12 +289,12 @@ const told = (mark, chosen, render) => (params, api) => {
   return item;
 };
 
-const escaped = (text) => text.replace(/[&<>]/g, (one) => `&#${one.charCodeAt(0)};`);
+const escaped = (text) => text.replace(/[&<>]/g, (letter) => `&#${letter.charCodeAt(0)};`);
 
-// Of a row, or of a place along an axis.
+// Name of a row or of a place along an axis.
 const nameOf = (axis, at) => (axis.ticks[Math.round(at)]?.[1] ?? "").replace("\n", ", ");
 
-// With what hatching and dashes tell apart.
+// Name with the meaning of hatching and dashes.
 const fullName = (chart, { name, hatched, dash }) =>
   [name, hatched && chart.hatching, dash === "dashed" && chart.dashes].filter(Boolean).join(", ");
 
@@ -318,15 +317,15 @@ function tip(chart, marks) {
       default: return `${fullName(chart, mark)}${mark.name && ": "}${y(value[1])}`;
     }
   };
-  return (found) => {
-    const all = (Array.isArray(found) ? found : [found]).filter(({ seriesIndex, value }) =>
+  return (under) => {
+    const all = (Array.isArray(under) ? under : [under]).filter(({ seriesIndex, value }) =>
       value && marks[seriesIndex] && value[1] !== null && value[1] !== undefined && marks[seriesIndex].mark.kind !== "Band");
     const lines = all.map(({ seriesIndex, dataIndex, value }) =>
       escaped(values(marks[seriesIndex].panel, marks[seriesIndex].mark, dataIndex, value)));
-    if (!Array.isArray(found) || !all.length) return lines.join("<br>");
+    if (!Array.isArray(under) || !all.length) return lines.join("<br>");
     const { panel } = marks[all[0].seriesIndex];
-    const { ticks } = panel.x, named = ticks.find(([value]) => value === found[0].axisValue)?.[1] ?? "";
-    const name = ticks.length ? escaped(named) : `${escaped(panel.x.title)}: ${written(panel.x.form)(found[0].axisValue)}`;
+    const { ticks } = panel.x, named = ticks.find(([value]) => value === under[0].axisValue)?.[1] ?? "";
+    const name = ticks.length ? escaped(named) : `${escaped(panel.x.title)}: ${written(panel.x.form)(under[0].axisValue)}`;
     return [name, ...lines].filter(Boolean).join("<br>");
   };
 }
@@ -335,7 +334,7 @@ const namesOf = ({ panels }) => [...new Set(panels.flatMap(({ marks }) => marks.
 
 const inLegend = (name, width) => shortened(name, Math.min(NAME_IN_LEGEND, width - 2 * SIGN));
 
-// Rows that the names of a legend take, each with its sign and the gap to the next.
+// Number of rows of a legend.
 const legendRows = (chart, width) => {
   let [rows, x] = [1, 0];
   for (const name of namesOf(chart)) {
@@ -345,7 +344,7 @@ const legendRows = (chart, width) => {
   return rows;
 };
 
-// What a legend of several rows takes beyond that of one.
+// Height of a legend beyond its first row.
 const beyondLegend = (chart, width) => {
   const rows = legendRows(chart, width);
   return rows > MOST_ROWS ? 0 : (rows - 1) * (LEGEND - 6);
@@ -357,15 +356,14 @@ function option(chart, height, width) {
   const names = namesOf(chart);
   const above = (names.length ? LEGEND : 8) + beyondLegend(chart, width);
   const lefts = panels.map((panel) => leftOf(panel, width));
-  // Panels that share the axis across have it below the last one.
+  // A shared horizontal axis is below the last panel.
   const between = (panel) => chart.shared ? 10 : panel.x.title ? BELOW : LABELS;
   const feet = panels.slice(0, -1).reduce((sum, panel) => sum + between(panel), 0) + (chart.shared ? BELOW : between(panels.at(-1)) + 4);
   const acrossOf = (at) => width - (chart.shared ? Math.max(...lefts) : lefts[at]);
   const more = (panel, at) => moreLines(panel.x.title, acrossOf(at));
   const room = height - above - feet - panels.reduce((sum, panel, at) => sum + more(panel, at), 0) - panels.reduce((sum, { title, note }) => sum + (title || note ? TITLE : 0), 0);
   const whole = panels.reduce((sum, panel) => sum + panel.height, 0);
-  // Panels that share the axis across stand exactly below each other: ECharts makes no room for what ends beyond them,
-  // as half of the last name along the axis may.
+  // Aligned panels need explicit room for half of the last name along the axis.
   const isAligned = chart.shared && panels.length > 1;
   const last = isAligned ? panels.at(-1).x.ticks.flatMap(([, name]) => name.split("\n")) : [];
   const aside = Math.max(16, widest(last) / 2);
@@ -414,16 +412,16 @@ function option(chart, height, width) {
       type: "inside", xAxisIndex, filterMode: "none",
       zoomOnMouseWheel: "ctrl", moveOnMouseMove: "shift", moveOnMouseWheel: false, preventDefaultMouseMove: false,
     })),
-    // Only its tool to select a range is used, which a drag over the chart begins.
+    // Invisible; only for its tool that selects a range by dragging.
     toolbox: { top: -100, feature: { dataZoom: { yAxisIndex: "none", filterMode: "none" } } },
   };
 }
 
-// Lines are told by their dashes as well.
+// Lines keep their dashes in the legend.
 const entry = (name, marks) =>
   marks.some(({ mark }) => mark.name === name && ["Line", "Level"].includes(mark.kind)) ? { name } : { name, icon: "roundRect" };
 
-// Names beside rows take two fifths of a narrow figure at most.
+// Names beside rows take at most two fifths of a narrow figure.
 const leftOf = (panel, width) => {
   const lines = panel.y.ticks.flatMap(([, name]) => name.split("\n"));
   const title = panel.y.title && lines.length ? BESIDE : 0;

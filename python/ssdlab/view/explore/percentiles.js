@@ -1,12 +1,12 @@
-// Lines by percentile that follow a stretch of time: those of the requests that ended in its intervals.
+// Lines by percentile of the requests that ended in a stretch of time.
 
-/** The intervals that reach into a stretch, and where these begin and end. */
+/** Range of the intervals that overlap a stretch. */
 function reached(edges, [begin, end]) {
   const inside = edges.slice(1).flatMap((edge, at) => edges[at] < end && edge > begin ? [at] : []);
   return inside.length ? { from: inside[0], to: inside.at(-1) + 1 } : { from: 0, to: 0 };
 }
 
-/** The line of a stretch, as `by_percentile` of `latency.py` has it, and how many requests it is of. */
+/** Line of a stretch, as `by_percentile` in `latency.py`, and its number of requests. */
 function ofStretch({ edges, first, longest, bucket, requests }, stretch) {
   const { from, to } = reached(edges, stretch);
   const counts = longest.map(() => 0);
@@ -25,7 +25,7 @@ function ofStretch({ edges, first, longest, bucket, requests }, stretch) {
 
 const followers = (chart) => chart.panels.flatMap(({ marks }) => marks).filter(({ intervals }) => intervals);
 
-/** Draws the lines of a stretch; of null, those of the whole run. Says of which requests they are. */
+/** Sets the lines of a stretch, or of the whole run for null; returns a description of their requests. */
 function follow(chart, stretch) {
   const marks = followers(chart);
   const told = marks.map((mark) => {

@@ -1,4 +1,4 @@
-// A Gantt chart whose bars name requests: the reader picks one, and is told its operations and what each waited for.
+// The operations of a request that the reader picks in a Gantt chart, and what each waited for.
 const SLOWEST = 8;
 const HEADERS = ["operation", "at", "begins", "takes", "waited", "for"];
 
@@ -15,7 +15,7 @@ const barsOf = (chart) => chart.panels.flatMap(({ marks }) => marks.filter(({ re
     what: `${mark.name}, ${mark.causes[at]}`,
   }))));
 
-/** What kept the lane of a bar busy from when its request was ready for it. */
+/** Bars of other requests that kept the lane busy while the request was ready for this bar. */
 function waited(bars, bar) {
   const others = bars.filter(({ row, request }) => row === bar.row && request !== bar.request);
   return others.filter(({ begin, end }) => end > bar.ready && begin < bar.begin);
@@ -37,7 +37,7 @@ class Requests {
     if (location.protocol === "http:" && one.chart.following) this.offerMore();
   }
 
-  /** Lists the slowest requests of what is drawn. */
+  /** Lists the slowest requests in the chart. */
   read() {
     this.bars = barsOf(this.one.chart);
     const ends = new Map();
@@ -56,7 +56,7 @@ class Requests {
     this.pick(null);
   }
 
-  /** Where `ssdlab view --serve` has them, operations that the page has no room for. */
+  /** Adds buttons for further operations, which `ssdlab view --serve` has. */
   offerMore() {
     const row = Object.assign(document.createElement("div"), { className: "tools" });
     const step = (name) => button(row, name, () => this.show(this.next[name]));
@@ -77,14 +77,14 @@ class Requests {
       return;
     }
     const { charts: [chart], earlier, later } = await answer.json();
-    // Those that are shown now are of another time.
+    // The new operations have another time range.
     this.one.showAll();
     this.one.chart = chart;
     this.read();
     this.offer(earlier, later);
   }
 
-  /** Shows a request by itself, or, of null, all. */
+  /** Highlights a request, or none for null. */
   pick(request) {
     this.one.chart.chosen = request;
     for (const [its, press] of this.buttons) press.setAttribute("aria-pressed", String(its === request));
@@ -92,8 +92,7 @@ class Requests {
     this.told.replaceChildren(...request === null ? [] : [this.table(request)]);
   }
 
-  /** Behind whom a bar waited. Before the first operation here of a lane, where others come earlier, and after the last
-   *  one, nothing is drawn of it but for requests that lie across. */
+  /** Operations that a bar waited behind. Outside `complete` the chart lacks operations, which may be among them. */
   reasons(bar) {
     const [since, until] = this.one.chart.complete;
     const waits = bar.begin > bar.ready;
@@ -107,7 +106,7 @@ class Requests {
     return [...hidden, ...named].join("; ") || "–";
   }
 
-  /** The operations of a request: what, where, when, and behind whom. */
+  /** Rows of the table of a request. */
   rows(request) {
     const [panel] = this.one.chart.panels;
     return this.bars.filter((bar) => bar.request === request).sort((one, other) => one.begin - other.begin).map((bar) => [
@@ -132,7 +131,7 @@ class Requests {
   }
 }
 
-// The operations of the request that is picked, joined in their order.
+// A line through the operations of the picked request.
 function linked(chart) {
   if (!chart.chosen) return [];
   const bars = barsOf(chart).filter(({ request }) => request === chart.chosen).sort((one, other) => one.begin - other.begin);

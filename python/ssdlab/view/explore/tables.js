@@ -1,4 +1,4 @@
-// What a figure shows as tables for other programs: one of each mark, with values in the units that the headings tell.
+// Exports a figure as tables, one per mark, with units in the headings.
 const UNITS = {
   "duration": "ns", "size": "bytes", "decimal size": "bytes", "bandwidth": "bytes/s", "percent": "1 is 100 %",
 };
@@ -9,12 +9,12 @@ const headed = (of, otherwise) => {
   return unit ? `${title} (${unit})` : title;
 };
 
-// Of the share beyond it, which is what an axis of percentiles tells apart, five digits.
+// A percentile with five digits of the share beyond it.
 const percentile = (at) => Number((100 - Number((100 * 10 ** -at).toPrecision(5))).toPrecision(12));
 
 const arePlaces = ({ ticks }) => ticks.length > 0 && ticks.every(([value], at) => value === at);
 
-/** The columns of the table of a mark: the heading and the values of each. */
+/** Headings and values of the columns of a mark. */
 function columns(panel, mark) {
   const up = mark.right ? panel.right : panel.y;
   const x = headed(panel.x, panel.title || "x"), y = headed(up, panel.title || "y");
@@ -44,13 +44,13 @@ function columns(panel, mark) {
 
 const quoted = (cell) => /[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 
-/** All tables of a chart, with a blank line between two. */
+/** All tables of a chart, separated by blank lines. */
 function csv(chart) {
-  const table = (panel, mark) => {
-    const found = columns(panel, mark);
-    const lines = found[0][1].map((_, at) => ["", ...found.map(([, values]) => values[at] ?? "")]);
-    const headings = [fullName(chart, mark) || panel.title, ...found.map(([heading]) => heading)];
+  const written = (panel, mark) => {
+    const table = columns(panel, mark);
+    const lines = table[0][1].map((_, at) => ["", ...table.map(([, values]) => values[at] ?? "")]);
+    const headings = [fullName(chart, mark) || panel.title, ...table.map(([heading]) => heading)];
     return [headings, ...lines].map((row) => row.map(quoted).join(",")).join("\n");
   };
-  return chart.panels.flatMap((panel) => panel.marks.map((mark) => table(panel, mark))).join("\n\n");
+  return chart.panels.flatMap((panel) => panel.marks.map((mark) => written(panel, mark))).join("\n\n");
 }

@@ -1,4 +1,4 @@
-"""The page of write amplification beside theory."""
+"""The page of write amplification against theory."""
 
 from ssdlab import text
 from ssdlab.study.validation.amplification import TOLERANCE, Amplification, Outcome
@@ -11,20 +11,16 @@ LEGEND = (
 )
 
 
-def page(found: Amplification) -> Page:
+def page(validation: Amplification) -> Page:
     """A row for each row of the reference."""
-    passed = sum(one.passed for one in found.outcomes)
-    worst = max((abs(one.difference) for one in found.outcomes), default=0.0)
+    rows = f"{sum(outcome.passed for outcome in validation.outcomes)} of {validation.asked} rows"
+    worst = max((abs(outcome.difference) for outcome in validation.outcomes), default=0.0)
     return Page(
         title="Write amplification against theory",
-        partial=f"{len(found.outcomes)} of {found.asked} rows were run" if found.partial else "",
-        sections=[Section("", [Table(HEADERS, [*map(_row, found.outcomes)], left=3)])],
+        partial=f"{len(validation.outcomes)} of {validation.asked} rows were run" if validation.partial else "",
+        sections=[Section("", [Table(HEADERS, [*map(_row, validation.outcomes)], left=3)])],
         legend=LEGEND,
-        conclusion=[
-            Paragraph(
-                f"{passed} of {found.asked} rows within {100 * TOLERANCE:g} %; largest difference {100 * worst:.2f} %"
-            )
-        ],
+        conclusion=[Paragraph(f"{rows} within {100 * TOLERANCE:g} %; largest difference {100 * worst:.2f} %")],
     )
 
 

@@ -9,37 +9,34 @@ HEADERS = (
     "share", "codec", "pages/s", "µs/page", "p50", "p99", "raw hits", "compressed hits", "CPU", "CPU µs/page",
     "load µs", "memory", "fragmented",
 )  # fmt: skip
-LEGEND = (
-    "µs/page: on its thread; CPU: of all processors; memory: of the budget; median, with the range of the runs in "
-    "brackets"
-)
+LEGEND = "µs/page: on its thread; CPU: share of all processors; memory: share of the budget; median [range of the runs]"
 
 
-def page(found: CacheBench) -> Page:
+def page(bench: CacheBench) -> Page:
     """The page of measured caches."""
     contents = (
-        f"{text.count(found.accesses)} accesses measured in each of {found.runs} runs, {found.threads} threads; "
-        f"contents: {found.contents.title}"
+        f"{text.count(bench.accesses)} accesses measured in each of {bench.runs} runs, {bench.threads} threads; "
+        f"contents: {bench.contents.title}"
     )
     return Page(
-        title=found.title,
+        title=bench.title,
         lead=[Paragraph(contents)],
-        partial=f"{found.done} of {found.asked} runs were measured" if found.partial else "",
-        remarks=_remarks(found),
+        partial=f"{bench.done} of {bench.asked} runs were measured" if bench.partial else "",
+        remarks=_remarks(bench),
         sections=[
-            *([Section("Pages a second", [Figure(found.plot.chart)], terminal=False)] if len(found.cells) > 1 else []),
-            Section("Hits", [Figure(found.plot_hits.chart)], terminal=False),
-            Section("Figures", [Table(HEADERS, _rows(found), "Figures", left=2)]),
+            *([Section("Pages a second", [Figure(bench.plot.chart)], terminal=False)] if len(bench.cells) > 1 else []),
+            Section("Hits", [Figure(bench.plot_hits.chart)], terminal=False),
+            Section("Figures", [Table(HEADERS, _rows(bench), "Figures", left=2)]),
         ],
         legend=LEGEND,
-        conclusion=[Paragraph(verdict(found), "strong")],
+        conclusion=[Paragraph(verdict(bench), "strong")],
     )
 
 
-def verdict(found: CacheBench) -> str:
-    """Whether compressing part of the cache pays here; undecided where the runs' ranges overlap."""
-    raw = next((cell for cell in found.cells if cell.codec is None), None)
-    compressed = [cell for cell in found.cells if cell.codec is not None]
+def verdict(bench: CacheBench) -> str:
+    """The verdict on compressing part of the cache; undecided if the ranges of the runs overlap."""
+    raw = next((cell for cell in bench.cells if cell.codec is None), None)
+    compressed = [cell for cell in bench.cells if cell.codec is not None]
     if raw is None or not compressed:
         missing = "without a compressed pool (--share 0)" if raw is None else "with a compressed pool"
         return f"Nothing to decide: no cache {missing} was measured."
@@ -50,30 +47,30 @@ def verdict(found: CacheBench) -> str:
         f"{times:.2f} times the pages a second of the raw cache, p99 {text.significant(best.access_p99_us.median)} µs "
         f"instead of {text.significant(raw.access_p99_us.median)}"
     )
-    if found.runs > 1 and best.pages_s.low > raw.pages_s.high:
+    if bench.runs > 1 and best.pages_s.low > raw.pages_s.high:
         return f"Compress: {what} serves {figures}."
-    if found.runs > 1 and best.pages_s.high < raw.pages_s.low:
+    if bench.runs > 1 and best.pages_s.high < raw.pages_s.low:
         return f"Do not compress: the best share, {what}, serves {figures}."
-    why = "the ranges of the runs overlap" if found.runs > 1 else "a single run has no range"
+    why = "the ranges of the runs overlap" if bench.runs > 1 else "a single run has no range"
     return f"Undecided: {what} serves {figures}, but {why}; measure more --runs on an idle machine."
 
 
-def _remarks(found: CacheBench) -> list[str]:
-    """What a person should know before reading figures."""
-    notes = found.contents.remarks()
-    late = [cell.late_us.median for cell in found.cells if cell.late_us is not None]
+def _remarks(bench: CacheBench) -> list[str]:
+    """Warnings to read before the figures."""
+    notes = bench.contents.remarks()
+    late = [cell.late_us.median for cell in bench.cells if cell.late_us is not None]
     if late:
         notes.append(
-            f"threads waited {text.significant(max(late))} µs longer for a page than the simulated drive took, at "
-            "most; --busy waits more exactly, and takes processors"
+            f"threads waited up to {text.significant(max(late))} µs longer for a page than the simulated drive took; "
+            "--busy waits exactly, at full CPU load"
         )
     return notes
 
 
-def _rows(found: CacheBench) -> list[tuple[str, ...]]:
+def _rows(bench: CacheBench) -> list[tuple[str, ...]]:
     """A row for each cell."""
     table: list[tuple[str, ...]] = []
-    for cell in found.cells:
+    for cell in bench.cells:
         memory = cell.memory
         fragmented = memory["internal_fragmentation_bytes"] + memory["external_fragmentation_bytes"]
         table.append((
@@ -95,5 +92,5 @@ def _rows(found: CacheBench) -> list[tuple[str, ...]]:
 
 
 def share_text(share: str) -> str:
-    """A share of the compressed pool."""
+    """The share of the compressed pool in words."""
     return share if share == "adaptive" else f"{share.rstrip('% ')} %"

@@ -3,123 +3,121 @@
 from functools import partial
 
 from ssdlab import text
+from ssdlab._ssdlab import variants
 from ssdlab.study.calibration.knee import SHARE, shares
 from ssdlab.study.calibration.result import Calibration
 from ssdlab.view.page import Figure, Page, Paragraph, Section, Table
 
 HEADINGS = {"read": "reads per second", "write": "writes per second"}
-STATES = {
-    "none": "filled, not overwritten",
-    "steady": "overwritten until steady",
-    "passes": "overwritten for some passes",
-}
-LEGEND = "*: fewest in flight that reach 95 % of the most in this region"
+LEGEND = "*: fewest requests in flight that reach 95 % of the maximum of the region"
 
 
-def page(found: Calibration) -> Page:
+def page(calibration: Calibration) -> Page:
     """The page of a calibration."""
-    settings = [f"--set {key}={value}" for key, value in found.settings.items()]
+    settings = [f"--set {key}={value}" for key, value in calibration.settings.items()]
     return Page(
-        title=found.title,
-        lead=[Paragraph(_how(found))],
-        partial="the calibration was stopped before its end" if found.partial else "",
-        remarks=found.remarks,
-        sections=[Section(HEADINGS[op], [*_drawn(found, op), _table(found, op)]) for op in found.iops],
+        title=calibration.title,
+        lead=[Paragraph(_how(calibration))],
+        partial="the calibration was stopped before its end" if calibration.partial else "",
+        remarks=calibration.remarks,
+        sections=[
+            Section(HEADINGS[op], [*_drawn(calibration, op), _table(calibration, op)]) for op in calibration.iops
+        ],
         legend=LEGEND,
         conclusion=[
-            *map(Paragraph, sentences(found)),
+            *map(Paragraph, sentences(calibration)),
             *([Paragraph("For the scheduler pardispatcher:")] if settings else []),
-            *(Paragraph(one, "code") for one in settings),
+            *(Paragraph(setting, "code") for setting in settings),
         ],
     )
 
 
-def _drawn(found: Calibration, op: str) -> list[Figure]:
-    """The curves; of a single number in flight the table tells all there is."""
-    return [Figure(partial(found.plot.chart, op))] if len(found.in_flight) > 1 else []
+def _drawn(calibration: Calibration, op: str) -> list[Figure]:
+    """The curves; a single queue depth has only a table."""
+    return [Figure(partial(calibration.plot.chart, op))] if len(calibration.in_flight) > 1 else []
 
 
-def _how(found: Calibration) -> str:
-    """How a cell was measured, in one line."""
-    source = found.source
+def _how(calibration: Calibration) -> str:
+    """The method, in one line."""
+    source = calibration.source
     if source["kind"] == "simulated":
         requests = text.count(source["requests"])
-        state = STATES[source["overwrite"]]
+        state = dict(variants("precondition.overwrite"))[source["overwrite"]]
         return (
-            f"random requests of {found.size}, {source['rounds']} x {requests} in each cell, each after as many to "
-            f"warm up; drive {state}"
+            f"random requests of {calibration.size}, {source['rounds']} x {requests} per cell after as many for "
+            f"warm-up; drive overwritten: {state}"
         )
     way = "direct" if source["direct"] else "through the page cache"
     return (
-        f"random requests of {found.size}, {source['rounds']} x {source['seconds']:g} s in each cell, regions from "
-        f"{text.exact_size(source['offset_bytes'])} on, {way}; {source['fio']}, engine {source['engine']}"
+        f"random requests of {calibration.size}, {source['rounds']} x {source['seconds']:g} s in each cell, regions "
+        f"from {text.exact_size(source['offset_bytes'])} on, {way}; {source['fio']}, engine {source['engine']}"
     )
 
 
-def _table(found: Calibration, op: str) -> Table:
-    """The regions and their cells, the knee of each marked."""
-    first, *others = map(text.count, found.in_flight)
+def _table(calibration: Calibration, op: str) -> Table:
+    """A row for each region, with its knee marked."""
+    first, *others = map(text.count, calibration.in_flight)
     rows = []
-    for row, region in enumerate(found.regions):
+    for row, region in enumerate(calibration.regions):
         cells = []
-        for in_flight, cell in zip(found.in_flight, found.iops[op][row].tolist(), strict=True):
-            mark = "*" if in_flight == found.knee(op, row) else " "
+        for in_flight, cell in zip(calibration.in_flight, calibration.iops[op][row].tolist(), strict=True):
+            mark = "*" if in_flight == calibration.knee(op, row) else " "
             cells.append(f"{text.MISSING if cell != cell else text.count(cell)} {mark}")
         rows.append([text.size(region), *cells])
     return Table(["", f"{first} in flight", *others], rows)
 
 
-def sentences(found: Calibration) -> list[str]:
-    """The outcome, a sentence each."""
-    region = found.region
+def sentences(calibration: Calibration) -> list[str]:
+    """The outcome in sentences."""
+    region = calibration.region
     if region is None:
-        return ["Stopped before the end: what is missing may be the best, so nothing is advised."]
-    said = []
-    for op, difference in found.differences.items():
-        depends = "depends" if difference > found.tolerance(op) else "does not depend"
-        noise = f", between rounds {100 * found.noise[op]:.1f} %" if found.noise else ""
+        return ["Stopped before the end: missing cells may be the best, so there is no advice."]
+    lines = []
+    for op, difference in calibration.differences.items():
+        depends = "depends" if difference > calibration.tolerance(op) else "does not depend"
+        noise = f", between rounds {100 * calibration.noise[op]:.1f} %" if calibration.noise else ""
         largest = f"largest difference {100 * difference:.1f} %{noise}"
-        said.append(f"Throughput of {op}s {depends} on the region size ({largest}).")
-    chosen = text.size(found.regions[region])
-    if not found.differences:
-        said.append("Only one region size was measured, so none is advised.")
-    elif not found.region_matters:
-        said.append("Any region size will do, and region_size is left as it is.")
+        lines.append(f"Throughput of {op}s {depends} on the region size ({largest}).")
+    chosen = text.size(calibration.regions[region])
+    if not calibration.differences:
+        lines.append("Only one region size was measured, so there is no advice.")
+    elif not calibration.region_matters:
+        lines.append("Any region size is fine; region_size stays unchanged.")
     else:
-        said.append(_region(found, region))
-    if found.write_amplification is not None:
-        least, most = found.write_amplification.min(), found.write_amplification.max()
+        lines.append(_region(calibration, region))
+    if calibration.write_amplification is not None:
+        least, most = calibration.write_amplification.min(), calibration.write_amplification.max()
         if most > 1.005 or least < 0.995:
-            said.append(
-                f"Writes were amplified by {text.ratio(least)} to {text.ratio(most)}, so that what they reach, and "
-                "what regions differ by, does not depend on the dies alone."
+            lines.append(
+                f"Write amplification was {text.ratio(least)} to {text.ratio(most)}, so the throughput of writes does "
+                "not depend on the dies alone."
             )
-    for op, table in found.iops.items():
-        fewest = found.knee(op, region)
+    for op, table in calibration.iops.items():
+        fewest = calibration.knee(op, region)
         more = ""
-        if fewest == found.in_flight[-1]:
-            all_held = fewest == found.source.get("queue_depth")
-            more = ", all that its queue holds" if all_held else "; more than were measured might give more"
-        said.append(
+        if fewest == calibration.in_flight[-1]:
+            all_held = fewest == calibration.source.get("queue_depth")
+            more = ", the full queue depth" if all_held else "; more in flight might give more"
+        lines.append(
             f"In a region of {chosen}, {fewest} in flight {'reaches' if fewest == 1 else 'reach'} 95 % of its "
             f"{text.count(float(table[region].max()))} {op}s per second{more}."
         )
-    return said
+    return lines
 
 
-def _region(found: Calibration, region: int) -> str:
-    """Why this region is advised."""
-    chosen = text.size(found.regions[region])
+def _region(calibration: Calibration, region: int) -> str:
+    """The reason for a region."""
+    chosen = text.size(calibration.regions[region])
     reached = " and ".join(
-        f"{text.percent(table[region].max() / table.max())} of the most {op}s" for op, table in found.iops.items()
+        f"{text.percent(table[region].max() / table.max())} of the most {op}s" for op, table in calibration.iops.items()
     )
-    enough = [row for row, share in enumerate(shares(found.iops)) if share >= SHARE]
+    enough = [row for row, share in enumerate(shares(calibration.iops)) if share >= SHARE]
     if not enough:
-        return f"No region reaches 95 % of both; {chosen} comes closest, with {reached}."
+        return f"No region reaches 95 % of both; {chosen} is closest, with {reached}."
     smallest = "smallest region measured" if region == 0 else "smallest region that reaches 95 %"
     largest = (
         ""
-        if enough[-1] in (region, len(found.regions) - 1)
-        else (f"; the largest that reaches 95 % is {text.size(found.regions[enough[-1]])}")
+        if enough[-1] in (region, len(calibration.regions) - 1)
+        else (f"; the largest that reaches 95 % is {text.size(calibration.regions[enough[-1]])}")
     )
     return f"The {smallest}, {chosen}, gives {reached}{largest}."

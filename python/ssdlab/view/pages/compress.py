@@ -16,49 +16,49 @@ FIGURES = {
     "rate": "Rate by threads",
 }
 BY_PAGE = ("ratio", "compress", "decompress")
-"""Those that are curves over the size of a page; of a single size the table tells all there is."""
+"""Curves over the page size; a single size has only a table."""
 MOST_FILES, MOST_SHOWN = 1000, 24
-"""Files with a row of their own, on a page and on a terminal; `compress.csv` has all."""
+"""Files in the table of a page and of a terminal; `compress.csv` has all."""
 HEADERS = (
     "", "ratio", "mean of files", "stored raw", "compress CPU", "restore CPU", "compress elapsed",
     "restore elapsed", "compressed", "restored",
 )  # fmt: skip
 LEGEND = (
-    "ratio: bytes over bytes kept; mean of files: unweighted mean of their ratios, as in Harper 2018; stored raw: "
-    "pages that did not shrink; CPU and elapsed: µs for a page or an average file, on its thread; compressed and "
-    "restored: by all threads; median, with the range of the runs in brackets"
+    "ratio: raw over compressed bytes; mean of files: unweighted mean of their ratios, as in Harper 2018; stored raw: "
+    "pages that did not shrink; CPU and elapsed: µs per page or average file, on its thread; compressed and restored: "
+    "by all threads; median [range of the runs]"
 )
 
 
-def page(found: CompressBench) -> Page:
+def page(bench: CompressBench) -> Page:
     """The page of a measurement of codecs."""
-    members = found.corpus.members
+    members = bench.corpus.members
     return Page(
         title="Page compressors",
         lead=[
-            Paragraph(found.corpus.title),
+            Paragraph(bench.corpus.title),
             Paragraph(
-                f"{text.count(len(members))} files, {text.size(found.corpus.bytes)}, {found.runs} runs after one to "
-                f"warm up, on {found.machine}"
+                f"{text.count(len(members))} files, {text.size(bench.corpus.bytes)}, {bench.runs} runs after one to "
+                f"warm up, on {bench.machine}"
             ),
         ],
-        partial="stopped before all that was asked for was measured" if found.partial else "",
-        remarks=found.corpus.remarks(),
+        partial="stopped before all codecs were measured" if bench.partial else "",
+        remarks=bench.corpus.remarks(),
         sections=[
             *(
-                Section(heading, [Figure(partial(found.plot.chart, name))], terminal=False)
+                Section(heading, [Figure(partial(bench.plot.chart, name))], terminal=False)
                 for name, heading in FIGURES.items()
-                if name not in BY_PAGE or sum(size is not None for size in found.page_sizes) > 1
+                if name not in BY_PAGE or sum(size is not None for size in bench.page_sizes) > 1
             ),
-            Section("Codecs", _tables(found)),
-            Section("Files", [*_files(found)]),
+            Section("Codecs", _tables(bench)),
+            Section("Files", [*_files(bench)]),
         ],
         legend=LEGEND,
     )
 
 
 def size_text(page_bytes: int | None) -> str:
-    """A size of pages."""
+    """A page size in words."""
     return "whole files" if page_bytes is None else text.size(page_bytes)
 
 
@@ -67,15 +67,15 @@ def spread_text(spread: Spread, number: Callable[[float], str] = text.significan
     return f"{number(spread.median)} [{number(spread.low)}-{number(spread.high)}]"
 
 
-def _tables(found: CompressBench) -> list[Table]:
+def _tables(bench: CompressBench) -> list[Table]:
     """A table for each number of threads and size of pages."""
     tables = []
-    for threads in found.threads:
-        for size in found.page_sizes:
+    for threads in bench.threads:
+        for size in bench.page_sizes:
             pages = size_text(size) if size is None else f"pages of {size_text(size)}"
             rows: list[tuple[str, ...]] = []
-            for codec in found.codecs:
-                cell = found.cell(codec, size, threads)
+            for codec in bench.codecs:
+                cell = bench.cell(codec, size, threads)
                 total = cell.total
                 rows.append(
                     (
@@ -95,16 +95,16 @@ def _tables(found: CompressBench) -> list[Table]:
     return tables
 
 
-def _files(found: CompressBench) -> list[Item]:
-    """Each file with its size and, for the first size of pages, its ratio with each codec."""
-    size = found.page_sizes[0]
-    cells = [found.cell(codec, size) for codec in found.codecs]
-    members = found.corpus.members
+def _files(bench: CompressBench) -> list[Item]:
+    """Size of each file, and its ratio with each codec at the first page size."""
+    size = bench.page_sizes[0]
+    cells = [bench.cell(codec, size) for codec in bench.codecs]
+    members = bench.corpus.members
     rows = [
         (text.path(member.name), text.size(len(member.data)), *(text.ratio(cell.files[at].ratio) for cell in cells))
         for at, member in enumerate(members[:MOST_FILES])
     ]
-    items: list[Item] = [Table(("", "size", *found.codecs), rows, f"ratio, {size_text(size)}", most=MOST_SHOWN)]
+    items: list[Item] = [Table(("", "size", *bench.codecs), rows, f"ratio, {size_text(size)}", most=MOST_SHOWN)]
     if len(members) > MOST_FILES:
         items.append(Paragraph(f"further files: {text.count(len(members) - MOST_FILES)}, in compress.csv", "soft"))
     return items

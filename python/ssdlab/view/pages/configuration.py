@@ -1,4 +1,4 @@
-"""The page of a configuration: what was set, and what was left as it is."""
+"""The page of a configuration: settings that were given, and defaults."""
 
 from collections.abc import Iterable
 
@@ -11,14 +11,16 @@ def page(config: Config) -> Page:
     made = [setting for setting in config.settings if not setting.origin.startswith("default")]
     left = [setting for setting in config.settings if setting.origin.startswith("default")]
     sections = [("Set", made), ("Defaults", left)]
-    return Page("Configuration", sections=[Section(title, [table(those)]) for title, those in sections if those])
+    return Page(
+        "Configuration", sections=[Section(title, [table(settings)]) for title, settings in sections if settings]
+    )
 
 
 def table(settings: Iterable[Setting]) -> Table:
-    """Settings with who set them."""
+    """Settings with their origins."""
     styles: tuple[Style, ...] = ("code", "code", "soft")
     rows = [
-        [Cell(one, style) for one, style in zip((key, value.strip('"'), origin), styles, strict=True)]
+        [Cell(cell, style) for cell, style in zip((key, value.strip('"'), origin), styles, strict=True)]
         for key, value, origin in settings
     ]
     return Table(("setting", "value", "set by"), rows, left=3)

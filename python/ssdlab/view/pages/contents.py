@@ -1,4 +1,4 @@
-"""What an experiment has, before it is run."""
+"""The page of an experiment before it is run."""
 
 from ssdlab import text
 from ssdlab.study.experiments.definition import Experiment
@@ -10,25 +10,25 @@ HEADERS = ("table", "title", "unit", "cells", "seeds", "document")
 
 
 def page_of(experiment: Experiment | Screening) -> Page:
-    """The page of either kind."""
+    """The page of an experiment or a screening."""
     return factors_page(experiment) if isinstance(experiment, Screening) else page(experiment)
 
 
 def factors_page(screening: Screening) -> Page:
-    """The factors of a screening with their levels, and how much each form runs."""
+    """Factors of a screening with their levels, and the runs of each form."""
     items: list[Item] = []
     for name, form in screening.forms.items():
         runs = len(screening.schedulers) * form.seeds * form.design.size(form.axes)
         then = f"then all combinations of at most {form.refined} factors for each claim"
-        rows = [(one.name, *one.levels) for one in form.factors]
+        rows = [(factor.name, *factor.levels) for factor in form.factors]
         items.append(Table(("factor", "lower", "upper"), rows, f"{name} form: {text.count(runs)} runs, {then}", left=3))
-    claims = [Paragraph(f"claim: {one.says}") for one in screening.claims]
+    claims = [Paragraph(f"claim: {claim.says}") for claim in screening.claims]
     others = ", ".join(screening.others)
     return Page(
         title=screening.title,
         lead=[
             Paragraph(f"reproduces: {screening.document}"),
-            Paragraph(f"sets {screening.tested} against {others}"),
+            Paragraph(f"compares {screening.tested} with {others}"),
             *claims,
         ],
         sections=[Section("", items)],
@@ -36,7 +36,7 @@ def factors_page(screening: Screening) -> Page:
 
 
 def page(experiment: Experiment) -> Page:
-    """The tables of an experiment, and the traces to supply."""
+    """Tables of an experiment, and the traces to supply."""
     sections = [Section("", [Table(HEADERS, [*map(_row, experiment.tables)], left=3)])]
     supplied = [replay for replay in experiment.traces.values() if replay.supplied]
     if supplied:
@@ -44,7 +44,7 @@ def page(experiment: Experiment) -> Page:
         for replay in supplied:
             users = (table.name for table in experiment.tables if replay in experiment.replayed(table))
             rows.append((replay.name, replay.help, ", ".join(users)))
-        headers = ("trace", "what", "tables")
+        headers = ("trace", "contents", "tables")
         sections.append(Section("", [Table(headers, rows, "traces to supply with --trace NAME=FILE", left=3)]))
     return Page(title=experiment.title, lead=[Paragraph(f"reproduces: {experiment.document}")], sections=sections)
 

@@ -2,22 +2,22 @@
 
 from ssdlab.study.survey.curves import Curves
 from ssdlab.view.page import Figure, Page, Paragraph, Section, Table
-from ssdlab.view.pages.figures import estimated
+from ssdlab.view.pages.figures import INTERVALS, estimated
 
 
-def page(found: Curves) -> Page:
+def page(curves: Curves) -> Page:
     """The page of curves: a row for each value along them, a column for each curve."""
-    along, between = found.values
-    cells = {(one.x, one.by): one.estimate for one in found.cells}
-    headers = (found.x, *(between if found.by else (found.outcome.figure,)))
-    rows = [[x, *(estimated(found.outcome.figure, cells.get((x, by))) for by in between)] for x in along]
-    averaged = [Paragraph(f"averaged over {', '.join(found.others)}")] if found.others else []
-    figures = [Figure(found.plot.chart), *([Figure(found.plot_map.chart)] if found.by and len(between) > 1 else [])]
-    seeds = any(one.estimate.half_width is not None for one in found.cells)
+    along, between = curves.values
+    cells = {(cell.x, cell.by): cell.estimate for cell in curves.cells}
+    headers = (curves.x, *(between if curves.by else (curves.outcome.figure,)))
+    rows = [[x, *(estimated(curves.outcome.figure, cells.get((x, by))) for by in between)] for x in along]
+    averaged = [Paragraph(f"averaged over {', '.join(curves.others)}")] if curves.others else []
+    figures = [Figure(curves.plot.chart), *([Figure(curves.plot_map.chart)] if curves.by and len(between) > 1 else [])]
+    seeds = any(cell.estimate.half_width is not None for cell in curves.cells)
     return Page(
-        title=f"{found.outcome.figure} over {found.x}" + (f", by {found.by}" if found.by else ""),
-        lead=[Paragraph(found.about, "soft"), *averaged],
-        remarks=found.notes,
+        title=f"{curves.outcome.figure} over {curves.x}" + (f", by {curves.by}" if curves.by else ""),
+        lead=[Paragraph(curves.about, "soft"), *averaged],
+        remarks=curves.notes,
         sections=[Section("", figures, terminal=False), Section("", [Table(headers, rows)])],
-        legend="mean ± half the width of its 95 % confidence interval over seeds" if seeds else "",
+        legend=INTERVALS if seeds else "",
     )

@@ -1,381 +1,269 @@
 """The page of a diagnosis: findings, parts of response times and changes in words."""
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from string import Formatter
 from typing import Any
 
 from ssdlab import text
 from ssdlab.model.config import is_made
 from ssdlab.model.diagnosis import Diagnosis
+from ssdlab.model.metrics import BY_NAME, Summary
 from ssdlab.model.remarks import UNFINISHED, UNSETTLED, changed
 from ssdlab.model.remedy import remedy
 from ssdlab.model.source import chosen, ingest_remarks, is_generated, source_text
 from ssdlab.view.page import Page, Paragraph, Section, Table
-from ssdlab.view.pages.quantities import Summary, below
+from ssdlab.view.pages.tables import below
 
 Finding = Mapping[str, Any]
-Evidence = Mapping[str, float]
 
 TOP = 3
-"""Findings that stand on the page of a run."""
+"""Findings on the page of a run."""
 
 NOTABLE = 0.02
-"""Share by which a rate differs that is said to."""
+"""Smallest relative loss of throughput that is reported."""
 
 PARTS = {
-    "own_work": "own work of the cells",
-    "host_reads": "behind host reads",
-    "host_writes": "behind host writes",
-    "partial_pages": "rest of partial pages",
-    "collection": "behind collection or merges",
+    "own_work": "own flash operations",
+    "host_reads": "host reads",
+    "host_writes": "host writes",
+    "partial_pages": "partial-page reads",
+    "collection": "GC and merges",
     "map": "map in flash",
     "bus": "channel",
-    "order": "operations elsewhere first",
+    "order": "dependency on other dies",
     "controller": "controller",
     "link": "link",
-    "flush": "flush",
-    "block_layer": "in the block layer",
-    "host_queue": "in queues of the drive",
+    "flush": "flushes",
+    "block_layer": "block layer",
+    "host_queue": "drive queues",
 }
-"""Parts of a response time in words."""
+"""Parts of a response time: what a request waited for."""
 
 WHAT_IFS = {
-    "dies": "cells twice as fast",
-    "channels": "channels twice as fast",
-    "link": "link twice as fast",
-    "controller": "controller twice as fast",
-    "buffer": "write buffer twice as large",
-    "protected": "write buffer that survives a power loss",
-    "slots": "twice as many requests at the drive at a time",
-    "depth": "twice as many requests outstanding",
+    "dies": "halve the NAND latencies",
+    "channels": "double the channel rate",
+    "link": "double the link rate",
+    "controller": "double the controller speed",
+    "buffer": "double the write buffer",
+    "protected": "write buffer with power-loss protection",
+    "slots": "double the drive's queue slots",
+    "depth": "double the queue depth",
     "no_think": "no think time",
     "no_block_layer": "no block layer",
-    "spare": "twice the spare",
-    "placement": "survivors of collection in blocks of their own",
-    "map": "map wholly in RAM",
-    "cache": "cache twice as large",
+    "spare": "double the over-provisioning",
+    "placement": "GC writes to its own open blocks",
+    "map": "whole map in RAM",
+    "cache": "double the cache",
 }
-"""Changes in words."""
+"""Changes to try."""
 
 WORK = {
-    "host_reads": "reads of the host",
-    "host_writes": "programs of the host's data",
-    "partial_pages": "reads of the rest of pages written in part",
-    "collection": "collection",
+    **{name: PARTS[name] for name in ("host_reads", "host_writes", "partial_pages", "map")},
+    "collection": "garbage collection",
     "merges": "merges",
-    "map": "the map in flash",
 }
-"""What keeps dies busy, in words."""
+"""Work of the dies."""
 
-_Words = tuple[str, str]
+HOST = {
+    "drive": "waiting for the drive",
+    "dirty_limit": "waiting at the dirty limit",
+    "cache": "work of the cache",
+}
+"""What requests of a host with a cache wait for."""
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def _utilisations(evidence: Evidence) -> str:
-    resources = ("dies", "channels", "link", "controller", "cache")
-    busy = [f"{name} {_percent(evidence[name])}" for name in resources if name in evidence]
-    return f"busy: {', '.join(busy)}; {_outstanding(evidence)} on average"
+class _Sentence(Formatter):
+    """Fills in a template, with a writer of figures as the format of a field: `{p99_ns:ns}`."""
+
+    WRITERS: Mapping[str, Callable[[float], str]] = {
+        "%": _percent, "share": text.percent, "count": text.count, "decimal": text.decimal, "ns": text.duration,
+        "bytes": text.size, "ratio": text.ratio, "digits": text.significant,
+    }  # fmt: skip
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        return self.WRITERS[format_spec](value) if format_spec else str(value)
+
+    def fields(self, template: str) -> set[str]:
+        return {name for _, name, _, _ in self.parse(template) if name}
 
 
-def _outstanding(evidence: Evidence) -> str:
-    """Only where there is a cache is it known how busy that is."""
-    where = " below the cache" if "cache" in evidence else ""
-    return f"{text.decimal(evidence['outstanding'])} requests outstanding{where}"
+_SENTENCE = _Sentence()
+_Words = tuple[str, ...]
+"""Templates of a headline and of the pieces of evidence; a piece is left out if one of its fields is missing."""
 
+_BUSY = ("busy: {busy}; {outstanding:decimal} requests outstanding{where} on average",)
+_OF_TIMES = "{share:%} of the response times{where}"
+_SLOW = (
+    "slow {kind}: {share:%} of p99 is due to {part}",
+    "{room_share:%} of the time at p99 is for room in the write buffer",
+    "response time {p50_ns:ns} at p50 ({p50_share:%} of it), {p99_ns:ns} at p99, {p99_9_ns:ns} at p99.9 "
+    "({p99_9_share:%})",
+)
+_WAF = "WAF {write_amplification:ratio}{unwritten}"
+_MISSES = ("the working set is larger than the {cache_name}", "{miss_ratio:%} of the look-ups miss")
 
-def _resource(name: str, evidence: Evidence, _share: float) -> _Words:
-    number = "are" if name.endswith("s") else "is"
-    return f"the {name} {number} busy {_percent(evidence[name])} of the time", _utilisations(evidence)
+THROUGHPUT: Mapping[str, str] = {
+    **{
+        name: f"the {name}: busy {{{name}:%}} of the time"
+        for name in ("controller", "link", "channels", "dies", "cache")
+    },
+    **{
+        name: f"the dies: busy {{dies:%}} of the time, {{cells_{'collection' if name == 'merges' else name}:%}} of it "
+        f"with {work}"
+        for name, work in WORK.items()
+    },
+    **{
+        f"uneven_{kind}": f"one of the {kind}: busy {{busiest:%}} of the time, the mean {{{kind}:%}}"
+        for kind in ("dies", "channels")
+    },
+    "full_buffer": f"room in the write buffer: {_OF_TIMES}",
+    "flush": f"flushes: {_OF_TIMES}",
+    "block_layer": f"the block layer: {_OF_TIMES}",
+    "queue_slots": f"the drive's queue slots: {_OF_TIMES}",
+    "host_depth": "the host: {outstanding:decimal} requests outstanding{where} for {dies_count:count} dies",
+    "think_time": "the host: it thinks for {share:%} of its time, {think_ns:ns} after each request",
+    "arrivals": "the workload: the drive keeps up with all requests",
+}
+"""What limits throughput."""
 
+_AT_WORK = "{work}: {share:%} of the response times, while {dies_at_work:decimal} of {dies_count:count} dies work"
 
-def _work(name: str, evidence: Evidence, share: float) -> _Words:
-    if "dies_at_work" in evidence:
-        return (
-            f"requests wait for {WORK[name]} {_percent(share)} of their time, while "
-            f"{text.decimal(evidence['dies_at_work'])} of {text.count(evidence['dies_count'])} dies work",
-            _utilisations(evidence),
+OTHERS: Mapping[tuple[str, str], _Words] = {
+    **{
+        ("host", name): (
+            f"host requests: {{share:%}} of their time is {words}",
+            "response time {mean_ns:ns} on average, {p99_ns:ns} at p99; "
+            + ", ".join(f"{{{other}:%}} {HOST[other]}" for other in HOST if other != name),
         )
-    kind = "collection" if name == "merges" else name
-    return (
-        f"the dies are busy {_percent(evidence['dies'])} of the time, with {WORK[name]} for "
-        f"{_percent(evidence[f'cells_{kind}'])} of it",
-        _utilisations(evidence),
-    )
-
-
-def _uneven(name: str, evidence: Evidence, _share: float) -> _Words:
-    kind = name.removeprefix("uneven_")
-    return (
-        f"one of the {kind} is busy {_percent(evidence['busiest'])} of the time, the mean {_percent(evidence[kind])}: "
-        "requests do not spread",
-        _utilisations(evidence),
-    )
-
-
-def _waiting(headline: str, evidence: Evidence, share: float) -> _Words:
-    where = " below the cache" if "cache" in evidence else ""
-    return f"{headline} takes {_percent(share)} of the response times{where}", _utilisations(evidence)
-
-
-def _host(evidence: Evidence, _share: float) -> _Words:
-    return (
-        f"the host keeps {_outstanding(evidence)}, the drive has {text.counted(evidence['dies_count'], 'dies')}",
-        _utilisations(evidence),
-    )
-
-
-def _thinks(evidence: Evidence, share: float) -> _Words:
-    return (
-        f"the host thinks for {_percent(share)} of its time, {text.duration(evidence['think_ns'])} after each request",
-        _utilisations(evidence),
-    )
-
-
-def _arrivals(evidence: Evidence, _share: float) -> _Words:
-    return "no more requests arrive, and the drive keeps up with them", _utilisations(evidence)
-
-
-_Wording = Callable[[Evidence, float], _Words]
-
-THROUGHPUT: Mapping[str, _Wording] = {
-    **{name: partial(_resource, name) for name in ("controller", "link", "channels", "dies", "cache")},
-    **{name: partial(_work, name) for name in WORK},
-    **{name: partial(_uneven, name) for name in ("uneven_dies", "uneven_channels")},
-    "full_buffer": partial(_waiting, "waiting for room in the write buffer"),
-    "flush": partial(_waiting, "waiting for flushes"),
-    "block_layer": partial(_waiting, "waiting in the block layer"),
-    "queue_slots": partial(_waiting, "waiting until the drive takes a request"),
-    "host_depth": _host,
-    "think_time": _thinks,
-    "arrivals": _arrivals,
+        for name, words in HOST.items()
+    },
+    ("write_amplification", "collection"): (
+        "write amplification: {share:%} of the programs are GC copies",
+        _WAF,
+        "{victims}",
+        "effective over-provisioning {effective_op:%}",
+    ),
+    ("write_amplification", "merges"): (
+        "write amplification: {share:%} of the programs are merge copies",
+        _WAF,
+        "merges: {full:count} full, {partial:count} partial, {switch:count} switch",
+        "{associativity:decimal} logical blocks per reclaim",
+    ),
+    ("write_amplification", "log_copies"): (
+        "write amplification: {share:%} of the programs are copies within the log",
+        _WAF,
+        "{second_chance:count} pages on their second chance, {isolation:count} to the isolation area",
+    ),
+    ("write_amplification", "map"): (
+        "write amplification: {share:%} of the programs are map pages",
+        _WAF,
+        "map hit ratio {hit_ratio:%}",
+    ),
+    ("write_amplification", "partial_pages"): (
+        "{share:%} of the page writes of the host are partial",
+        "{pages:count} partial writes to pages of {page_bytes:bytes}",
+        "{read_first:count} of the pages were read first",
+        "whole-page writes or smaller pages avoid this",
+    ),
+    ("write_amplification", "spare_held_back"): (
+        "GC cannot use {share:%} of the over-provisioning: erased pages and the map",
+        "over-provisioning {op_over_logical:%}, effective {effective_op:%}: invalid per valid page during GC",
+    ),
+    ("write_amplification", "hot_with_cold"): (
+        "write amplification: up to {share:%} of the programs are due to hot and cold data in the same blocks",
+        "writes concentrate as if on {written_share:share} of the pages, but victims are {valid_share_of_victims:%} "
+        "valid, {valid_share_evenly:%} with even writes",
+        "separated, WAF could fall from {write_amplification:ratio} towards {write_amplification_apart:ratio}: "
+        "{placement}a victim policy that uses age",
+    ),
+    ("wear", "uneven_wear"): (
+        "uneven wear of blocks",
+        "{erase_mean:decimal} erases per block on average, {erase_max:count} of the most worn block",
+    ),
+    ("input", "never_full"): (
+        "the drive never fills up: nothing had to be erased",
+        "{pages_written:count} pages written, {physical_pages:count} in flash",
+        "for write amplification and wear in steady state: --set precondition.overwrite=steady",
+    ),
+    ("input", "too_short"): (
+        "too few requests for a steady state",
+        "the host wrote {capacities_written:digits} times the capacity; {capacities_needed:digits} are needed",
+    ),
+    **{("input", name): ("write amplification has not settled", "it {changed}") for name in UNSETTLED},
+    ("input", "times_ignored"): (
+        "the replay ignores the times of the trace",
+        "the trace lasts {trace_ns:ns}",
+        "the replay lasts {elapsed_ns:ns}",
+        "to keep the times: --set host.replay=open",
+    ),
+    ("input", "queue_grows"): (
+        "requests arrive faster than the drive serves them: response times are those of a growing queue",
+        "the drive finished {behind_ns:ns} after the last arrival",
+    ),
+    ("input", "map_cache_too_small"): _MISSES,
+    ("input", "cache_too_small"): _MISSES,
+    ("input", "idle_never_collects"): (
+        "idle time is not used for GC, although it may be",
+        "all {collected:count} copies and erases of GC ran during requests, or within {after_ns:ns} after them",
+        "to collect during requests: --set drive.collect=background",
+    ),
+    ("input", "idle_collects_all"): (
+        "idle time suffices for all GC: response times are those of a workload with such pauses",
+        "{share:%} of {collected:count} copies and erases of GC ran after {after_ns:ns} without requests",
+        "without pauses: --set drive.collect=foreground",
+    ),
 }
-"""What bounds throughput: headline and evidence."""
+"""All other findings but slow requests."""
 
 
-HOST = {
-    "drive": "waiting for the drive below the cache",
-    "dirty_limit": "waiting until fewer pages of the cache are dirty",
-    "cache": "work of the cache on pages, with waiting for that",
-}
-"""What requests of a host with a cache wait for, in words."""
-
-
-def _of_host(name: str, evidence: Evidence, share: float) -> _Words:
-    others = ", ".join(f"{_percent(evidence[other])} {words}" for other, words in HOST.items() if other != name)
-    return (
-        f"requests of the host: {_percent(share)} of their time is {HOST[name]}",
-        f"response time {text.duration(evidence['mean_ns'])} on average, {text.duration(evidence['p99_ns'])} at p99; "
-        f"{others}",
-    )
-
-
-def _slow(kind: str, finding: Finding) -> _Words:
-    evidence = finding["evidence"]
-    room = evidence.get("room_share", 0.0)
-    buffered = f"{_percent(room)} of the time at p99 is for room in the write buffer; " if room else ""
-    return (
-        f"slow {kind}: {_percent(finding['share'])} of their time at p99 is {PARTS[finding['name']]}",
-        buffered
-        + f"response time {text.duration(evidence['p50_ns'])} at p50 ({_percent(evidence['p50_share'])} of it), "
-        f"{text.duration(evidence['p99_ns'])} at p99, {text.duration(evidence['p99_9_ns'])} at p99.9 "
-        f"({_percent(evidence['p99_9_share'])})",
-    )
-
-
-def _amplified(evidence: Evidence) -> str:
-    """Copies may be most of what is programmed, and that less than the host wrote."""
-    amplification = evidence.get("write_amplification")
-    if amplification is None:
-        return ""
-    less = ", for not all that the host wrote has left the write buffer" if amplification < 1.0 else ""
-    return f"write amplification {text.ratio(amplification)}{less}; "
-
-
-def _collected(evidence: Evidence, share: float) -> _Words:
-    effective = evidence.get("effective_op")
-    lives = "" if effective is None else f"; effective over-provisioning {_percent(effective)}"
-    valid = evidence.get("valid_share_of_victims")
-    # What is copied may be the rest of one that was chosen before.
-    victims = "no victim was chosen" if valid is None else f"a victim is {_percent(valid)} valid"
-    return (
-        f"write amplification: {_percent(share)} of what is programmed are copies of collection",
-        f"{_amplified(evidence)}{victims}{lives}",
-    )
-
-
-def _merged(evidence: Evidence, share: float) -> _Words:
-    kinds = ", ".join(f"{text.count(evidence[kind])} {kind}" for kind in ("full", "partial", "switch"))
-    associated = evidence.get("associativity")
-    each = "" if associated is None else f"; {text.decimal(associated)} logical blocks in a reclaim"
-    return (
-        f"write amplification: {_percent(share)} of what is programmed are copies of merges",
-        f"{_amplified(evidence)}merges: {kinds}{each}",
-    )
-
-
-def _copied_within_log(evidence: Evidence, share: float) -> _Words:
-    return (
-        f"write amplification: {_percent(share)} of what is programmed are copies within the log",
-        f"{_amplified(evidence)}{text.count(evidence['second_chance'])} pages on their second chance, "
-        f"{text.count(evidence['isolation'])} to the isolation area",
-    )
-
-
-def _map_written(evidence: Evidence, share: float) -> _Words:
-    hits = evidence.get("hit_ratio")
-    return (
-        f"write amplification: {_percent(share)} of what is programmed are pages of the map",
-        f"{_amplified(evidence)}look-ups served from RAM: {text.MISSING if hits is None else _percent(hits)}",
-    )
-
-
-def _partial(evidence: Evidence, share: float) -> _Words:
-    read = text.count(evidence["read_first"]) if evidence["read_first"] else "none"
-    return (
-        f"{_percent(share)} of the pages that the host writes are written in part",
-        f"{text.counted(evidence['pages'], 'pages')} of {text.size(evidence['page_bytes'])}, for which {read} had to "
-        "be read first; writes of whole pages, or smaller pages, would avoid that",
-    )
-
-
-def _held_back(evidence: Evidence, share: float) -> _Words:
-    return (
-        f"{_percent(share)} of the over-provisioning is erased pages and the map, which collection does not have",
-        f"over-provisioning {_percent(evidence['op_over_logical'])}, effective "
-        f"{_percent(evidence['effective_op'])}: invalid pages for each valid one, during collection",
-    )
-
-
-def _mixed(evidence: Evidence, share: float) -> _Words:
-    return (
-        f"write amplification: up to {_percent(share)} of what is programmed comes of hot data in the blocks of cold",
-        f"writes are as concentrated as if they fell on {text.percent(evidence['written_share'])} of the pages, yet a "
-        f"victim is {_percent(evidence['valid_share_of_victims'])} valid, with even writes "
-        f"{_percent(evidence['valid_share_evenly'])}; apart, write amplification "
-        f"{text.ratio(evidence['write_amplification'])} could fall towards "
-        f"{text.ratio(evidence['write_amplification_apart'])}: ",
-    )
-
-
-def _apart(finding: Finding) -> str:
-    """How hot data is kept apart from cold. What is in force already is no change to try."""
-    survivors = "--set ftl.page.survivors=own, and " if "placement" in finding["what_ifs"] else ""
-    return f"{survivors}a victim policy that looks at age"
-
-
-def _worn(evidence: Evidence, _share: float) -> _Words:
-    return (
-        "blocks wear unevenly",
-        f"{text.decimal(evidence['erase_mean'])} erases of a block on average, {text.count(evidence['erase_max'])} of "
-        "the most worn",
-    )
-
-
-def _never_full(evidence: Evidence, _share: float) -> _Words:
-    return (
-        "the drive never gets full: nothing had to be erased",
-        f"{text.count(evidence['pages_written'])} pages written, {text.count(evidence['physical_pages'])} in flash; "
-        "write amplification and wear say nothing of steady state: --set precondition.overwrite=steady",
-    )
-
-
-def _short(evidence: Evidence, _share: float) -> _Words:
-    return (
-        "the requests are too few for a steady state",
-        f"the host wrote {text.significant(evidence['capacities_written'])} times the capacity, and it takes "
-        f"{text.significant(evidence['capacities_needed'])}",
-    )
-
-
-def _unsettled(name: str, evidence: Evidence, _share: float) -> _Words:
-    return (
-        "write amplification has not settled",
-        f"it {changed(name, evidence)}",
-    )
-
-
-def _ignored(evidence: Evidence, _share: float) -> _Words:
-    took = evidence.get("elapsed_ns")
-    return (
-        "the trace has times, and the replay ignores them",
-        f"the trace lasts {text.duration(evidence['trace_ns'])}"
-        + ("" if took is None else f", the replay {text.duration(took)}")
-        + "; --set host.replay=open keeps to its times",
-    )
-
-
-def _behind(evidence: Evidence, _share: float) -> _Words:
-    return (
-        "requests come faster than the drive serves them: response times are those of a lasting queue",
-        f"the drive finished {text.duration(evidence['behind_ns'])} after the last arrival",
-    )
-
-
-def _misses(what: str, evidence: Evidence, _share: float) -> _Words:
-    return f"the working set is larger than the {what}", f"{_percent(evidence['miss_ratio'])} of the look-ups miss"
-
-
-def _not_while_idle(evidence: Evidence, _share: float) -> _Words:
-    return (
-        "nothing is collected in idle time, though it may be",
-        f"all {_collection(evidence)} came while there were requests, or within "
-        f"{text.duration(evidence['after_ns'])} of them; --set drive.collect=background collects beside "
-        "them, a smaller drive.collect.idle.after sooner",
-    )
-
-
-def _all_while_idle(evidence: Evidence, share: float) -> _Words:
-    return (
-        "idle time has room for all collection: response times are those of requests that leave such pauses",
-        f"{_percent(share)} of {_collection(evidence)} came after {text.duration(evidence['after_ns'])} without "
-        "requests; as it is without pauses: --set drive.collect=foreground",
-    )
-
-
-def _collection(evidence: Evidence) -> str:
-    return f"{text.count(round(evidence['collected']))} copies and erases of collection"
-
-
-OTHERS: Mapping[tuple[str, str], _Wording] = {
-    **{("host", name): partial(_of_host, name) for name in HOST},
-    ("write_amplification", "collection"): _collected,
-    ("write_amplification", "merges"): _merged,
-    ("write_amplification", "log_copies"): _copied_within_log,
-    ("write_amplification", "map"): _map_written,
-    ("write_amplification", "partial_pages"): _partial,
-    ("write_amplification", "spare_held_back"): _held_back,
-    ("write_amplification", "hot_with_cold"): _mixed,
-    ("wear", "uneven_wear"): _worn,
-    ("input", "never_full"): _never_full,
-    ("input", "too_short"): _short,
-    **{("input", name): partial(_unsettled, name) for name in UNSETTLED},
-    ("input", "times_ignored"): _ignored,
-    ("input", "queue_grows"): _behind,
-    ("input", "map_cache_too_small"): partial(_misses, "cache of the map"),
-    ("input", "cache_too_small"): partial(_misses, "cache"),
-    ("input", "idle_never_collects"): _not_while_idle,
-    ("input", "idle_collects_all"): _all_while_idle,
-}
-"""The other findings: headline and evidence."""
-
-
-def words(finding: Finding) -> _Words:
-    """A finding as a headline and its evidence."""
-    about, name, share, evidence = finding["about"], finding["name"], finding["share"], finding["evidence"]
+def _templates(about: str, name: str, evidence: Mapping[str, float]) -> _Words:
     if about == "throughput":
-        headline, shown = THROUGHPUT[name](evidence, share)
-        return f"throughput is bounded: {headline}", shown
-    if about.startswith("slow_"):
-        return _slow(about.removeprefix("slow_").replace("_below", " below the cache"), finding)
-    headline, shown = OTHERS[about, name](evidence, share)
-    return headline, shown + _apart(finding) if name == "hot_with_cold" else shown
+        limit = _AT_WORK if name in WORK and "dies_at_work" in evidence else THROUGHPUT[name]
+        return f"throughput is limited by {limit}", *_BUSY
+    return _SLOW if about.startswith("slow_") else OTHERS[about, name]
 
 
-def top(findings: "list[dict[str, Any]]") -> list[str]:
-    """The weightiest findings, a line each."""
+def _values(finding: Finding) -> dict[str, Any]:
+    """Evidence of a finding, and words that depend on it."""
+    about, name, evidence = finding["about"], finding["name"], finding["evidence"]
+    resources = ("dies", "channels", "link", "controller", "cache")
+    valid = evidence.get("valid_share_of_victims")
+    return {
+        **{key: value for key, value in evidence.items() if key != "room_share" or value},
+        "share": finding["share"],
+        "busy": ", ".join(
+            f"{resource} {_percent(evidence[resource])}" for resource in resources if resource in evidence
+        ),
+        # Utilisation of the cache is evidence only where there is one.
+        "where": " below the cache" if "cache" in evidence else "",
+        "work": WORK.get(name, ""),
+        "kind": about.removeprefix("slow_").replace("_below", " below the cache"),
+        "part": PARTS.get(name, ""),
+        "cache_name": "map cache" if name == "map_cache_too_small" else "cache",
+        "unwritten": " (part of the host's writes is still in the write buffer)"
+        if evidence.get("write_amplification", 1.0) < 1.0
+        else "",
+        # Copies may finish an earlier victim.
+        "victims": "no victim was chosen" if valid is None else f"victims are {_percent(valid)} valid",
+        "placement": "--set ftl.page.survivors=own, and " if "placement" in finding["what_ifs"] else "",
+        "changed": changed(name, evidence) if name in UNSETTLED else "",
+    }
+
+
+def words(finding: Finding) -> tuple[str, str]:
+    """Headline and evidence of a finding."""
+    values = _values(finding)
+    headline, *pieces = _templates(finding["about"], finding["name"], finding["evidence"])
+    known = [piece for piece in pieces if values.keys() >= _SENTENCE.fields(piece)]
+    return _SENTENCE.vformat(headline, (), values), "; ".join(_SENTENCE.vformat(piece, (), values) for piece in known)
+
+
+def top(findings: Sequence[Finding]) -> list[str]:
+    """Headlines of the weightiest findings."""
     return [f"{number}. {words(finding)[0]}" for number, finding in enumerate(findings[:TOP], 1)]
 
 
@@ -386,12 +274,7 @@ def page(diagnosis: Diagnosis) -> Page:
         title = below("What requests wait for", diagnosis.summary)
         sections.append(Section(title, [parts_table(diagnosis.response, diagnosis.summary)]))
     if diagnosis.what_ifs:
-        untried = [
-            Paragraph(f"{_with_settings(one.name, one.settings)}: could not be tried: {one.why_not}", "soft")
-            for one in diagnosis.what_ifs
-            if one.summary is None
-        ]
-        sections.append(Section("What if", [_changes(diagnosis), *_caveat(diagnosis), *_worse(diagnosis), *untried]))
+        sections.append(Section("What if", [_changes(diagnosis), *_remarks(diagnosis)]))
     return Page(
         title=source_text(diagnosis.source),
         chosen=chosen(diagnosis.source),
@@ -402,21 +285,21 @@ def page(diagnosis: Diagnosis) -> Page:
 
 
 def findings(diagnosis: Diagnosis) -> list[Paragraph]:
-    """Findings with their evidence and what would tell more, the weightiest first."""
-    shown = []
+    """Findings with their evidence and the changes to try, the weightiest first."""
+    paragraphs = []
     for number, finding in enumerate(diagnosis.findings, 1):
         headline, evidence = words(finding)
         if finding["name"] in UNFINISHED:
             evidence += _remedy(diagnosis, finding["evidence"])
-        shown += [Paragraph(f"{number}. {headline}", "strong"), Paragraph(evidence, belongs=True)]
+        paragraphs += [Paragraph(f"{number}. {headline}", "strong"), Paragraph(evidence, belongs=True)]
         if finding["what_ifs"]:
-            changes = ", ".join(WHAT_IFS[name] for name in finding["what_ifs"])
-            shown.append(Paragraph(f"would tell: {changes}", "soft", belongs=True))
-    return shown or [Paragraph("nothing stands out")]
+            changes = "; ".join(WHAT_IFS[name] for name in finding["what_ifs"])
+            paragraphs.append(Paragraph(f"worth trying: {changes}", "soft", belongs=True))
+    return paragraphs or [Paragraph("nothing stands out")]
 
 
-def _remedy(diagnosis: Diagnosis, evidence: Evidence) -> str:
-    settings = {key: one["value"] for key, one in diagnosis.configuration.items()}
+def _remedy(diagnosis: Diagnosis, evidence: Mapping[str, float]) -> str:
+    settings = {key: setting["value"] for key, setting in diagnosis.configuration.items()}
     capacity = diagnosis.configuration.get("device.capacity")
     sized = capacity is not None and is_made(capacity["origin"])
     generated = is_generated(diagnosis.source)
@@ -427,70 +310,78 @@ COLUMNS = {"all": "all", "p50": "p50", "p99": "p99", "p99_9": "p99.9"}
 
 
 def has_parts(response: Mapping[str, Any]) -> bool:
-    """Whether there are response times to take apart; trims and flushes have none."""
+    """True if there are reads or writes; trims and flushes have no parts."""
     return bool(response["read"] or response["write"])
 
 
 def parts_table(response: Mapping[str, Any], summary: Summary) -> Table:
-    """The mean response times around percentiles by their parts."""
-    groups = [(f"{op}s {word}", response[op][key]) for op in ("read", "write") if response[op]
-              for key, word in COLUMNS.items()]  # fmt: skip
+    """Mean response times around percentiles, by part."""
+    groups = {
+        f"{op} {column}": response[op][key]
+        for op in ("read", "write")
+        if response[op]
+        for key, column in COLUMNS.items()
+    }
 
-    def mean(group: Mapping[str, Any], ns: int) -> str:
-        return text.duration(ns / group["requests"]) if ns else text.MISSING
+    def means(sums_ns: Sequence[int]) -> list[str]:
+        pairs = zip(groups.values(), sums_ns, strict=True)
+        return [text.duration(ns / group["requests"]) if ns else text.MISSING for group, ns in pairs]
 
     rows = [
-        (label, *(mean(group, group["parts_ns"].get(part, 0)) for _, group in groups))
+        (label, means([group["parts_ns"].get(part, 0) for group in groups.values()]))
         for part, label in PARTS.items()
-        if any(part in group["parts_ns"] for _, group in groups)
+        if any(part in group["parts_ns"] for group in groups.values())
     ]
-    whole = ("response time", *(mean(group, group["sum_ns"]) for _, group in groups))
-    note = "Means over the requests around a percentile q: those between the percentiles q ± (1 - q) / 2. The parts "
-    note += "add up to the response time."
-    title = below("Parts of response times", summary)
-    return Table(("", *(label for label, _ in groups)), [*rows, whole], title, note=note)
+    rows.append(("response time", means([group["sum_ns"] for group in groups.values()])))
+    note = "Means over the requests between the percentiles q ± (1 - q) / 2. The parts add up to the response time."
+    return Table.named(groups, rows, below("Parts of response times", summary), note=note)
 
 
-def _with_settings(name: str, settings: Mapping[str, str]) -> str:
-    made = " ".join(f"{key}={value}" for key, value in settings.items())
-    return f"{WHAT_IFS[name]} ({made})"
+CHANGED = {
+    "iops": BY_NAME["time.iops"],
+    "read_p99_ns": BY_NAME["latency.read.p99_ns"],
+    "write_p99_ns": BY_NAME["latency.write.p99_ns"],
+    "write_amplification": BY_NAME["write_amplification"],
+}
+"""Metrics in the table of changes."""
 
 
-def _worse(diagnosis: Diagnosis) -> list[Paragraph]:
+def _with_settings(change: Mapping[str, Any]) -> str:
+    return f"{WHAT_IFS[change['name']]} ({' '.join(f'{key}={value}' for key, value in change['settings'].items())})"
+
+
+def _changes(diagnosis: Diagnosis) -> Table:
+    changes = diagnosis.to_dict()["what_ifs"]
+
+    def cells(figures: Mapping[str, float | None]) -> list[str]:
+        values = {metric: figures[key] for key, metric in CHANGED.items()}
+        return [text.MISSING if value is None else metric.format(value) for metric, value in values.items()]
+
+    rows = [("unchanged", cells(changes[0]["before"]))]
+    rows += [(_with_settings(change), cells(change["after"])) for change in changes if change["after"]]
+    return Table.named([metric.label for metric in CHANGED.values()], rows, "The same requests with one change")
+
+
+def _remarks(diagnosis: Diagnosis) -> list[Paragraph]:
+    """Remarks on the table of changes."""
+    changes = diagnosis.to_dict()["what_ifs"]
+    remarks = []
+    if any(finding["name"] in UNFINISHED for finding in diagnosis.findings):
+        # GC comes in bursts: the runs may be in different phases of it.
+        remarks.append("the drive has not settled: differences may be due to the phase of GC")
     rates = [
-        (one["name"], one["before"]["iops"] or 0.0, one["after"]["iops"] or 0.0)
-        for one in diagnosis.to_dict()["what_ifs"]
-        if one["after"]
+        (change["name"], change["before"]["iops"] or 0.0, change["after"]["iops"] or 0.0)
+        for change in changes
+        if change["after"]
     ]
     slower = [
         f"{WHAT_IFS[name]} ({text.short_count(after)} instead of {text.short_count(before)} requests/s)"
         for name, before, after in rates
         if after < (1 - NOTABLE) * before
     ]
-    return [Paragraph(f"slower than as it is: {', '.join(slower)}", "soft")] if slower else []
-
-
-def _changes(diagnosis: Diagnosis) -> Table:
-    found = diagnosis.to_dict()["what_ifs"]
-    columns = {
-        "iops": ("requests/s", text.short_count),
-        "read_p99_ns": ("reads p99", text.duration),
-        "write_p99_ns": ("writes p99", text.duration),
-        "write_amplification": ("write amplification", text.ratio),
-    }
-
-    def cells(figures: Mapping[str, float | None]) -> list[str]:
-        values = [(figures[key], write) for key, (_, write) in columns.items()]
-        return [text.MISSING if value is None else write(value) for value, write in values]
-
-    rows = [("as it is", *cells(found[0]["before"]))]
-    rows += [(_with_settings(one["name"], one["settings"]), *cells(one["after"])) for one in found if one["after"]]
-    return Table(("", *(label for label, _ in columns.values())), rows, "The same requests with one thing changed")
-
-
-def _caveat(diagnosis: Diagnosis) -> list[Paragraph]:
-    """Collection that has not settled goes on by bursts, and what is compared may be two phases of it."""
-    if not any(finding["name"] in UNFINISHED for finding in diagnosis.findings):
-        return []
-    told = "the drive has not settled: what differs may be in which phase of collection the requests came"
-    return [Paragraph(told, "soft")]
+    if slower:
+        remarks.append(f"slower: {', '.join(slower)}")
+    remarks += [
+        f"{_with_settings(one)} could not be tried: {one['why_not']}" for one in changes if one["after"] is None
+    ]
+    return [Paragraph(remark, "soft") for remark in remarks]

@@ -1,4 +1,4 @@
-"""The page of advice on the spare space of a drive."""
+"""The page of advice on the over-provisioning of a drive."""
 
 import math
 
@@ -7,46 +7,50 @@ from ssdlab.model.source import chosen, source_text
 from ssdlab.study.drive_advice import P99, WAF, DriveAdvice, DriveChoice
 from ssdlab.study.survey.outcome import Estimate
 from ssdlab.view.page import Cell, Figure, Page, Paragraph, Section, Table
-from ssdlab.view.pages.figures import estimated
+from ssdlab.view.pages.figures import INTERVALS, estimated, left_to_do
+
+RATES = {
+    "trace": "the daily writes of the trace",
+    "replay": "the daily writes of the replay, as the requests have no times",
+}
+"""Write rates, unless `--dwpd` gives one."""
 
 
-def page(found: DriveAdvice) -> Page:
-    """The page of advice: the trade, and which drive to take."""
-    source = found._source()
-    seeds = any(one.write_amplification.half_width is not None for one in found.choices)
-    headers = (*found.study.columns, "flash", "write amplification", "p99", "data until worn out", "life")
-    best = found.best
-    rows = [[Cell(cell, "best" if one is best else "") for cell in _cells(found, one)] for one in found.choices]
-    left = found.study.asked - found.study.finished
+def page(advice: DriveAdvice) -> Page:
+    """The page of advice: the trade-off, and the drive to choose."""
+    source, study = advice._source(), advice.study
+    headers = (*study.columns, "flash", "write amplification", "p99", "data until worn out", "life")
+    rows = [
+        [Cell(cell, "best" if choice is advice.best else "") for cell in _cells(advice, choice)]
+        for choice in advice.choices
+    ]
+    seeds = any(choice.write_amplification.half_width is not None for choice in advice.choices)
     return Page(
         title="a generated workload" if source is None else source_text(source),
         chosen="" if source is None else chosen(source),
         lead=[
-            Paragraph(_wanted(found), "soft"),
-            Paragraph(f"measured, all figures of a line: {found.measured}", "soft"),
+            Paragraph(_goal(advice), "soft"),
+            Paragraph(f"measured, all figures of a row: {advice.measured}", "soft"),
         ],
-        partial=f"{left} of {found.study.asked} runs are still to be done" if found.partial else "",
-        remarks=[
-            *found.study.failed,
-            *found.study.caveats_by_trace,
-        ],
+        partial=left_to_do(study),
+        remarks=[*study.failed, *study.caveats_by_trace],
         sections=[
-            Section("What spare space buys", [Figure(found.plot.chart)], terminal=False),
-            Section("", [Table(headers, rows, left=len(found.study.columns))]),
+            Section("Effect of over-provisioning", [Figure(advice.plot.chart)], terminal=False),
+            Section("", [Table(headers, rows, left=len(study.columns))]),
         ],
-        legend="mean ± half the width of its 95 % confidence interval over seeds" if seeds else "",
-        conclusion=[Paragraph(line) for line in _advised(found)],
+        legend=INTERVALS if seeds else "",
+        conclusion=[Paragraph(line) for line in _advised(advice)],
     )
 
 
-def _cells(found: DriveAdvice, one: DriveChoice) -> list[str]:
+def _cells(advice: DriveAdvice, choice: DriveChoice) -> list[str]:
     return [
-        *(one.levels[key] for key in found.study.columns),
-        text.size(one.flash_bytes),
-        estimated(WAF, one.write_amplification),
-        estimated(P99, one.p99_ns),
-        text.MISSING if one.tbw_bytes is None else text.size_decimal(one.tbw_bytes),
-        _life(one.years),
+        *(choice.levels[key] for key in advice.study.columns),
+        text.size(choice.flash_bytes),
+        estimated(WAF, choice.write_amplification),
+        estimated(P99, choice.p99_ns),
+        text.MISSING if choice.tbw_bytes is None else text.size_decimal(choice.tbw_bytes),
+        _life(choice.years),
     ]
 
 
@@ -56,105 +60,93 @@ def _life(years: Estimate | None) -> str:
     return text.years(years.mean) + (f" ± {text.years(years.half_width)}" if years.half_width else "")
 
 
-RATES = {
-    "trace": "what the requests write in a day by their times",
-    "replay": "what the replay writes in a day, as the requests have no times",
-}
-"""At which the host writes unless it is said."""
+def _goal(advice: DriveAdvice) -> str:
+    rates = " or ".join(RATES[rate] for rate in advice.rates)
+    rate = f"{advice.dwpd:g} drive writes per day" if advice.dwpd is not None else rates
+    tail = "" if advice.p99_ns is None else f", p99 within {text.duration(advice.p99_ns)}"
+    return f"goal: {advice.years:g} years of life{f' at {rate}' if rate else ''}{tail}, with the least flash"
 
 
-def _rate(found: DriveAdvice) -> str:
-    if found.dwpd is not None:
-        return f" at {found.dwpd:g} drive writes per day"
-    rates = " or ".join(RATES[rate] for rate in found.rates)
-    return f" at {rates}" if rates else ""
+def _named(advice: DriveAdvice, choice: DriveChoice) -> str:
+    return " ".join(f"{key}={choice.levels[key]}" for key in advice.study.columns)
 
 
-def _wanted(found: DriveAdvice) -> str:
-    """What a drive is to do."""
-    tail = "" if found.p99_ns is None else f", p99 within {text.duration(found.p99_ns)}"
-    return f"wanted: {found.years:g} years of life{_rate(found)}{tail}, with the least flash"
+def _misses(advice: DriveAdvice, choice: DriveChoice) -> str:
+    """Goals that a drive misses."""
+    missed = []
+    if choice.years is not None and not advice.lasts(choice):
+        missed.append(f"lives {text.years(choice.years.mean)}")
+    if not advice.in_time(choice):
+        missed.append("has no p99" if choice.p99_ns is None else f"has a p99 of {text.duration(choice.p99_ns.mean)}")
+    return " and ".join(missed)
 
 
-def _named(found: DriveAdvice, one: DriveChoice) -> str:
-    return " ".join(f"{key}={one.levels[key]}" for key in found.study.columns)
-
-
-def _misses(found: DriveAdvice, one: DriveChoice) -> str:
-    """What a drive lacks."""
-    said = []
-    if one.years is not None and not found.lasts(one):
-        said.append(f"lives {text.years(one.years.mean)}")
-    if not found.in_time(one):
-        said.append("has no p99" if one.p99_ns is None else f"has a p99 of {text.duration(one.p99_ns.mean)}")
-    return " and ".join(said)
-
-
-def _in_time(found: DriveAdvice) -> str:
-    return "" if found.p99_ns is None else " that answers in time"
-
-
-def _advised(found: DriveAdvice) -> list[str]:
-    """Which drive to take, and why."""
-    if found.partial:
+def _advised(advice: DriveAdvice) -> list[str]:
+    """The drive to choose, and why."""
+    if advice.partial:
         return []
-    best = found.best
+    best = advice.best
     if best is None:
-        lasting = [one for one in found.choices if found.lasts(one) is not False]
-        if lasting:
-            nearest = min(lasting, key=lambda one: one.p99_ns.mean if one.p99_ns else float("inf"))
-        else:
-            nearest = max(found.choices, key=lambda one: one.years.mean if one.years else 0.0)
-        remedies = [
-            *([] if lasting else ["to last, take more capacity for the same writes, or flash that endures more"]),
-            *([] if found.in_time(nearest) else ["to answer in time, take a faster drive, or a later bound"]),
-        ]
-        return [
-            f"None of them will do: the nearest, {_named(found, nearest)}, {_misses(found, nearest)}; "
-            f"{'; '.join(remedies)}."
-        ]
-    if found.lasts(best) is None:
-        why = "say how much is written with --dwpd" if found.dwpd is None else "too little was written to tell"
+        return [_none(advice)]
+    if advice.lasts(best) is None:
+        why = "give the write rate with --dwpd" if advice.dwpd is None else "too little was written"
+        in_time = "" if advice.p99_ns is None else " that meets the p99"
         lines = [
-            f"How long drives last is not known here; {why}.",
-            f"If it lasts long enough, take {_named(found, best)}: the least flash{_in_time(found)}.",
+            f"The life of the drives is unknown; {why}.",
+            f"If it lasts long enough, choose {_named(advice, best)}: the least flash{in_time}.",
         ]
     else:
-        lines = [f"Take {_named(found, best)}: the least flash that does what is wanted."]
-    if found.p99_ns is not None or best.years is not None:
-        lines += _sure(found, best)
-    at = found.choices.index(best)
-    smaller = [one for one in found.choices[:at] if one.flash_bytes < best.flash_bytes]
+        lines = [f"Choose {_named(advice, best)}: the least flash that meets the goal."]
+    if advice.p99_ns is not None or best.years is not None:
+        lines += _certainty(advice, best)
+    at = advice.choices.index(best)
+    smaller = [choice for choice in advice.choices[:at] if choice.flash_bytes < best.flash_bytes]
     if smaller:
-        lines.append(f"The next smaller, {_named(found, smaller[-1])}, {_misses(found, smaller[-1])}.")
-    larger = [one for one in found.choices[at + 1 :] if one.flash_bytes > best.flash_bytes]
-    if larger:
-        next_one = larger[0]
-        more = next_one.flash_bytes / best.flash_bytes - 1
+        lines.append(f"The next smaller, {_named(advice, smaller[-1])}, {_misses(advice, smaller[-1])}.")
+    larger = next((choice for choice in advice.choices[at + 1 :] if choice.flash_bytes > best.flash_bytes), None)
+    if larger is not None:
+        more = larger.flash_bytes / best.flash_bytes - 1
         lines.append(
-            f"The next larger, {_named(found, next_one)}, takes {100 * more:.0f} % more flash and amplifies writes "
-            f"{_change(best.write_amplification, next_one.write_amplification)}."
+            f"The next larger, {_named(advice, larger)}, takes {100 * more:.0f} % more flash and amplifies writes "
+            f"{_change(best.write_amplification, larger.write_amplification)}."
         )
     return lines
 
 
-def _sure(found: DriveAdvice, best: DriveChoice) -> list[str]:
-    """How sure it is that a drive does what is wanted."""
-    seeds = best.write_amplification.seeds
+def _none(advice: DriveAdvice) -> str:
+    """Advice where no drive meets the goal."""
+    lasting = [choice for choice in advice.choices if advice.lasts(choice) is not False]
+    if lasting:
+        closest = min(lasting, key=lambda choice: choice.p99_ns.mean if choice.p99_ns else float("inf"))
+    else:
+        closest = max(advice.choices, key=lambda choice: choice.years.mean if choice.years else 0.0)
+    remedies = [] if lasting else ["for a longer life, choose more capacity or flash of higher endurance"]
+    if not advice.in_time(closest):
+        remedies.append("for the p99, choose a faster drive")
+    words = f"{_named(advice, closest)}, {_misses(advice, closest)}"
+    return f"None meets the goal. Closest: {words}; {'; '.join(remedies)}."
+
+
+def _certainty(advice: DriveAdvice, best: DriveChoice) -> list[str]:
+    """In how many seeds a drive meets the goal."""
+    seeds, met = best.write_amplification.seeds, advice.meeting(best)
     if seeds == 1:
-        return ["That is the answer of one seed, and another may differ: --seeds 5 tells how sure it is."]
-    lines = [f"It does with {found.meeting(best)} of {seeds} seeds."]
-    if found.meeting(best) < seeds:
-        always = next((one for one in found.choices if found.meeting(one) == one.write_amplification.seeds), None)
+        return ["This rests on one seed; use --seeds 5 to see how certain it is."]
+    lines = [f"It meets the goal with {met} of {seeds} seeds."]
+    if met < seeds:
+        meets_always = (
+            choice for choice in advice.choices if advice.meeting(choice) == choice.write_amplification.seeds
+        )
+        always = next(meets_always, None)
         lines.append(
-            "None does with each of them." if always is None else f"To do so with each, take {_named(found, always)}."
+            "None does with each seed." if always is None else f"{_named(advice, always)} does with each seed."
         )
     return lines
 
 
-def _change(of: Estimate, to: Estimate) -> str:
-    """By how much less or more a drive amplifies writes than another."""
-    if abs(to.mean - of.mean) <= math.hypot(of.half_width or 0.0, to.half_width or 0.0):
-        return "as much, as far as these seeds tell"
-    less = 1 - to.mean / of.mean
+def _change(base: Estimate, other: Estimate) -> str:
+    """Change of write amplification from one drive to another."""
+    if abs(other.mean - base.mean) <= math.hypot(base.half_width or 0.0, other.half_width or 0.0):
+        return "as much, within the error of these seeds"
+    less = 1 - other.mean / base.mean
     return f"{100 * abs(less):.0f} % {'less' if less >= 0 else 'more'}"

@@ -5,69 +5,48 @@ from ssdlab.study.survey.effects import Effects, Share
 from ssdlab.view.page import Figure, Item, Page, Paragraph, Section, Table
 from ssdlab.view.pages.figures import form, signed
 
-MARK = " *"
 BEYOND = (
-    "* lies below 0 % or above 100 %, where no share can be: it is estimated from the samples of the design, with the "
-    "error behind ± (95 % confidence interval). Sweep with more --samples for a closer one."
+    "* outside 0 to 100 %: an estimate from the samples of the design, with its error behind ± (95 % confidence "
+    "interval). More --samples give a better one."
 )
 
 
-def page(found: Effects) -> Page:
+def page(effects: Effects) -> Page:
     """The page of effects."""
-    figure = found.outcome.figure
+    figure = effects.outcome.figure
     write = form(figure)
-    items: list[Item] = [
-        Table(
-            ("axis", "value", "effect", "95 % interval"),
-            [
-                [one.term, one.level, signed(figure, one.size), _between(figure, one.size, one.half_width)]
-                for one in found.effects
-            ],
-            title="Effects",
-            left=2,
-        )
+    rows = [
+        [effect.term, effect.level, signed(figure, effect.size), _interval(figure, effect.size, effect.half_width)]
+        for effect in effects.effects
     ]
-    if found.shares:
-        totals = any(one.total is not None for one in found.shares)
+    items: list[Item] = [Table(("axis", "value", "effect", "95 % interval"), rows, title="Effects", left=2)]
+    if effects.shares:
+        totals = any(share.total is not None for share in effects.shares)
         headers = ("axis", "share of the variance", *(("with its interactions",) if totals else ()))
-        items.append(
-            Table(
-                headers,
-                [
-                    [
-                        one.term,
-                        _share(one.share, one.half_width),
-                        *((_share(one.total, one.total_half_width),) if totals else ()),
-                    ]
-                    for one in found.shares
-                ],
-                title="Variance",
-            )
-        )
-        if any(_is_beyond(one) for one in found.shares):
+        shares = [
+            [share.term, _share(share.share, share.half_width), _share(share.total, share.total_half_width)]
+            for share in effects.shares
+        ]
+        rows = [cells[: len(headers)] for cells in shares]
+        items.append(Table(headers, rows, title="Variance"))
+        if any(_is_beyond(share) for share in effects.shares):
             items.append(Paragraph(BEYOND, "soft"))
-    if found.losses:
-        items.append(
-            Table(
-                ("axis", "value", "best that is left", "lost"),
-                [
-                    [one.term, one.level, write(one.best), text.MISSING if one.lost is None else text.percent(one.lost)]
-                    for one in found.losses
-                ],
-                title="What would be lost by keeping it",
-                left=2,
-                most=40,
-            )
-        )
+    if effects.losses:
+        headers = ("axis", "value", "best of the rest", "loss")
+        rows = [
+            [loss.term, loss.level, write(loss.best), text.MISSING if loss.lost is None else text.percent(loss.lost)]
+            for loss in effects.losses
+        ]
+        items.append(Table(headers, rows, title="Loss by fixing a value", left=2, most=40))
     return Page(
-        title=f"effects on {figure}, {'more' if found.outcome.large else 'less'} of which is better",
-        lead=[Paragraph(found.about, "soft"), Paragraph(f"mean over the design: {write(found.mean)}")],
-        remarks=found.notes,
-        sections=[Section("At a glance", [Figure(found.plot.chart)], terminal=False), Section("", items)],
+        title=f"effects on {figure}, {'more' if effects.outcome.large else 'less'} of which is better",
+        lead=[Paragraph(effects.about, "soft"), Paragraph(f"mean over the design: {write(effects.mean)}")],
+        remarks=effects.notes,
+        sections=[Section("At a glance", [Figure(effects.plot.chart)], terminal=False), Section("", items)],
     )
 
 
-def _between(figure: str, size: float, half_width: float | None) -> str:
+def _interval(figure: str, size: float, half_width: float | None) -> str:
     if half_width is None:
         return text.MISSING
     return f"{signed(figure, size - half_width)} to {signed(figure, size + half_width)}"
@@ -78,14 +57,14 @@ def _share(share: float | None, half_width: float | None) -> str:
         return text.MISSING
     if half_width is None:
         return f"{100 * share:.1f} %"
-    return f"{100 * share:.1f} % ± {100 * half_width:.1f}{MARK if _estimated_beyond(share) else ''}"
+    return f"{100 * share:.1f} % ± {100 * half_width:.1f}{' *' if _impossible(share) else ''}"
 
 
-def _estimated_beyond(share: float | None) -> bool:
-    """Whether an estimate, as it is shown, is none that a share can have."""
+def _impossible(share: float | None) -> bool:
+    """True if a share, as it is shown, is not between 0 and 1."""
     return share is not None and not 0 <= round(share, 3) <= 1
 
 
-def _is_beyond(one: Share) -> bool:
-    """Whether a share of the variance, or that with interactions, is estimated to be none."""
-    return one.half_width is not None and (_estimated_beyond(one.share) or _estimated_beyond(one.total))
+def _is_beyond(share: Share) -> bool:
+    """True if an estimated share is impossible."""
+    return share.half_width is not None and (_impossible(share.share) or _impossible(share.total))

@@ -10,17 +10,17 @@ from ssdlab.study.experiments.models import MEASURED
 from ssdlab.study.experiments.result import Array, ExperimentResult, TableResult, Which
 from ssdlab.view.page import Beside, Cell, Figure, Item, Page, Paragraph, Row, Section, Table
 
-BEST = "*: best of its row or column, in the document and here"
-BEYOND = "!: differs by more than the tolerance of the table"
+BEST = "*: best of its row or column, in the document and in ours"
+BEYOND = "!: beyond the tolerance of the table"
 
 
 def page(result: ExperimentResult) -> Page:
     """The page of an experiment."""
     lead = [Paragraph(f"reproduces: {result.experiment.document}", "soft")]
-    for what, names in (("Settings replaced", result.overrides), ("Traces supplied", [*result.traces])):
+    for title, names in (("Settings replaced", result.overrides), ("Traces supplied", [*result.traces])):
         if names:
-            lead.append(Paragraph(f"{what}: {', '.join(names)}", "strong"))
-    unfinished = f"{result.finished} of {result.runs} simulations were run; {text.MISSING} has no value"
+            lead.append(Paragraph(f"{title}: {', '.join(names)}", "strong"))
+    unfinished = f"{result.finished} of {result.runs} simulations were run; {text.MISSING} stands for no value"
     return Page(
         title=result.experiment.title,
         lead=lead,
@@ -31,12 +31,12 @@ def page(result: ExperimentResult) -> Page:
 
 
 def page_of_table(result: TableResult) -> Page:
-    """The page of one of its tables."""
+    """The page of one table."""
     return Page(title=result.table.title, sections=[_section(result)])
 
 
 def _marks(result: ExperimentResult) -> Iterator[str]:
-    """What the marks mean that there are."""
+    """Meanings of the marks in the tables."""
     if any(table.winners for table in result.tables):
         yield BEST
     if any(table.misses.any() for table in result.tables):
@@ -70,16 +70,17 @@ def _any(values: Array) -> bool:
 
 
 def _rows(result: TableResult) -> Iterator[Row]:
-    """Of each row of the table the document's values, ours, the difference and the spread, below each other."""
+    """Rows of the document's values, ours, the difference and the spread."""
     write = number_format(result.document, result.ours)
     best_there, best_here = result.stars("document"), result.stars("ours")
     anchors, misses, difference = result.anchors, result.misses, result.difference
 
     def values(of: Array, best: set[tuple[int, int]], cells: list[tuple[int, int]]) -> list[Cell]:
-        # Without a star as wide as with it.
+        # Blanks align values without a star.
         texts = [write(float(of[at])) for at in cells]
         return [
-            Cell(f"{one} *", "best") if at in best else Cell(f"{one}  ") for one, at in zip(texts, cells, strict=True)
+            Cell(f"{cell} *", "best") if at in best else Cell(f"{cell}  ")
+            for cell, at in zip(texts, cells, strict=True)
         ]
 
     for row, label in enumerate(result.rows):
@@ -94,7 +95,7 @@ def _rows(result: TableResult) -> Iterator[Row]:
                 else Cell(f"{signed(float(difference[at]))}  ")
                 for at in cells
             ]
-            # Alternatives have one row of the document in common.
+            # Alternatives share one row of the document.
             if row == 0 or not result.table.alternatives:
                 lines.insert(0, ("document", values(result.document, best_there, cells)))
             lines.append((f"differs, {result.table.difference_unit}", differs))
@@ -105,7 +106,7 @@ def _rows(result: TableResult) -> Iterator[Row]:
 
 
 def ordered(result: TableResult) -> str | None:
-    """The axis to draw lines along: as the table says, or one whose labels are numbers of something, the rows first."""
+    """The axis to draw lines along: as the table says, else the first whose labels have numbers; None without one."""
     if result.table.lines is not None:
         return "rows" if result.table.lines == "column" else "columns"
     for name, labels in (("rows", result.rows), ("columns", result.columns)):
@@ -115,15 +116,13 @@ def ordered(result: TableResult) -> str | None:
 
 
 def _is_course(result: TableResult) -> bool:
-    """Whether some axis is in an order and long enough for lines."""
+    """True if an axis is ordered and has more than one label."""
     along = ordered(result)
     return along is not None and len(getattr(result, along)) > 1
 
 
 def number_format(*values: Array) -> Callable[[float], str]:
-    """How the numbers of a table are written: as many decimals for all as give its largest five digits, at most 3;
-    none where all are whole.
-    """
+    """Writer of the numbers of a table: five digits for the largest, at most 3 decimals, none if all are whole."""
     known = [float(value) for array in values for value in array.flat if not math.isnan(value)]
     whole = len(f"{max(map(abs, known), default=0.0):.0f}")
     decimals = 0 if all(value.is_integer() for value in known) else max(0, min(3, 5 - whole))
@@ -141,101 +140,99 @@ def signed(value: float) -> str:
 
 _COMPARISONS = {
     "value": "in % of the document's value",
-    "points": "ours less the document's",
-    "offset": "of the distances from the anchor cell, in % of the document's value",
-    "ratio": "of the ratios to the anchor cell, in %",
+    "points": "ours - document's",
+    "offset": "of distances to the anchor cell, in % of the document's value",
+    "ratio": "of ratios to the anchor cell, in %",
 }
 
 
 def sentences(result: TableResult) -> list[str]:
-    """How close the table is and who wins, a sentence a line."""
+    """Agreement of a table with the document and the winners, in sentences."""
     table, unit = result.table, result.table.difference_unit
-    found = [f"ours need a trace: supply {replay.help} with --trace {replay.name}=FILE" for replay in result.missing]
+    lines = [f"ours need a trace: supply {replay.help} with --trace {replay.name}=FILE" for replay in result.missing]
     if table.given:
-        found.append(f"ours: worked out from {', '.join(one.file for one in table.given.values())}, not simulated")
+        lines.append(f"ours: computed from {', '.join(given.file for given in table.given.values())}, not simulated")
     if table.sources:
-        found.append(f"ours: worked out from the tables {', '.join(table.sources)}")
+        lines.append(f"ours: computed from the tables {', '.join(table.sources)}")
     if table.model is not None:
-        how = "measured on this machine by" if table.model in MEASURED else "worked out by the model"
-        found.append(f"ours: {how} {table.model}, not simulated")
+        how = "measured on this machine by" if table.model in MEASURED else "computed by the model"
+        lines.append(f"ours: {how} {table.model}, not simulated")
     largest, rms = result.largest, result.rms
     compared = f"difference ({_COMPARISONS[table.compare]})"
     if table.alternatives:
-        found.append(f"{compared}: rms of each row, in {unit}, of which the document's is the same")
-        found += [f"  {label}: {value:.2f}" for label, value in result.row_rms.items()]
+        lines.append(f"{compared}: rms of each row against the document's row, in {unit}")
+        lines += [f"  {label}: {value:.2f}" for label, value in result.row_rms.items()]
     elif largest is not None and rms is not None:
         row, column, value = largest
-        found.append(
+        lines.append(
             f"{compared}: rms {rms:.2f} {unit}, "
             f"largest {signed(value)} {unit} ({table.rows.name} {row}, {table.columns.name} {column})"
         )
         if table.tolerance is not None:
             misses = int(result.misses.sum())
-            found[-1] += f"; {misses} beyond {table.tolerance:g} {unit}"
+            lines[-1] += f"; {misses} beyond {table.tolerance:g} {unit}"
     elif table.reference is None and not table.note:
-        found.append("no values of the document: ours stand alone")
-    found += _changes(result)
-    found += _winners(result)
-    found += _claim(result)
+        lines.append("no values in the document to compare with")
+    lines += [*_changes(result), *_winners(result), *_claim(result)]
     spreads = [float(value) for value in result.spread.flat if not math.isnan(value)]
     if result.seeds > 1 and spreads:
         spread = max(spreads)
-        found.append(
+        lines.append(
             f"ours: mean over {result.seeds} seeds; they differ by at most {number_format(result.ours)(spread)} "
             f"{table.unit}".rstrip()
         )
-    return found
+    return lines
 
 
 def _changes(result: TableResult) -> list[str]:
-    """For a table of changes, mean and range of each row, where it has more than one."""
+    """Mean and range of each row of a table of changes."""
     anchor = result.table.change_to
     if anchor is None:
         return []
     to = " ".join(f"{axis} {label}" for axis, label in (("row", anchor.row), ("column", anchor.column)) if label)
-    found = [f"change of each value to that of {to}, in %"]
+    lines = [f"percent change from each value to {to}"]
     for label, values in zip(result.rows, result.ours, strict=True):
         known = [float(value) for value in values if not math.isnan(value)]
         if len(known) > 1:
             mean = sum(known) / len(known)
-            found.append(f"  {label}: {signed(mean)} on average, {signed(min(known))} to {signed(max(known))}")
-    return found
+            lines.append(f"  {label}: {signed(mean)} on average, {signed(min(known))} to {signed(max(known))}")
+    return lines
 
 
 def _winners(result: TableResult) -> list[str]:
-    """How many winners agree, and those that do not."""
+    """Number of winners that agree, and those that do not."""
     winners = result.winners
     compared = [winner for winner in winners if winner.agrees is not None]
     if not compared:
         return []
-    lines = result.table.by + ("s" if len(compared) > 1 else "")
+    counted = result.table.by + ("s" if len(compared) > 1 else "")
     among = " among the document's cells" if any(winner.ours != winner.best for winner in compared) else ""
-    found = [f"winners{among}: {sum(bool(winner.agrees) for winner in compared)} of {len(compared)} {lines} agree"]
+    lines = [f"winners{among}: {sum(bool(winner.agrees) for winner in compared)} of {len(compared)} {counted} agree"]
     unit = result.table.difference_unit
     for winner in compared:
         if not winner.agrees:
             excess = "" if winner.excess is None else f", where {winner.document[0]} is {winner.excess:.2f} {unit} off"
-            found.append(
+            lines.append(
                 f"  {winner.of}: document {' and '.join(winner.document)}, ours {' and '.join(winner.ours)}{excess}"
             )
-    return found
+    return lines
 
 
 def _claim(result: TableResult) -> list[str]:
-    """In how much of the table the document's claim holds, in its own values and in ours."""
+    """Verdicts on the document's claim, for its values and ours."""
     claim = result.table.claim
     if claim is None:
         return []
-    found = [f"claim: {claim.says}"]
+    lines = [f"claim: {claim.says}"]
     for name, verdict in (("document", result.verdict("document")), ("ours", result.verdict("ours"))):
         if verdict is not None:
-            found.append(f"  {name}: holds in {verdict.held} of {verdict.of} {verdict.what}")
-            found += [f"    not in {one.place}: {_missed(result, one)}" for one in verdict.missed]
-    return found
+            lines.append(f"  {name}: holds in {verdict.held} of {verdict.of} {verdict.what}")
+            lines += [f"    not in {missed.place}: {_missed(result, missed)}" for missed in verdict.missed]
+    return lines
 
 
 def _missed(result: TableResult, missed: Missed) -> str:
-    """What is there instead of what is claimed."""
+    """The value or the best, where a claim does not hold."""
     if missed.value is not None:
         return f"{number_format(result.document, result.ours)(missed.value)} {result.table.unit}".rstrip()
     off = "" if missed.excess is None else f", where {missed.claimed} is {missed.excess:.2f} % off"

@@ -7,31 +7,31 @@ from ssdlab.study.explain import Explanation
 from ssdlab.view.page import Page, Paragraph, Section, Table
 
 
-def page(key: str, found: Sequence[Explanation]) -> Page:
-    """One setting at length, several at a glance."""
-    if len(found) == 1:
-        return _setting(found[0])
-    rows = [(one.key, one.range, one.default, one.help) for one in found]
+def page(key: str, settings: Sequence[Explanation]) -> Page:
+    """Details of one setting, or a table of several."""
+    if len(settings) == 1:
+        return _setting(settings[0])
+    rows = [(setting.key, setting.range, setting.default, setting.help) for setting in settings]
     headers = ("setting", "range", "default", "meaning")
-    return Page(title=f"{len(found)} settings of {key}", sections=[Section("", [Table(headers, rows, left=4)])])
+    return Page(title=f"{len(settings)} settings of {key}", sections=[Section("", [Table(headers, rows, left=4)])])
 
 
-def _setting(found: Explanation) -> Page:
+def _setting(settings: Explanation) -> Page:
     facts = [
-        ("range", found.range),
-        ("unit", found.units or text.MISSING),
-        ("default", found.default),
-        ("used where", ", ".join([*found.used, *(f"{key} = {value}" for key, value in found.needs)]) or "always"),
-        ("example", f"--set {found.key}={found.example}"),
+        ("range", settings.range),
+        ("unit", settings.units or text.MISSING),
+        ("default", settings.default),
+        ("used where", ", ".join([*settings.used, *(f"{key} = {value}" for key, value in settings.needs)]) or "always"),
+        ("example", f"--set {settings.key}={settings.example}"),
     ]
     tables = []
-    if found.variants:
-        tables.append(Section("", [Table(("value", "meaning"), found.variants, left=2)]))
-    if found.presets:
-        rows = [(one.preset, one.value, one.source) for one in found.presets]
+    if settings.variants:
+        tables.append(Section("", [Table(("value", "meaning"), settings.variants, left=2)]))
+    if settings.presets:
+        rows = [(preset.preset, preset.value, preset.source) for preset in settings.presets]
         tables.append(Section("", [Table(("preset", "value", "source"), rows, left=3)]))
     return Page(
-        title=found.key,
-        lead=[Paragraph(found.help)],
-        sections=[Section("", [Table(("setting", found.key), facts, left=2)]), *tables],
+        title=settings.key,
+        lead=[Paragraph(settings.help)],
+        sections=[Section("", [Table(("setting", settings.key), facts, left=2)]), *tables],
     )

@@ -1,8 +1,10 @@
-"""Figures of results as people read them, by the units in their names."""
+"""Figures of results in words, by their metric or else by the unit in their names."""
 
 from collections.abc import Callable
 
 from ssdlab import text
+from ssdlab.model.metrics import BY_NAME, Metric
+from ssdlab.study.store.study import Study
 from ssdlab.study.survey.outcome import Estimate
 from ssdlab.view.chart import FORMS, Form
 
@@ -16,15 +18,25 @@ BY_END: tuple[tuple[str, Form], ...] = (
     ("utilisation", "percent"),
     ("_share", "percent"),
 )
+"""Forms of figures that are no metrics, such as those of a fleet."""
+
+_FORM_NAMES: dict[object, Form] = {write: name for name, write in FORMS.items()}
+
+
+def form_of(metric: Metric) -> Form:
+    """How an axis writes values of a metric."""
+    return "number" if metric.format is text.count else _FORM_NAMES.get(metric.format, "number")
 
 
 def form_name(figure: str) -> Form:
     """How an axis writes values of a figure."""
+    if figure in BY_NAME:
+        return form_of(BY_NAME[figure])
     return next((name for end, name in BY_END if figure.endswith(end)), "number")
 
 
 def form(figure: str) -> Callable[[float], str]:
-    """How values of a figure are written."""
+    """How text writes values of a figure."""
     name = form_name(figure)
     return _plain if name == "number" else FORMS[name]
 
@@ -41,13 +53,23 @@ def signed(figure: str, value: float) -> str:
 
 
 def of_seeds(seeds: int, asked: int) -> str:
-    """On how many seeds a mean rests, where that is not as many as were asked for."""
+    """Number of seeds of a mean, where fewer than asked for have a value."""
     return f" (of {text.counted(seeds, 'seeds')})" if seeds < asked else ""
 
 
-def estimated(figure: str, found: Estimate | None) -> str:
+def estimated(figure: str, estimate: Estimate | None) -> str:
     """A mean with its confidence interval."""
-    if found is None:
+    if estimate is None:
         return text.MISSING
     write = form(figure)
-    return f"{write(found.mean)} ± {write(found.half_width)}" if found.half_width else write(found.mean)
+    return f"{write(estimate.mean)} ± {write(estimate.half_width)}" if estimate.half_width else write(estimate.mean)
+
+
+def left_to_do(study: Study) -> str:
+    """Number of runs that a study lacks; empty if it is complete."""
+    left, asked = text.count(study.asked - study.finished), text.count(study.asked)
+    return f"{left} of {asked} runs are still to be done" if study.partial else ""
+
+
+INTERVALS = "mean ± half the width of its 95 % confidence interval over seeds"
+"""Legend of estimates."""

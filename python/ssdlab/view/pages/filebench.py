@@ -1,4 +1,4 @@
-"""The page of generated Filebench workloads beside captured ones."""
+"""The page of generated and captured Filebench workloads."""
 
 from ssdlab.study.validation.filebench import RELATIVE, SHARE_POINTS, STATISTICS, Filebench
 from ssdlab.view.page import Cell, Page, Paragraph, Row, Section, Table
@@ -6,18 +6,18 @@ from ssdlab.view.page import Cell, Page, Paragraph, Row, Section, Table
 HEADERS = ("workload", "statistic", "unit", "captured", "generated", "difference", "tolerance", "", "")
 
 
-def page(found: Filebench) -> Page:
-    """A row for each statistic of each workload, and the reasons of gaps."""
-    reasons = list(dict.fromkeys(one.row.reason for one in found.outcomes if one.row.reason))
+def page(validation: Filebench) -> Page:
+    """A row for each statistic of each workload, and the reasons for gaps."""
+    reasons = list(dict.fromkeys(outcome.row.reason for outcome in validation.outcomes if outcome.row.reason))
     rows: list[Row] = []
-    for outcome in found.outcomes:
+    for outcome in validation.outcomes:
         row = outcome.row
-        what, unit = STATISTICS[row.statistic]
+        statistic, unit = STATISTICS[row.statistic]
         verdict = Cell("MISS", "bad") if not outcome.passed else "pass" if outcome.alike else Cell("gap", "gap")
         rows.append(
             [
                 row.workload,
-                what,
+                statistic,
                 unit,
                 f"{row.captured:.2f}",
                 f"{outcome.generated:.2f}",
@@ -27,9 +27,9 @@ def page(found: Filebench) -> Page:
                 verdict,
             ]
         )
-    alike = sum(one.alike for one in found.outcomes)
-    gaps = sum(one.passed and not one.alike for one in found.outcomes)
-    missed = sum(not one.passed for one in found.outcomes)
+    alike = sum(outcome.alike for outcome in validation.outcomes)
+    gaps = sum(outcome.passed and not outcome.alike for outcome in validation.outcomes)
+    missed = sum(not outcome.passed for outcome in validation.outcomes)
     general = f"{SHARE_POINTS:g} points or {100 * RELATIVE:g} %"
     return Page(
         title="Filebench, generated and captured",
@@ -37,8 +37,8 @@ def page(found: Filebench) -> Page:
         legend="\n".join(f"({number}) {reason}" for number, reason in enumerate(reasons, 1)),
         conclusion=[
             Paragraph(
-                f"{alike} of {len(found.outcomes)} statistics within {general}; {gaps} known gaps with their reasons; "
-                f"{missed} beyond their tolerances"
+                f"{alike} of {len(validation.outcomes)} statistics within {general}; {gaps} known gaps with their "
+                f"reasons; {missed} beyond their tolerances"
             )
         ],
     )

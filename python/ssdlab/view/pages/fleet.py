@@ -1,4 +1,4 @@
-"""The page of a fleet: how figures are distributed over its drives."""
+"""The page of a fleet: distributions of figures over its drives."""
 
 from ssdlab import text
 from ssdlab.study.fleet.packing import ALONE, RULES
@@ -7,99 +7,99 @@ from ssdlab.view.page import Facts, Figure, Page, Paragraph, Row, Section, Table
 from ssdlab.view.pages.figures import form
 
 MOST_ROWS = 20
-"""Drives that a terminal shows."""
+"""Drives on a terminal."""
 
 HEADERS = {0.0: "least", 0.5: "median", 1.0: "most"}
 
 
-def page(found: Fleet) -> Page:
+def page(fleet: Fleet) -> Page:
     """The page of a fleet."""
-    outcomes = found.outcomes()
-    volumes, drives = text.counted(len(found.volumes), "volumes"), text.counted(len(found.drives), "drives")
-    left = text.count(found.study.asked - found.study.finished)
-    remarks = [f"{text.counted(times, 'drives')} failed: {error}" for error, times in found.study.failures.items()]
-    remarks += [*found.study.missing, *found.study.caveats_by_trace]
-    if found.late:
+    outcomes = fleet.outcomes()
+    volumes, drives = text.counted(len(fleet.volumes), "volumes"), text.counted(len(fleet.drives), "drives")
+    left = text.count(fleet.study.asked - fleet.study.finished)
+    remarks = [f"{text.counted(times, 'drives')} failed: {error}" for error, times in fleet.study.failures.items()]
+    remarks += [*fleet.study.missing, *fleet.study.caveats_by_trace]
+    if fleet.late:
         remarks.append(
-            f"{text.count(found.late)} requests lie so far out of order that they got another time; give files in the "
+            f"{text.count(fleet.late)} requests lie so far out of order that they got another time; give files in the "
             "order of their times"
         )
-    sections = [Section("", [Facts(_facts(found), tiles=True)])]
+    sections = [Section("", [Facts(_facts(fleet), tiles=True)])]
     if outcomes:
         sections += [
-            Section("Distributions over drives", [_distributions(found)]),
-            Section("Cumulative distributions", [Figure(found.plot.chart)], terminal=False),
+            Section("Distributions over drives", [_distributions(fleet)]),
+            Section("Cumulative distributions", [Figure(fleet.plot.chart)], terminal=False),
         ]
     return Page(
         title=f"{volumes} on {drives}",
-        lead=[Paragraph(f"{found.rule}: {RULES[found.rule]}", "soft"), Paragraph(_reckoned(found), "soft")],
-        partial=f"{left} of {drives} are still to be run" if found.partial else "",
+        lead=[Paragraph(f"{fleet.rule}: {RULES[fleet.rule]}", "soft"), Paragraph(_reckoned(fleet), "soft")],
+        partial=f"{left} of {drives} are still to be run" if fleet.partial else "",
         remarks=remarks,
         sections=[
             *sections,
-            Section("Drives that do worst", [_drives(found)]),
-            *([] if found.rule == ALONE else [Section("Volumes, busiest first", [_volumes(found)])]),
+            Section("Worst drives", [_drives(fleet)]),
+            *([] if fleet.rule == ALONE else [Section("Volumes, busiest first", [_volumes(fleet)])]),
         ],
     )
 
 
-def _facts(found: Fleet) -> list[tuple[str, str]]:
-    requests = sum(one.requests for one in found.volumes)
-    needed = found.needed()
+def _facts(fleet: Fleet) -> list[tuple[str, str]]:
+    requests = sum(volume.requests for volume in fleet.volumes)
+    needed = fleet.needed()
     rows = [
         ("requests", text.count(requests)),
-        ("written", text.size(sum(one.written_bytes for one in found.volumes))),
-        ("read", text.size(sum(one.read_bytes for one in found.volumes))),
-        ("time", text.duration(1e9 * found.dataset.seconds)),
+        ("written", text.size(sum(volume.written_bytes for volume in fleet.volumes))),
+        ("read", text.size(sum(volume.read_bytes for volume in fleet.volumes))),
+        ("time", text.duration(1e9 * fleet.dataset.seconds)),
     ]
-    # Shares of few volumes may be as many.
-    busiest = {found.count_of(share): found.busiest(share) for share in BUSIEST}
-    total = text.count(len(found.volumes))
+    # With few volumes, several shares are the same number.
+    busiest = {fleet.count_of(share): fleet.busiest(share) for share in BUSIEST}
+    total = text.count(len(fleet.volumes))
     rows += [
         (f"requests to the busiest {text.count(count)} of {total} volumes", text.percent(of_all))
         for count, of_all in busiest.items()
     ]
-    if found.write_amplification is not None:
-        rows.append(("write amplification of the fleet", text.ratio(found.write_amplification)))
+    if fleet.write_amplification is not None:
+        rows.append(("write amplification of the fleet", text.ratio(fleet.write_amplification)))
     span, least = text.years(needed.years), " or more" if needed.unknown else ""
     rows += [
         (f"drives worn out within {span}", f"{text.count(needed.worn_out)}{least}"),
         (f"drives needed for {span}", f"{text.count(needed.bought)}{least}"),
     ]
     if needed.unknown:
-        rows.append(("drives whose life is not known", text.count(needed.unknown)))
+        rows.append(("drives of unknown life", text.count(needed.unknown)))
     return rows
 
 
-def _reckoned(found: Fleet) -> str:
-    """At which rate lives are reckoned."""
-    if found.rate == "trace":
-        return f"life: at the rate of the trace, as if its {text.duration(1e9 * found.seconds)} came again and again"
+def _reckoned(fleet: Fleet) -> str:
+    """The write rate of the projected lives."""
+    if fleet.rate == "trace":
+        return f"life: at the rate of the trace, repeating its {text.duration(1e9 * fleet.seconds)}"
     return "life: at the rate of the replay, as the trace has no times"
 
 
-def _distributions(found: Fleet) -> Table:
+def _distributions(fleet: Fleet) -> Table:
     rows: list[Row] = []
-    for one in found.outcomes():
-        cdf, write = found.cdf(one.figure), form(one.figure)
+    for outcome in fleet.outcomes():
+        cdf, write = fleet.cdf(outcome.figure), form(outcome.figure)
         told = [write(cdf.at(share)) for share in SHARES]
-        rows.append([one.figure, text.count(len(cdf.values)), *told, write(cdf.mean)])
+        rows.append([outcome.figure, text.count(len(cdf.values)), *told, write(cdf.mean)])
     heads = [HEADERS.get(share, f"{100 * share:g} %") for share in SHARES]
-    note = "A column of a share has the least value that so many drives do not exceed."
+    note = "The column of a share has the smallest value that this share of drives does not exceed."
     return Table(("figure", "drives", *heads, "mean"), rows, note=note)
 
 
-def _drives(found: Fleet) -> Table:
-    """The drives, worst first by the first figure; those that failed last."""
-    outcomes = found.outcomes()
-    names = [one.figure for one in outcomes]
-    table = found.table.select(["run", *names, "volumes", "trace.requests", "trace.written_bytes"]).to_pylist()
+def _drives(fleet: Fleet) -> Table:
+    """The drives, worst first by the first figure, failed ones last."""
+    outcomes = fleet.outcomes()
+    names = [outcome.figure for outcome in outcomes]
+    table = fleet.table.select(["run", *names, "volumes", "trace.requests", "trace.written_bytes"]).to_pylist()
     if outcomes:
         sense = 1 if outcomes[0].large else -1
         table.sort(key=lambda row: (row[names[0]] is None, sense * (row[names[0]] or 0.0)))
     rows: list[Row] = [
         [
-            text.path(found.drives[row["run"]].name),
+            text.path(fleet.drives[row["run"]].name),
             text.count(row["volumes"]),
             text.count(row["trace.requests"]),
             text.size(row["trace.written_bytes"]),
@@ -110,12 +110,12 @@ def _drives(found: Fleet) -> Table:
     return Table(("drive", "volumes", "requests", "written", *names), rows, most=MOST_ROWS)
 
 
-def _volumes(found: Fleet) -> Table:
-    """The volumes, some of which share drives: their own requests, and figures of the drive, which are called so."""
+def _volumes(fleet: Fleet) -> Table:
+    """The volumes with their own requests and figures of their drives."""
     own = [name for name in OWN_TIMES if name.endswith("p99_ns")]
-    of_drive = [f"drive.{one.figure}" for one in found.outcomes()]
+    of_drive = [f"drive.{one.figure}" for one in fleet.outcomes()]
     names = {name: form(name.removeprefix("drive.")) for name in (*own, *of_drive)}
-    volumes = sorted(found.by_volume(), key=lambda row: -row["requests"])
+    volumes = sorted(fleet.by_volume(), key=lambda row: -row["requests"])
     rows: list[Row] = [
         [
             text.path(row["name"]),
@@ -128,7 +128,7 @@ def _volumes(found: Fleet) -> Table:
         for row in volumes
     ]
     note = "Requests, bytes and response times are the volume's own; figures of the drive are of all volumes on it."
-    # A volume of a drive that was run, and that takes time.
+    # Volumes of simulated drives without response times of their own.
     if any(
         row["read_bytes"] + row["written_bytes"]
         and any(row[name] is not None for name in of_drive)
@@ -136,8 +136,8 @@ def _volumes(found: Fleet) -> Table:
         for row in volumes
     ):
         note += (
-            " Of a volume that shares a drive response times are known where time is event, nothing caches above the "
-            "drive, it has at most 256 volumes, and the trace names no streams."
+            " Response times of a volume on a shared drive need time=event, no cache above the drive, at most 256 "
+            "volumes and a trace without streams."
         )
     heads = ("volume", "on drive", "requests", "written", "read", *names)
     return Table(heads, rows, left=2, most=MOST_ROWS, note=note)

@@ -6,24 +6,27 @@ from ssdlab.view.page import Figure, Page, Paragraph, Section, Table
 from ssdlab.view.pages.figures import estimated
 
 
-def page(found: Front) -> Page:
+def page(front: Front) -> Page:
     """The page of a front."""
-    headers = (*found.axes, *(f"{one.figure} ({'max' if one.large else 'min'})" for one in found.outcomes))
+    headers = (*front.axes, *(f"{one.figure} ({'max' if one.large else 'min'})" for one in front.outcomes))
     rows = [
         [
-            *(one.levels[axis] for axis in found.axes),
-            *(estimated(its.figure, got) for its, got in zip(found.outcomes, one.outcomes, strict=True)),
+            *(point.levels[axis] for axis in front.axes),
+            *(
+                estimated(outcome.figure, estimate)
+                for outcome, estimate in zip(front.outcomes, point.outcomes, strict=True)
+            ),
         ]
-        for one in found.front
+        for point in front.front
     ]
-    points = text.counted(len(found.candidates), "points")
+    points = text.counted(len(front.candidates), "points")
     return Page(
-        title=f"{len(found.front)} of {points} {'is' if len(found.front) == 1 else 'are'} on the front",
-        lead=[Paragraph(found.about, "soft")],
-        remarks=found.notes,
+        title=f"{len(front.front)} of {points} {'is' if len(front.front) == 1 else 'are'} on the front",
+        lead=[Paragraph(front.about, "soft")],
+        remarks=front.notes,
         sections=[
-            Section("The front among all points", [Figure(found.plot.chart)], terminal=False),
-            Section("", [Table(headers, rows, left=len(found.axes))]),
+            Section("The front among all points", [Figure(front.plot.chart)], terminal=False),
+            Section("", [Table(headers, rows, left=len(front.axes))]),
         ],
-        legend="no other point is as good in every outcome and better in one",
+        legend="on the front: no other point is as good in every outcome and better in one",
     )

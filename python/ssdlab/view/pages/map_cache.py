@@ -7,13 +7,13 @@ from ssdlab.model.source import chosen, ingest_remarks, source_text
 from ssdlab.view.page import Figure, Page, Paragraph, Section, Table
 
 CURVES = (
-    "Points are the caches asked for. The lines, of all others, are what these reach at least: as if each changed "
-    "segment were written back by itself, and not with all those of its map page."
+    "Points are the requested caches. Lines are lower bounds for all others: as if each dirty segment were written "
+    "back alone, not with all those of its map page."
 )
 
 
 def page(advice: MapCacheAdvice, target: float) -> Page:
-    """The page of advice on map caches, for a target."""
+    """The page of advice on map caches for a target."""
     return Page(
         title=source_text(advice.source),
         chosen=chosen(advice.source),
@@ -49,25 +49,25 @@ def _shares(advice: MapCacheAdvice, title: str, shares: "Numbers") -> Table:
 
 
 def advised(advice: MapCacheAdvice, target: float) -> list[str]:
-    """The advice in words: one line, and one on the next smaller and larger cache."""
+    """The advice, and the next smaller and larger caches."""
     best = advice.best(target)
     if best is None:
         row, column = divmod(int(advice.iops_share.argmax()), len(advice.segments))
         most, limit = advice.choice(row, column), float(advice.limit.max())
         larger = (
-            f"a larger cache reaches {text.percent(limit)} at most"
+            f"a larger cache reaches at most {text.percent(limit)}"
             if limit >= target
-            else f"no cache does, as first look-ups miss: {text.percent(limit)} at most"
+            else f"no cache does, as first look-ups miss: at most {text.percent(limit)}"
         )
         return [
             f"No cache up to {text.size(int(advice.caches.max()))} reaches {100 * target:g} %: "
             f"{_words(most)} reach {text.percent(most.iops_share)}; {larger}."
         ]
     least = advice.least(best.segment_bytes, target)
-    smaller = "" if least in (None, best.cache_bytes) else f"; {text.size(least or 0)} would do too"
+    smaller = "" if least in (None, best.cache_bytes) else f"; {text.size(least or 0)} also suffices"
     lines = [
-        f"To reach {100 * target:g} %, take {_words(best)}: {text.percent(best.iops_share)} "
-        f"with {text.size(best.ram_bytes)} of RAM, the map of the map included{smaller}."
+        f"To reach {100 * target:g} %, choose {_words(best)}: {text.percent(best.iops_share)} "
+        f"with {text.size(best.ram_bytes)} of RAM, including the map of the map{smaller}."
     ]
     for name, other in zip(("smaller", "larger"), advice.neighbours(best), strict=True):
         if other is not None:

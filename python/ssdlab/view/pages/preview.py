@@ -6,64 +6,62 @@ from ssdlab.study.sweep.preview import Preview
 from ssdlab.view.page import Facts, Page, Paragraph, Section, Table
 
 MOST_ROWS = 20
-"""Runs that a terminal lists."""
+"""Runs on a terminal."""
 
 
-def page(found: Preview) -> Page:
+def page(preview: Preview) -> Page:
     """The page of a preview."""
-    planned = found.planned
+    planned = preview.planned
     rows = [[*row.values.values(), str(row.seed)] for row in planned.rows]
     facts = [
         ("rows", text.count(len(planned.rows))),
-        ("runs, equal ones once", text.count(len(planned.runs))),
-        ("runs to do", text.count(found.left)),
-        ("at a time", text.count(found.jobs)),
-        ("memory of the largest run", text.size(found.memory_bytes)),
-        *_times(found),
+        ("distinct runs", text.count(len(planned.runs))),
+        ("runs to do", text.count(preview.left)),
+        ("parallel runs", text.count(preview.jobs)),
+        ("memory of the largest run", text.size(preview.memory_bytes)),
+        *_times(preview),
     ]
     remarks = []
-    if found.too_large:
+    if preview.too_large:
         remarks.append(
-            f"{text.counted(found.too_large, 'runs')} will fail: none may take more than {text.size(found.most_bytes)} "
-            "here; take a machine with more memory, or smaller drives"
+            f"{text.counted(preview.too_large, 'runs')} will fail: they need more than {text.size(preview.most_bytes)} "
+            "of memory; use a machine with more memory or smaller drives"
         )
     return Page(
         title=f"{planned.design.name} over {', '.join(planned.columns)}",
         remarks=remarks,
         sections=[
-            Section("", [Facts(facts), *([Paragraph(_method(found), "soft")] if found.pilots else [])]),
+            Section("", [Facts(facts), *([Paragraph(_method(preview), "soft")] if preview.pilots else [])]),
             Section("", [Table((*planned.columns, "seed"), rows, left=len(planned.columns), most=MOST_ROWS)]),
         ],
     )
 
 
-def _times(found: Preview) -> list[tuple[str, str]]:
-    """How long runs take; nothing where none is to be done."""
-    if found.pilots is None:
+def _times(preview: Preview) -> list[tuple[str, str]]:
+    """Times of the runs; empty if none is left to do."""
+    if preview.pilots is None:
         return []
-    took = found.pilots.seconds.values()
+    took = preview.pilots.seconds.values()
     rows = []
     if took:
-        least, most = (text.duration(1e9 * one) for one in (min(took), max(took)))
+        least, most = (text.duration(1e9 * seconds) for seconds in (min(took), max(took)))
         rows.append((text.counted(len(took), "pilot runs"), least if least == most else f"{least} to {most}"))
-    about, between = text.duration(1e9 * found.total_seconds), found.range_seconds
+    about, between = text.duration(1e9 * preview.total_seconds), preview.range_seconds
     if between is not None:
-        least, most = (text.duration(1e9 * one) for one in between)
+        least, most = (text.duration(1e9 * seconds) for seconds in between)
         about += f", from {least} to {most}"
     return [*rows, ("all, about" if took else "all, at least", about)]
 
 
-def _method(found: Preview) -> str:
-    """How the times were estimated."""
-    assert found.pilots is not None
-    said = (
-        "Pilots have each axis at its ends and in its middle, or all its words, beside the first run; a run takes the "
-        "time of the first times a factor for each axis"
+def _method(preview: Preview) -> str:
+    """Method of the estimate."""
+    assert preview.pilots is not None
+    method = (
+        "Pilots vary one axis at a time from the first run: ends and middle, or all names. A run is estimated as the "
+        "time of the first run times a factor per axis."
     )
-    if found.range_seconds is not None:
-        said += ", and the range is by how much others, corners of the design among them, are off"
-    if not found.pilots.complete:
-        said += (
-            f"; pilots ended after {text.duration(1e9 * SECONDS)}, and what they did not reach is taken as the first"
-        )
-    return f"{said}."
+    if preview.range_seconds is not None:
+        method += " The range is the error at other points, including corners of the design."
+    if not preview.pilots.complete:
+        method += f" Pilots ended after {text.duration(1e9 * SECONDS)}; values without a pilot count as the first."
+    return method

@@ -13,7 +13,7 @@ def _known(written: Callable[[float], str], figure: float | None) -> str:
 
 
 def page(source: Mapping[str, Any], profile: Mapping[str, Any], report: Mapping[str, Any], partial: bool) -> Page:
-    """What `TraceFile.profile` found, and what was met while reading."""
+    """Facts of `TraceFile.profile`, and remarks on reading the trace."""
     at_least = "" if profile["footprint_exact"] else "at least "
     requests, volumes = profile["requests"], profile["bytes"]
     facts = [
@@ -36,7 +36,6 @@ def page(source: Mapping[str, Any], profile: Mapping[str, Any], report: Mapping[
         for op, count in requests.items()
         if count
     ]
-    # Flushes have no size.
     sized = sum(requests.values()) - requests["flush"]
     sizes = [(text.size(size), text.count(count), text.percent(count / sized)) for size, count in profile["top_sizes"]]
     return Page(

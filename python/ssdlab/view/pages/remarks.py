@@ -1,4 +1,4 @@
-"""What a page says of a run, or of several: what its times are, and whether drives have the same flash."""
+"""Remarks of pages: the model of time, and drives of different flash."""
 
 from collections.abc import Mapping
 
@@ -9,33 +9,30 @@ from ssdlab.view.times import served_alone
 
 
 def clock_remark(config: Config) -> str | None:
-    """What a reader of times must know of the model of time; None where there are no times."""
+    """The remark on the model of time; None if time is not modelled."""
     cached = config["cache.policy"] != "none"
     if config["time"] == "serial":
-        one = (
-            "times are service times of one flash chip without a queue, not those of a drive with many"
-            if served_alone(config)
-            else "times are those of one flash chip that does one operation at a time, not of a drive with many"
-        )
-        return f"{one}; rates and times are those of requests below the cache" if cached else one
+        times = "service times without queueing" if served_alone(config) else "those of one operation at a time"
+        remark = f"Times of one flash chip: {times}, not those of a drive with many chips"
+        return f"{remark}; rates and times are those of requests below the cache" if cached else remark
     if config["time"] == "event":
-        all = "times include queues, host link, channels and dies, and of the controller a fixed time for each request"
-        return f"{all}; rates and response times are those of the host, above the cache" if cached else all
+        remark = "Latencies include queueing, host link, channels and dies, plus a fixed controller cost per request"
+        return f"{remark}; rates and response times are those of the host, above the cache" if cached else remark
     return None
 
 
 FLASH = ("device.", "nand.channels", "nand.ways", "nand.dies", "nand.planes", "nand.page_size", "nand.pages_per_block")
-"""Beginnings of the settings that say how much flash a drive has."""
+"""Prefixes of the settings of a drive's flash."""
 
 
 def unlike_flash(results: Mapping[str, Result]) -> str | None:
-    """That drives have different flash although no setting of it differs; None where they have not, or one does."""
-    sizes = {label: text.size(one.summary["device"]["physical_bytes"]) for label, one in results.items()}
-    asked = [{key: value for key, value in one.config.items() if key.startswith(FLASH)} for one in results.values()]
-    if len({*sizes.values()}) == 1 or any(one != asked[0] for one in asked):
+    """The remark on drives that differ in flash although their settings of it do not; None if there are none."""
+    sizes = {label: text.size(run.summary["device"]["physical_bytes"]) for label, run in results.items()}
+    settings = [{key: value for key, value in run.config.items() if key.startswith(FLASH)} for run in results.values()]
+    if len({*sizes.values()}) == 1 or any(of_case != settings[0] for of_case in settings):
         return None
     drives = ", ".join(f"{label}: {size}" for label, size in sizes.items())
     return (
-        f"the drives differ in flash too ({drives}), as each is given the reserve that its FTL needs beside device.op; "
-        "with device.reserve=inside, and a device.op that holds the largest reserve, they are the same"
+        f"the drives also differ in flash ({drives}), as each FTL gets its reserve beyond device.op; for equal flash "
+        "set device.reserve=inside and a device.op that holds the largest reserve"
     )

@@ -1,51 +1,45 @@
 """The page of one run."""
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from dataclasses import replace
 
 from ssdlab import text
+from ssdlab.model.metrics import BY_NAME, QUANTILES
 from ssdlab.model.remarks import remarks_on, sized_by_trace
 from ssdlab.model.result import Result
 from ssdlab.model.source import chosen, is_generated, source_text
-from ssdlab.view.page import Beside, Facts, Figure, Page, Paragraph, Section, Table
+from ssdlab.view.page import Beside, Facts, Figure, Item, Page, Paragraph, Section, Table
 from ssdlab.view.pages import diagnosis
 from ssdlab.view.pages.configuration import table
-from ssdlab.view.pages.quantities import (
-    CAUSES,
+from ssdlab.view.pages.remarks import clock_remark
+from ssdlab.view.pages.tables import (
+    CAPTURE_COLUMNS,
     MERGE_COUNTS,
-    QUANTILES,
     STREAM_COLUMNS,
-    Quantity,
     below,
     captures,
     merges,
-    operations,
+    operation_cells,
     response_times,
     sections,
     stream_times,
     waiting_times,
 )
-from ssdlab.view.pages.remarks import clock_remark
 from ssdlab.view.times import name_of_times, served_alone, title_of_times
 
 HEADLINES = (
-    Quantity("", "write amplification (WAF)", "write_amplification", text.ratio),
-    Quantity("", "full merges per page written", "log.full_merges_per_page", text.significant),
-    Quantity("", "look-ups served from RAM", "map.all.hit_ratio", text.percent),
-    Quantity("", "host data until worn out", "lifetime.host_tbw_bytes", text.size_decimal),
+    BY_NAME["write_amplification"],
+    BY_NAME["log.full_merges_per_page"],
+    replace(BY_NAME["map.all.hit_ratio"], label="map hit ratio"),
+    BY_NAME["lifetime.host_tbw_bytes"],
 )
-OF_A_DRIVE = (
-    Quantity("", "requests per second", "time.iops", text.short_count),
-    Quantity("", "99 % of reads within", "latency.read.p99_ns", text.duration),
-    Quantity("", "99 % of writes within", "latency.write.p99_ns", text.duration),
+OF_A_DRIVE = tuple(BY_NAME[name] for name in ("time.iops", "latency.read.p99_ns", "latency.write.p99_ns"))
+"""Further headlines, unless one chip serves one request after the other."""
+PERCENTILES = "The tail begins where a line bends up."
+WAITING = (
+    " Near the dashed line, waiting makes requests slow. Choose a stretch of time in a figure over the run to see the "
+    "requests that ended in it."
 )
-"""Headlines that say nothing of a drive where one chip serves one request after the other."""
-PERCENTILES = (
-    "Where a line bends up its tail begins; where the dashed line nears it, slow requests were slow because they "
-    "waited. Choose a stretch of time in a figure over the run: the lines are those of the requests that ended in it."
-)
-"""How to read the curves of response times by percentile, where it is known when and how long requests waited."""
-CAPTURE_COLUMNS = ("sub-streams", "random pages", "hit ratio", "hit quality", "error capture")
 
 
 def page(result: Result) -> Page:
@@ -55,13 +49,12 @@ def page(result: Result) -> Page:
         title=source_text(result.source),
         chosen=chosen(result.source),
         lead=[Paragraph(line, "soft") for line in lead if line],
-        partial=stopped(result),
-        remarks=[one.text for one in remarks_on(result)],
+        partial="the run was stopped before its end" if result.partial else "",
+        remarks=[remark.text for remark in remarks_on(result)],
         sections=[
             _overview(result),
             *_diagnosis(result),
-            *_waits(result),
-            _summary(result),
+            Section("Summary", [Beside([Facts(rows, title) for title, rows in sections(result.summary).items()])]),
             *_flash(result),
             *_merges(result),
             *_times(result),
@@ -76,142 +69,106 @@ def page(result: Result) -> Page:
 
 
 def _in_events(result: Result) -> bool:
-    """Whether dies and channels worked side by side. Their columns would say so too, but load NumPy for a terminal."""
+    """True if dies and channels worked in parallel. Activity columns say so too, but load NumPy."""
     return result.summary["drive"] is not None
 
 
-def stopped(result: Result) -> str:
-    """That it was stopped, if it was."""
-    return "the run was stopped before its end" if result.partial else ""
-
-
 def _overview(result: Result) -> Section:
-    """What a person looks for first."""
     headlines = HEADLINES if served_alone(result.config) else (*HEADLINES, *OF_A_DRIVE)
-    tiles = [(one.label, one.text(result.summary)) for one in headlines if one.value(result.summary)]
-    figures = []
-    if _in_events(result):
-        figures.append(
-            Figure(
-                result.plot_latency_percentiles.chart,
-                "Response time by percentile",
-                PERCENTILES if result.summary["cache"] is None else "Where a line bends up its tail begins.",
-            )
-        )
-        figures.append(
-            Figure(
-                result.plot_response_time.chart,
-                "Response time over the run",
-                "Peaks where the shading rises coincide with internal work, such as garbage collection, that kept dies "
-                "from the host.",
-            )
-        )
+    tiles = [(metric.label, metric.text(result.summary)) for metric in headlines if metric.value(result.summary)]
+    if not _in_events(result):
+        figures = [Figure(result.plot_write_amplification.chart, "Write amplification over time")]
     else:
-        figures.append(Figure(result.plot_write_amplification.chart, "Write amplification over time"))
+        note = PERCENTILES + ("" if result.summary["cache"] else WAITING)
+        peaks = "Peaks above the shading coincide with internal work, such as garbage collection."
+        figures = [
+            Figure(result.plot_latency_percentiles.chart, "Response time by percentile", note),
+            Figure(result.plot_response_time.chart, "Response time over the run", peaks),
+        ]
     return Section("Overview", [Facts(tiles, tiles=True), *figures], terminal=False)
 
 
 def _diagnosis(result: Result) -> Iterator[Section]:
+    """Findings, and the parts of response times."""
     if result.summary["diagnosis"]:
         yield Section("Diagnosis", diagnosis.findings(result.diagnose()), terminal=False)
-
-
-def _summary(result: Result) -> Section:
-    return Section("Summary", [Beside([Facts(rows, title) for title, rows in sections(result.summary).items()])])
-
-
-def _counted(title: str, headers: "tuple[str, ...]", rows: "list[tuple[str, list[str]]]", note: str = "") -> Table:
-    return Table(("", *headers), [(name, *cells) for name, cells in rows], title, note=note)
-
-
-def _waits(result: Result) -> Iterator[Section]:
     response = (result.summary["drive"] or {}).get("response")
-    if response is None or not diagnosis.has_parts(response):
-        return
-    course = Figure(result.plot_response_parts.chart, below("Parts of response times over the run", result.summary))
-    parts = diagnosis.parts_table(response, result.summary)
-    yield Section(below("What requests wait for", result.summary), [parts, course], terminal=False)
+    if response is not None and diagnosis.has_parts(response):
+        title = below("Parts of response times over the run", result.summary)
+        figure = Figure(result.plot_response_parts.chart, title)
+        items = (diagnosis.parts_table(response, result.summary), figure)
+        yield Section(below("What requests wait for", result.summary), items, terminal=False)
 
 
 def _flash(result: Result) -> Iterator[Section]:
     if _in_events(result):
         yield Section("Write amplification over time", [Figure(result.plot_write_amplification.chart)], terminal=False)
-    causes, counts = operations(result.summary)
-    rows = [(kind, [*map(text.count, of), text.count(sum(of))]) for kind, of in counts]
-    headers = (*(CAUSES.get(cause, cause) for cause in causes), "total")
-    tables = [_counted("Flash operations", headers, rows)] if causes else []
+    headers, rows = operation_cells(result.summary)
+    tables = [Table.named(headers, rows, "Flash operations")] if rows else []
     yield Section("Operations by cause", [*tables, Figure(result.plot_operations.chart)])
 
 
 def _merges(result: Result) -> Iterator[Section]:
     if result.summary["log"] is None:
         return
-    rows = [(kind, [text.count(count) for count in counts]) for kind, counts in merges(result.summary)]
 
-    # A chart of one bar tells what the summary tells: BAST merges one block, and FAST fills all log blocks.
+    # BAST merges one block and FAST fills all log blocks: a chart of one bar repeats the summary.
     def bars(column: str) -> Callable[[], bool]:
         return lambda: int((getattr(result.log, column) > 0).sum()) > 1
 
     figures = [
-        Figure(result.plot_reclaim_cost.chart, "What one reclaim of log space costs, cumulative"),
-        Figure(result.plot_associativity.chart, "Logical blocks merged in one reclaim", tells=bars("associativity")),
-        Figure(result.plot_log_utilisation.chart, "How full log blocks are when they leave", tells=bars("utilisation")),
+        Figure(result.plot_reclaim_cost.chart, "Cost of a reclaim of log space, cumulative"),
+        Figure(result.plot_associativity.chart, "Logical blocks merged per reclaim", is_useful=bars("associativity")),
+        Figure(result.plot_log_utilisation.chart, "Utilisation of retired log blocks", is_useful=bars("utilisation")),
     ]
-    yield Section("Merges", [_counted("Merges", tuple(MERGE_COUNTS.values()), rows), *figures])
+    yield Section("Merges", [Table.named(MERGE_COUNTS.values(), merges(result.summary), "Merges"), *figures])
     streams, more = captures(result.summary)
     if streams:
-        yield Section(
-            "Captures by stream",
-            [Table(("stream", *CAPTURE_COLUMNS), [(name, *cells) for name, cells in streams])],
-            note=f"What sequential log blocks captured of the runs of pages that each stream wrote{_further(more)}.",
-            terminal=False,
-        )
+        note = f"Runs of pages of each stream that sequential log blocks captured.{_further(more)}"
+        items = [Table.named(CAPTURE_COLUMNS, streams, header="stream")]
+        yield Section("Captures by stream", items, note=note, terminal=False)
 
 
 def _further(more: int) -> str:
-    return f"; further streams: {more}, in result.json" if more else ""
+    return f" {text.count(more)} further streams are in result.json." if more else ""
 
 
 def _times(result: Result) -> Iterator[Section]:
     times = response_times(result.summary)
     if not times:
         return
-    rows = [(name, *cells) for name, cells in times]
-    items: list[Table | Figure | Paragraph] = [
-        Table(("", "requests", *QUANTILES), rows, title_of_times(result.config), wide=True),
+    columns = ("requests", *QUANTILES)
+    items: list[Item] = [
+        Table.named(columns, times, title_of_times(result.config), wide=True),
         Figure(result.plot_latency.chart),
     ]
-    parts = [(name, *cells) for name, cells in waiting_times(result.summary)]
+    parts = waiting_times(result.summary)
     if parts:
-        note = "A response time is waiting, until work on the request begins or the write buffer has room for it, and "
-        note += "service, the rest; a percentile is that of each by itself."
-        title = below("Waiting and service", result.summary)
-        items.append(Table(("", *QUANTILES), parts, title, note=note, wide=True))
+        note = "Waiting ends when work on the request begins or the write buffer has room; service is the rest. "
+        note += "Each has its own percentiles."
+        items.append(Table.named(QUANTILES, parts, below("Waiting and service", result.summary), note=note, wide=True))
     streams, more = stream_times(result.summary)
     if streams:
         note = "Streams with most requests first."
         if result.summary["cache"] is not None and any(name == "0" for name, _ in streams):
-            note += " What the cache writes back is of stream 0, which is that of nobody."
+            note += " Write-backs of the cache belong to stream 0."
         title = below("Response times by stream", result.summary)
-        items.append(_counted(title, STREAM_COLUMNS, streams, note))
+        items.append(Table.named(STREAM_COLUMNS, streams, title, note=note))
         if more:
-            items.append(Paragraph(f"further streams: {text.count(more)}, in result.json", "soft"))
+            items.append(Paragraph(_further(more).strip(), "soft"))
     name = name_of_times(result.config).capitalize()
     yield Section(f"{name}s", items)
     if not _in_events(result):
         yield Section(f"{name} over the run", [Figure(result.plot_response_time.chart)], terminal=False)
-    single = Figure(
-        result.plot_slowest.chart,
-        below("The slowest requests", result.summary),
-        "The slowest read and the slowest write that ended in each hundredth of the run; whoever points at one is told "
-        "where it was, how long it waited and what took most of its time.",
-        tells=partial(_several_slow, result),
-    )
-    yield Section(below("The slowest requests", result.summary), [single], terminal=False)
+    title = below("The slowest requests", result.summary)
+    note = "The slowest read and write that ended in each hundredth of the run. Point at one for its address, wait and "
+    note += "largest part."
+    slowest = Figure(result.plot_slowest.chart, title, note, is_useful=lambda: _several_slow(result))
+    yield Section(title, [slowest], terminal=False)
 
 
 def _several_slow(result: Result) -> bool:
-    """A dot or two tell nothing that the table does not."""
+    """True if there are more dots than the table of times covers."""
     course = result.activity and result.activity.course
     return course is not None and len(course.slowest.op) > 2
 
@@ -227,27 +184,25 @@ def _drive(result: Result) -> Iterator[Section]:
         Figure(
             result.plot_utilisation.chart,
             "Utilisation over time",
-            "The stronger the colour, the busier. Rows that stand out are hot spots; pale dies on a strong channel "
-            "wait for the bus.",
+            "The stronger the colour, the busier. Strong rows are hot spots; pale dies wait for a strong channel.",
         ),
         Figure(
             result.plot_queue_depth.chart,
             below("Requests outstanding", result.summary),
-            "Where more are outstanding than there are dies, requests wait for one another.",
+            "With more requests outstanding than dies, requests wait for one another.",
         ),
         Figure(
             result.plot_gantt.chart,
             "Operation by operation",
-            "Gaps in the lanes of dies while their channel is busy tell of waiting for the bus; hatched bars stand in "
-            "the way of the host.",
-            tells=partial(_has_operations, result),
+            "Gaps of dies while their channel is busy are waits for the channel; hatched bars are internal work.",
+            is_useful=lambda: _has_operations(result),
         ),
     ]
     yield Section("Channels and dies", figures, terminal=False)
 
 
 def _configuration(result: Result) -> Section:
-    # A trace was replayed: what the workload would have been is of no interest.
+    # With a trace, the settings of the workload have no effect.
     generated = is_generated(result.source)
-    settings = [one for one in result.config.settings if generated or not one.key.startswith("workload.")]
+    settings = [setting for setting in result.config.settings if generated or not setting.key.startswith("workload.")]
     return Section("Configuration", [table(settings)], terminal=False)

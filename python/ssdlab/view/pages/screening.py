@@ -1,4 +1,4 @@
-"""The page of a screening: gains, what they depend on, and whether the document's appear."""
+"""The page of a screening: gains, their causes and the verdicts on claims."""
 
 import statistics
 
@@ -12,46 +12,46 @@ from ssdlab.study.survey.effects import Effect
 from ssdlab.study.survey.outcome import CONFIDENCE, Estimate
 from ssdlab.study.sweep.axes import Point
 from ssdlab.view.page import Cell, Figure, Item, Page, Paragraph, Row, Section, Table
+from ssdlab.view.pages.figures import left_to_do
 
 
-def page(found: Screened) -> Page:
+def page(screened: Screened) -> Page:
     """The page of a screening."""
-    screening, first = found.screening, found.parts[0]
-    form = screening.forms[found.form]
+    screening, first = screened.screening, screened.parts[0]
+    form = screening.forms[screened.form]
     points = form.design.size(form.axes)
-    left = found.study.asked - found.study.finished
-    answers = found.answers()
+    answers = screened.answers()
     sections = [
-        Section("At a glance", [Figure(found.plot.chart)], terminal=False),
+        Section("At a glance", [Figure(screened.plot.chart)], terminal=False),
         Section("", [_gains(screening, first), _effects(screening, first)]),
     ]
     for answer in answers:
-        part = next((one for one in found.parts if one.name == answer.claim.says), None)
+        part = next((part for part in screened.parts if part.name == answer.claim.says), None)
         if part is not None and answer.best is not None:
-            sections.append(Section("", [*_refined(screening, answer, part), _operations(found, answer)]))
+            sections.append(Section("", [*_refined(screening, answer, part), _operations(screened, answer)]))
     return Page(
         title=screening.title,
         lead=[
             Paragraph(f"reproduces: {screening.document}"),
             Paragraph(
-                f"{found.form} form: {len(form.factors)} factors at two levels in {points} points of resolution "
+                f"{screened.form} form: {len(form.factors)} factors at two levels in {points} points of resolution "
                 f"{form.resolution}, {form.seeds} seeds each; {screening.tested} against "
-                f"{', '.join(screening.others)}; {text.count(found.study.finished)} runs",
+                f"{', '.join(screening.others)}; {text.count(screened.study.finished)} runs",
                 "soft",
             ),
         ],
-        partial=f"{left} of {found.study.asked} runs are still to be done" if found.partial else "",
-        remarks=[f"{text.counted(times, 'runs')} failed: {error}" for error, times in found.study.failures.items()]
+        partial=left_to_do(screened.study),
+        remarks=[f"{text.counted(times, 'runs')} failed: {error}" for error, times in screened.study.failures.items()]
         + [
-            f"figure {one.name}: no point has a value of {one.value.text!r}; 'ssdlab study show --outcomes' lists them"
-            for one in screening.figures
-            if Contrast(one.name, "mean") not in first.gains and found.study.finished
+            f"figure {figure.name}: no point has a value of {figure.value.text!r}; see 'ssdlab study show --outcomes'"
+            for figure in screening.figures
+            if Contrast(figure.name, "mean") not in first.gains and screened.study.finished
         ],
         sections=sections,
-        legend="gains with 95 % confidence intervals over seeds, effects ± that of seeds, or of the effects among "
-        "themselves if that is larger; a point is 100 times the logarithm of a ratio, about 1 %; "
-        f"of {len(form.factors)} factors {(1 - CONFIDENCE) * len(form.factors):.1f} leave out 0 by chance",
-        conclusion=[] if found.partial else [Paragraph(_answered(screening, one)) for one in answers],
+        legend="gains with 95 % confidence intervals over seeds; effects ± the larger of the errors over seeds and "
+        "over effects; a point is 100 times the logarithm of a ratio, about 1 %; by chance, the intervals of "
+        f"{(1 - CONFIDENCE) * len(form.factors):.1f} of {len(form.factors)} factors exclude 0",
+        conclusion=[] if screened.partial else [Paragraph(_answered(screening, answer)) for answer in answers],
     )
 
 
@@ -59,12 +59,12 @@ def _signed(value: float) -> str:
     return f"{value:+.1f}"
 
 
-def _gain(figure: Quantity, found: Estimate) -> str:
+def _gain(figure: Quantity, screened: Estimate) -> str:
     """A gain in % with its interval."""
-    mean = _signed(contrast.percent(figure, found.mean))
-    if found.half_width is None:
+    mean = _signed(contrast.percent(figure, screened.mean))
+    if screened.half_width is None:
         return mean
-    low, high = (contrast.percent(figure, found.mean + sign * found.half_width) for sign in (-1, 1))
+    low, high = (contrast.percent(figure, screened.mean + sign * screened.half_width) for sign in (-1, 1))
     return f"{mean} ({_signed(low)} to {_signed(high)})"
 
 
@@ -78,26 +78,27 @@ def _gains(screening: Screening, first: Part) -> Table:
                 rows.append([called, *[text.MISSING] * 4])
                 continue
             means = sorted(point.mean for point in points)
-            least, largest = (_signed(contrast.percent(figure, one)) for one in (means[0], means[-1]))
+            least, largest = (_signed(contrast.percent(figure, mean)) for mean in (means[0], means[-1]))
             above = f"{sum(mean > 0 for mean in means)} of {len(means)}"
             rows.append([called, _gain(figure, contrast.overall(points)), least, largest, above])
     return Table(("gain, %", "mean", "least", "largest", "above 0"), rows, title="Gains over all conditions")
 
 
 def _effects(screening: Screening, first: Part) -> Item:
-    """Main effects on what claims are about, those that are surest first."""
-    asked = [Contrast(one.figure, one.against) for one in screening.claims]
+    """Main effects on the figures of claims, the most significant first."""
+    asked = [Contrast(claim.figure, claim.against) for claim in screening.claims]
     by_factor: dict[str, dict[Contrast, Effect]] = {}
-    for one in asked:
-        for effect in first.effects.get(one, ()):
-            by_factor.setdefault(effect.term, {})[one] = effect
+    for gain in asked:
+        for effect in first.effects.get(gain, ()):
+            by_factor.setdefault(effect.term, {})[gain] = effect
     if not by_factor:
-        return Paragraph("Points are missing, without which effects cannot be told apart.")
+        return Paragraph("Points are missing, so effects cannot be separated.")
     ranked = sorted(by_factor.items(), key=lambda pair: -max(map(_sureness, pair[1].values())))
     rows: list[Row] = [
-        [name, next(iter(its.values())).level, *(_effect(its.get(one)) for one in asked)] for name, its in ranked
+        [name, next(iter(effects.values())).level, *(_effect(effects.get(gain)) for gain in asked)]
+        for name, effects in ranked
     ]
-    headers = ("factor", "from → to", *(f"{one.figure}, {one.against}" for one in asked))
+    headers = ("factor", "from → to", *(f"{gain.figure}, {gain.against}" for gain in asked))
     return Table(headers, rows, title="Main effects, in points", left=2)
 
 
@@ -113,7 +114,7 @@ def _effect(effect: Effect | None) -> Cell:
 
 
 def _refined(screening: Screening, answer: Answer, part: Part) -> list[Item]:
-    """All combinations of what is strongest for a claim, with fresh seeds."""
+    """All combinations of the strongest factors for a claim, with fresh seeds."""
     points = part.gains[Contrast(answer.claim.figure, answer.claim.against)]
     figure = screening.figure(answer.claim.figure)
     rows: list[Row] = [
@@ -127,17 +128,17 @@ def _refined(screening: Screening, answer: Answer, part: Part) -> list[Item]:
     ]
 
 
-def _operations(found: Screened, answer: Answer) -> Table:
-    tested, others = found.screening.tested, found.screening.others
+def _operations(screened: Screened, answer: Answer) -> Table:
+    tested, others = screened.screening.tested, screened.screening.others
     rows = []
-    for one in found.operations(answer):
-        its = one.by_scheduler
-        if not any(its.values()):
+    for figure in screened.operations(answer):
+        values = figure.by_scheduler
+        if not any(values.values()):
             continue
-        mean = statistics.fmean(its[name] for name in others)
-        change = f"{100 * (its[tested] / mean - 1):+.1f}" if mean else text.MISSING
-        name = one.name.removeprefix("below.")
-        rows.append([name, *(_plain(its[scheduler]) for scheduler in (*others, tested)), change])
+        mean = statistics.fmean(values[name] for name in others)
+        change = f"{100 * (values[tested] / mean - 1):+.1f}" if mean else text.MISSING
+        name = figure.name.removeprefix("below.")
+        rows.append([name, *(_plain(values[scheduler]) for scheduler in (*others, tested)), change])
     headers = ("mean over seeds", *others, tested, "to their mean, %")
     return Table(headers, rows, title="Figures, and operations on the second drive by cause, at its largest gain")
 
@@ -151,10 +152,10 @@ def _named(point: Point) -> str:
 
 
 def _answered(screening: Screening, answer: Answer) -> str:
-    """What became of a claim, in a sentence or two."""
+    """The verdict on a claim."""
     figure = screening.figure(answer.claim.figure)
     said = answer.claim.says[0].upper() + answer.claim.says[1:]
-    reached = f"{answer.reached} of {answer.screened} screened points have such a mean gain"
+    reached = f"{answer.reached} of {answer.screened} screened points have this mean gain"
     if answer.telling:
         levels = ", ".join(f"{count} of them with {name} {label}" for name, (label, count) in answer.telling.items())
         reached = f"{reached}, {levels}"

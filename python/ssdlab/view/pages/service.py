@@ -5,13 +5,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ssdlab import text
+from ssdlab.model.metrics import QUANTILES
 from ssdlab.model.service import Service
 from ssdlab.model.unused import unused_when_served
 from ssdlab.view.page import Beside, Facts, Page, Section, Table
-from ssdlab.view.pages.quantities import CAUSES, QUANTILES, operations, response_times
+from ssdlab.view.pages.tables import operation_cells, response_times
 
 BEHIND = 0.1
-"""Share of the response time from which on a server that is late says so."""
+"""Delay of replies, as a share of the response time, that is reported."""
 
 
 def page(service: Service) -> Page:
@@ -34,40 +35,40 @@ def _remarks(report: Mapping[str, Any]) -> Iterator[str]:
     times, cut_off = report["times"], report["cut_off"]
     if cut_off:
         yield (
-            f"{text.count(cut_off)} {'client' if cut_off == 1 else 'clients'} had not taken all replies when the "
-            "server ended: the connection was cut, and the last requests may not be done"
+            f"{text.counted(cut_off, 'clients')} had not taken all replies when the server ended: the connection was "
+            "cut, and the last requests may not be done"
         )
     if times is None:
         return
     programmed, buffered = sum(report["flash"]["programs"].values()), times["buffered_pages"]
     if times["failed"]:
-        yield f"the drive in time stopped, and replies left at once from then on: {times['failed']}"
+        yield f"the simulated drive stopped, and replies left immediately from then on: {times['failed']}"
     elif times["pages_stored"] != programmed:
         yield (
-            "flash operations and write amplification are of the drive in time, which programmed "
-            f"{text.count(programmed)} pages and has {text.count(buffered)} in its write buffer; blocks, "
-            "wear and pages in the write buffer are of the drive that holds the bytes, which programmed "
-            f"{text.count(times['pages_stored'])}: its buffer makes room at once, and is emptied when it is shut down"
+            "flash operations and write amplification are those of the simulated drive "
+            f"({text.count(programmed)} pages programmed, {text.count(buffered)} in its write buffer); blocks, wear "
+            "and buffered pages are those of the drive that stores the bytes "
+            f"({text.count(times['pages_stored'])} programmed), whose buffer makes room at once"
         )
     latency = times["latency"]["all"]
     due_ns = latency["mean_ns"] * times["scale"] if latency else 0
     if times["lag_mean_ns"] > BEHIND * due_ns:
-        enough = f", by --time {_slow_enough(times):g} for example" if due_ns else ""
+        enough = f", for example with --time {_slow_enough(times):g}" if due_ns else ""
         yield (
-            f"replies left {text.duration(times['lag_mean_ns'])} late on average, and are due after "
-            f"{text.duration(due_ns)}: this machine is too slow for it; slow the drive down{enough}"
+            f"replies left {text.duration(times['lag_mean_ns'])} late on average, with response times of "
+            f"{text.duration(due_ns)}: this machine is too slow; slow the drive down{enough}"
         )
 
 
 def _slow_enough(times: Mapping[str, Any]) -> float:
-    """The least power of ten by which the drive is slow enough, if replies are as late as they were."""
+    """Smallest power of ten that slows the drive enough for such delays."""
     needed = times["lag_mean_ns"] / (BEHIND * times["latency"]["all"]["mean_ns"])
     return 10.0 ** math.ceil(math.log10(needed))
 
 
 def _spare(health: Mapping[str, Any]) -> str:
     left, percent = health["spare_blocks"], health["available_spare"]
-    return "none, as it was made without" if left == 0 and percent else f"{text.count(left)} ({percent} %)"
+    return "none by design" if left == 0 and percent else f"{text.count(left)} ({percent} %)"
 
 
 def _amplification(report: Mapping[str, Any]) -> str:
@@ -94,7 +95,7 @@ def _summary(report: Mapping[str, Any]) -> Iterator[Facts]:
             ("trims", f"{text.count(host['trim_requests'])} ({text.size(host['bytes_trimmed'])})"),
             ("zeroes", f"{text.count(host['write_zeroes_requests'])} ({text.size(host['bytes_zeroed'])})"),
             ("flushes", text.count(host["flush_requests"])),
-            ("pages written in part", text.count(host["partial_pages_written"])),
+            ("partial page writes", text.count(host["partial_pages_written"])),
             ("write amplification (WAF)", _amplification(report)),
         ],
         "Clients",
@@ -104,7 +105,7 @@ def _summary(report: Mapping[str, Any]) -> Iterator[Facts]:
             ("blocks", text.count(health["blocks"])),
             ("erased blocks", text.count(health["free_blocks"])),
             ("bad blocks", text.count(health["bad_blocks"])),
-            ("erases of a block", f"{health['least_erases']:,} to {health['most_erases']:,}"),
+            ("erases per block", f"{health['least_erases']:,} to {health['most_erases']:,}"),
             ("spare blocks left", _spare(health)),
             ("rated cycles used", f"{health['percentage_used']} %"),
             ("pages that could not be read", text.count(health["media_errors"])),
@@ -115,7 +116,7 @@ def _summary(report: Mapping[str, Any]) -> Iterator[Facts]:
     if mount is not None:
         yield Facts(
             [
-                ("shut down before", "in good order" if mount["clean"] else "no: power was lost"),
+                ("last shutdown", "clean" if mount["clean"] else "power was lost"),
                 ("found by", _found_by(mount)),
                 ("log read", text.size(mount["log_bytes_read"])),
                 ("blocks scanned", text.count(mount["blocks_scanned"])),
@@ -132,13 +133,13 @@ def _found_by(mount: Mapping[str, Any]) -> str:
 
 
 def _pages_read(mount: Mapping[str, Any]) -> int:
-    """Those whose checksums were compared, and those that the FTL read."""
+    """Pages with verified checksums, and pages that the FTL read."""
     reads: dict[str, int] = mount["operations"]["reads"]
     return sum(reads.values(), start=int(mount["pages_verified"]))
 
 
 def mounted(mount: Mapping[str, Any]) -> str:
-    """How a drive came on, in a line."""
+    """The mount of a drive, in one line."""
     before = "shut down in good order" if mount["clean"] else "its power was lost"
     if mount["full_scan"]:
         before = "its log is damaged: trimmed pages may be back, and erases are counted anew"
@@ -150,11 +151,9 @@ def mounted(mount: Mapping[str, Any]) -> str:
 
 
 def _flash(report: Mapping[str, Any]) -> Iterator[Section]:
-    causes, counts = operations(report)
-    if causes:
-        rows = [(kind, *map(text.count, of), text.count(sum(of))) for kind, of in counts]
-        headers = ("", *(CAUSES.get(cause, cause) for cause in causes), "total")
-        yield Section("Operations by cause", [Table(headers, rows, "Flash operations")])
+    headers, rows = operation_cells(report)
+    if rows:
+        yield Section("Operations by cause", [Table.named(headers, rows, "Flash operations")])
 
 
 def _times(report: Mapping[str, Any]) -> Iterator[Section]:
@@ -162,9 +161,9 @@ def _times(report: Mapping[str, Any]) -> Iterator[Section]:
     rows = [] if times is None else [(name, *cells) for name, cells in response_times(times)]
     if rows:
         lag = [
-            ("replies that waited for their time", text.count(times["replies"])),
-            ("left late by, on average", text.duration(times["lag_mean_ns"])),
-            ("left late by, at most", text.duration(times["lag_max_ns"])),
+            ("delayed replies", text.count(times["replies"])),
+            ("delay beyond the due time, mean", text.duration(times["lag_mean_ns"])),
+            ("delay beyond the due time, max", text.duration(times["lag_max_ns"])),
         ]
         yield Section(
             "Response times",

@@ -5,79 +5,69 @@ from ssdlab.study.store.study import Study
 from ssdlab.study.survey.outcome import USUAL, Outcome, estimate
 from ssdlab.study.sweep.design import MEANINGS, SEARCH
 from ssdlab.view.page import Figure, Page, Paragraph, Row, Section, Table
-from ssdlab.view.pages.figures import estimated, of_seeds
+from ssdlab.view.pages.figures import INTERVALS, estimated, left_to_do, of_seeds
 
 MOST_ROWS = 40
-"""Points that a terminal shows."""
+"""Points on a terminal."""
 
 
-def _not_shown(found: Study) -> str:
-    """What else is in the folder."""
-    kept = f"the folder keeps {text.counted(found.earlier, 'runs')}"
-    if found.plan["design"]["name"] == SEARCH:
-        return f"{kept} of fresh seeds, or of trials that were not finished, which are not shown"
-    return f"{kept} of earlier sweeps, not shown: the same command as then shows them again, and none is run twice"
-
-
-def _alike(found: Study, rows: int) -> str:
-    """That points are equal, of which there is one row; empty if none are."""
-    points = found.count
-    return f"{text.count(rows)} of {text.count(points)} points differ; equal ones have one row" if rows < points else ""
-
-
-def page(found: Study) -> Page:
+def page(study: Study) -> Page:
     """The page of a study."""
-    # While there is no result, columns are those that there will be.
-    outcomes = found.outcomes() if found.figures else [Outcome.read(one) for one in found.plan["outcomes"] or USUAL]
-    values = {
-        one: {tuple(point.levels.items()): point for point in found.values(one)} if found.figures else {}
-        for one in outcomes
-    }
-    rows: list[Row] = []
-    for point in dict.fromkeys(tuple(point.values.items()) for point in found.points):
-        its = [values[one].get(point) for one in outcomes]
-        cells = [
-            text.MISSING
-            if value is None
-            else estimated(one.figure, estimate(value.values)) + of_seeds(len(value.values), len(value.by_seed))
-            for one, value in zip(outcomes, its, strict=True)
-        ]
-        rows.append([*(level for _, level in point), *cells])
-    headers = (*found.columns, *(one.figure for one in outcomes))
-    left = text.count(found.asked - found.finished)
+    design = study.plan["design"]["name"]
+    # Before the first result, columns are the planned outcomes.
+    outcomes = study.outcomes() if study.figures else [Outcome.read(name) for name in study.plan["outcomes"] or USUAL]
+    rows = _rows(study, outcomes)
+    lead = [f"{design}: {MEANINGS[design]}"]
+    if len(rows) < study.count:
+        lead.append(f"{text.count(len(rows))} of {text.count(study.count)} points differ; equal points share a row")
+    headers = (*study.columns, *(outcome.figure for outcome in outcomes))
     return Page(
-        title=found.title,
-        lead=[
-            Paragraph(f"{found.plan['design']['name']}: {MEANINGS[found.plan['design']['name']]}", "soft"),
-            *([Paragraph(alike, "soft")] if (alike := _alike(found, len(rows))) else []),
-        ],
-        partial=f"{left} of {text.count(found.asked)} runs are still to be done" if found.partial else "",
-        remarks=[
-            *found.failed,
-            *([_not_shown(found)] if found.earlier else []),
-            *found.missing,
-            *found.caveats,
-        ],
+        title=study.title,
+        lead=[Paragraph(line, "soft") for line in lead],
+        partial=left_to_do(study),
+        remarks=[*study.failed, *([_not_shown(study)] if study.earlier else []), *study.missing, *study.caveats],
         sections=[
-            *(
-                [Section("All axes at once", [Figure(found.plot.chart)], terminal=False)]
-                if outcomes and found.figures
-                else []
+            Section(
+                "All axes at once", [Figure(study.plot.chart)] if outcomes and study.figures else [], terminal=False
             ),
-            Section("", [Table(headers, rows, left=len(found.columns), most=MOST_ROWS)]),
+            Section("", [Table(headers, rows, left=len(study.columns), most=MOST_ROWS)]),
         ],
-        legend="mean ± half the width of its 95 % confidence interval over seeds" if found.seeds != "1" else "",
+        legend=INTERVALS if study.seeds != "1" else "",
     )
 
 
-def figures(found: Study) -> Page:
-    """The figures that can be outcomes, but for those of which all runs have 0, which tell none from another."""
-    telling = [name for name in found.figures if found.table[name].drop_null().to_numpy().any()]
-    left_out = len(found.figures) - len(telling)
-    it = "one more is" if left_out == 1 else f"{text.count(left_out)} more are"
-    lead = [Paragraph(f"{it} 0 in every run; --json lists all", "soft")] if left_out else []
+def _rows(study: Study, outcomes: list[Outcome]) -> list[Row]:
+    values = [
+        {tuple(point.levels.items()): point for point in study.values(outcome)} if study.figures else {}
+        for outcome in outcomes
+    ]
+    rows: list[Row] = []
+    for point in dict.fromkeys(tuple(point.values.items()) for point in study.points):
+        cells = []
+        for outcome, by_point in zip(outcomes, values, strict=True):
+            value = by_point.get(point)
+            seeds = "" if value is None else of_seeds(len(value.values), len(value.by_seed))
+            mean = None if value is None else estimate(value.values)
+            cells.append(estimated(outcome.figure, mean) + seeds)
+        rows.append([*(level for _, level in point), *cells])
+    return rows
+
+
+def _not_shown(study: Study) -> str:
+    """Runs in the folder that the page does not show."""
+    kept = f"the folder keeps {text.counted(study.earlier, 'runs')}"
+    if study.plan["design"]["name"] == SEARCH:
+        return f"{kept} of fresh seeds, or of trials that were not finished, which are not shown"
+    return f"{kept} of earlier sweeps, not shown; their commands show them without running anything twice"
+
+
+def figures(study: Study) -> Page:
+    """The figures that can be outcomes, without those that are 0 in all runs."""
+    shown = [name for name in study.figures if study.table[name].drop_null().to_numpy().any()]
+    left_out = len(study.figures) - len(shown)
+    more = "one more is" if left_out == 1 else f"{text.count(left_out)} more are"
     return Page(
-        title=f"{text.counted(len(telling), 'figures')} that can be outcomes",
-        lead=lead,
-        sections=[Section("", [Paragraph(name, "code") for name in telling])],
+        title=f"{text.counted(len(shown), 'figures')} that can be outcomes",
+        lead=[Paragraph(f"{more} 0 in every run; --json lists all", "soft")] if left_out else [],
+        sections=[Section("", [Paragraph(name, "code") for name in shown])],
     )

@@ -8,172 +8,170 @@ from ssdlab.study.tuning.finals import rank
 from ssdlab.study.tuning.goal import Aims, Measured
 from ssdlab.study.tuning.result import Finalist, Trial, Tuned
 from ssdlab.view.page import Cell, Figure, Page, Paragraph, Row, Section, Table
-from ssdlab.view.pages.figures import estimated, form
+from ssdlab.view.pages.figures import INTERVALS, estimated, form
 
 
-def page(found: Tuned) -> Page:
+def page(tuned: Tuned) -> Page:
     """The page of a search."""
-    goals = ", ".join(f"{goal.name} ({goal.sense})" for goal in found.goals)
-    constraints = f", with {', '.join(one.name for one in found.constraints)}" if found.constraints else ""
-    defined = [f"{goal.name} = {goal.value.text}" for goal in found.goals if goal.name != goal.value.text]
-    figures = [Figure(found.plot.chart), *([Figure(found.plot_front.chart)] if len(found.goals) > 1 else [])]
-    warm = len(found.trials) - len(found.tried)
+    goals = ", ".join(f"{goal.name} ({goal.sense})" for goal in tuned.goals)
+    constraints = (
+        f", with {', '.join(constraint.name for constraint in tuned.constraints)}" if tuned.constraints else ""
+    )
+    warm = len(tuned.trials) - len(tuned.tried)
     before = f" and {text.counted(warm, 'points')} of a study" if warm else ""
-    counted = f"{text.counted(len(found.tried), 'trials')}{before}"
-    means = found.finalists and found.repeats > 1
+    lead = [f"{goal.name} = {goal.value.text}" for goal in tuned.goals if goal.name != goal.value.text]
+    runs = "one run" if tuned.seeds == 1 else f"{tuned.seeds} runs"
+    lead.append(f"{text.counted(len(tuned.tried), 'trials')}{before} over {', '.join(tuned.axes)}, {runs} each")
+    if tuned.exhausted:
+        lead.append(f"all {text.count(len(tuned.trials))} points of this space were tried")
+    figures = [Figure(tuned.plot.chart), *([Figure(tuned.plot_front.chart)] if len(tuned.goals) > 1 else [])]
     return Page(
         title=f"{goals}{constraints}",
-        lead=[
-            *(Paragraph(one, "soft") for one in defined),
-            Paragraph(f"{counted} over {', '.join(found.axes)}, {_runs(found.seeds)} each", "soft"),
-            *([Paragraph(_exhausted(found), "soft")] if found.exhausted else []),
-        ],
-        partial=_left(found) if found.partial else "",
-        remarks=_remarks(found),
+        lead=[Paragraph(line, "soft") for line in lead],
+        partial=_left(tuned) if tuned.partial else "",
+        remarks=_remarks(tuned),
         sections=[
             Section("Trials", figures, terminal=False),
-            *([Section("", [_finalists(found)])] if found.finalists else []),
-            *([Section("", [_importance(found)])] if found.importance else []),
+            Section("", [_finalists(tuned)] if tuned.finalists else []),
+            Section("", [_importance(tuned)] if tuned.importance else []),
         ],
-        legend="mean ± half the width of its 95 % confidence interval over seeds" if means else "",
-        conclusion=[Paragraph(line) for line in _concluded(found)],
+        legend=INTERVALS if tuned.finalists and tuned.repeats > 1 else "",
+        conclusion=[Paragraph(line) for line in _concluded(tuned)],
     )
 
 
-def _runs(count: int) -> str:
-    return "one run" if count == 1 else f"{count} runs"
+def _left(tuned: Tuned) -> str:
+    left = 0 if tuned.exhausted else tuned.asked - len(tuned.tried)
+    if not left:
+        return "not repeated yet"
+    return f"{text.count(left)} of {text.count(tuned.asked)} trials are still to be done"
 
 
-def _exhausted(found: Tuned) -> str:
-    return f"every point of this space was tried, {text.count(len(found.trials))} in all; the search has ended"
-
-
-def _left(found: Tuned) -> str:
-    left = 0 if found.exhausted else found.asked - len(found.tried)
-    return (
-        f"{text.count(left)} of {text.count(found.asked)} trials are still to be done" if left else "not repeated yet"
-    )
-
-
-def _remarks(found: Tuned) -> list[str]:
-    errors = Counter(one.measured.error for one in found.trials if one.measured.error is not None)
-    told = [*found.notes]
+def _remarks(tuned: Tuned) -> list[str]:
+    remarks = [*tuned.notes]
+    errors = Counter(trial.measured.error for trial in tuned.trials if trial.measured.error is not None)
     if errors:
         failed = text.counted(errors.total(), "trials")
-        told.append(f"{failed} failed, most often: {errors.most_common(1)[0][0]}")
-    seen = [one for one in found.finalists if one.fresh.error is None]
-    figures = [values for one in seen for values in (*one.fresh.goals, *one.fresh.constraints)]
-    if found.repeats > 1 and figures and all(len({*values}) == 1 for values in figures):
-        told.append("the seed changes nothing here, so that one run tells all")
-    return told
+        remarks.append(f"{failed} failed, most often: {errors.most_common(1)[0][0]}")
+    fresh = [finalist.fresh for finalist in tuned.finalists if finalist.fresh.error is None]
+    figures = [values for measured in fresh for values in (*measured.goals, *measured.constraints)]
+    if tuned.repeats > 1 and figures and all(len({*values}) == 1 for values in figures):
+        remarks.append("the seed has no effect here: one run suffices")
+    return remarks
 
 
-def _values(found: Tuned, measured: Measured | None) -> list[str]:
-    names = [one.figure for one in Aims(found.goals, found.constraints).measured]
+def _values(tuned: Tuned, measured: Measured | None) -> list[str]:
+    names = [aim.figure for aim in Aims(tuned.goals, tuned.constraints).measured]
     if measured is None or measured.error is not None:
         return [text.MISSING] * len(names)
-    return [
-        estimated(name, estimate(values))
-        for name, values in zip(names, (*measured.goals, *measured.constraints), strict=True)
-    ]
+    values = (*measured.goals, *measured.constraints)
+    return [estimated(name, estimate(seeds)) for name, seeds in zip(names, values, strict=True)]
 
 
-def _finalists(found: Tuned) -> Table:
-    names = [*(goal.name for goal in found.goals), *(one.value.text for one in found.constraints)]
-    headers = (f"with {_seeds(found.repeats)}", *found.axes, *names, *(["kept"] if found.constraints else []))
+def _finalists(tuned: Tuned) -> Table:
+    names = [*(goal.name for goal in tuned.goals), *(constraint.value.text for constraint in tuned.constraints)]
+    headers = (f"with {_seeds(tuned.repeats)}", *tuned.axes, *names, *(["kept"] if tuned.constraints else []))
+
+    def cells(label: str, point: list[str], measured: Measured | None) -> list[str]:
+        kept = 0 if measured is None else measured.kept(tuned.constraints)
+        return [
+            label, *point, *_values(tuned, measured), *([f"{kept} of {tuned.repeats}"] if tuned.constraints else []),
+        ]  # fmt: skip
+
     rows: list[Row] = []
-    for at, one in enumerate(found.finalists, 1):
-        its: list[str] = [
-            "best" if one.best and len(found.goals) == 1 else "front" if one.best else str(at),
-            *(one.point.get(key, text.MISSING) for key in found.axes),
-            *_values(found, one.fresh),
-            *([f"{one.fresh.kept(found.constraints)} of {found.repeats}"] if found.constraints else []),
-        ]
-        rows.append([Cell(cell, "best" if one.best else "") for cell in its])
-    given = [str(found._configuration().get(key, {}).get("value", text.MISSING)) for key in found.axes]
-    kept = 0 if found.unchanged is None else found.unchanged.kept(found.constraints)
-    its_kept = [f"{kept} of {found.repeats}"] if found.constraints else []
-    rows.append(["as given", *given, *_values(found, found.unchanged), *its_kept])
-    return Table(headers, rows, left=1 + len(found.axes))
+    for number, finalist in enumerate(tuned.finalists, 1):
+        label = str(number) if not finalist.best else "best" if len(tuned.goals) == 1 else "front"
+        point = [finalist.point.get(key, text.MISSING) for key in tuned.axes]
+        rows.append([Cell(cell, "best" if finalist.best else "") for cell in cells(label, point, finalist.fresh)])
+    given = [str(tuned._configuration().get(key, {}).get("value", text.MISSING)) for key in tuned.axes]
+    rows.append(cells("as given", given, tuned.unchanged))
+    return Table(headers, rows, left=1 + len(tuned.axes))
 
 
 def _seeds(count: int) -> str:
     return "a fresh seed" if count == 1 else f"{count} fresh seeds"
 
 
-def _importance(found: Tuned) -> Table:
-    headers = ("importance", *found.importance)
-    axes = [*next(iter(found.importance.values()))]
-    rows = [[axis, *(f"{100 * shares[axis]:.0f} %" for shares in found.importance.values())] for axis in axes]
-    return Table(
-        headers, rows,
-        note="how much a setting decides whether a trial is among the best tenth (PED-ANOVA), of those tried",
-    )  # fmt: skip
+def _importance(tuned: Tuned) -> Table:
+    axes = [*next(iter(tuned.importance.values()))]
+    rows = [[axis, *(f"{100 * shares[axis]:.0f} %" for shares in tuned.importance.values())] for axis in axes]
+    note = "how much a setting decides whether a trial is among the best tenth of those tried (PED-ANOVA)"
+    return Table(("importance", *tuned.importance), rows, note=note)
 
 
-def _sets(one: Finalist | Trial) -> str:
-    return " ".join(f"--set {key}={value}" for key, value in one.point.items())
+def _sets(point: Finalist | Trial) -> str:
+    return " ".join(f"--set {key}={value}" for key, value in point.point.items())
 
 
-def _so_far(found: Tuned) -> list[str]:
-    """The best trial of a search that is not done; fresh seeds have not said yet how good it is."""
-    seen = [one for one in found.trials if one.measured.error is None]
-    if not seen:
+def _so_far(tuned: Tuned) -> list[str]:
+    """The best trial of an unfinished search, before fresh seeds."""
+    trials = [trial for trial in tuned.trials if trial.measured.error is None]
+    if not trials:
         return []
-    aims = Aims(found.goals, found.constraints)
-    first = min(seen, key=lambda one: rank(one.measured, aims))
-    figures = zip((one.name for one in found.goals), _values(found, first.measured), strict=False)
-    came = f"{_sets(first)} ({', '.join(f'{name} {value}' for name, value in figures)})"
-    if not first.measured.feasible(found.constraints):
-        return [f"So far no trial meets the constraints; the nearest is {came}."]
-    among = f" in {found.goals[0].name}" if len(found.goals) > 1 else ""
-    return [f"The best so far{among}, before fresh seeds: {came}."]
+    aims = Aims(tuned.goals, tuned.constraints)
+    first = min(trials, key=lambda trial: rank(trial.measured, aims))
+    figures = zip((goal.name for goal in tuned.goals), _values(tuned, first.measured), strict=False)
+    best = f"{_sets(first)} ({', '.join(f'{name} {value}' for name, value in figures)})"
+    if not first.measured.feasible(tuned.constraints):
+        return [f"So far no trial meets the constraints; closest: {best}."]
+    among = f" in {tuned.goals[0].name}" if len(tuned.goals) > 1 else ""
+    return [f"Best so far{among}, before fresh seeds: {best}."]
 
 
-def _concluded(found: Tuned) -> list[str]:
-    """What to take, and how sure that is."""
-    if found.partial:
-        return _so_far(found)
-    if not found.finalists:
-        lacking = [*dict.fromkeys(one.measured.lacking for one in found.trials if one.measured.lacking)]
+def _concluded(tuned: Tuned) -> list[str]:
+    """The configuration to choose, and how certain the choice is."""
+    if tuned.partial:
+        return _so_far(tuned)
+    if not tuned.finalists:
+        lacking = [*dict.fromkeys(trial.measured.lacking for trial in tuned.trials if trial.measured.lacking)]
         if not lacking:
             return ["Nothing could be run."]
         return [
-            f"Nothing could be compared: no trial has a value of {' and '.join(lacking)} in all its runs, where a "
-            "figure is null or 0 divides; name another."
+            f"Nothing could be compared: no trial has a value of {' and '.join(lacking)} in all its runs. Choose a "
+            "figure that is not null and does not divide by 0."
         ]
-    best = found.best
-    if best is None or not found.feasible:
-        nearest = found.finalists[0]
-        return [f"No trial meets the constraints with {_seeds(found.repeats)}; the nearest is {_sets(nearest)}."]
-    if len(found.goals) > 1:
-        count = sum(one.best for one in found.finalists)
+    best = tuned.best
+    if best is None or not tuned.feasible:
+        closest = _sets(tuned.finalists[0])
+        return [f"No trial meets the constraints with {_seeds(tuned.repeats)}; closest: {closest}."]
+    if len(tuned.goals) > 1:
+        count = sum(finalist.best for finalist in tuned.finalists)
         return [f"{count} configurations are on the front: no other is as good in every outcome and better in one."]
-    lines = [f"Take {_sets(best)}."]
-    if best.spare is not None and best.spare.key in best.point:
-        has = text.percent(best.spare.has)
-        lines = [f"Take {_sets(best)}: its drive has {has} to spare, as blocks are whole."]
     if best.as_given:
-        lines = [f"Keep the drive as it was given, which {_sets(best)} gives as well."]
-    kept = best.fresh.kept(found.constraints)
-    if found.constraints:
-        lines.append(f"It meets the constraints with {kept} of {_seeds(found.repeats)}.")
-        always = next((one for one in found.finalists if one.fresh.kept(found.constraints) == found.repeats), None)
+        lines = [f"Keep the given drive; it equals {_sets(best)}."]
+    elif best.spare is not None and best.spare.key in best.point:
+        # Blocks are whole.
+        lines = [
+            f"Choose {_sets(best)}; rounded to whole blocks, its over-provisioning is {text.percent(best.spare.has)}."
+        ]
+    else:
+        lines = [f"Choose {_sets(best)}."]
+    kept = best.fresh.kept(tuned.constraints)
+    if tuned.constraints:
+        lines.append(f"It meets the constraints with {kept} of {_seeds(tuned.repeats)}.")
+        kept_always = (
+            finalist for finalist in tuned.finalists if finalist.fresh.kept(tuned.constraints) == tuned.repeats
+        )
+        always = next(kept_always, None)
         if always is not None and always is not best:
-            lines.append(f"To meet them with each of these seeds, take {_sets(always)}.")
-    lead = found.lead()
-    if lead is not None:
-        write = form(found.goals[0].name)
-        sure = lead.half_width is not None and lead.mean > lead.half_width
-        half = f" ± {write(lead.half_width)}" if lead.half_width else ""
-        following = found.finalists[1].fresh.kept(found.constraints)
-        fewer = f" meets the constraints with only {following} of {_seeds(found.repeats)}." if following < kept else ""
-        if lead.mean == 0 and not lead.half_width:
-            lines.append(f"The next best is as good{f', but{fewer}' if fewer else '.'}")
-        else:
-            lines.append(
-                f"It is better than the next best by {write(lead.mean)}{half}"
-                + ("." if sure else ", which is not sure: either may be the best.")
-                + (f" The next best{fewer}" if fewer else "")
-            )
-    return lines
+            lines.append(f"To meet them with each seed, choose {_sets(always)}.")
+    return [*lines, *_lead(tuned, kept)]
+
+
+def _lead(tuned: Tuned, kept: int) -> list[str]:
+    """How far the best finalist leads the next one."""
+    lead = tuned.lead()
+    if lead is None:
+        return []
+    write = form(tuned.goals[0].name)
+    following = tuned.finalists[1].fresh.kept(tuned.constraints)
+    fewer = f"meets the constraints with only {following} of {_seeds(tuned.repeats)}." if following < kept else ""
+    if lead.mean == 0 and not lead.half_width:
+        return [f"The next best is as good{f', but {fewer}' if fewer else '.'}"]
+    half = f" ± {write(lead.half_width)}" if lead.half_width else ""
+    certain = lead.half_width is not None and lead.mean > lead.half_width
+    return [
+        f"It is better than the next best by {write(lead.mean)}{half}"
+        + ("." if certain else ", which is not significant: either may be the best.")
+        + (f" The next best {fewer}" if fewer else "")
+    ]

@@ -1,6 +1,6 @@
 """The page of an analysis of a workload."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ssdlab import text
@@ -9,34 +9,34 @@ from ssdlab.model.source import chosen, ingest_remarks, source_text
 from ssdlab.view.page import Facts, Figure, Page, Section, Table
 
 STEPS = (1, 2, 5, 17, 65, 257)
-"""Deviations, in ranges, from which a step of the table begins, either way."""
+"""First deviation, in ranges, of each step of the table, in both directions."""
 
 TOP = 8
-"""Sizes and ranges listed."""
+"""Number of sizes and ranges in the tables."""
 
 
 def page(analysis: TraceAnalysis) -> Page:
     """The page of an analysis."""
     figures = (
-        ("Accesses by address", analysis.plot_ranges.chart, "A request counts where it begins."),
+        ("Accesses by address", analysis.plot_ranges.chart, "Requests count at their first address."),
         (
-            "Distance from the request before",
+            "Distance from the previous request",
             analysis.plot_deviations.chart,
-            f"Number of the range of {text.size(analysis.range_bytes)} in which a request begins, less that of the "
-            "request before, of whatever kind; counted by the request's own kind.",
+            f"Number of the range of {text.size(analysis.range_bytes)} of a request, minus that of the previous "
+            "request of any kind.",
         ),
         ("Sizes", analysis.plot_sizes.chart, ""),
         (
             "Working set",
             analysis.plot_working_set.chart,
-            "Distinct pages of 4 KiB that reads and writes touch in windows of equal numbers of requests.",
+            "Distinct pages of 4 KiB touched by reads and writes, in windows of equal numbers of requests.",
         ),
         ("Reads and writes over the trace", analysis.plot_mix.chart, ""),
         (
             "Sequential runs",
             analysis.plot_runs.chart,
-            "A request continues the run of its kind that ended where it begins, if that is among the runs still open: "
-            "the latest 32, and those continued meanwhile.",
+            "A request continues the open run of its kind that ends where it begins. Open are the latest 32 runs, and "
+            "those continued meanwhile.",
         ),
         ("Time between requests", analysis.plot_gaps.chart, ""),
         ("Alignment", analysis.plot_alignments.chart, ""),
@@ -57,7 +57,7 @@ def page(analysis: TraceAnalysis) -> Page:
 
 
 def tables(analysis: TraceAnalysis) -> list[Table]:
-    """Every table, in the order of reading."""
+    """All tables, in reading order."""
     figures = analysis.to_dict()
     kinds = [kind for kind in KINDS if analysis.requests[kind]]
     return [
@@ -71,7 +71,7 @@ def tables(analysis: TraceAnalysis) -> list[Table]:
 
 
 def _headlines(analysis: TraceAnalysis) -> list[tuple[str, str]]:
-    """The figures that a person looks for first: what each is, and its text."""
+    """Labels and values of the headlines."""
     figures = analysis.to_dict()
     rate = figures["requests_per_s"]
     working = figures["working_set"]
@@ -88,63 +88,69 @@ def _headlines(analysis: TraceAnalysis) -> list[tuple[str, str]]:
 
 
 def remarks(analysis: TraceAnalysis) -> list[str]:
-    """Which figures are estimates, or coarser than asked; none if all is as asked."""
-    found = []
+    """Remarks on estimates and coarser ranges."""
+    remarks = []
     if analysis.sampling > 1:
         error = analysis.to_dict()["footprint"]["standard_error"]
-        found.append(
+        remarks.append(
             f"footprints and working sets are estimates from one group of 16 pages in {analysis.sampling}: the trace "
-            f"touches too many to look at all; standard error of the footprint at most {text.percent(error)}"
+            f"touches too many for an exact count; standard error of the footprint at most {text.percent(error)}"
         )
     if analysis.counted_range_bytes > analysis.range_bytes:
-        found.append(
+        remarks.append(
             f"accesses by address are counted in ranges of {text.size(analysis.counted_range_bytes)}, as there are "
             f"more than 1,048,576 of {text.size(analysis.range_bytes)}; raise --range to choose their size"
         )
-    return found
+    return remarks
 
 
 def _share(share: float | None) -> str:
     return text.MISSING if share is None else text.percent(share)
 
 
+SEQUENTIAL: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
+    ("continuing the previous one of the kind", "after_kind_share", _share),
+    ("continuing the previous one of the stream", "after_stream_share", _share),
+    ("continuing an open run", "continuing_share", _share),
+    ("open runs, mean", "concurrent_runs", text.decimal),
+    ("requests per run, mean", "mean_run", text.decimal),
+    ("requests per run, max", "longest_run", text.count),
+)
+
+
 def _overview(analysis: TraceAnalysis, figures: Mapping[str, Any], kinds: list[str]) -> Table:
-    footprint = figures["footprint"]
-    footprints = {
-        "read": text.size(footprint["read_bytes"]),
-        "write": text.size(footprint["written_bytes"]),
-        "trim": text.MISSING,
-    }
-    sequential = figures["sequential"]
+    footprint, sizes, sequential = figures["footprint"], figures["sizes"], figures["sequential"]
+    footprints = {"read": text.size(footprint["read_bytes"]), "write": text.size(footprint["written_bytes"])}
     rows: list[tuple[str, list[str]]] = [
         ("requests", [text.count(analysis.requests[kind]) for kind in kinds]),
         ("volume", [text.size(analysis.bytes[kind]) for kind in kinds]),
-        ("mean size", [text.size(figures["sizes"][kind]["mean_bytes"]) for kind in kinds]),
-        ("footprint", [footprints[kind] for kind in kinds]),
-        ("continuing the one before of the kind", [_share(sequential[kind]["after_kind_share"]) for kind in kinds]),
-        ("continuing the one before of the stream", [_share(sequential[kind]["after_stream_share"]) for kind in kinds]),
-        ("continuing an open run", [_share(sequential[kind]["continuing_share"]) for kind in kinds]),
-        ("runs under way, mean", [text.decimal(sequential[kind]["concurrent_runs"]) for kind in kinds]),
-        ("requests of a run, mean", [text.decimal(sequential[kind]["mean_run"]) for kind in kinds]),
-        ("requests of a run, most", [text.count(sequential[kind]["longest_run"]) for kind in kinds]),
+        ("mean size", [text.size(sizes[kind]["mean_bytes"]) for kind in kinds]),
+        ("footprint", [footprints.get(kind, text.MISSING) for kind in kinds]),
     ]
+    rows += [(label, [write(sequential[kind][key]) for kind in kinds]) for label, key, write in SEQUENTIAL]
     for size in (512, 4096, 16_384, 65_536):
         shares = figures["alignment"][str(size)]
         rows.append((f"aligned to {text.size(size)}", [_share(shares[kind]) for kind in kinds]))
-    return Table(["", *kinds], [[label, *cells] for label, cells in rows], "Requests")
+    return Table.named(kinds, rows, "Requests")
+
+
+def _top(columns: Any, kinds: list[str]) -> Iterator[tuple[int, list[str]]]:
+    """The rows with most requests: index, requests of each kind and share of all."""
+    totals = sum(getattr(columns, f"{kind}s").astype("int64") for kind in KINDS)
+    whole = int(totals.sum())
+    for row in (-totals).argsort(kind="stable")[:TOP]:
+        counts = [text.count(getattr(columns, f"{kind}s")[row]) for kind in kinds]
+        yield row, [*counts, text.percent(totals[row] / whole)]
 
 
 def _sizes(analysis: TraceAnalysis, kinds: list[str]) -> Table:
     columns = analysis.sizes
-    totals = sum(getattr(columns, f"{kind}s").astype("int64") for kind in KINDS)
-    whole = int(totals.sum())
     rows = []
-    for row in (-totals).argsort(kind="stable")[:TOP]:
+    for row, cells in _top(columns, kinds):
         sectors = int(columns.lower[row])
-        counts = [text.count(getattr(columns, f"{kind}s")[row]) for kind in kinds]
-        # Sizes beyond those told apart come in steps.
+        # Large sizes are counted in steps.
         at_least = "from " if columns.upper[row] > columns.lower[row] + 1 else ""
-        rows.append([at_least + text.count(sectors), text.size(sectors * SECTOR), *counts, _share(totals[row] / whole)])
+        rows.append([at_least + text.count(sectors), text.size(sectors * SECTOR), *cells])
     return Table(["sectors", "size", *(f"{kind}s" for kind in kinds), "share"], rows, "Most frequent sizes")
 
 
@@ -168,23 +174,14 @@ def _deviations(analysis: TraceAnalysis, kinds: list[str]) -> Table:
         counts = [int(getattr(columns, f"{kind}s")[inside].sum()) for kind in kinds]
         if sum(counts):
             rows.append([name, *map(text.count, counts), _share(sum(counts) / whole)])
-    title = f"Start from that of the request before, in ranges of {text.size(analysis.range_bytes)}"
+    title = f"Distance from the previous request, in ranges of {text.size(analysis.range_bytes)}"
     return Table(["ranges", *(f"{kind}s" for kind in kinds), "share"], rows, title)
 
 
 def _ranges(analysis: TraceAnalysis, kinds: list[str]) -> Table:
-    columns = analysis.ranges
-    totals = sum(getattr(columns, f"{kind}s").astype("int64") for kind in KINDS)
-    whole = int(totals.sum())
-    rows = [
-        [
-            text.size(int(columns.first_byte[row])),
-            *(text.count(getattr(columns, f"{kind}s")[row]) for kind in kinds),
-            _share(totals[row] / whole),
-        ]
-        for row in (-totals).argsort(kind="stable")[:TOP]
-    ]
-    title = f"Most accessed of {text.count(len(totals))} ranges of {text.size(analysis.counted_range_bytes)}"
+    first_bytes = analysis.ranges.first_byte
+    rows = [[text.size(int(first_bytes[row])), *cells] for row, cells in _top(analysis.ranges, kinds)]
+    title = f"Most accessed of {text.count(len(first_bytes))} ranges of {text.size(analysis.counted_range_bytes)}"
     return Table(["from", *(f"{kind}s" for kind in kinds), "share"], rows, title)
 
 
@@ -196,7 +193,7 @@ def _arrivals(figures: Mapping[str, Any]) -> Table:
             cv = text.MISSING if gaps["cv"] is None else text.decimal(gaps["cv"])
             rows.append([op, text.count(gaps["count"]), *times, cv])
     headers = ["operation", "gaps", "mean", "p50", "p90", "p99", "max", "sd / mean"]
-    return Table(headers, rows, "Time since the request before")
+    return Table(headers, rows, "Time since the previous request")
 
 
 def _dispersion(figures: Mapping[str, Any]) -> list[Table]:
@@ -205,6 +202,6 @@ def _dispersion(figures: Mapping[str, Any]) -> list[Table]:
         for scale in figures["dispersion"]
         if scale["index"] is not None
     ]
-    # None where all requests arrive within two milliseconds, as those of a closed loop do.
+    # Empty if all requests arrive within two milliseconds, as in a closed loop.
     headers = ["arrivals in", "stretches", "variance / mean"]
     return [Table(headers, rows, "Burstiness")] if rows else []

@@ -1,6 +1,8 @@
 """Charts as matplotlib draws them."""
 
-from collections.abc import Callable
+import io
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -11,9 +13,11 @@ from matplotlib.axis import Axis as Drawn
 from matplotlib.colors import LinearSegmentedColormap, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, StepPatch
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from ssdlab import text
 from ssdlab.lazy import room
+from ssdlab.model.finding import FigureFormat
 from ssdlab.view.chart import (
     FORMS,
     LONGEST_NAME,
@@ -37,22 +41,115 @@ from ssdlab.view.chart import (
     Whiskers,
 )
 from ssdlab.view.colours import GRID, INK
-from ssdlab.view.plots.style import WIDTH, Canvas, at_values, nothing, written
 
 HATCH = "/////"
 LEGEND_COLUMNS = 4
-"""In a figure of full width."""
+"""Legend columns of a figure of full width."""
 ROWS_IN_SMALL = 8
-"""From so many names on they are written small."""
+"""With more names the font is small."""
 LETTERS_ACROSS, FEWEST_LETTERS = 100, 16
-"""Of all names along an axis, and of each at least."""
+"""Letters of all names along an axis, and the minimum for each."""
 STRONGEST = 0.55
-"""Of the colour of a cell, so that what is written in it can be read."""
+"""Strongest colour behind the text of a cell."""
 DASHES: dict[Dash, str] = {"solid": "-", "dashed": "--", "dotted": ":"}
+
+STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    # Ids in the SVG are random otherwise.
+    "svg.hashsalt": "ssdlab",
+    # Publishers reject type 3 fonts, the default.
+    "pdf.fonttype": 42,
+    "font.family": "sans-serif",
+    "font.size": 10,
+    "text.color": INK,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.linewidth": 0.8,
+    "grid.color": GRID,
+    "grid.linewidth": 0.6,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "legend.frameon": False,
+}
+
+
+WIDTH = 7.6
+"""Width of figures in inches."""
+SMALLEST_TEXT = 0.75
+"""Font size of a narrow figure relative to a wide one."""
+
+STATELESS: dict[FigureFormat, dict[str, Any]] = {
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    "svg": {"Date": None, "Creator": None},
+    "png": {"Software": None},
+}
+"""Metadata without times and versions, so that equal figures give equal bytes."""
+
+
+def shrunk(width: float) -> float:
+    """Relative height of a figure of this width; rows need more than proportional height."""
+    return math.sqrt(width / WIDTH)
+
+
+class Drawing(Figure):
+    """A chart as a matplotlib figure; notebooks show it interactively."""
+
+    def __init__(self, chart: Chart, title: str, width: float) -> None:
+        super().__init__(figsize=(width, chart.height * shrunk(width)), layout="constrained")
+        self._chart, self._title = chart, title
+        self.look = {**STYLE, "font.size": STYLE["font.size"] * max(shrunk(width), SMALLEST_TEXT)}
+        """Settings of matplotlib, for drawing and for saving, which creates the ticks."""
+
+    def _repr_html_(self) -> str:
+        html: str = room("view.html").frame(self._chart, self._title)
+        return html
+
+    def _repr_svg_(self) -> str:
+        whole = self.saved("svg", transparent=True).decode()
+        return whole[whole.index("<svg") :]
+
+    def saved(self, format: FigureFormat, **options: Any) -> bytes:
+        """The figure as a file; equal figures give equal bytes."""
+        buffer = io.BytesIO()
+        layout = self.get_layout_engine()
+        with matplotlib.rc_context(self.look):
+            # Saving would draw the figure a second time for its layout.
+            if layout is not None:
+                layout.execute(self)
+                self.set_layout_engine(None)
+            self.savefig(buffer, format=format, metadata=STATELESS[format], **options)
+        self.set_layout_engine(layout)
+        return buffer.getvalue()
+
+
+def nothing(axes: Axes, why: str) -> None:
+    """Draws the reason why there is nothing to draw."""
+    axes.set_axis_off()
+    axes.text(0.5, 0.5, why, ha="center", va="center", transform=axes.transAxes)
+
+
+def written(axis: Drawn, form: Callable[[float], str], *, whole: bool = False) -> None:
+    """Formats the ticks of an axis; `whole` limits them to whole numbers."""
+    if whole and axis.get_scale() == "linear":
+        axis.set_major_locator(MaxNLocator(integer=True))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: form(value)))
+    # Minor ticks of logarithmic axes take a quarter of the time of a report.
+    axis.set_minor_locator(NullLocator())
+
+
+def at_values(axis: Drawn, values: Sequence[float], form: Callable[[float], str]) -> None:
+    """Puts ticks at these values only."""
+    axis.set_major_locator(FixedLocator(values))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: form(value)))
 
 
 def _on_axis(form: Form) -> Callable[[float], str]:
-    """What writes the values of an axis: without the zeros at the end of a fraction, and negative ones as well."""
+    """Writer of values of an axis: without trailing zeros, also for negative values."""
 
     def write(value: float) -> str:
         number, *unit = FORMS[form](abs(value)).split()
@@ -63,20 +160,8 @@ def _on_axis(form: Form) -> Callable[[float], str]:
     return write
 
 
-class Drawing(Canvas):
-    """A chart as a matplotlib figure; a notebook shows it to explore."""
-
-    def __init__(self, chart: Chart, title: str, width: float) -> None:
-        super().__init__(width, chart.height)
-        self._chart, self._title = chart, title
-
-    def _repr_html_(self) -> str:
-        html: str = room("view.html").frame(self._chart, self._title)
-        return html
-
-
 def drawn(chart: Chart, title: str = "chart", width: float = WIDTH) -> Drawing:
-    """The chart, `width` inches wide, in the style of all figures; `title` is for those who cannot see it."""
+    """A chart, `width` inches wide; `title` is for screen readers."""
     figure = Drawing(chart, title, width)
     with matplotlib.rc_context(figure.look):
         _fill(figure, chart)
@@ -146,7 +231,7 @@ def _mark(mark: Mark, axes: Axes) -> None:
 
 
 def _line(line: Line, axes: Axes) -> None:
-    # Beside other lines a single point is a dot.
+    # A single point is a dot.
     marker = "o" if line.dots else "." if np.isfinite(line.y).sum() == 1 else ""
     style = "steps-post" if line.step else "default"
     axes.plot(
@@ -205,7 +290,7 @@ def _share(share: Share, axes: Axes) -> None:
 
 
 def _ramp(colour: str, strongest: float = 1.0) -> LinearSegmentedColormap:
-    # Opacity rather than colour, so that it reads on any page.
+    # Opacity works on any background.
     return LinearSegmentedColormap.from_list("heat", [(*to_rgb(colour), opacity) for opacity in (0.0, strongest)])
 
 
@@ -242,20 +327,22 @@ _MARKS: dict[type[Mark], Callable[..., None]] = {
 
 
 def _legend(figure: Figure, chart: Chart) -> None:
-    """Above the axes: marks may be anywhere in them."""
+    """Draws the legend above the axes."""
     named: dict[str, Any] = {}
     for axes in figure.axes:
         for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
             named.setdefault(str(name), handle)
     handles = [*named.values()]
     spans = [mark for panel in chart.panels for mark in panel.marks if isinstance(mark, Spans)]
-    handles += [Patch(facecolor=colour, label=name) for name, colour in {one.name: one.colour for one in spans}.items()]
-    if any(one.hatched for one in spans):
+    handles += [
+        Patch(facecolor=colour, label=name) for name, colour in {bars.name: bars.colour for bars in spans}.items()
+    ]
+    if any(bars.hatched for bars in spans):
         handles.append(Patch(facecolor="none", edgecolor=INK, hatch=HATCH, label=chart.hatching))
     if handles:
-        short = text.shortened([str(one.get_label()) for one in handles], LONGEST_NAME)
+        short = text.shortened([str(handle.get_label()) for handle in handles], LONGEST_NAME)
         columns = min(len(handles), max(round(LEGEND_COLUMNS * figure.get_figwidth() / WIDTH), 1))
         figure.legend(
-            handles, [short[str(one.get_label())] for one in handles],
+            handles, [short[str(handle.get_label())] for handle in handles],
             loc="outside upper center", ncols=columns, title=chart.legend or None,
         )  # fmt: skip

@@ -11,18 +11,18 @@ from ssdlab.view.page import Beside, Figure, Page
 from ssdlab.view.plots.drawing import drawn
 
 WIDTHS = {"": 3.5, "-wide": 7.16}
-"""In inches, as IEEE sets one and two columns; those of ACM and USENIX differ by less than a tenth."""
+"""Widths of one and two columns of IEEE in inches; those of ACM and USENIX differ by less than a tenth."""
 
 
 def papers(page: Page, format: FigureFormat) -> dict[str, bytes]:
-    """The figures of a page that show something: names of files to their contents. Equal titles are numbered.
+    """The figures of a page as files: names to contents. Equal titles are numbered.
 
     Raises:
         ConfigError: If there is no such format.
     """
     if format not in get_args(FigureFormat):
-        raise ConfigError(f"figures: {format!r} is none of {', '.join(get_args(FigureFormat))}; give one of them")
-    found: dict[str, bytes] = {}
+        raise ConfigError(f"figures: unknown format {format!r}; choose one of {', '.join(get_args(FigureFormat))}")
+    files: dict[str, bytes] = {}
     times: Counter[str] = Counter()
     for title, figure in titled(page):
         chart = figure.draw()
@@ -33,14 +33,14 @@ def papers(page: Page, format: FigureFormat) -> dict[str, bytes]:
         if times[name] > 1:
             name = f"{name}-{times[name]}"
         for suffix, width in WIDTHS.items():
-            found[f"figure-{name}{suffix}.{format}"] = drawn(chart, title, width).saved(format, dpi=300)
-    return found
+            files[f"figure-{name}{suffix}.{format}"] = drawn(chart, title, width).saved(format, dpi=300)
+    return files
 
 
 def titled(page: Page) -> Iterator[tuple[str, Figure]]:
-    """Figures that tell something, with what they are called: their own title, or that of their section."""
+    """Figures worth drawing with their titles, or those of their sections."""
     for section in page.sections:
         for item in section.items:
-            for one in item.items if isinstance(item, Beside) else [item]:
-                if isinstance(one, Figure) and one.tells():
-                    yield one.title or section.title or page.title, one
+            for figure in item.items if isinstance(item, Beside) else [item]:
+                if isinstance(figure, Figure) and figure.is_useful():
+                    yield figure.title or section.title or page.title, figure

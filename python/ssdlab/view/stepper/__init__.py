@@ -1,8 +1,8 @@
-"""The page that plays what an FTL does: forward and back, offline, in one file.
+"""The page that plays the steps of an FTL, forward and back, offline in one file.
 
-`state.js` leads from step to step, `words.js` says what happens, `draw.js` shows it, `player.js` moves in time, and
-`own.js` simulates requests of the reader's own: `simulator.wasm`, which `make wasm` builds, is the crate
-`ssdlab-explain`. Without it a page plays what was recorded, and says so.
+`state.js` applies steps, `words.js` describes them, `draw.js` draws the state, `player.js` moves in time, and `own.js`
+simulates the reader's own requests with `simulator.wasm` (crate `ssdlab-explain`, built by `make wasm`). Without it the
+page plays the recording only.
 """
 
 import base64
@@ -14,17 +14,19 @@ from markupsafe import Markup
 
 from ssdlab import _ssdlab
 from ssdlab.analyse.steps import Explanation
-from ssdlab.view.island import island
+from ssdlab.view.explore import island
 
 HERE = Path(__file__).parent
 SIMULATOR = HERE / "simulator.wasm"
 _SCRIPTS = ("state.js", "words.js", "draw.js", "player.js", "own.js")
+MEMBERS = {"ftl": "ftl", "victim": "ftl.page.gc", "map": "ftl.page.map"}
+"""Settings whose values the page names by their help."""
 _LEGEND = {
     "log": {
         "use-data": "data block", "use-log": "log", "use-sequential": "sequential log", "use-isolation": "isolation",
         "second": "on its second chance",
     },
-    "page": {"use-data": "host pages", "stream-1 use-data": "survivors of collection", "use-map": "map pages"},
+    "page": {"use-data": "host pages", "stream-1 use-data": "GC copies", "use-map": "map pages"},
 }  # fmt: skip
 
 
@@ -36,14 +38,14 @@ def render(explanation: Explanation) -> str:
     scene = explanation.scene
     lanes = [{"recording": recording, "before": scene.before} for recording in explanation.recordings]
     families = {family for recording in explanation.recordings for family in recording["drive"]["ftl"]}
-    data = island({"lanes": lanes})
+    members = {kind: dict(_ssdlab.variants(key)) for kind, key in MEMBERS.items()}
     return environment.get_template("page.html.jinja").render(
         title=scene.title,
         text=[" ".join(part.split()) for part in scene.text.split("\n\n") if part.strip()],
         version=_ssdlab.__version__,
         css=Markup(_text("page.css")),
         script=Markup("\n".join(map(_text, _SCRIPTS))),
-        scene=Markup(data),
+        scene=Markup(island({"lanes": lanes, "members": members})),
         wasm=_packed(),
         legend=[(use, words) for family in sorted(families) for use, words in _LEGEND[family].items()],
     )
@@ -54,7 +56,7 @@ def _text(name: str) -> str:
 
 
 def _packed() -> str:
-    """The simulator as text; nothing where it was not built."""
+    """The simulator as text; empty if it was not built."""
     if not SIMULATOR.exists():
         return ""
     return base64.b64encode(gzip.compress(SIMULATOR.read_bytes(), 9, mtime=0)).decode()

@@ -1,4 +1,4 @@
-// Blocks, map, RAM and counters of one lane, kept up to date in place.
+// Draws blocks, map, RAM and counters of one lane.
 
 const GROUPS = [
   ["data", "Data blocks"], ["sequential", "Sequential log"], ["log", "Log"], ["isolation", "Isolation area"],
@@ -12,7 +12,7 @@ function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-/** Draws a lane into `home`; `choose` is told the logical page of a cell that is clicked. */
+/** Draws a lane into `home`; calls `choose` with the logical page of a clicked cell. */
 class Drawing {
   constructor(lane, home, choose) {
     this.lane = lane;
@@ -57,7 +57,7 @@ class Drawing {
     return { home, cells, name, text, place };
   }
 
-  /** Shows what is there after `k` steps, and what the last of them does. */
+  /** Draws the state after `k` steps and the effect of the last step. */
   draw(k) {
     this.k = k;
     const { lane } = this;
@@ -90,7 +90,7 @@ class Drawing {
     const { lane } = this;
     const touched = touchedBy(step);
     const erased = step?.step === "erase" ? step.block : -1;
-    const sorted = { ...Object.fromEntries(Object.keys(this.groups).map((use) => [use, []])) };
+    const sorted = Object.fromEntries(Object.keys(this.groups).map((use) => [use, []]));
     state.blocks.forEach((block, number) => {
       const { home, cells, name, text, place } = this.blocks[number];
       const label = blockName(lane, state, number);
@@ -109,7 +109,7 @@ class Drawing {
       if (lane.isLog) numbers.sort((a, b) => (state.blocks[a][key] ?? Infinity) - (state.blocks[b][key] ?? Infinity) || a - b);
       const wanted = numbers.map((number) => this.blocks[number].home);
       const home = this.groups[use];
-      if (wanted.length !== home.children.length || wanted.some((one, place) => home.children[place] !== one)) {
+      if (wanted.length !== home.children.length || wanted.some((block, place) => home.children[place] !== block)) {
         home.replaceChildren(...wanted);
       }
       home.parentElement.hidden = wanted.length === 0;
@@ -131,7 +131,7 @@ class Drawing {
   drawArrows(k) {
     const step = k > 0 ? this.lane.steps[k - 1] : null;
     const inner = k > 0 ? this.lane.around(k - 1).at(-1) : undefined;
-    const copies = this.lane.steps.slice(inner ? inner.from : k - 1, k).filter((one) => one.step === "copy");
+    const copies = this.lane.steps.slice(inner ? inner.from : k - 1, k).filter(({ step: kind }) => kind === "copy");
     const box = this.flash.getBoundingClientRect();
     const middle = (ppn) => {
       const { home, cells } = this.blocks[Math.floor(ppn / this.lane.pagesPerBlock)];
@@ -220,7 +220,7 @@ class Drawing {
     ];
     if (lane.isLog) {
       for (const kind of ["switch", "partial", "full"]) lines.push(line(`${kind} merges`, count(kind)));
-      if (lane.scheme !== "bast") lines.push(line("pages captured", count("captured")));
+      if (counts.captured.at(-1) > 0) lines.push(line("pages captured", count("captured")));
     } else {
       lines.push(line("collections", count("collections")));
     }
@@ -237,10 +237,10 @@ class Drawing {
 
 function ramTitle(lane) {
   const ordered = lane.recording.drive.ftl.page.map.name === "dftl";
-  return ordered ? "In RAM, next to give way first" : "In RAM";
+  return ordered ? "In RAM, next to be evicted first" : "In RAM";
 }
 
-/** The state before step `from`, without moving the lane away from where it is. */
+/** State before step `from`; the lane keeps its position. */
 function startBefore(lane, from) {
   const { k } = lane;
   const state = copyOf(lane.at(from));
@@ -248,7 +248,7 @@ function startBefore(lane, from) {
   return state;
 }
 
-/** How the step just done marks pages. */
+/** Marks of the pages that a step touches. */
 function touchedBy(step) {
   switch (step?.step) {
     case "read": return { [step.ppn]: "reading" };
@@ -275,7 +275,7 @@ function setText(where, text) {
   if (where.textContent !== text) where.textContent = text;
 }
 
-/** Scrolls inside `home` only, never the page. */
+/** Scrolls a box into view inside `home`, not the page. */
 function reveal(home, row) {
   const [frame, box] = [home.getBoundingClientRect(), row.getBoundingClientRect()];
   if (box.top < frame.top) home.scrollTop -= frame.top - box.top;

@@ -1,6 +1,6 @@
-// Requests of the reader's own: the page runs the simulator itself, which it carries as WebAssembly.
+// The reader's own requests, simulated in the page by WebAssembly.
 
-/** The simulator, or null where the page was made without it. */
+/** The simulator; null if the page was made without it. */
 async function simulator() {
   const packed = document.getElementById("wasm").textContent.trim();
   if (!packed) return null;
@@ -8,7 +8,7 @@ async function simulator() {
   const plain = new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
   const module = await WebAssembly.compile(await plain.arrayBuffer());
   return (question) => {
-    // A fresh instance: what one question left behind cannot matter to the next.
+    // A fresh instance for each question, so that no state is left.
     const { memory, room, answer, place } = new WebAssembly.Instance(module, {}).exports;
     const asked = new TextEncoder().encode(JSON.stringify(question));
     const at = room(asked.length);
@@ -18,7 +18,7 @@ async function simulator() {
   };
 }
 
-/** Requests as text, as the simulator reads them. */
+/** Requests in the syntax of the simulator. */
 function written(requests) {
   return requests.map(({ op, page, count }) => {
     const letter = op === "write" ? "" : op[0];
@@ -43,7 +43,7 @@ async function own(player, scene) {
   note.textContent = "This page is the simulator itself: change the requests, or click a page of the flash to write it.";
   const text = document.getElementById("own-text");
   const fault = document.getElementById("own-fault");
-  /** Replaces the text as typing does, so that the reader's undo takes it back. */
+  /** Replaces the text so that undo works. */
   const type = (requests) => {
     if (text.value === requests) return;
     const focused = document.activeElement;
@@ -53,7 +53,7 @@ async function own(player, scene) {
     text.blur();
     focused.focus({ preventScroll: true });
   };
-  // Directly after a run the player stands before the first request, where a click is meant to go on from the last.
+  // After a run the player stands at the start, but a click appends to the last request.
   let fresh = false;
   player.onMove = () => { fresh = false; };
   const given = () => player.requests.map(({ op, page, count }) => ({ op, page, count }));

@@ -1,4 +1,4 @@
-// Moves through time: one clock for all lanes, which meet at the beginning of each request.
+// Moves through time with one clock for all lanes, which start each request together.
 
 const SPEEDS = [0.5, 1, 2, 4, 8, 16]; // Steps in a second.
 const JUMPS = { merge: ["merge"], collection: ["collection", "reclaim"], miss: ["miss"] };
@@ -12,7 +12,7 @@ class Player {
     this.load(scene.lanes);
   }
 
-  /** Shows these recordings, from their start or from the request numbered `request`. */
+  /** Shows recordings from their start, or from request `request`. */
   load(lanes, request = null) {
     this.pause();
     this.lanes = lanes.map(({ recording, name }) => new Lane(recording, name));
@@ -26,29 +26,20 @@ class Player {
     this.marks = Object.fromEntries(Object.entries(JUMPS).map(([name, kinds]) => [name, this.marksOf(kinds)]));
     const home = document.getElementById("lanes");
     home.className = this.lanes.length > 1 ? "two" : "one";
-    this.drawings = this.lanes.map((lane) => {
-      const section = element("section", { class: "lane" });
-      home.append(section);
-      return [section, lane];
-    });
-    home.replaceChildren(...this.drawings.map(([section]) => section));
-    this.drawings = this.drawings.map(([section, lane]) => new Drawing(lane, section, (lpn) => this.choose(lpn)));
+    const sections = this.lanes.map(() => element("section", { class: "lane" }));
+    home.replaceChildren(...sections);
+    this.drawings = this.lanes.map((lane, at) => new Drawing(lane, sections[at], (lpn) => this.onPage?.(lpn)));
     this.list();
     const slider = document.getElementById("position");
     slider.max = this.last;
     this.go(request === null ? 0 : this.starts[request] + 1);
   }
 
-  /** A page of the flash was clicked. */
-  choose(lpn) {
-    this.onPage?.(lpn);
-  }
-
   /** Ticks at which spans of these kinds begin, in any lane. */
   marksOf(kinds) {
     const ticks = new Set();
     for (const lane of this.lanes) {
-      for (const span of lane.spans.filter((one) => kinds.includes(one.span))) {
+      for (const span of lane.spans.filter(({ span }) => kinds.includes(span))) {
         const number = lane.requests.findLastIndex((request) => request.from <= span.from);
         ticks.add(this.starts[number] + span.from - lane.requests[number].from + 1);
       }
@@ -56,12 +47,12 @@ class Player {
     return [...ticks].sort((a, b) => a - b);
   }
 
-  /** Number of the request under way at a tick. */
+  /** Number of the current request at a tick. */
   requestAt(tick) {
     return tick === 0 ? -1 : this.starts.findLastIndex((start) => start < tick);
   }
 
-  /** Steps that a lane has done at a tick: the faster lane waits for the end of a request. */
+  /** Steps of a lane at a tick; a lane that finishes a request earlier waits. */
   stepsAt(lane, tick) {
     if (tick === 0) return 0;
     const number = this.requestAt(tick);
@@ -118,7 +109,7 @@ class Player {
     this.button("play").textContent = "Play";
   }
 
-  /** A reader hears each step that he takes himself, not those that play. */
+  /** Mutes screen readers while playing. */
   quiet(playing) {
     for (const { said } of this.drawings ?? []) said.setAttribute("aria-live", playing ? "off" : "polite");
   }

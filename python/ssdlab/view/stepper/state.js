@@ -1,8 +1,8 @@
-// What is drawn at each step, and how to get there from any other.
+// State of a drive after each step.
 
 const KEYFRAME = 64; // Steps from one kept state to the next.
 
-/** A drive with its recording; `at(k)` is what is drawn after `k` steps. */
+/** A drive with its recording; `at(k)` is the state after `k` steps. */
 class Lane {
   constructor(recording, name) {
     Object.assign(this, { recording, name, steps: recording.steps, spans: recording.spans });
@@ -35,14 +35,10 @@ class Lane {
     return this.state;
   }
 
-  /** What RAM holds of the map after `k` steps. */
+  /** Map entries in RAM after `k` steps. */
   ramAt(k) {
-    let found = this.recording.ram[0];
-    for (const ram of this.recording.ram) {
-      if (ram.step > k - 1 && ram !== this.recording.ram[0]) break;
-      found = ram;
-    }
-    return found ? found.entries : [];
+    const { ram } = this.recording;
+    return (ram.findLast(({ step }, at) => at === 0 || step < k) ?? { entries: [] }).entries;
   }
 
   /** Spans around step `k`, longer ones first. */
@@ -72,7 +68,7 @@ function isValid(state, ppn) {
   return lpn !== null && state.map[lpn] === ppn;
 }
 
-/** Leads `state` over step `number`; the same rules as `State::apply` of the crate `ssdlab-explain`. */
+/** Applies step `number` to `state`, as `State::apply` of the crate `ssdlab-explain`. */
 function apply(state, step, pagesPerBlock, number) {
   const block = (ppn) => state.blocks[Math.floor(ppn / pagesPerBlock)];
   const pagesOf = (which) => state.pages.slice(which * pagesPerBlock, (which + 1) * pagesPerBlock);
@@ -111,7 +107,7 @@ function apply(state, step, pagesPerBlock, number) {
 
 const COUNTERS = ["host", "reads", "programs", "erases", "switch", "partial", "full", "collections", "hits", "misses", "captured"];
 
-/** Counters after each number of steps, and the time in ns that operations have taken one after the other. */
+/** Counters after each number of steps, and the sum of the operations' times in ns. */
 function countersOf({ steps, ended_ns }) {
   const so_far = Object.fromEntries([...COUNTERS, "ns"].map((name) => [name, new Float64Array(steps.length + 1)]));
   steps.forEach((step, at) => {

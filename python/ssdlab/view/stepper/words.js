@@ -1,4 +1,4 @@
-// Every sentence of the page, in the words of the papers. What is said comes from steps and spans; nothing is decided here.
+// Every sentence of the page, from steps and spans. Names of FTLs, victim policies and maps come from their registries.
 
 const plural = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
 const range = (page, count) => (count === 1 ? `page ${page}` : `pages ${page} to ${page + count - 1}`);
@@ -8,24 +8,10 @@ const USE = {
   data: "data block", log: "log block", sequential: "sequential log block", isolation: "isolation block",
   map: "block of map pages", free: "erased block", bad: "bad block",
 };
-const FTL = {
-  bast: "BAST", fast: "FAST", faster: "FASTer", sbfast: "SBFAST", greedy: "Page mapping, greedy", fifo: "Page mapping, FIFO",
-  random: "Page mapping, random victims", d_choices: "Page mapping, d-choices",
-  cost_benefit: "Page mapping, cost-benefit", windowed_greedy: "Page mapping, windowed greedy",
-};
-const MAPS = { dftl: "DFTL", segments: "a cache of map segments" };
-const VICTIM = {
-  greedy: (valid) => `it has the fewest valid pages, ${valid}`,
-  fifo: (valid) => `it was closed longest ago, whatever is valid in it: ${plural(valid, "page")}`,
-  random: (valid) => `it was drawn at random, with ${plural(valid, "valid page")}`,
-  d_choices: (valid) => `of those drawn it has the fewest valid pages, ${valid}`,
-  cost_benefit: (valid) => `it has the best of space gained, weighed by its age, against copies: ${plural(valid, "valid page")}`,
-  windowed_greedy: (valid) => `of the blocks closed longest ago it has the fewest valid pages, ${valid}`,
-};
 const VICTIM_REASON = {
-  yield: (valid) => `the policy's choice would yield nothing; this one has the fewest valid pages, ${valid}`,
-  map_full: (valid) => `room for map pages is short, and it has the fewest valid ones, ${valid}`,
-  failed: (valid) => `a page of it could not be programmed; ${plural(valid, "valid page")} must leave`,
+  yield: "the policy's choice would free nothing; fewest valid pages instead",
+  map_full: "room for map pages is short; fewest valid pages",
+  failed: "a program failed",
 };
 const RETIRED = {
   full: "is full, and its logical block is written again",
@@ -38,40 +24,52 @@ const RETIRED = {
   drained: "has no valid page left",
 };
 
-/** Why a block leaves the log to make room in it. */
+/** Reasons for which a block leaves the log to make room. */
 const MAKES_ROOM = ["full", "evicted", "oldest", "drained"];
 
-/** What a lane runs, for its heading. */
-function ftlName(lane) {
-  const { ftl } = lane.recording.drive;
-  const map = lane.hasMap ? `, with ${MAPS[ftl.page.map.name] ?? ftl.page.map.name}` : "";
-  return (FTL[lane.scheme] ?? lane.scheme) + map;
+/** Title of a member of a registry: its help up to a colon, else its name. */
+function memberTitle(kind, name) {
+  const [title, ...rest] = (scene.members[kind][name] ?? "").split(": ");
+  return rest.length ? title : name.replaceAll("_", " ");
 }
 
-/** A block as sentences and headings name it. */
+/** Help of a member of a registry as part of a sentence. */
+function memberHelp(kind, name) {
+  const help = (scene.members[kind][name] ?? name).replace(/\.$/, "");
+  return help[0].toLowerCase() + help.slice(1);
+}
+
+/** Heading of a lane: FTL, victim policy and map. */
+function ftlName(lane) {
+  if (lane.isLog) return memberTitle("ftl", lane.scheme);
+  const map = lane.hasMap ? `, map: ${memberTitle("map", lane.recording.drive.ftl.page.map.name)}` : "";
+  return `Page mapping, ${memberTitle("victim", lane.scheme)}${map}`;
+}
+
+/** Name of a block. */
 function blockName(lane, state, number) {
   const { use, owner } = state.blocks[number];
   if (!lane.isLog) return use === "map" ? `M${number}` : `B${number}`;
   if (use !== "data") return `${LETTER[use]}${number}`;
   if (owner === null) return "new";
-  // While a merge gathers pages in a new data block, the one before is still there.
+  // During a merge the old and the new data block exist.
   return dataBlock(state, owner) === number ? `D${owner}` : `D${owner}′`;
 }
 
-/** The data block of a logical block, the elder of two; none is -1. */
+/** The data block of a logical block, the older of two; -1 if none. */
 function dataBlock(state, lbn) {
-  let found = -1;
+  let oldest = -1;
   state.blocks.forEach(({ use, owner, since }, number) => {
-    if (use === "data" && owner === lbn && (found < 0 || since < state.blocks[found].since)) found = number;
+    if (use === "data" && owner === lbn && (oldest < 0 || since < state.blocks[oldest].since)) oldest = number;
   });
-  return found;
+  return oldest;
 }
 
-/** What the heading of a block says beside its name. */
+/** Description of a block beside its name. */
 function blockText(lane, { use, owner, frontier }) {
   if (!lane.isLog) {
     if (use !== "data") return use;
-    return lane.recording.drive.ftl.page.survivors === "own" ? ["host", "survivors"][frontier] ?? `stream ${frontier}` : "data";
+    return lane.recording.drive.ftl.page.survivors === "own" ? ["host", "GC"][frontier] ?? `stream ${frontier}` : "data";
   }
   if (use === "sequential") return owner === null ? "sequential" : `sequential of ${owner}`;
   if (use === "log") return lane.scheme === "bast" && owner !== null ? `log of ${owner}` : "log";
@@ -86,10 +84,10 @@ function pageName(lane, lpn) {
   return lpn < lane.logicalPages || lane.isLog ? `page ${lpn}` : `map page ${lpn - lane.logicalPages}`;
 }
 
-/** Causes of the operations of a collection. */
+/** Causes of GC operations. */
 const COLLECTING = ["gc", "map_gc", "map_update"];
 
-/** What a span comes to; `before` is the state at its first step. */
+/** Summary of a span; `before` is the state at its first step. */
 function spanSentence(lane, span, before) {
   const costOf = ({ copies, erases }) => `${plural(copies, "read")}, ${plural(copies, "program")}, ${plural(erases, "erase")}`;
   const inside = lane.steps.slice(span.from, span.to + 1);
@@ -98,7 +96,7 @@ function spanSentence(lane, span, before) {
   switch (span.span) {
     case "merge": {
       const from = span.sources.map(({ block }) => blockName(lane, before, block));
-      const host = span.host ? ", the host's page in the course of it" : "";
+      const host = span.host ? ", including the host's page" : "";
       const pages = from.length ? `newest pages from ${from.join(", ")}` : "nothing to copy";
       if (span.kind === "switch") {
         return `Switch merge of block ${span.lbn}: the log block becomes the data block; ${costOf(span)}.`;
@@ -110,23 +108,22 @@ function spanSentence(lane, span, before) {
     }
     case "reclaim": {
       const name = blockName(lane, before, span.block);
-      const merged = lane.spans.filter((one) => one.span === "merge" && span.from <= one.from && one.to <= span.to).length;
+      const merged = lane.spans.filter(({ span: kind, from, to }) => kind === "merge" && span.from <= from && to <= span.to).length;
       const merges = merged ? `${plural(merged, "logical block")} merged` : "no logical block merged";
       return `Reclaiming ${name}, the oldest block of the full log: ${merges}; ${costOf({ copies, erases })}.`;
     }
     case "collection": {
-      const why = span.reason === "policy" ? VICTIM[lane.scheme] : VICTIM_REASON[span.reason];
-      const said = why ? why(span.valid) : plural(span.valid, "valid page");
-      // Where collection goes on step by step, requests of the host come in between.
+      const why = span.reason === "policy" ? memberHelp("victim", lane.scheme) : VICTIM_REASON[span.reason];
+      // Host requests come in between the steps of background GC.
       const own = inside.filter((step) => COLLECTING.includes(step.cause));
       const done = (kind) => own.filter((step) => step.step === kind || step.step === "copy").length;
       const cost = `${plural(done("read"), "read")}, ${plural(done("program"), "program")}, ${plural(erases, "erase")}`;
-      return `Collection of ${blockName(lane, before, span.block)}: ${said}; ${cost}.`;
+      return `Collection of ${blockName(lane, before, span.block)} (${why}): ${plural(span.valid, "valid page")}; ${cost}.`;
     }
     case "miss": {
       const there = lane.ramAt(span.from + 1);
       const gone = lane.ramAt(span.from).filter((old) => !there.some((entry) => entry.first === old.first));
-      const left = gone.length ? ` ${entryName(gone[0])} gives way${gone[0].dirty ? ", which has changed: its map page is written back" : ", unchanged"}.` : "";
+      const left = gone.length ? ` ${entryName(gone[0])} is evicted${gone[0].dirty ? " and its map page written back, as it is dirty" : ", clean"}.` : "";
       const read = inside.some((step) => step.step === "read" && step.cause === "map_load");
       return `Miss: the entry of page ${span.lpn} is not in RAM.${left} ${read ? `The map page of page ${span.lpn} is read.` : "No map page holds it yet."}`;
     }
@@ -145,12 +142,12 @@ const WHY_READ = {
 const WHY_COPY = {
   gc: "it is valid, and its block is about to be erased", switch_merge: "for the switch merge",
   partial_merge: "it completes the log block", full_merge: "it is the newest copy",
-  second_chance: "valid still: it gets a second chance", isolation: "valid still: it is cold and goes to the isolation area",
+  second_chance: "still valid: it gets a second chance", isolation: "still valid and cold: it goes to the isolation area",
   map_gc: "it is valid, and its block is about to be erased",
 };
-const WHY_MAP = { map_write_back: "with the entries that have changed", map_update: "as collection moved pages whose entries are not in RAM" };
+const WHY_MAP = { map_write_back: "with its dirty entries", map_update: "as GC moved pages whose entries are not in RAM" };
 
-/** What one step does; `before` and `after` are the states around it. */
+/** Sentence of a step; `before` and `after` are the states around it. */
 function stepSentence(lane, step, before, after) {
   const at = (ppn, state = after) => placeName(lane, state, ppn);
   const block = (number, state = before) => blockName(lane, state, number);
@@ -165,12 +162,12 @@ function stepSentence(lane, step, before, after) {
     case "program": return programSentence(lane, step, before, at);
     case "copy": {
       const name = pageName(lane, step.lpn);
-      const why = step.newest ? copyReason(step) : "an older copy, as the newer one stays in another log block";
+      const why = step.newest ? copyReason(step) : "an older copy; the newest stays in another log block";
       return `Copies ${name} from ${at(step.from, before)} to ${at(step.to)}: ${why}.`;
     }
     case "erase": return lane.isLog ? `Erases ${block(step.block)}; PBN ${step.block} is free.` : `Erases ${block(step.block)}.`;
     case "trim": {
-      // A recording trims page by page.
+      // Recordings trim page by page.
       const what = before.map[step.lpn] === null ? "nothing was there" : "the copy counts as outdated";
       return `The host forgets page ${step.lpn}: ${what}.`;
     }
@@ -179,8 +176,8 @@ function stepSentence(lane, step, before, after) {
     case "reclaimed": return `The page has waited ${awaited(lane, step)}: ${plural(step.associated, "logical block")} merged, ${plural(step.copies, "copy", "copies")}, ${plural(step.erases, "erase")}.`;
     case "looked_up": return `The map is asked for page ${step.lpn}: ${step.hit ? "its entry is in RAM, a hit" : "its entry is not in RAM, a miss"}.`;
     case "victim": return `Pages are short: ${block(step.block)} is the victim, with ${plural(step.valid, "valid page")}.`;
-    case "opened": return `Takes ${lane.isLog ? `PBN ${step.block}` : `B${step.block}`}, erased, as ${article(openedUse(lane, step))}.`;
-    case "bad": return `Block ${step.block} has failed and is used no more.`;
+    case "opened": return `Opens ${lane.isLog ? `PBN ${step.block}` : `B${step.block}`} as ${article(openedUse(lane, step))}.`;
+    case "bad": return `Block ${step.block} has failed and is retired.`;
     case "retired": {
       const utilised = `${step.written} of its ${lane.pagesPerBlock} pages programmed`;
       return `${block(step.block)} ${RETIRED[step.reason]} (${utilised}).`;
@@ -196,10 +193,10 @@ const article = (noun) => `${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`;
 function openedUse(lane, { role, frontier }) {
   if (lane.isLog || role !== "data") return USE[role];
   const own = lane.recording.drive.ftl.page.survivors === "own";
-  return own ? ["block for host pages", "block for survivors of collection"][frontier] ?? `block of stream ${frontier}` : "block to write";
+  return own ? ["block for host pages", "block for GC copies"][frontier] ?? `block of stream ${frontier}` : "block to write";
 }
 
-/** What the page that a reclaim was for has waited for: a block that left the log before it was written says so. */
+/** Reason why the page of a reclaim waited: a block that left the log before the page was written. */
 function awaited(lane, reclaimed) {
   let at = lane.steps.indexOf(reclaimed);
   for (let written = 0; written < 2; at--) {
@@ -230,7 +227,7 @@ function programSentence(lane, step, before, at) {
     : `Page ${step.lpn} of the host is written in the course of the merge, at ${at(step.ppn)}.${outdated}`;
 }
 
-/** Why a page is not written to its place; an FTL decides that before it makes room in the log. */
+/** Reason why a page is not written in place; the FTL decides before it makes room in the log. */
 function whyToLog(lane, lpn, before) {
   const first = dataBlock(before, Math.floor(lpn / lane.pagesPerBlock)) * lane.pagesPerBlock;
   const place = first + (lpn % lane.pagesPerBlock);

@@ -1,0 +1,483 @@
+"""Every figure of a run in one table: name, unit, label, help and which of two values is the better one.
+
+`result.json`, its checks (`model.shape`), pages, terminal, comparisons, charts and the tables of `docs/results.md`
+derive from it. Help texts of counters come from Rust (`counters!`); here they have labels only.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from ssdlab import text
+
+Summary = Mapping[str, Any]
+Better = Literal["less", "more"]
+
+FORMS: Mapping[str, Callable[[float], str]] = {
+    "bytes": text.size,
+    "decimal bytes": text.size_decimal,
+    "bytes/s": text.bandwidth,
+    "ns": text.duration,
+    "years": text.years,
+    "share of 1": text.percent,
+    "ratio": text.ratio,
+    "1/s": text.short_count,
+    "capacities": text.decimal,
+    "capacities/day": text.significant,
+    "mean": text.decimal,
+    "small ratio": text.significant,
+}
+"""Formats by unit, or by the format that a metric names; all other units are counts."""
+
+PER_DAY = "at that rate"
+"""End of the labels that refer to the host data per day above them."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One key of a result."""
+
+    name: str
+    """Dotted path in the result; a metric with `compute` is on pages only."""
+    unit: str = ""
+    label: str = ""
+    """On pages; empty for a key of the JSON only."""
+    help: str = ""
+    better: Better | None = None
+    """Which value wins a comparison."""
+    null: str = ""
+    """When the value is null."""
+    quiet: bool = False
+    """True if pages leave it out where it is 0."""
+    section: str = ""
+    kind: Literal["number", "name", "flag"] = "number"
+    form: str = ""
+    """Key of `FORMS` where the unit does not decide."""
+    compute: Callable[[Summary], float | None] | None = None
+
+    @property
+    def format(self) -> Callable[[float], str]:
+        """Writes a value with its unit."""
+        return FORMS.get(self.form or self.unit, text.count)
+
+    def value(self, summary: Summary) -> float | None:
+        """Returns the value; None if the run has none."""
+        if self.compute is not None:
+            return self.compute(summary)
+        node: Any = summary
+        for part in self.name.split("."):
+            if not isinstance(node, Mapping) or part not in node:
+                return None
+            node = node[part]
+        return None if node is None else float(node)
+
+    def text(self, summary: Summary) -> str:
+        """Returns the value with its unit."""
+        value = self.value(summary)
+        return text.MISSING if value is None else self.format(value)
+
+
+def _group(section: str, place: str, *metrics: Metric) -> tuple[Metric, ...]:
+    """Metrics of one section of a page whose names begin with `place`."""
+    above = f"{place}." if place else ""
+    return tuple(replace(metric, name=f"{above}{metric.name}", section=section) for metric in metrics)
+
+
+TIMES = (
+    Metric("count", "requests", "requests", "number of requests"),
+    Metric("mean_ns", "ns", "mean", "exact mean"),
+    Metric("std_dev_ns", "ns", "sd", "exact standard deviation"),
+    Metric("min_ns", "ns", "", "exact minimum"),
+    *(
+        Metric(f"p{quantile.replace('.', '_')}_ns", "ns", f"p{quantile}", f"percentile {quantile}, exact to 1.6 %")
+        for quantile in ("50", "90", "95", "99", "99.9", "99.99")
+    ),
+    Metric("max_ns", "ns", "max", "exact maximum"),
+)
+"""Figures of a distribution of times."""
+
+QUANTILES = {time.label: time.name for time in TIMES if time.label and time.unit == "ns"}
+"""Columns of a table of times, with their names in the summary."""
+
+CAPTURE = (
+    Metric("sub_streams", "runs", "sequential sub-streams", "sub-streams"),
+    Metric("random_pages", "pages", "random pages", "random pages"),
+    Metric("hit_ratio", "share of 1", "hit ratio", "sub-streams with at least one page in a sequential log block",
+           "more", "without sub-streams"),
+    Metric("hit_quality", "share of 1", "hit quality", "pages of these sub-streams that went there", "more",
+           "without such sub-streams"),
+    Metric("error_capture", "share of 1", "error capture", "random pages that went there", "less",
+           "without random pages"),
+    Metric("pseudo_benefit", "share of 1", "pseudo-benefit", "1 - `error_capture`", "more", "without random pages"),
+)  # fmt: skip
+"""Figures of what sequential log blocks captured."""
+
+LOOKUPS = (
+    Metric(
+        "hit_ratio", "share of 1", "hit ratio", "look-ups that found their entry in RAM", "more", "without look-ups"
+    ),
+    Metric("count", "look-ups", "", "look-ups"),
+    Metric("hits", "look-ups", "", "look-ups that found their entry in RAM"),
+)
+
+SPREAD = tuple(Metric(name, "share of 1", name, f"{name} over all of them") for name in ("mean", "min", "max"))
+
+
+def _times(section: str, place: str, prefix: str, columns: tuple[str, ...], better: Better | None, *,
+           quiet: bool = True) -> tuple[Metric, ...]:  # fmt: skip
+    """Some figures of the times at a place."""
+    labels = {column: f"{prefix} {column}" for column in columns}
+    return tuple(
+        Metric(f"{place}.{QUANTILES[column]}", "ns", label, better=better, quiet=quiet, section=section)
+        for column, label in labels.items()
+    )
+
+
+def _pages_touched(summary: Summary) -> float | None:
+    cache: Mapping[str, Any] | None = summary["cache"]
+    return None if cache is None else cache["hits"] + cache["misses"]
+
+
+def _pages_copied(summary: Summary) -> float:
+    """Page copies by GC and merges, which do the same work; map pages are counted apart."""
+    programs: Mapping[str, int] = summary["flash"]["programs"]
+    return sum(count for cause, count in programs.items() if cause != "host" and not cause.startswith("map_"))
+
+
+def _copied_within_log(cause: str) -> Callable[[Summary], float | None]:
+    return lambda summary: None if summary["log"] is None else summary["flash"]["programs"].get(cause, 0)
+
+
+def _reads_beside_writes(summary: Summary) -> float | None:
+    if summary["drive"] is None:
+        return None
+    interference = summary["drive"]["interference"]
+    alone, beside = ((interference[name] or {"count": 0})["count"] for name in ("reads_alone", "reads_beside_writes"))
+    return beside / (alone + beside) if alone + beside else None
+
+
+def _per_day(rate: str) -> Callable[[Summary], float | None]:
+    """Bytes that the host writes per day, if its rate is of this kind."""
+
+    def value(summary: Summary) -> float | None:
+        lifetime: Mapping[str, Any] = summary["lifetime"]
+        return lifetime["host_bytes_per_day"] if lifetime["rate"] == rate else None
+
+    return value
+
+
+_UNTIMED = "if time is not modelled"
+_RATES = (
+    Metric("iops", "1/s", "requests per second", "completed requests per second", "more", "if no time passed"),
+    Metric("bytes_read_per_s", "bytes/s", "read bandwidth", "read bandwidth", "more", "if no time passed"),
+    Metric("bytes_written_per_s", "bytes/s", "write bandwidth", "write bandwidth", "more", "if no time passed"),
+)
+
+METRICS = (
+    *_group("Device", "device",
+        Metric("capacity_bytes", "bytes", "capacity", "capacity that the host sees"),
+        Metric("physical_bytes", "bytes", "flash", "raw flash capacity"),
+        Metric("op_over_logical", "share of 1", "over-provisioning, with the FTL's reserve",
+               "over-provisioning, (physical - logical) / logical, with the FTL's reserve"),
+        Metric("spare_of_physical", "share of 1", "over-provisioning, of physical", "the same space as (physical - "
+               "logical) / physical"),
+        Metric("page_bytes", "bytes", "page", "page size"),
+        Metric("pages_per_block", "pages", "pages per block", "pages of an erase block"),
+        Metric("blocks", "blocks", "blocks", "erase blocks"),
+        Metric("reserve_blocks", "blocks", "reserved by the FTL", "blocks that the FTL reserves for open and erased "
+               "blocks, merges and a map in flash; part of `blocks`"),
+        Metric("op_without_reserve", "share of 1", "over-provisioning, without the FTL's reserve",
+               "over-provisioning without `reserve_blocks`: `device.op` sets it where `device.reserve` is `extra`, "
+               "the default. Reserved blocks also hold data at times, so GC works with `collection.effective_op` "
+               "instead"),
+        Metric("mapping_table_bytes", "bytes", "mapping tables in the drive", "mapping tables that a controller with "
+               "this FTL keeps in RAM, counted as in its paper; [how](ftls.md#memory)", "less"),
+        Metric("memory_bytes", "bytes", "memory of the simulated FTL", "memory of the simulator for maps and block "
+               "state", "less"),
+        Metric("logical_pages", "pages", "", "pages that the host sees"),
+        Metric("physical_pages", "pages", "", "flash pages"),
+        Metric("endurance_cycles", "cycles", "", "program/erase cycles that a block endures"),
+    ),
+    *_group("Host", "host",
+        Metric("read_requests", "requests", "read requests"),
+        Metric("write_requests", "requests", "write requests"),
+        Metric("trim_requests", "requests", "trim requests", quiet=True),
+        Metric("flush_requests", "requests", "flush requests", quiet=True),
+        Metric("bytes_read", "bytes", "data read"),
+        Metric("bytes_written", "bytes", "data written"),
+        Metric("bytes_trimmed", "bytes", "data trimmed", quiet=True),
+        Metric("pages_written", "pages", "pages written"),
+    ),
+    *_group("Host", "",
+        Metric("capacities_written", "capacities", "capacities written", "pages written in the measured phase, in "
+               "capacities of the device"),
+        Metric("repeat.replays", "replays", "replays, the last measured", "replays of the trace, including the "
+               "measured one"),
+        Metric("repeat.capacities_written", "capacities", "capacities written in all replays",
+               "pages written in all replays without their warm-ups, in capacities of the device"),
+        Metric("repeat.steady", help="true if write amplification became [steady](#steady)", kind="flag",
+               null="unless `host.repeat` is `until-steady`"),
+        Metric("host.partial_pages_written", "pages", "partial page writes", quiet=True),
+        Metric("host.unmapped_pages_read", "pages", "reads of unmapped pages", quiet=True),
+        Metric("host.wrapped_requests", "requests", "requests wrapped into the device", quiet=True),
+    ),
+    *_group("Below the cache", "cache.below", *(replace(rate, help="", better=None) for rate in _RATES)),
+    *(
+        metric
+        for op in ("read", "write")
+        for metric in _times("Below the cache", f"cache.below.latency.{op}", op, ("mean", "p50", "p99", "p99.9"), None)
+    ),
+    *_group("Flash", "",
+        Metric("write_amplification", "ratio", "write amplification (WAF)", "pages programmed per page the host "
+               "wrote; a partial page counts as one", "less", "if the host wrote nothing"),
+        Metric("precondition.write_amplification", "ratio", "write amplification, preconditioning",
+               "write amplification at the end of overwriting", null="without overwriting"),
+        Metric("precondition.replays", "replays", "replays that precondition", "replays of the trace's writes",
+               null="unless `precondition.overwrite` is `trace`"),
+        Metric("precondition.host_pages_written", "pages", "", "pages written to bring the device into its state"),
+        Metric("precondition.flash_pages_programmed", "pages", "", "pages programmed by these writes"),
+        Metric("precondition.runs_pages_written", "pages", "", "of these, pages programmed by earlier runs of a "
+               "[saved](state.md) drive, without pages overwritten in a write buffer"),
+        Metric("precondition.stable", help="true if write amplification settled", kind="flag",
+               null="unless overwriting until it is steady"),
+        Metric("precondition.sampled_planes", "planes", "", "planes that were overwritten while the others took over "
+               "their state ([state.md](state.md))", null="if all were overwritten"),
+        Metric("collection.effective_op", "ratio", "effective over-provisioning, measured", "effective "
+               "over-provisioning: invalid pages per valid page in the plane of each victim, half-way through its "
+               "collection, summed over the victims; erased pages and map pages do not count. Under uniform writes "
+               "and whole rounds of GC, write amplification is within 1.5 % of the closed form for this "
+               "over-provisioning. With `ftl.page.trigger=batch` a round is `high - low + 1` blocks of host pages in "
+               "each plane; a run of n rounds may be off by another 1/n, and a batch should be at most a quarter of "
+               "the blocks of a plane", null="without victims", form="share of 1"),
+        Metric("collection.victims", "blocks", "", "victim blocks with data"),
+        Metric("pages_copied", "pages", "pages copied", better="less", compute=_pages_copied),
+    ),
+    *_group("Flash", "wear",
+        Metric("erases", "erases", "blocks erased", "erases in the measured phase", "less"),
+        Metric("erase_mean", "erases", "erases per block, mean", "mean over the blocks", "less", form="mean"),
+        Metric("erase_std_dev", "erases", "erases per block, standard deviation", "standard deviation over the blocks",
+               "less", form="mean"),
+        Metric("erase_min", "erases", "erases per block, min", "erases of the least worn block"),
+        Metric("erase_max", "erases", "erases per block, max", "erases of the most worn block", "less"),
+    ),
+    *_group("Map", "map",
+        Metric("pages", "pages", "map pages in flash", "pages of the map"),
+        Metric("all.hit_ratio", "share of 1", "hit ratio", better="more"),
+        Metric("reads.hit_ratio", "share of 1", "hit ratio, reads", better="more"),
+        Metric("changes.hit_ratio", "share of 1", "hit ratio, writes and trims", better="more"),
+        Metric("double_read_share", "share of 1", "reads that read the map first", "page reads whose entry was not in "
+               "RAM, so that the map is read first", "less", "without reads"),
+        Metric("pages_read", "pages", "map pages read", "map pages read, for any cause", "less"),
+        Metric("pages_programmed", "pages", "map pages programmed", "map pages programmed, for any cause", "less"),
+        Metric("translation_write_amplification", "ratio", "map pages programmed per page written",
+               "map pages programmed per page the host wrote", "less", "if the host wrote nothing"),
+    ),
+    *_group("Merges", "log.merges",
+        Metric("switch.count", "merges", "switch merges"),
+        Metric("partial.count", "merges", "partial merges"),
+        Metric("partial.copies", "pages", "pages copied by partial merges"),
+        Metric("full.count", "merges", "full merges", better="less"),
+        Metric("full.copies", "pages", "pages copied by full merges", better="less"),
+        Metric("full.erases", "blocks", "data blocks erased by full merges", better="less"),
+    ),
+    *_group("Log", "log",
+        Metric("full_merges_per_page", "ratio", "full merges per page written", "full merges per page the host wrote",
+               "less", "if the host wrote nothing", form="small ratio"),
+        Metric("reclaims", "reclaims", "reclaims of log space", "host page writes that waited for a reclaim"),
+        Metric("associativity_mean", "logical blocks", "logical blocks merged per reclaim, mean",
+               "logical blocks merged per reclaim. A log block of BAST and a sequential one of FAST or FASTer belongs "
+               "to one logical block. Without sequential log blocks (`ftl.fast.sw=0`) it is the associativity of the "
+               "FAST paper", null="without reclaims", form="mean"),
+        Metric("reclaim_mean_ns", "ns", "flash work per reclaim, mean", "flash work per reclaim: the sum of its "
+               "operations' times; several dies share it", "less", f"without reclaims, or {_UNTIMED}"),
+        Metric("retired_blocks", "blocks", "log blocks retired", "blocks that left the log"),
+        Metric("utilisation_mean", "share of 1", "utilisation of retired log blocks, mean",
+               "programmed pages of these blocks", "more", "without such blocks"),
+    ),
+    *_group("Log", "",
+        Metric("second_chance", "pages", "pages copied on their second chance", quiet=True,
+               compute=_copied_within_log("second_chance")),
+        Metric("isolation", "pages", "pages copied to the isolation area", quiet=True,
+               compute=_copied_within_log("isolation")),
+    ),
+    *_group("Captures", "log.capture", *(replace(metric, help="") for metric in CAPTURE)),
+    *_group("Speed", "time",
+        Metric("elapsed_ns", "ns", "simulated time", "simulated time of the measured phase; with a cache, until "
+               "started write-backs are complete"),
+        Metric("busy_ns", "ns", "", "time that the flash worked; where `time` is `event`, the mean over the dies of "
+               "the time with a command, including waits for the channel"),
+        Metric("utilisation", "share of 1", "flash busy", "busy over elapsed time"),
+        *_RATES,
+        Metric("behind_ns", "ns", "", "time from the last arrival to the last completion", null="in closed replay"),
+    ),
+    *_group("Drive", "drive",
+        Metric("channels", "channels", "channels", "channels"),
+        Metric("dies", "dies", "dies", "dies of the drive"),
+        Metric("planes_per_die", "planes", "planes per die", "planes per die"),
+        *(
+            Metric(f"{unit}_utilisation.{metric.name}", "share of 1", f"{unit} utilisation, {metric.name}")
+            for unit in ("die", "channel") for metric in SPREAD
+        ),
+        Metric("internal_share", "share of 1", "share of die time spent on internal work", "share of die time spent "
+               "on GC, merges and the map", "less"),
+        Metric("queue_depth_mean", "requests", "requests outstanding, mean", "requests outstanding, mean over time",
+               form="mean"),
+        Metric("queue_depth_max", "requests", "requests outstanding, max", "requests outstanding, maximum"),
+        Metric("multiplane_commands", "commands", "multi-plane commands", "multi-plane commands"),
+        Metric("suspensions", "suspensions", "suspended programs and erases",
+               "programs and erases suspended for a read", quiet=True),
+        Metric("fairness", "0 to 1", "fairness of streams (Jain)", "Jain's index of `bytes_per_s` of the streams "
+               "active for more than half of the time: 1 if all are equal, 1/n if one of n has everything. It "
+               "measures the drive only if each stream asks for as much as it can get", "more",
+               "with fewer than two such streams, or more than 256 streams", form="mean"),
+    ),
+    *(
+        metric
+        for label, path in (
+            ("read alone in the drive", "reads_alone"), ("read beside writes", "reads_beside_writes"),
+            ("write without reads", "writes_alone"), ("write beside reads", "writes_beside_reads"),
+        )
+        for metric in _times(
+            "Interference", f"drive.interference.{path}", f"{label},", ("mean", "p99"), "less", quiet=False
+        )
+    ),
+    Metric("reads_beside_writes", "share of 1", "reads beside writes", section="Interference",
+           compute=_reads_beside_writes),
+    *_group("Cache", "cache",
+        Metric("policy", help="replacement policy", kind="name"),
+        Metric("page_bytes", "bytes", "", "page size"),
+        Metric("capacity_pages", "pages", "", "capacity, including the room of compressed pages"),
+        Metric("requests", "requests", "host requests", "host requests, above the cache"),
+        Metric("served", "requests", "served without the drive", "requests that send nothing below", "more"),
+        Metric("hits", "pages", "hits", "cached pages touched by reads and writes, raw or compressed", "more"),
+        Metric("pools.raw_hits", "pages", "raw hits", "hits of raw pages"),
+        Metric("pools.compressed_hits", "pages", "compressed hits", "hits of compressed pages", quiet=True),
+        Metric("misses", "pages", "misses", "uncached pages touched by reads and writes", "less"),
+        Metric("miss_ratio", "share of 1", "miss ratio", "misses per page touched", "less", "if nothing was touched"),
+        Metric("pages_touched", "pages", "pages copied from and to the cache", compute=_pages_touched),
+        Metric("pools.transitions.restored", "pages", "pages decompressed", quiet=True),
+        Metric("pools.compressions", "pages", "pages compressed", "pages compressed, including those that did not "
+               "shrink", quiet=True),
+        Metric("pools.transitions.compressed", "pages", "compressed pages kept", quiet=True),
+        Metric("pools.transitions.compressed_dropped", "pages", "compressed pages evicted", quiet=True),
+        Metric("pools.raw_pages", "pages", "raw pages at the end", "raw pages at the end"),
+        Metric("pools.compressed_pages", "pages", "compressed pages at the end", "compressed pages at the end",
+               quiet=True),
+        Metric("pools.compressed_bytes", "bytes", "", "bytes of these pages"),
+        Metric("pools.ratio", "ratio", "compression ratio at the end", "raw bytes per compressed byte",
+               null="without compressed pages"),
+        Metric("pools.raw_capacity_pages", "pages", "", "capacity of the raw pool"),
+        Metric("pools.compressed_capacity_bytes", "bytes", "", "capacity of the compressed pool"),
+        Metric("pools.transitions.loaded", "pages", "pages read from the drive", better="less"),
+        Metric("counters.filled", "pages", "pages filled for partial writes", better="less", quiet=True),
+        Metric("written_back", "pages", "pages written back", "dirty pages written below", "less"),
+        Metric("dirty_pages", "pages", "dirty pages at the end", "dirty pages at the end, in the cache alone",
+               quiet=True),
+        Metric("cache_ns", "ns", "time in the cache", "time of requests in the cache: copying, decompressing and "
+               "compressing pages, including waits for other requests' pages in an open loop and with `time = "
+               "\"event\"`", "less"),
+        Metric("pools.compress_ns", "ns", "time compressing", "time to compress pages, part of `cache_ns`", quiet=True),
+        Metric("pools.restore_ns", "ns", "time decompressing", "time to decompress pages, part of `cache_ns`",
+               quiet=True),
+        Metric("waits.utilisation", "share of 1", "cache utilisation", "share of the time in which the cache worked "
+               "on pages"),
+        Metric("waits.drive_ns", "ns", "host requests' wait for the drive", "time until the requested data arrived "
+               "from below", "less"),
+        Metric("waits.limit_ns", "ns", "host requests' wait at the dirty limit", "time at the limit of dirty pages, "
+               "including delayed issues of the host", "less"),
+        Metric("mean_ns", "ns", "response time of a host request, mean", "response time of a host request, mean; with "
+               "`time = \"serial\"` its time in the cache plus the requests below that it causes", "less", _UNTIMED),
+    ),
+    *_group("Block layer", "drive.block",
+        Metric("scheduler", help="name of the I/O scheduler", kind="name"),
+        Metric("counters.bios", "bios", "bios"),
+        Metric("merged_share", "share of 1", "bios merged into a waiting request", "share of the bios that were "
+               "merged into a waiting request"),
+        Metric("counters.request_merges", "requests", "requests merged with a neighbour"),
+        Metric("counters.bios_waited", "bios", "bios that waited for a request"),
+        Metric("throttling.held_back", "bios", "writes and trims throttled"),
+        Metric("throttling.held_back_ns", "ns", "total time throttled"),
+        Metric("counters.dispatched_reads", "requests", "reads dispatched"),
+        Metric("read_bytes_mean", "bytes", "size of a dispatched read, mean", "mean size of a dispatched read",
+               null="without reads"),
+        Metric("counters.dispatched_writes", "requests", "writes and trims dispatched"),
+        Metric("write_bytes_mean", "bytes", "size of a dispatched write or trim, mean",
+               "mean size of a dispatched write or trim", null="without writes and trims"),
+        Metric("counters.dispatched_flushes", "requests", "flushes dispatched", quiet=True),
+        Metric("counters.direction_changes", "changes", "changes of direction"),
+    ),
+    *_group("Write buffer", "drive.buffer",
+        Metric("pages_accepted", "pages", "pages buffered"),
+        Metric("pages_overwritten", "pages", "pages overwritten in the buffer", better="more"),
+        Metric("pages_trimmed", "pages", "pages trimmed in the buffer", quiet=True),
+        Metric("pages_read", "pages", "pages read from the buffer", better="more"),
+        Metric("writes_stalled", "requests", "writes that waited for room", better="less"),
+    ),
+    *(
+        metric
+        for op in ("read", "write")
+        for metric in _times(
+            "Response time", f"latency.{op}", op, ("mean", "p50", "p99", "p99.9", "p99.99", "max"), "less"
+        )
+    ),
+    *(
+        metric
+        for op in ("read", "write") for part in ("waiting", "service")
+        for metric in _times("Waiting", f"drive.{part}.{op}", f"{op} {part}", ("mean", "p99"), "less")
+    ),
+    *_group("Lifetime", "lifetime",
+        Metric("host_tbw_bytes", "bytes", "host writes until worn out (TBW)", "host writes until worn out: endurance "
+               "x physical pages x bytes written / pages programmed, counting partial pages by their bytes. Pages "
+               "left in the write buffer are written but not programmed: they raise this of a short run", "more",
+               "if nothing was programmed", form="decimal bytes"),
+        Metric("dwpd_5_years", "capacities/day", "drive writes per day for 5 years (DWPD)",
+               "the same per day of a five-year warranty", "more", "if nothing was programmed"),
+        Metric("rate", kind="name", null="without writes, or if time is not modelled", help="rate of the figures "
+               "below. `trace`: rate of the trace at the replay's speed, if the drive keeps up with it: in open "
+               "replay by the [diagnosis](diagnose.md#findings), else if the trace is no faster than the replay. "
+               "`replay`: rate of the replay where requests wait for others (`host.replay` is `closed` or "
+               "`processes`) and the trace has no times or is faster; the drive may sustain more. `drive`: rate that "
+               "the drive sustains in open replay that it falls behind. The last two leave out what is in the write "
+               "buffer at the end"),
+        *(
+            Metric(f"host_bytes_per_day {rate}", "bytes", f"host writes per day, {label}", form="decimal bytes",
+                   compute=_per_day(rate))
+            for rate, label in (
+                ("trace", "rate of the trace"), ("replay", "rate of the replay"), ("drive", "most the drive sustained"),
+            )
+        ),
+        Metric("host_bytes_per_day", "bytes", "", "host writes per day; never more than the drive sustained",
+               null="with `rate`"),
+        Metric("host_drive_writes_per_day", "capacities/day", f"drive writes per day {PER_DAY}",
+               "the same in capacities", null="with `rate`"),
+        # No `better`: each case has its own rate.
+        Metric("years", "years", f"lifetime {PER_DAY}", "years until worn out at that rate", null="with `rate`"),
+        Metric("trace_bytes_per_day", "bytes", "", "writes of the trace per day by its own times, at the replay's "
+               "speed, even if the drive cannot keep up", null="if the trace has no times"),
+        Metric("trace_years", "years", "", "years until worn out at the rate of the trace",
+               null="if the trace has no times"),
+    ),
+    *_group("Check", "check",
+        Metric("flash_operations_checked", "operations", "flash operations checked", "reads, programs and erases "
+               "checked against the NAND rules, including preconditioning and warm-up; a copy is a read and a "
+               "program"),
+        Metric("page_reads_checked", "pages", "page reads checked", "host page reads compared with the last write, "
+               "including warm-up and reads for partial writes"),
+    ),
+)  # fmt: skip
+"""Every metric, in the order of pages."""
+
+BY_NAME = {metric.name: metric for metric in METRICS}
+
+SHOWN = tuple(metric for metric in METRICS if metric.label)
+"""Metrics that pages and comparisons show."""
+
+
+def tables() -> dict[str, list[Metric]]:
+    """Metrics with a help text by place in the result: the tables of `docs/results.md`."""
+    found: dict[str, list[Metric]] = {}
+    for metric in METRICS:
+        if metric.help:
+            place, _, name = metric.name.rpartition(".")
+            found.setdefault(place, []).append(replace(metric, name=name))
+    return {**found, "latency": [*TIMES], "log.capture": [*CAPTURE]}
