@@ -45,10 +45,14 @@ def test_tables_are_read_with_their_references() -> None:
     assert (experiment.name, experiment.preset) == ("experiment", "sbfast")
     amplification, erases, seconds = experiment.tables
     assert amplification.rows.labels == ("greedy", "fifo", "random")
-    assert amplification.reference == ((2.84, 1.9, 1.33), (2.8, 2.05, 1.4), (3.9, 2.6, 3.0))
-    assert erases.reference is not None and erases.reference[2] == (60.0, 40.0, None)
-    assert seconds.reference is None
-    assert (amplification.seeds, seconds.seeds) == ((1, 2), (1,))
+    assert amplification.comparison.reference == ((2.84, 1.9, 1.33), (2.8, 2.05, 1.4), (3.9, 2.6, 3.0))
+    assert erases.comparison.reference is not None and erases.comparison.reference[2] == (
+        60.0,
+        40.0,
+        None,
+    )
+    assert seconds.comparison.reference is None
+    assert (amplification.runs.seeds, seconds.runs.seeds) == ((1, 2), (1,))
 
 
 def test_a_cell_is_its_settings_and_equal_cells_run_once(result: ExperimentResult) -> None:
@@ -261,10 +265,10 @@ def test_references_come_in_several_shapes(copy: Path) -> None:
         reference = "numbers.csv"
     """
     (copy / "one.toml").write_text(document)
-    assert ssdlab.experiments.load(copy / "one.toml").tables[0].reference == ((98.7, None),)
+    assert ssdlab.experiments.load(copy / "one.toml").tables[0].comparison.reference == ((98.7, None),)
     (copy / "numbers.csv").write_text("size,op_15,op_30,op_60\nsome,1,2,3\nany,4,5,6\n")
     experiment = ssdlab.experiments.load(copy / "one.toml")
-    assert experiment.name == "one" and experiment.tables[0].reference == ((4.0, 6.0),)
+    assert experiment.name == "one" and experiment.tables[0].comparison.reference == ((4.0, 6.0),)
 
 
 FORMULA = """

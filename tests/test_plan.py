@@ -14,7 +14,7 @@ from conftest import ROOT, Cli
 from ssdlab.analyse.cache.planning import PAPER, Choice, Compressor, comparison, compressors
 from ssdlab.analyse.corpus import Corpus, Member
 from ssdlab.analyse.drive import fio, reads
-from ssdlab.study.experiments import measured
+from ssdlab.study.experiments import models as measured
 from ssdlab.study.experiments.models import MODELS
 
 PAPER_PLAN = ["cache", "plan", "--memory", "15GiB", "--data", "200GiB", "--paper"]

@@ -1,4 +1,4 @@
-"""Tables of documents as CSV files: labels and numbers as the document prints them."""
+"""Tables of documents as CSV files: labels, and numbers as printed."""
 
 import csv
 import math
@@ -16,24 +16,17 @@ Cells = tuple[tuple[float | None, ...], ...]
 def read_reference(
     path: Path, place: str, rows: Sequence[str], columns: Sequence[str], where: Mapping[str, str]
 ) -> Cells:
-    """The cells of a reference by the labels of the table.
+    """Reads the cells of a reference by the labels of the table; None in empty cells.
 
-    The header holds the labels of the columns; the first column that is not in `where` holds the labels of the rows.
-    A file of one row needs no such column, and its row is that of each of `rows`. Only lines that `where` describes
-    count.
+    The header holds the column labels. The first column that is not in `where` holds the row labels; a file without
+    such a column has a single row, which applies to all `rows`.
 
     Args:
-        path: The CSV file.
-        place: What error messages begin with.
-        rows: Labels to look for, each of which must be there.
-        columns: The same for columns.
-        where: Column to value, for files that hold several tables.
-
-    Returns:
-        Rows of numbers; None where the file has an empty cell.
-
-    Raises:
-        ConfigError: If the file cannot be read, lacks a label or holds something that is no number.
+        path: CSV file.
+        place: Prefix of error messages.
+        rows: Row labels to look up; all are required.
+        columns: Column labels to look up; all are required.
+        where: Column values that select lines, for files that hold several tables.
     """
     place = f"{place}: reference {text.path(path.name)}"
     try:

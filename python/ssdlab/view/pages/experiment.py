@@ -49,7 +49,7 @@ def _section(result: TableResult) -> Section:
     maps: tuple[tuple[str, Which], ...] = (
         ("Document", "document"),
         ("Ours", "ours"),
-        (f"Difference, {table.difference_unit}", "difference"),
+        (f"Difference, {table.comparison.unit}", "difference"),
     )
     drawn: list[Item] = [
         Beside(
@@ -85,7 +85,7 @@ def _rows(result: TableResult) -> Iterator[Row]:
     for row, label in enumerate(result.rows):
         cells = [(row, column) for column in range(len(result.columns))]
         lines = [("ours", values(result.ours, best_here, cells))]
-        if result.table.reference is not None:
+        if result.table.comparison.reference is not None:
             differs = [
                 Cell("anchor  ", "soft")
                 if anchors[at]
@@ -97,7 +97,7 @@ def _rows(result: TableResult) -> Iterator[Row]:
             # Alternatives have one row of the document in common.
             if row == 0 or not result.table.alternatives:
                 lines.insert(0, ("document", values(result.document, best_there, cells)))
-            lines.append((f"differs, {result.table.difference_unit}", differs))
+            lines.append((f"differs, {result.table.comparison.unit}", differs))
         if result.seeds > 1:
             lines.append(("spread", [Cell(f"{write(float(result.spread[at]))}  ", "soft") for at in cells]))
         for number, (name, texts) in enumerate(lines):
@@ -149,17 +149,19 @@ _COMPARISONS = {
 
 def sentences(result: TableResult) -> list[str]:
     """How close the table is and who wins, a sentence a line."""
-    table, unit = result.table, result.table.difference_unit
+    table, unit = result.table, result.table.comparison.unit
     found = [f"ours need a trace: supply {replay.help} with --trace {replay.name}=FILE" for replay in result.missing]
-    if table.given:
-        found.append(f"ours: worked out from {', '.join(one.file for one in table.given.values())}, not simulated")
-    if table.sources:
-        found.append(f"ours: worked out from the tables {', '.join(table.sources)}")
-    if table.model is not None:
-        how = "measured on this machine by" if table.model in MEASURED else "worked out by the model"
-        found.append(f"ours: {how} {table.model}, not simulated")
+    if table.source.files:
+        found.append(
+            f"ours: worked out from {', '.join(one.file for one in table.source.files.values())}, not simulated"
+        )
+    if table.source.tables:
+        found.append(f"ours: worked out from the tables {', '.join(table.source.tables)}")
+    if table.source.model is not None:
+        how = "measured on this machine by" if table.source.model in MEASURED else "worked out by the model"
+        found.append(f"ours: {how} {table.source.model}, not simulated")
     largest, rms = result.largest, result.rms
-    compared = f"difference ({_COMPARISONS[table.compare]})"
+    compared = f"difference ({_COMPARISONS[table.comparison.kind]})"
     if table.alternatives:
         found.append(f"{compared}: rms of each row, in {unit}, of which the document's is the same")
         found += [f"  {label}: {value:.2f}" for label, value in result.row_rms.items()]
@@ -169,10 +171,10 @@ def sentences(result: TableResult) -> list[str]:
             f"{compared}: rms {rms:.2f} {unit}, "
             f"largest {signed(value)} {unit} ({table.rows.name} {row}, {table.columns.name} {column})"
         )
-        if table.tolerance is not None:
+        if table.comparison.tolerance is not None:
             misses = int(result.misses.sum())
-            found[-1] += f"; {misses} beyond {table.tolerance:g} {unit}"
-    elif table.reference is None and not table.note:
+            found[-1] += f"; {misses} beyond {table.comparison.tolerance:g} {unit}"
+    elif table.comparison.reference is None and not table.note:
         found.append("no values of the document: ours stand alone")
     found += _changes(result)
     found += _winners(result)
@@ -208,10 +210,10 @@ def _winners(result: TableResult) -> list[str]:
     compared = [winner for winner in winners if winner.agrees is not None]
     if not compared:
         return []
-    lines = result.table.by + ("s" if len(compared) > 1 else "")
+    lines = result.table.ranking.by + ("s" if len(compared) > 1 else "")
     among = " among the document's cells" if any(winner.ours != winner.best for winner in compared) else ""
     found = [f"winners{among}: {sum(bool(winner.agrees) for winner in compared)} of {len(compared)} {lines} agree"]
-    unit = result.table.difference_unit
+    unit = result.table.comparison.unit
     for winner in compared:
         if not winner.agrees:
             excess = "" if winner.excess is None else f", where {winner.document[0]} is {winner.excess:.2f} {unit} off"
