@@ -1,4 +1,4 @@
-"""Running a screening: all factors, then all combinations of those with the largest effects."""
+"""Runs a screening: all factors, then all combinations of the strongest."""
 
 import os
 import tempfile
@@ -15,7 +15,7 @@ from ssdlab.study.sweep import running
 from ssdlab.study.sweep.design import Design
 
 STUDY = "study"
-"""Folder of the study in that of a screening."""
+"""Folder of the study in a screening's folder."""
 
 
 def run(
