@@ -318,6 +318,31 @@ def test_a_table_can_be_worked_out_from_another(cli: Cli, formula: Path) -> None
     assert cli("experiment", "show", formula).stdout.splitlines()[-1].split()[-2:] == ["–", "compared"]
 
 
+def test_tables_and_labels_can_be_written_once(formula: Path) -> None:
+    """`like` takes the keys of a table above, `each` makes a label per item."""
+    experiment = ssdlab.experiments.load(formula)
+    twin = '[[table]]\nname = "twin"\nlike = "rate"\ntitle = "Again"\nunit = "1"\n'
+    formula.write_text(f"{FORMULA}\n{twin}")
+    rate, again = ssdlab.experiments.load(formula).tables
+    assert (again.title, again.unit) == ("Again", "1") and again.note == rate.note
+    assert (again.rows, again.source, again.comparison) == (rate.rows, rate.source, rate.comparison)
+    formula.write_text(f"{FORMULA}\n{twin.replace('rate', 'rat')}")
+    with pytest.raises(ssdlab.ConfigError, match="table twin: like: no table 'rat' above; did you mean rate"):
+        ssdlab.experiments.load(formula)
+
+    labels = [label for label in experiment.tables[0].rows.labels if label.endswith("K")]
+    lines = [f"{label} = {{}}" for label in labels]
+    series = f'"{{}}K" = {{ each = [{", ".join(label[:-1] for label in labels)}] }}'
+    assert all(line in FORMULA for line in lines)
+    short = FORMULA.replace("\n".join(lines), series)
+    formula.write_text(short)
+    assert short != FORMULA and ssdlab.experiments.load(formula).tables == experiment.tables
+    for wrong, said in (("each = 4", "each: is a list"), ("each = [4, 4]", "is there twice")):
+        formula.write_text(short.replace(series, f'"{{}}K" = {{ {wrong} }}'))
+        with pytest.raises(ssdlab.ConfigError, match=said):
+            ssdlab.experiments.load(formula)
+
+
 @pytest.mark.parametrize(
     ("before", "after", "words"),
     [

@@ -263,11 +263,7 @@ class Experiment:
         return tuple({one.name: one for one in (*needed, table)}.values())
 
     def select(self, names: Iterable[str]) -> tuple[Table, ...]:
-        """Returns the named tables in the order of the experiment; all tables if no name is given.
-
-        Raises:
-            ConfigError: If a name is unknown.
-        """
+        """Returns the named tables in the order of the experiment; all tables if no name is given."""
         wanted = several(names)
         known = [table.name for table in self.tables]
         for name in wanted:
@@ -310,9 +306,6 @@ class Experiment:
         """Returns the configurations of one cell, one per seed; of its first runs if the cell records.
 
         Seeds among `overrides` replace the table's. Cells that replay a trace ignore the experiment's workload.
-
-        Raises:
-            ConfigError: One line per fault, with the file and the place in it.
         """
         layers: list[tuple[str, Settings]] = [
             ("preset", {"preset": self.preset} if self.preset else {}),
@@ -331,9 +324,6 @@ class Experiment:
         """Returns the configurations of the second runs of a cell that records, one per seed.
 
         They ignore the experiment's workload and block layer: the recording contains both.
-
-        Raises:
-            ConfigError: One line per fault, with the file and the place in it.
         """
         layers: list[tuple[str, Settings]] = [
             ("preset", {"preset": self.preset} if self.preset else {}),

@@ -1,6 +1,6 @@
 """Reads experiments strictly: misspelt keys are errors."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -33,8 +33,8 @@ FILE = "experiment.toml"
 EXPERIMENT_KEYS = ("title", "document", "preset", "seeds", "set", "trace", "axis", "table")
 TRACE_KEYS = ("pages", "help", "format", "device")
 TABLE_KEYS = (
-    "name", "title", "unit", "value", "from", "model", "rows", "columns", "trace", "set", "below", "seeds", "reference",
-    "where", "change_to", "compare", "anchor", "tolerance", "better", "by", "lines", "claim", "note",
+    "like", "name", "title", "unit", "value", "from", "model", "rows", "columns", "trace", "set", "below", "seeds",
+    "reference", "where", "change_to", "compare", "anchor", "tolerance", "better", "by", "lines", "claim", "note",
 )  # fmt: skip
 
 MAX_PAGES = 1 << 32
@@ -93,7 +93,9 @@ def _axis(place: str, name: str, labels: Any, traces: Mapping[str, Replay]) -> A
     if not labels:
         raise ConfigError(f"{place}: is empty; add a line LABEL = {{ SETTING = VALUE }} for each row or column")
     axis = Axis(name, settings := {}, replayed := {}, below := {}, own := {})
-    for label, values in labels.items():
+    for label, values in _expanded(place, labels):
+        if label in settings:
+            raise ConfigError(f"{place}: {label}: is there twice; keep one")
         if not isinstance(values, dict):
             raise ConfigError(f"{place}: {label}: {values!r} is not a table; write {label} = {{ SETTING = VALUE }}")
         at = f"{place}: {label}"
@@ -109,6 +111,27 @@ def _axis(place: str, name: str, labels: Any, traces: Mapping[str, Replay]) -> A
             own[label] = _value(Keys(at, {"value": rest.pop("value")}, ("value",)))
         settings[label] = settings_of(at, rest)
     return axis
+
+
+def _expanded(place: str, labels: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yields labels with their values; one with `each` stands for a label per item, which replaces every `{}`."""
+    for label, values in labels.items():
+        if not isinstance(values, dict) or "each" not in values:
+            yield label, values
+            continue
+        rest = {key: value for key, value in values.items() if key != "each"}
+        if "{}" not in label or not isinstance(values["each"], list) or not values["each"]:
+            raise ConfigError(f"{place}: {label}: each: is a list for a label with {{}}; write each = [1, 2]")
+        for item in values["each"]:
+            yield label.replace("{}", str(item)), _filled(rest, item)
+
+
+def _filled(value: Any, item: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _filled(inner, item) for key, inner in value.items()}
+    if isinstance(value, str):
+        return item if value == "{}" else value.replace("{}", str(item))
+    return value
 
 
 def _axis_of(keys: Keys, key: str, axes: Mapping[str, Axis]) -> Axis:
@@ -219,11 +242,18 @@ class _Parts:
     seeds: tuple[int, ...]
 
 
-def _table(parts: _Parts, number: int, values: Any, above: Mapping[str, Table]) -> Table:
-    if not isinstance(values, dict):
-        raise ConfigError(f"{parts.file}: table: is no list of tables; begin each with [[table]]")
-    name = values.get("name")
-    keys = Keys(f"{parts.file}: table {name if isinstance(name, str) else number}", values, TABLE_KEYS)
+def _inherited(place: str, values: Mapping[str, Any], above: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Returns the keys of a table on top of those of the table that it is `like`."""
+    if "like" not in values:
+        return values
+    name = values["like"]
+    if name not in above:
+        raise ConfigError(f"{place}: like: no table {name!r} above{suggestion(str(name), above)}; name one")
+    return {**above[name], **{key: value for key, value in values.items() if key != "like"}}
+
+
+def _table(parts: _Parts, place: str, values: Mapping[str, Any], above: Mapping[str, Table]) -> Table:
+    keys = Keys(place, values, TABLE_KEYS)
     name = keys.name("name", keys.text("name"))
     rows, columns = _axis_of(keys, "rows", parts.axes), _axis_of(keys, "columns", parts.axes)
     if keys.has("by") and not keys.has("better"):
@@ -266,8 +296,14 @@ def read(path: Path, name: str, file: str) -> Experiment:
     }
     parts = _Parts(file, path.parent, axes, traces, keys.seeds(()))
     tables: dict[str, Table] = {}
-    for number, values in enumerate(keys.get("table", list), 1):
-        table = _table(parts, number, values, tables)
+    written: dict[str, Mapping[str, Any]] = {}
+    for number, given in enumerate(keys.get("table", list), 1):
+        if not isinstance(given, dict):
+            raise ConfigError(f"{file}: table: is no list of tables; begin each with [[table]]")
+        place = f"{file}: table {given['name'] if isinstance(given.get('name'), str) else number}"
+        values = _inherited(place, given, written)
+        table = _table(parts, place, values, tables)
+        written[table.name] = values
         if table.name in tables:
             raise keys.error(f"table {table.name}", "is there twice; give each a name of its own")
         tables[table.name] = table

@@ -15,12 +15,7 @@ Source = Trace | TraceFile
 
 
 def supplied(experiment: Experiment, traces: Traces) -> dict[str, Source]:
-    """Returns the user's traces by name, after reading the first request of each.
-
-    Raises:
-        ConfigError: If the experiment has no trace of a name.
-        TraceError: If a trace cannot be read.
-    """
+    """Returns the user's traces by name, after reading the first request of each."""
     known = [replay.name for replay in experiment.traces.values() if replay.supplied]
     sources: dict[str, Source] = {}
     for name, given in traces.items():

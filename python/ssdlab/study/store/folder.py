@@ -1,4 +1,4 @@
-"""Reading and writing the folder of a study."""
+"""Reads and writes the folder of a study."""
 
 import fcntl
 import json
@@ -20,25 +20,17 @@ from ssdlab.study.store.table import Point, Record
 from ssdlab.study.work.run import Outcome, program
 
 SHAPE = 1
-"""Version of the folder's shape."""
+"""Format version of the folder."""
 
 PLAN, JOURNAL, RESULTS, RUNS, LOCK = "plan.json", "journal", "results.parquet", "runs.parquet", "lock"
-"""Names of its files."""
+"""Files of the folder."""
 
 TUNING = "tuning"
-"""What of a plan says which search it is of; a sweep has none."""
+"""Key of a plan that identifies a search; a sweep has none."""
 
 
 def read_plan(folder: Path, name: object = None) -> dict[str, Any]:
-    """What was asked.
-
-    Args:
-        folder: The folder.
-        name: What messages call it, if not by its path.
-
-    Raises:
-        ConfigError: If the folder holds no study that this version reads.
-    """
+    """Reads the plan of a folder; messages call the folder `name`."""
     path, name = folder / PLAN, text.path(folder if name is None else name)
     try:
         plan = json.loads(path.read_text(encoding="utf-8"))
@@ -55,14 +47,14 @@ def read_plan(folder: Path, name: object = None) -> dict[str, Any]:
 
 
 def points_of(plan: Mapping[str, Any]) -> list[Point]:
-    """The points of a plan."""
+    """Returns the points of a plan."""
     axes = plan["columns"]
     return [Point(dict(zip(axes, values, strict=True)), seed, key) for values, seed, key in plan["points"]]
 
 
 def records_of(folder: Path) -> dict[str, Record]:
-    """Every run that came to its end, by its key."""
-    # The journal first: what is packed meanwhile is then found in both rather than in neither.
+    """Returns every finished run by key."""
+    # Journal first: runs that are packed meanwhile appear in both files rather than in neither.
     found = {}
     for line in entries(folder / JOURNAL):
         entry = json.loads(line)
@@ -81,15 +73,7 @@ def records_of(folder: Path) -> dict[str, Record]:
 
 
 class Store:
-    """The folder of a study, held by this process to write to it.
-
-    Args:
-        folder: Made if it is not there.
-
-    Raises:
-        ConfigError: If it holds something else, a study of another program, or is written by another process.
-        OSError: If it cannot be written.
-    """
+    """A study's folder, locked by this process for writing; created if missing."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -112,19 +96,14 @@ class Store:
                         "results may differ; go on with that one, or name another folder"
                     )
             self.records = records_of(folder)
-            """Runs that came to their end, by their key."""
+            """Finished runs by key."""
             self._journal = Journal(folder / JOURNAL)
         except BaseException:
             os.close(self._lock)
             raise
 
     def ask(self, plan: Mapping[str, Any]) -> None:
-        """Keeps what is asked from now on.
-
-        Raises:
-            ConfigError: If the folder has another search, or a search where this is a sweep.
-            OSError: If it cannot be written.
-        """
+        """Stores a plan; refuses another search, and a search in place of a sweep."""
         if (self.folder / PLAN).exists():
             ours, theirs = (one.get(TUNING) or {} for one in (plan, read_plan(self.folder)))
             other = [key for key in {**theirs, **ours} if ours.get(key) != theirs.get(key)]
@@ -142,29 +121,22 @@ class Store:
             write(path, json.dumps({"shape": SHAPE, "program": program(), **plan}, separators=(",", ":")) + "\n")
 
     def keep(self, key: str, outcome: Outcome) -> None:
-        """Keeps what a run came to.
-
-        Raises:
-            OSError: If there is no room for it.
-        """
+        """Stores the outcome of a run."""
         result = "null" if outcome.result is None else outcome.result
         self._journal.append(f'{{"key": "{key}", "error": {json.dumps(outcome.error)}, "result": {result}}}')
         self.records[key] = Record(outcome.result, outcome.error)
 
     def forget_failures(self, keys: Sequence[str]) -> None:
-        """Has runs that failed done again."""
+        """Makes failed runs run again."""
         for key in keys:
             if key in self.records and self.records[key].error is not None:
                 del self.records[key]
 
     def pack(self, dataset: "pa.Table") -> None:
-        """Moves the journal into the Parquet files, which are the same in whichever order runs ended.
+        """Moves the journal into the Parquet files, which do not depend on the order in which runs ended.
 
         Args:
-            dataset: The rows of what was asked, as other tools are to see them.
-
-        Raises:
-            OSError: If there is no room for them; then the journal stays.
+            dataset: Rows of the plan, for other tools.
         """
         keys = sorted(self.records)
         results = pa.table(
@@ -178,7 +150,7 @@ class Store:
             with naming(self.folder / name), replacing(self.folder / name) as path:
                 pq.write_table(table, path, compression="zstd")
                 _to_disk(path)
-        # The journal goes only when what takes its place is on the disk.
+        # The journal goes only after its replacement is on disk.
         _to_disk(self.folder)
         self._journal.clear()
 
@@ -191,7 +163,7 @@ class Store:
 
 
 def _to_disk(path: Path) -> None:
-    """Has a file, or the names in a folder, survive a loss of power."""
+    """Makes a file, or the names in a folder, survive a power loss."""
     opened = os.open(path, os.O_RDONLY)
     try:
         os.fsync(opened)
@@ -200,9 +172,9 @@ def _to_disk(path: Path) -> None:
 
 
 def _locked(folder: Path) -> int:
-    """The lock, which the system lets go of when this process ends in whatever way."""
+    """Locks the folder; the system releases the lock when this process ends."""
     lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
-    # A process that was killed while it began another has left it the lock, until that one runs.
+    # A child that was just forked by a killed process holds the lock until it executes its program.
     patience = time.monotonic() + 10
     while True:
         try:
@@ -224,7 +196,7 @@ def _locked(folder: Path) -> int:
 
 
 def _has_ended(holder: str) -> bool:
-    """Whether it is a process of this machine, and is no more."""
+    """True if the holder is an ended process of this machine."""
     found = re.fullmatch(rf"process (\d+) on {re.escape(socket.gethostname())}", holder)
     if found is None:
         return False

@@ -50,11 +50,7 @@ def reading(where: Path | str) -> Iterator[Path]:
 
 @contextmanager
 def writing(address: str) -> "Iterator[Shared]":
-    """Yields a remote study for writing; its local folder is removed once everything is copied.
-
-    Raises:
-        ConfigError: If the storage cannot be read or written, or another writer took over.
-    """
+    """Yields a remote study for writing; its local folder is removed once everything is copied."""
     folder = Path(tempfile.mkdtemp(prefix="ssdlab-study-"))
     try:
         shared = Shared(address, folder)
@@ -101,11 +97,7 @@ class Shared:
             self._files.pipe_file(f"{self._root}/{WRITER}", self._writer.encode())
 
     def publish(self) -> None:
-        """Copies changed files to the storage.
-
-        Raises:
-            ConfigError: If it cannot be written, or another writer took over; the local folder keeps the runs.
-        """
+        """Copies changed files to the storage."""
         finished = f"what is finished is in {text.path(self.folder)}"
         with self._storage(f"; {finished}"):
             holder = self._files.cat_file(f"{self._root}/{WRITER}").decode(errors="replace")

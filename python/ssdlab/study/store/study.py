@@ -28,11 +28,7 @@ class Study(Questions, Frames):
 
     @classmethod
     def read(cls, where: Path | str) -> "Study":
-        """Reads a study from a folder or an address such as `s3://bucket/op`.
-
-        Raises:
-            ConfigError: If there is no study that this version can read.
-        """
+        """Reads a study from a folder or an address such as `s3://bucket/op`."""
         with reading(where) as folder:
             return cls(read_plan(folder, where), records_of(folder))
 

@@ -201,9 +201,6 @@ def sampled(
 
     The effect of a number is the change from its minimum to its maximum; the effect of a name is the difference from
     the first name. The error of the model includes non-linearity and interactions.
-
-    Raises:
-        ConfigError: If there are too few points, with `remedy`.
     """
     columns, labels = [np.ones(len(points))], []
     for axis in axes:

@@ -1,13 +1,13 @@
-"""What is varied: settings, traces and presets, each with its values.
+"""Axes: settings, traces and presets with the values to try.
 
-An axis is written `KEY=VALUES`; several such words are linked, and take their values together:
+An axis is written `KEY=VALUES`. Several such words are linked: they change together.
 
     ftl.page.gc=greedy,fifo             a list
-    device.op=3%..30%:10                ten values at equal distances, both ends included
+    device.op=3%..30%:10                ten values at equal distances, including both ends
     device.capacity=1GiB..64GiB:7:log   seven values at equal ratios
-    device.op=3%..30%                   a range without steps, for the designs that fill space
+    device.op=3%..30%                   a range without steps, for sampled designs
     device.capacity=1GiB,2GiB workload.requests=1000,2000
-    ftl.page.gc                         all that the table of settings names
+    ftl.page.gc                         all names that the setting accepts
 """
 
 import csv
@@ -27,49 +27,49 @@ from ssdlab.study.sweep.spacing import Spacing
 
 TRACE, PRESET = "trace", "preset"
 OTHERS = {TRACE: "the trace that is replayed", PRESET: "the preset that the configuration starts from"}
-"""Axes that are no settings."""
+"""Axes that are not settings."""
 
 SWITCH = "`true` or `false`"
-"""What the table of settings says of a switch."""
+"""Type of a switch in the table of settings."""
 
 Point = Mapping[str, str]
-"""A value, as `--set` takes it, of each key."""
+"""Values by key, as `--set` takes them."""
 
 Values = str | Sequence[object]
-"""Values of an axis as a user gives them: a text as on the command line, or a list."""
+"""Values of an axis as users write them: a command-line text or a list."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """All values between two; with a spacing, the possible ones alone."""
+    """All values between two ends, or only those that a spacing allows."""
 
     low: Quantity
     high: Quantity
     log: bool
     count: int | None = None
-    """Of its values; None for a range without steps."""
+    """Number of values; None for a range without steps."""
     spacing: Spacing | None = None
 
     @classmethod
     def of(cls, low: str, high: str, *, log: bool) -> Self:
-        """The range between two numbers of a kind."""
+        """Returns the range between two numbers with the same unit."""
         ends = quantity(low), quantity(high)
         assert ends[0] is not None and ends[1] is not None
         return cls(ends[0], ends[1], log)
 
     def share(self, value: str) -> float:
-        """At which share of the way a value lies."""
+        """Returns the position of a value in the range, from 0 to 1."""
         number = _number(value)
         low, high = self.low.value, self.high.value
         return math.log(number / low) / math.log(high / low) if self.log else (number - low) / (high - low)
 
     def at(self, share: float) -> str:
-        """The value at a share of the way."""
+        """Returns the value at a position from 0 to 1."""
         low, high = self.low.value, self.high.value
         return self.nearest(low * (high / low) ** share if self.log else low + share * (high - low))
 
     def nearest(self, value: float) -> str:
-        """The possible value nearest to a number in base units, as a setting takes it."""
+        """Returns the allowed value nearest to a number in base units, as a setting takes it."""
         base = self.low.base
         told = written(value, base, whole=self.low.whole and self.high.whole)
         rounded = quantity(told)
@@ -79,45 +79,45 @@ class Range:
 
     @property
     def steps(self) -> list[str]:
-        """Its values, each once."""
+        """Distinct values in order."""
         assert self.count is not None
         return [*dict.fromkeys(self.at(step / (self.count - 1)) for step in range(self.count))]
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One thing that is varied: linked keys with their values, or a range of one key."""
+    """Linked keys with their values, or a range of one key."""
 
     keys: tuple[str, ...]
     levels: tuple[Point, ...]
-    """Its values, in order; of a range without steps the two ends."""
+    """Values in order; the two ends of a range without steps."""
     range: Range | None = None
-    """Of a range without steps."""
+    """The range without steps, if the axis is one."""
     stepped: Mapping[str, Range] = field(default_factory=dict)
-    """Ranges with steps, by key; the levels hold their values."""
+    """Ranges with steps by key; `levels` holds their values."""
 
     @property
     def name(self) -> str:
-        """Its keys in one word."""
+        """The keys as one word."""
         return "+".join(self.keys)
 
     @property
     def ranges(self) -> Mapping[str, Range]:
-        """Its ranges by key, with and without steps."""
+        """Ranges by key, with and without steps."""
         return self.stepped if self.range is None else {self.keys[0]: self.range}
 
     def spaced(self, key: str, spacing: Spacing) -> "Axis":
-        """The same axis, with possible values alone in the range of a key."""
+        """Returns the axis with the range of a key restricted to allowed values."""
         span = replace(self.ranges[key], spacing=spacing)
         values = [{**level, key: span.nearest(_number(level[key]))} for level in self.levels]
         if self.range is not None:
             return replace(self, levels=tuple(values), range=span)
-        # Several steps may come to the same value.
+        # Several steps may round to the same value.
         levels = [level for at, level in enumerate(values) if level not in values[:at]]
         return replace(self, levels=tuple(levels), stepped={**self.stepped, key: span})
 
     def at(self, share: float) -> Point:
-        """The value at a share of the way, from 0 to below 1: any value of a range, or a level of a list."""
+        """Returns the value at a position from 0 to below 1 of a range or a list."""
         if self.range is not None:
             return {self.keys[0]: self.range.at(share)}
         return self.levels[min(int(share * len(self.levels)), len(self.levels) - 1)]
@@ -130,11 +130,7 @@ def _number(value: str) -> float:
 
 
 def axis(written: str) -> Axis:
-    """The axis of a text such as `device.op=7%,28%`.
-
-    Raises:
-        ConfigError: If it is none.
-    """
+    """Parses an axis such as `device.op=7%,28%`."""
     given: dict[str, Values] = {}
     for word in written.split():
         key, equals, values = word.partition("=")
@@ -150,11 +146,7 @@ def axis(written: str) -> Axis:
 
 
 def of(given: Mapping[str, Values]) -> Axis:
-    """The axis of linked keys with their values.
-
-    Raises:
-        ConfigError: If a key is no setting, a value is none, or keys have different numbers of values.
-    """
+    """Returns the axis of linked keys with their values."""
     if not isinstance(given, Mapping):
         raise ConfigError(
             f"axes: {shown(given)} is no axis; give such as {{'device.op': '7%..28%:4'}} or ['device.op=7%,28%']"
@@ -179,11 +171,7 @@ def of(given: Mapping[str, Values]) -> Axis:
 
 
 def distinct(axes: Iterable[Axis]) -> list[Axis]:
-    """The axes as they are.
-
-    Raises:
-        ConfigError: If two of them vary the same key.
-    """
+    """Refuses axes that vary the same key."""
     found = [*axes]
     seen: set[str] = set()
     for one in found:
@@ -204,7 +192,7 @@ def _check(key: str) -> None:
 
 
 def _all_of(key: str) -> list[str]:
-    """Every value of a setting that has names, or is a switch."""
+    """Returns every value of a switch or of a setting with names."""
     _check(key)
     told = _ssdlab.explain(key)
     if key == PRESET:
@@ -263,18 +251,14 @@ def _range(key: str, word: str) -> Range:
 
 @dataclass(frozen=True)
 class Condition:
-    """Combinations that are left out: all those that meet every comparison."""
+    """Combinations to leave out: those that satisfy every comparison."""
 
     comparisons: tuple[tuple[str, str, str], ...]
-    """Key, operator and value of each."""
+    """Key, operator and value of each comparison."""
 
     @classmethod
     def of(cls, written: str, axes: Sequence[Axis]) -> "Condition":
-        """The condition of a text such as `ftl.page.gc=fifo device.op>20%`.
-
-        Raises:
-            ConfigError: If it compares what no axis varies.
-        """
+        """Parses a condition such as `ftl.page.gc=fifo device.op>20%`."""
         keys = [key for one in axes for key in one.keys]
         found = []
         for word in written.split():
@@ -294,7 +278,7 @@ class Condition:
         return cls(tuple(found))
 
     def meets(self, point: Point) -> bool:
-        """Whether a combination is left out."""
+        """True if the combination is left out."""
 
         def holds(key: str, operator: str, value: str) -> bool:
             ours, its = quantity(point[key]), quantity(value)

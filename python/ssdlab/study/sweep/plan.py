@@ -100,12 +100,7 @@ def refuse_many(asked: Question, remedy: str) -> None:
 
 
 def plan(asked: Question) -> Plan:
-    """Returns the runs of a question; every fault of any point is reported.
-
-    Raises:
-        ConfigError: If the design does not suit the axes or settings are wrong; one line per fault.
-        TraceError: If a trace is not a readable file.
-    """
+    """Returns the runs of a question; every fault of any point is reported."""
     if asked.seeds < 1:
         raise ConfigError(f"{asked.seeds} seeds: give at least one")
     design = asked.design.checked(asked.axes, asked.conditions)

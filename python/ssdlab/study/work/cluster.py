@@ -109,11 +109,7 @@ class ClusterWorker:
 
 
 class DaskWorkers(Workers):
-    """Workers of the cluster at a scheduler's address.
-
-    Raises:
-        ConfigError: If the scheduler does not answer or has no workers.
-    """
+    """Workers of the cluster at a scheduler's address."""
 
     def __init__(self, address: str) -> None:
         self._name = f"cluster {text.path(address)}"
@@ -209,11 +205,7 @@ class DaskWorkers(Workers):
         return None
 
     def once(self, run: Run, *, alone: bool) -> Outcome:
-        """Executes a run on a worker with enough free memory.
-
-        Raises:
-            ConfigError: If the worker has another version of ssdlab, or the scheduler is gone.
-        """
+        """Executes a run on a worker with enough free memory."""
         pending = PendingRun(run, alone)
         with self._lock:
             self._pending.append(pending)

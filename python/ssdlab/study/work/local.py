@@ -1,8 +1,7 @@
-"""Worker processes of this machine.
+"""Worker processes on this machine.
 
-A process for each, rather than a thread: a run that the system kills for its memory, or that ends in a defect, takes
-nothing else with it. A worker is a program of its own (`process.py`) that gets runs by a pipe and ends when the pipe
-does, so that no worker outlives whoever started it.
+Processes rather than threads isolate runs: a crash, or a kill for lack of memory, ends only one run. A worker is a
+separate program (`process.py`) that reads runs from a pipe and ends with the pipe, so no worker outlives its parent.
 """
 
 import os
@@ -21,11 +20,11 @@ from ssdlab.study.work.workers import Stopped, WorkerDied, Workers
 PROGRAM = "ssdlab.study.work.process"
 
 LENGTH = 8
-"""Bytes that tell how long a message is."""
+"""Size of the length prefix of messages."""
 
 
 class _Process:
-    """One worker process."""
+    """A worker process."""
 
     def __init__(self) -> None:
         package = str(Path(__file__).parents[3])
@@ -38,10 +37,10 @@ class _Process:
         )
 
     def do(self, run: Run) -> Outcome:
-        """Does a run.
+        """Executes a run.
 
         Raises:
-            WorkerDied: If the process ends over it.
+            WorkerDied: If the process ends first.
         """
         assert self._process.stdin is not None and self._process.stdout is not None
         message = pickle.dumps(run)
@@ -58,7 +57,7 @@ class _Process:
         return outcome
 
     def end(self) -> None:
-        """Ends the process, whatever it does."""
+        """Kills the process."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
@@ -68,11 +67,11 @@ class _Process:
 
 
 class LocalWorkers(Workers):
-    """Processes of this machine, started when they are needed.
+    """Processes of this machine, started on demand.
 
     Args:
-        jobs: How many at a time.
-        limit_bytes: Memory that all may take; most of what is free if left out.
+        jobs: Maximum number of processes.
+        limit_bytes: Memory for all processes; most of the free memory if left out.
     """
 
     def __init__(self, jobs: int, limit_bytes: int | None = None) -> None:
@@ -85,16 +84,16 @@ class LocalWorkers(Workers):
 
     @property
     def threads(self) -> int:
-        """One for each process."""
+        """One thread per process."""
         return self._jobs
 
     @property
     def most_bytes(self) -> int:
-        """What all may take: one run may have it to itself."""
+        """Memory limit of all processes, which a single run may use."""
         return self._admission.limit_bytes
 
     def once(self, run: Run, *, alone: bool) -> Outcome:
-        """Does a run in a process of its own."""
+        """Executes a run in a process."""
         with self._admission.of(self.most_bytes if alone else run.memory_bytes, lambda: self._stopped):
             process = self._take()
             try:
@@ -121,7 +120,7 @@ class LocalWorkers(Workers):
                 return process
 
     def stop(self) -> None:
-        """Ends all processes."""
+        """Kills all processes."""
         with self._lock:
             self._stopped = True
             running = [*self._all]
@@ -130,7 +129,7 @@ class LocalWorkers(Workers):
             process._process.kill()
 
     def close(self) -> None:
-        """Ends all processes."""
+        """Kills all processes and waits for them."""
         self.stop()
         for process in self._all:
             process.end()

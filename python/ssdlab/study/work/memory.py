@@ -1,4 +1,4 @@
-"""Memory that runs may take, and who has to wait for it."""
+"""Memory for runs: how much is free, and which runs wait."""
 
 import os
 import threading
@@ -9,13 +9,13 @@ from pathlib import Path
 from ssdlab.study.work.workers import Stopped
 
 SHARE = 0.8
-"""Of the memory that is free when runs begin; the rest is for what else the machine does."""
+"""Share of the free memory for runs; the rest is for other programs."""
 
 CGROUP = Path("/sys/fs/cgroup")
 
 
 def free_bytes() -> int:
-    """Memory that this process may still take: of the machine, and of its control group if that has a limit."""
+    """Returns the free memory of the machine, limited by this process's control group."""
     free = _meminfo() or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     try:
         limit = (CGROUP / "memory.max").read_text(encoding="ascii").strip()
@@ -38,7 +38,7 @@ def _meminfo() -> int | None:
 
 
 class Admission:
-    """Lets runs begin while their memory is within a limit."""
+    """Admits runs while their memory is within a limit."""
 
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
@@ -47,10 +47,10 @@ class Admission:
 
     @contextmanager
     def of(self, bytes: int, stopped: Callable[[], bool]) -> Iterator[None]:
-        """Waits until there are so many bytes, and has them while it lasts.
+        """Waits for memory and holds it inside the block.
 
         Raises:
-            Stopped: If `stopped` turns true meanwhile; whoever makes it true calls `wake`.
+            Stopped: If `stopped` becomes true; call `wake` after the change.
         """
         with self._changed:
             self._changed.wait_for(lambda: stopped() or self._taken + bytes <= self.limit_bytes)
@@ -65,6 +65,6 @@ class Admission:
                 self._changed.notify_all()
 
     def wake(self) -> None:
-        """Has all who wait look again."""
+        """Makes all waiting threads check again."""
         with self._changed:
             self._changed.notify_all()
