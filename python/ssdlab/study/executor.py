@@ -1,5 +1,7 @@
 """Executes simulations in parallel."""
 
+from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import count
 
 from ssdlab.analyse.tasks import Tasks
@@ -69,6 +71,16 @@ class Executor(Tasks):
             return None
         self.count()
         return outcome
+
+    def execute(self, runs: Iterable[Run], keep: Callable[[str, Outcome], None]) -> None:
+        """Executes runs on workers and passes the key and outcome of each finished one to `keep`."""
+
+        def execute_one(run: Run) -> None:
+            outcome = self.do(run)
+            if outcome is not None:
+                keep(run.key, outcome)
+
+        self.run([partial(execute_one, run) for run in runs])
 
     def stop(self) -> None:
         """Stops running tasks and the workers."""

@@ -19,8 +19,8 @@ Sources:
 
 import math
 import os
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
 from statistics import NormalDist
@@ -250,6 +250,17 @@ def _named(columns: "dict[str, npt.NDArray[Any]]") -> "pa.Table":
     return pa.table({**columns, "op": operations})
 
 
+def _writer(path: Path, schema: "pa.Schema", files: ExitStack, *, parquet: bool) -> "Callable[[pa.Table], None]":
+    """Returns the function that appends tables to a file, which `files` closes."""
+    if parquet:
+        file = files.enter_context(pq.ParquetWriter(path, schema, compression="zstd"))
+        return lambda table: file.write_table(table)
+    csv = import_module("pyarrow.csv")
+    options = csv.WriteOptions(include_header=False, quoting_style="none")
+    stream = files.enter_context(pa.output_stream(str(path), compression="detect"))
+    return lambda table: csv.write_csv(table, stream, options)
+
+
 @takes(path="fleet.parquet")
 def generate_fleet(
     path: str | os.PathLike[str],
@@ -296,46 +307,14 @@ def generate_fleet(
         )
     refuse_drive(path, text.path(path))
     done, last_ns = 0, 0
-    with naming(path), replacing(path) as hidden, closing(_Parquet(hidden) if parquet else _Csv(hidden)) as file:
+    with naming(path), replacing(path) as hidden, ExitStack() as files:
+        write: Callable[[pa.Table], None] | None = None
         for columns in _batches(profile, many, requests, seed):
-            file.write(columns)
+            table = _named(columns) if parquet else _alibaba(columns)
+            write = write or _writer(hidden, table.schema, files, parquet=parquet)
+            write(table)
             done += len(columns["op"])
             last_ns = int(columns["time_ns"][-1])
             if monitor is not None and monitor("generate", done, requests, done):
                 raise KeyboardInterrupt("stopped while generating; no file is left")
     return Made(path, many, requests, last_ns / 1e9)
-
-
-class _Csv:
-    """Writes a CSV file."""
-
-    def __init__(self, path: Path) -> None:
-        self._csv = import_module("pyarrow.csv")
-        self._file = pa.output_stream(str(path), compression="detect")
-
-    def write(self, columns: "dict[str, npt.NDArray[Any]]") -> None:
-        options = self._csv.WriteOptions(include_header=False, quoting_style="none")
-        self._csv.write_csv(_alibaba(columns), self._file, options)
-
-    def close(self) -> None:
-        self._file.close()
-
-
-class _Parquet:
-    """Writes a Parquet file."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._file: pq.ParquetWriter | None = None
-
-    def write(self, columns: "dict[str, npt.NDArray[Any]]") -> None:
-        table = _named(columns)
-        if self._file is None:
-            self._file = pq.ParquetWriter(self._path, table.schema, compression="zstd")
-        self._file.write_table(table)
-
-    def close(self) -> None:
-        if self._file is not None:
-            self._file.close()
-        if self._file is not None:
-            self._file.close()

@@ -12,5 +12,5 @@ contents of the trace, program. An interrupted study therefore finds what is don
 new, and equal runs execute once. `runs.parquet` does not depend on when or in which order runs ended.
 
 A `Study` (`study.py`) adds its sides one per file: requested runs, their figures and seeds (`runs.py`), notes
-(`remarks.py`), questions (`questions.py`), and conversions for other libraries (`frames.py`).
+(`remarks.py`), and questions (`questions.py`).
 """

@@ -5,18 +5,17 @@ from copy import copy
 from pathlib import Path
 from typing import Any
 
-from ssdlab.lazy import pa
+from ssdlab.lazy import duckdb, pa, pd, pl
 from ssdlab.model.arguments import takes
 from ssdlab.model.finding import Contents, Plot
 from ssdlab.model.several import several
 from ssdlab.study.store.folder import read_plan, records_of
-from ssdlab.study.store.frames import Frames
 from ssdlab.study.store.questions import Questions
 from ssdlab.study.store.shared import reading
 from ssdlab.study.store.table import KEY, SEED
 
 
-class Study(Questions, Frames):
+class Study(Questions):
     """All that is known of the points of a sweep.
 
     Files: `report.html`, `study.json`, `study.csv` and `study.parquet`, with a row per run.
@@ -72,6 +71,30 @@ class Study(Questions, Frames):
 
     def _tables(self) -> Contents:
         return {"study.csv": self.table, "study.parquet": self.table}
+
+    def to_arrow(self) -> "pa.Table":
+        """The table."""
+        return self.table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Exports to any Arrow library: `polars.from_arrow(study)`."""
+        return self.table.__arrow_c_stream__(requested_schema)
+
+    def to_polars(self) -> Any:
+        """Returns a Polars data frame."""
+        return pl.from_arrow(self.table)
+
+    def to_pandas(self) -> Any:
+        """Returns a pandas data frame."""
+        # Fails with a remedy if pandas is missing, which pyarrow needs.
+        assert pd.DataFrame is not None
+        return self.table.to_pandas()
+
+    def to_duckdb(self) -> Any:
+        """Returns a DuckDB connection with the table `runs`."""
+        connection = duckdb.connect()
+        connection.register("runs", self.table)
+        return connection
 
     plot = Plot("study.parallel")
 

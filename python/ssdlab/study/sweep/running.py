@@ -3,7 +3,6 @@
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -177,13 +176,8 @@ def run(
         store.ask(asked)
         executor = Executor("runs", len(left), monitor=monitor, workers=crew)
 
-        def execute(task: Run) -> None:
-            outcome = executor.do(task)
-            if outcome is not None:
-                store.keep(task.key, outcome)
-
         try:
-            executor.run([partial(execute, task) for task in left])
+            executor.execute(left, store.keep)
         finally:
             # The dataset holds finished runs, whatever ended the sweep.
             study = Study(asked, store.records)

@@ -1,7 +1,6 @@
 """Runs behind the points of a search: executed by workers unless the folder holds them."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from ssdlab._ssdlab import ConfigError
@@ -108,12 +107,7 @@ class Runs:
             self._phase, len(left), monitor=None if self._monitor is None else watch, workers=self._workers
         )
 
-        def execute(run: Run) -> None:
-            outcome = executor.do(run)
-            if outcome is not None:
-                self._store.keep(run.key, outcome)
-
-        executor.run([partial(execute, run) for run in left.values()])
+        executor.execute(left.values(), self._store.keep)
         self._finished += len(left)
         # Batches without runs never call the monitor otherwise.
         self.stopped = executor.stopped.is_set() or (self._monitor is not None and watch(self._phase, 0, None, 0))
