@@ -351,6 +351,6 @@ def test_a_wrong_sum_or_claim_is_one_line(sums: Path, before: str, after: str, w
 
 def test_the_copies_of_files_in_one_row_are_those_of_the_table() -> None:
     tables = {table.name: table for table in ssdlab.experiments.load("thrashing").tables}
-    square, row = (tables[name].reference for name in ("copy_files_seconds", "copy_files_assumptions"))
+    square, row = (tables[name].comparison.reference for name in ("copy_files_seconds", "copy_files_assumptions"))
     assert square is not None and row is not None
     assert row[0] == sum(square, ()) and tables["copy_files_assumptions"].alternatives

@@ -324,7 +324,7 @@ def test_every_rule_keeps_every_volume_and_the_room(seed: int) -> None:
         (["plain.csv"], "plain.csv: ssdlab-csv names no volumes, so all requests are of one; run it with 'ssdlab run'"),
         (["plain.parquet"], "call the column that names them volume"),
         (["fleet.csv", "--pack", "round-robbin"], "did you mean round-robin"),
-        (["fleet.csv", "--pack", "name"], "pack name: say how many drives there are, or how much one holds"),
+        (["fleet.csv", "--pack", "name"], "pack name: the number of drives is open"),
         (["fleet.csv", "--drives", "2"], "each volume has its own drive"),
         (["fleet.csv", "--pack", "name", "--drives", "6"], "give a number from 1 to 5"),
         (

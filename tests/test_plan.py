@@ -278,7 +278,7 @@ def test_a_model_tells_what_it_does_not_know(cli: Cli, tmp_path: Path) -> None:
     assert "cache_plan has no such setting" in run('memry = "1GiB"')
     assert "row a, column a: memory: 5 is not text" in run("memory = 5")
     assert "did you mean cache_plan" in run(model="cache-plan")
-    assert "seeds: means nothing with 'model'" in run(more="seeds = [1]\n")
+    assert "seeds: has no effect with 'model'" in run(more="seeds = [1]\n")
     assert "no cell has the figure hit" in run(value="hit")
 
 

@@ -270,7 +270,7 @@ def _without_claim(source: str) -> str:
         (_without_claim, "against: 'median' is not one of best, mean, worst"),
         (lambda source: source.replace("reads = false }", "read = false }"), "trace: read: no such key"),
         (lambda source: source.replace("reads = false }", "reads = 3 }"), "reads: 3 is not true or false"),
-        (lambda source: source.replace("seeds = 2", "seeds = 1"), "does not tell how sure"),
+        (lambda source: source.replace("seeds = 2", "seeds = 1"), "too few for confidence intervals"),
         (lambda source: source.replace("resolution = 3", "resolution = 7"), "resolution: 7 is not one of"),
         (lambda source: source.replace("page = {}", "page = {}\nmore = {}"), "is to have two levels"),
         (lambda source: source.replace("form.full.factor.reads", "form.full.factor.read"), "there is no read"),

@@ -358,10 +358,10 @@ def test_over_traces_no_value_is_said_to_lose_anything(tmp_path: Path) -> None:
     study = ssdlab.sweep([traces, "device.op=20%,40%"], drive)
     found = study.effects("write_amplification")
     assert found.losses == () and {one.term for one in found.effects} == {"trace", "device.op"}
-    (told,) = (one for one in found.page().remarks if "would be lost" in one)
-    assert told.endswith("no trace is a choice; sweep each trace by itself")
+    (told,) = (one for one in found.page().remarks if "losses are left out" in one)
+    assert told.endswith("sweep each trace by itself")
     alone = ssdlab.sweep(["device.op=20%,40%"], drive).effects("write_amplification")
-    assert alone.losses and not any("would be lost" in one for one in alone.page().remarks)
+    assert alone.losses and not any("losses are left out" in one for one in alone.page().remarks)
 
 
 def saved(found: Finding, folder: Path) -> dict[str, list[list[str]]]:
@@ -405,7 +405,7 @@ def test_runs_that_failed_are_told_by_all_that_is_made_of_a_study() -> None:
     assert failed.startswith("4 runs failed: ")
     left = "2 of 6 points lack write_amplification and are left out; finish the sweep, or mend what failed"
     found = study.effects("write_amplification")
-    assert "a grid with gaps has no analysis of variance, so a straight model stands in" in found.notes
+    assert "the grid has gaps, so a linear fit replaces the analysis of variance" in found.notes
     for shown in (found, study.curves("write_amplification")):
         assert {failed, left} <= {*shown.page().remarks}
     front = study.pareto(["write_amplification", "device.physical_bytes"])
@@ -426,7 +426,7 @@ def test_samples_are_drawn_by_the_parts_of_their_range(design: dict[str, object]
     assert along == [f"{20 + 5 * part}%..{25 + 5 * part}%" for part in range(curves.PARTS)]
     assert (found.x, found.by, {*between}) == ("device.op", "ftl.page.gc", {"greedy", "fifo"})
     assert found.others == ("workload.reads",)
-    assert found.notes[-1] == "samples of device.op are taken together in 8 parts of its range"
+    assert found.notes[-1] == "samples of device.op are grouped into 8 parts of its range"
     both = study.curves("write_amplification", "workload.reads", "device.op")
     assert both.values[1] == along and both.values[0][0] == "0%..6.25%"
     alone = study.curves("write_amplification", "device.op")
@@ -490,7 +490,7 @@ def test_a_figure_that_runs_lack_is_no_failure_and_what_is_better_is_as_the_swee
     base = ssdlab.Config("tlc-chip", overrides=TINY)
     axes = {"workload.reads": ["0%", "50%", "100%"]}
     study = ssdlab.sweep(axes, base, outcomes=["host.bytes_read:max"])
-    with pytest.raises(ssdlab.ConfigError, match="1 of 3 points lack write_amplification: all runs came to their end"):
+    with pytest.raises(ssdlab.ConfigError, match="1 of 3 points lack write_amplification: all runs are finished"):
         study.effects("write_amplification")
     (left,) = (one for one in study.curves("write_amplification").page().remarks if "lack" in one)
     assert left.endswith("leave these levels out, or ask for another one")

@@ -73,9 +73,9 @@ class Questions(Remarked):
             outcome=asked,
             method=MEANINGS[name],
             mean=sum(point.mean for point in points) / len(points),
-            effects=found,
-            shares=shares,
-            losses=effects.losses(axes, points, asked) if has_all else [],
+            effects=tuple(found),
+            shares=tuple(shares),
+            losses=tuple(effects.losses(axes, points, asked) if has_all else ()),
             notes=[*self._remarks(lacking), *notes],
         )
 
@@ -124,8 +124,8 @@ class Questions(Remarked):
             outcome=asked,
             x=x,
             by=by,
-            cells=curves.cells(linked.joined(points, shown), x, by),
-            others=[key for key, keys in together.items() if not any(one[0] in keys for one in shown)],
+            cells=tuple(curves.cells(linked.joined(points, shown), x, by)),
+            others=tuple(key for key, keys in together.items() if not any(one[0] in keys for one in shown)),
             parts=parts,
             notes=[
                 *self._remarks(self._lacking([asked], len(values))),
