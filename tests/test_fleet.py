@@ -333,7 +333,7 @@ def test_every_rule_keeps_every_volume_and_the_room(seed: int) -> None:
         ),
         (
             ["just.csv", "plain.csv", "--fit", "error", "--set", "device.capacity=4GiB"],
-            "volume just.csv ends at 4194308KiB, and a drive holds 4GiB; 1 of 2 volumes are too large",
+            "volume just.csv ends at 4194308KiB, but a drive holds 4GiB; 1 of 2 volumes are too large",
         ),
         (
             ["fleet.csv", "--pack", "name", "--drives", "1", *SMALL_BLOCKS, "--set", "device.capacity=20MiB"],

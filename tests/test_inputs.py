@@ -43,7 +43,7 @@ def test_sizes_are_shares_of_the_requests_that_have_one(cli: Cli, tmp_path: Path
     [
         (
             lambda trace: ssdlab.fleet([trace, trace.with_name("b.csv")], pack="nme"),
-            "pack nme: there is no rule of that name",
+            "pack nme: unknown rule",
         ),
         (lambda trace: ssdlab.fleet([trace, trace.with_name("b.csv")], drives=1), "drives 1: each volume has its own"),
         (lambda trace: ssdlab.generate_fleet(trace.with_name("f.csv"), like="alibab"), "like alibab: no fleet of that"),
@@ -374,7 +374,7 @@ def test_names_are_read_whatever_their_case(cli: Cli, trace: Path) -> None:
         (["cache", "bench", "--budget", "12x"], '--budget: "12x" is not a size: unknown unit "x"'),
         (["cache", "bench", "--budget", "0.1"], '--budget: "0.1" is not a size: the unit is missing'),
         (["advise", "drive", str(ROOT / "traces/varmail.csv.zst"), "--op", "7%,3"], '--op: device.op: "3" may mean 3%'),
-        (["advise", "drive", "t.csv", "--op", "7%..9%"], "--op: 7%..9% is a range; say how many of it"),
+        (["advise", "drive", "t.csv", "--op", "7%..9%"], "--op: 7%..9% is a range without steps"),
         (
             ["explain", "--set", "ftl=fast", "--requests", "0", "--beside", "ftl=fasst"],
             '--beside: ftl: "fasst" is not one of page, bast, fast, faster, sbfast; did you mean "fast"?',

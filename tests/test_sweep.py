@@ -168,7 +168,7 @@ def test_a_point_that_does_not_fit_is_named_with_what_leaves_it_out(cli: Cli, tm
     grid = ["-s", "device.capacity=64MiB", "-A", "device.op=0%,60%", "-A", "seed=1,2", "--set", "workload.requests=100"]
     told = cli("sweep", *grid, check=False).stderr.strip()
     assert told.startswith("ssdlab: --set: device.capacity: ") and len(told.splitlines()) == 1
-    assert told.endswith("; that is so with device.op=0%; a sweep without 'device.op=0%' leaves that out")
+    assert told.endswith("; at device.op=0%; a sweep without 'device.op=0%' leaves that out")
     assert "2 runs" in cli("sweep", *grid, "--without", "device.op=0%", "--out", tmp_path / "s").stdout
     # Where no point fits, leaving some out is no remedy.
     assert "without" not in cli("sweep", *grid, "--set", "device.capacity=1MiB", check=False).stderr
@@ -444,13 +444,13 @@ def test_a_single_text_is_one_item_of_a_list() -> None:
 @pytest.mark.parametrize(
     ("outcome", "message"),
     [
-        ("wa", "outcome wa: no run has a figure called wa; docs/results.md lists them, such as write_amplification"),
+        ("wa", "outcome wa: unknown figure wa; docs/results.md lists them, such as write_amplification"),
         ("write_amplificaton:max", "did you mean write_amplification"),
         ("latency.all.p99ns", "did you mean latency.all.p99_ns"),
         ("flash.programs.gcc", "did you mean flash.programs.gc?"),
         ("drive.response.all.p99.parts_ns.buss", "did you mean drive.response.all.p99.parts_ns.bus?"),
-        ("lifetime.rate", "no run has a figure called lifetime.rate"),
-        ("time.iops.mean", "no run has a figure called time.iops.mean"),
+        ("lifetime.rate", "unknown figure lifetime.rate"),
+        ("time.iops.mean", "unknown figure time.iops.mean"),
         ("time.iops:most", "most is neither min nor max"),
     ],
 )
@@ -467,9 +467,7 @@ def test_an_outcome_that_no_run_can_have_is_told_before_any(outcome: str, messag
 def test_an_outcome_that_no_run_has_does_not_hide_the_study(tmp_path: Path, cli: Cli) -> None:
     ssdlab.sweep("seed=1,2", BASE, outcomes=["wear.erase", "write_amplification"], out=tmp_path / "s", jobs=1)
     shown = cli("study", "show", tmp_path / "s").stdout
-    assert (
-        "write_amplification" in shown and "outcome wear.erase: no run has a figure of that name; did you mean" in shown
-    )
+    assert "write_amplification" in shown and "outcome wear.erase: no run has this figure; did you mean" in shown
 
 
 def test_an_outcome_that_is_null_in_every_run_is_not_said_not_to_exist(tmp_path: Path) -> None:
@@ -494,7 +492,7 @@ def test_figures_of_runs_are_those_that_are_declared(study: Path) -> None:
     ("text", "message"),
     [
         ('[[axes]]\n"ftl.page.gc" = ["greedy", "fifoo"]', 'f.toml: axes: ftl.page.gc: "fifoo" is not one of'),
-        ('[[axes]]\n"ftl.page.gcc" = ["greedy"]', "f.toml: axis ftl.page.gcc: no setting is called so"),
+        ('[[axes]]\n"ftl.page.gcc" = ["greedy"]', "f.toml: axis ftl.page.gcc: unknown setting"),
         ('preset = "fsat"\n[[axes]]\n"seed" = ["1", "2"]', 'f.toml: preset: no preset is called "fsat"'),
         ('set = {"nand.read" = "7"}\n[[axes]]\n"seed" = ["1", "2"]', "f.toml: set: nand.read: "),
     ],

@@ -86,15 +86,15 @@ def group(name: str) -> Group:
 def _not_listed(name: str, groups: Iterable[str]) -> str:
     """Explains why a name lists nothing; it may be a setting without names or a table of settings."""
     try:
-        found = explain(name)
+        explained = explain(name)
     except ConfigError:
         return f"nothing is listed under {name!r}{suggestion(name, groups)}; 'ssdlab list' shows everything there is"
-    key = _ssdlab.named(name, [one.key for one in found])
+    key = _ssdlab.named(name, [one.key for one in explained])
     if key is None:
         return f"{name} is a table of settings; 'ssdlab config explain {name}' shows them"
-    [one] = found
-    told = f"({one.range}; default {one.default})"
-    return f"{key} is a setting without names to list {told}; 'ssdlab config explain {key}' tells what it means"
+    [one] = explained
+    details = f"({one.range}; default {one.default})"
+    return f"{key} is a setting without names to list {details}; 'ssdlab config explain {key}' tells what it means"
 
 
 def _sections() -> tuple[Entry, ...]:
@@ -117,12 +117,12 @@ def _choice(name: str, key: str) -> Group:
 
 def _below(prefix: str) -> tuple[Parameter, ...]:
     """Returns the settings of a variant."""
-    found = []
+    parameters = []
     for key, help_text, _, _ in _ssdlab.options():
         explained = _ssdlab.explain(key) if key.startswith(prefix) else None
         if explained is not None:
-            found.append(Parameter(key.removeprefix(prefix), _plain(explained[2]), help_text))
-    return tuple(found)
+            parameters.append(Parameter(key.removeprefix(prefix), _plain(explained[2]), help_text))
+    return tuple(parameters)
 
 
 def _plain(words: str) -> str:

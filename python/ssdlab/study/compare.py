@@ -53,10 +53,10 @@ class Comparison(Finding):
     saved = "report.html, comparison.json, comparison.csv and comparison.parquet"
 
     def __init__(self, runs: Mapping[str, Sequence[Result | None]], seeds: int) -> None:
-        told = {label: _told(results) for label, results in runs.items()}
-        self.runs = {label: results for label, results in told.items() if results}
+        measured = {label: _measured(results) for label, results in runs.items()}
+        self.runs = {label: results for label, results in measured.items() if results}
         """Results of each case by seed."""
-        self.missing = [label for label, results in told.items() if not results]
+        self.missing = [label for label, results in measured.items() if not results]
         """Cases without any measurement."""
         self.seeds = seeds
         """Number of runs per case."""
@@ -145,12 +145,12 @@ class Comparison(Finding):
         )
 
     def _tables(self) -> Contents:
-        found = {label: self.figures(label) for label in self.runs}
+        by_case = {label: self.figures(label) for label in self.runs}
         parts = Spread._fields if self.seeds > 1 else Spread._fields[:1]
-        heads = [label if part == "mean" else f"{label} {part}" for label in found for part in parts]
+        heads = [label if part == "mean" else f"{label} {part}" for label in by_case for part in parts]
         rows: list[Sequence[object]] = [("figure", *heads)]
-        for name in dict.fromkeys(name for figures in found.values() for name in figures):
-            spreads = [figures.get(name) for figures in found.values()]
+        for name in dict.fromkeys(name for figures in by_case.values() for name in figures):
+            spreads = [figures.get(name) for figures in by_case.values()]
             rows.append((name, *("" if one is None else getattr(one, part) for one in spreads for part in parts)))
         return {"comparison.csv": rows, "comparison.parquet": self.to_arrow()}
 
@@ -164,7 +164,7 @@ class Comparison(Finding):
         return f"<ssdlab.Comparison of {', '.join(self.runs)}: {text.counted(self.seeds, 'seeds')} each>"
 
 
-def _told(runs: Sequence[Result | None]) -> tuple[Result, ...]:
+def _measured(runs: Sequence[Result | None]) -> tuple[Result, ...]:
     """Returns the completed runs of a case, or one partial run with measurements."""
     whole = tuple(one for one in runs if one and not one.partial)
     return whole or tuple(one for one in runs if one and any(one.series["requests"]))[:1]
@@ -225,16 +225,16 @@ def compare(
             return None
         watch = None if monitor is None else monitor(label if seeds == 1 else f"{label}, seed {config['seed']}")
 
-        def told(phase: str, done: int, total: int | None, requests: int) -> bool:
+        def watching(phase: str, done: int, total: int | None, requests: int) -> bool:
             # Stopping or failing one run ends the comparison.
             if watch and watch(phase, done, total, requests):
                 executor.stop()
             return executor.stopped.is_set()
 
-        return simulate(config, trace, monitor=told)
+        return simulate(config, trace, monitor=watching)
 
     results = executor.run([partial(simulate_case, label, config) for label, config in runs])
-    found = Comparison({label: results[at * seeds : (at + 1) * seeds] for at, label in enumerate(configs)}, seeds)
-    if not found.runs:
+    comparison = Comparison({label: results[at * seeds : (at + 1) * seeds] for at, label in enumerate(configs)}, seeds)
+    if not comparison.runs:
         raise KeyboardInterrupt("nothing was measured yet")
-    return found
+    return comparison

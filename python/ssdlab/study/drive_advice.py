@@ -220,9 +220,7 @@ def advise_drive(
     if any(OP in axis(one).keys for one in others):
         raise ConfigError(f"axis {OP}: {SPARE_AXIS} varies it already; give its values there")
     if p99_ns is not None and drive["time"] == "count" and not any("time" in axis(one).keys for one in others):
-        raise ConfigError(
-            'time: "count" takes no time, and p99 is one; set it to "serial" or "event", or leave p99 out'
-        )
+        raise ConfigError('time: "count" simulates no latency for p99; set it to "serial" or "event"')
     asked = question(
         [_spare(op), *others], drive, trace, design=Design(), without=(), seeds=seeds, outcomes=(), reading=reading
     )
@@ -231,9 +229,7 @@ def advise_drive(
     choices = _choices(study, dwpd)
     if not choices and not study.partial:
         if not study.failures:
-            raise ConfigError(
-                "no request that was measured writes, so that spare space changes nothing; give some that write"
-            )
+            raise ConfigError("no measured request writes, so spare space has no effect; use a workload with writes")
         _, _, why = next(iter(study.failures)).partition(": ")
         raise ConfigError(f"no drive can be run: {why}")
     return DriveAdvice(study=study, choices=choices, dwpd=dwpd, years=years, p99_ns=p99_ns)
@@ -243,11 +239,11 @@ def _spare(op: Sequence[str]) -> dict[str, str]:
     """Returns the axis of over-provisioning."""
     written = ",".join(several(op))
     try:
-        found = of({OP: written})
+        spare = of({OP: written})
     except ConfigError as error:
         raise ConfigError(f"{SPARE_AXIS}: {str(error).removeprefix(f'axis {OP}: ')}") from None
-    if found.range is not None:
-        raise ConfigError(f"{SPARE_AXIS}: {text.path(written)} is a range; say how many of it, as in 7%..28%:4")
+    if spare.range is not None:
+        raise ConfigError(f"{SPARE_AXIS}: {text.path(written)} is a range without steps; write 7%..28%:4")
     return {OP: written}
 
 

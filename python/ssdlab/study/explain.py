@@ -57,15 +57,15 @@ def explain(key: str) -> list[Explanation]:
     asked = [key] if key in names else [name for name in names if name.startswith(f"{key}.")]
     if not asked:
         raise ConfigError(
-            f"no setting is called {key!r}{key_suggestion(key, known)}; 'ssdlab list settings' shows the tables"
+            f"unknown setting {key!r}{key_suggestion(key, known)}; 'ssdlab list settings' shows the tables"
         )
     return [_explained(*option) for option in options if option[0] in asked]
 
 
 def _explained(key: str, help_text: str, example: str, _variants: list[str]) -> Explanation:
-    found = _ssdlab.explain(key)
-    assert found is not None
-    extent, units, default, needs, used = found
+    explained = _ssdlab.explain(key)
+    assert explained is not None
+    extent, units, default, needs, used = explained
     return Explanation(
         key=key,
         help=help_text,

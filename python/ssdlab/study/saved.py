@@ -37,10 +37,10 @@ def page_of(path: Path) -> Path:
     is_other = path.is_file() and path.suffix == ".json" and path.name not in (PLAN, Study._json)
     if (folder / PLAN).exists() and not (folder / TUNING).exists() and not is_other:
         return _of_study(folder)
-    file, found = (path, read(path)) if path.is_file() else _envelope_in(path)
-    check_version(file, found)
-    kind = found["kind"]
-    if file.name != f"{kind}.json" or not isinstance(found["result"], dict) or not found["result"]:
+    file, envelope = (path, read(path)) if path.is_file() else _envelope_in(path)
+    check_version(file, envelope)
+    kind = envelope["kind"]
+    if file.name != f"{kind}.json" or not isinstance(envelope["result"], dict) or not envelope["result"]:
         what = f"kind: is {kind!r}" if file.name != f"{kind}.json" else "result: is empty"
         raise ConfigError(f"{text.path(file)}: {what}, so it is not what --out saved; {AGAIN}")
     wanted = (REPORT, *COLUMNS.get(kind, ()))
@@ -66,9 +66,9 @@ def _of_study(folder: Path) -> Path:
     return _written(folder / REPORT, Study.read(folder))
 
 
-def _written(path: Path, found: Finding) -> Path:
+def _written(path: Path, finding: Finding) -> Path:
     with naming(path), replacing(path) as hidden:
-        hidden.write_text(found.report_html(), encoding="utf-8")
+        hidden.write_text(finding.report_html(), encoding="utf-8")
     return path
 
 

@@ -65,8 +65,8 @@ def in_flight_of(asked: Sequence[int]) -> tuple[int, ...]:
 
 def medians(rounds: "Numbers") -> "Numbers":
     """Returns the median of each cell over the rounds (first axis) that reached it; NaN without rounds."""
-    found: Numbers = np.full(rounds.shape[1:], np.nan)
+    median: Numbers = np.full(rounds.shape[1:], np.nan)
     # NumPy warns about cells without numbers.
     reached = np.isfinite(rounds).any(axis=0)
-    found[reached] = np.nanmedian(rounds[:, reached], axis=0)
-    return found
+    median[reached] = np.nanmedian(rounds[:, reached], axis=0)
+    return median

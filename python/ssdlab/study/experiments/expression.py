@@ -118,13 +118,13 @@ def is_known(summary: Summary, path: str) -> bool:
 
 def figure_paths(summary: Summary, prefix: str = "") -> list[str]:
     """Returns all paths of figures and columns."""
-    found: list[str] = []
+    paths: list[str] = []
     for key, node in summary.items():
         if isinstance(node, Mapping):
-            found += figure_paths(node, f"{prefix}{key}.")
+            paths += figure_paths(node, f"{prefix}{key}.")
         elif is_known(summary, key):
-            found.append(f"{prefix}{key}")
-    return found
+            paths.append(f"{prefix}{key}")
+    return paths
 
 
 def _path(node: ast.expr) -> str:
@@ -174,10 +174,10 @@ def _evaluate(node: ast.expr, summary: Summary) -> float:
             return _call(name, arguments, summary)
         case ast.Constant(value) if isinstance(value, int | float):
             return float(value)
-    found = figure(summary, _path(node))
-    if found is None:
+    value_of = figure(summary, _path(node))
+    if value_of is None:
         raise _MissingError
-    return found
+    return value_of
 
 
 def _call(name: str, arguments: list[ast.expr], summary: Summary) -> float:
@@ -193,9 +193,9 @@ def _call(name: str, arguments: list[ast.expr], summary: Summary) -> float:
 
 def _column(node: ast.expr, summary: Summary, *, alone: bool = False) -> Numbers:
     """Returns the numbers of a column; with `alone`, also a single number."""
-    found = _node(summary, _path(node)) if isinstance(node, ast.Name | ast.Attribute) else None
-    if isinstance(found, list) and found:
-        return found
-    if alone and not isinstance(found, list):
+    column = _node(summary, _path(node)) if isinstance(node, ast.Name | ast.Attribute) else None
+    if isinstance(column, list) and column:
+        return column
+    if alone and not isinstance(column, list):
         return [_evaluate(node, summary)]
     raise _MissingError

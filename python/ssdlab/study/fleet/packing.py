@@ -52,16 +52,15 @@ def packed(volumes: Sequence[Volume], rule: str, drives: int | None, capacity_by
     """
     if rule not in RULES:
         raise ConfigError(
-            f"pack {text.path(rule)}: there is no rule of that name{text.suggestion(rule, RULES)}; take "
-            f"{', '.join(RULES)}"
+            f"pack {text.path(rule)}: unknown rule{text.suggestion(rule, RULES)}; take {', '.join(RULES)}"
         )
     large = [one for one in volumes if capacity_bytes is not None and one.end_bytes > capacity_bytes]
     if large and capacity_bytes is not None:
         largest = max(large, key=lambda one: one.end_bytes)
         raise ConfigError(
-            f"volume {text.path(largest.name)} ends at {text.exact_size(largest.end_bytes)}, and a drive holds "
+            f"volume {text.path(largest.name)} ends at {text.exact_size(largest.end_bytes)}, but a drive holds "
             f"{text.exact_size(capacity_bytes)}; {text.count(len(large))} of {text.count(len(volumes))} volumes are "
-            "too large: raise device.capacity, or leave out what they do not use with host.fit=compact"
+            "too large; raise device.capacity, or set host.fit=compact to skip unused space"
         )
     if rule == ALONE:
         if drives is not None:

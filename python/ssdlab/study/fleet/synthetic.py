@@ -289,8 +289,7 @@ def generate_fleet(
     """
     if like not in PROFILES:
         raise ConfigError(
-            f"like {text.path(like)}: no fleet of that name was published{text.suggestion(like, PROFILES)}; take "
-            f"{' or '.join(PROFILES)}"
+            f"like {text.path(like)}: unknown fleet{text.suggestion(like, PROFILES)}; take {' or '.join(PROFILES)}"
         )
     profile, path = PROFILES[like], Path(path)
     many = profile.volumes if volumes is None else volumes
@@ -302,9 +301,7 @@ def generate_fleet(
         raise ConfigError(f"seed {seed}: give a number from 0 to 2^63 - 1")
     parquet = path.suffix == ".parquet"
     if not parquet and ".csv" not in path.suffixes[-2:]:
-        raise ConfigError(
-            f"{text.path(path)}: the name does not tell a format; end it in .csv, .csv.gz, .csv.zst or .parquet"
-        )
+        raise ConfigError(f"{text.path(path)}: unknown format; end the name in .csv, .csv.gz, .csv.zst or .parquet")
     refuse_drive(path, text.path(path))
     done, last_ns = 0, 0
     with naming(path), replacing(path) as hidden, ExitStack() as files:

@@ -71,10 +71,10 @@ def percent(figure: Figure, points: float) -> float:
     return 100 * (1 - 1 / ratio) if figure.small else 100 * (ratio - 1)
 
 
-def gains(screening: Screening, found: Results) -> Gains:
+def gains(screening: Screening, results: Results) -> Gains:
     """Returns the gains at each point."""
     values: dict[Contrast, dict[tuple[tuple[str, str], ...], list[float]]] = {}
-    for (point, _), by_scheduler in found.items():
+    for (point, _), by_scheduler in results.items():
         for figure in screening.figures:
             read = {name: figure.value.of(result) for name, result in by_scheduler.items()}
             ours, others = read[screening.tested], [read[name] for name in screening.others]
@@ -117,9 +117,9 @@ def main_effects(axes: Sequence[Axis], design: Design, points: Sequence[PointVal
     return [one._replace(half_width=max(among, one.half_width or 0.0)) for one in oriented]
 
 
-def strongest(found: Sequence[Effect], most: int) -> list[str]:
+def strongest(effects_of: Sequence[Effect], most: int) -> list[str]:
     """Returns the factors with the largest effects."""
-    return [one.term for one in sorted(found, key=lambda one: -abs(one.size))[:most]]
+    return [one.term for one in sorted(effects_of, key=lambda one: -abs(one.size))[:most]]
 
 
 def overall(points: Sequence[PointValues]) -> Estimate:

@@ -161,10 +161,10 @@ class Screening:
             OSError: If the folder cannot be written; finished runs are kept.
         """
         with following(monitor) as shown:
-            found: Screened = room("study.screening.running").run(
+            result: Screened = room("study.screening.running").run(
                 self, form, tuple(as_written(overrides)), out, jobs, cluster, shown
             )
-        return found
+        return result
 
     def run_at(self, point: Point, scheduler: str, seed: int, form: Form, overrides: Overrides = ()) -> Run:
         """Returns the run of a scheduler at a point."""

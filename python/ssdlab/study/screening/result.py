@@ -200,8 +200,8 @@ class Screened(Finding):
         factors = [one.name for one in self.screening.forms[self.form].factors]
         gains: list[Sequence[object]] = [("part", *factors, *Contrast._fields, "seeds", "gain_points")]
         for part in self.parts:
-            for one, found in part.effects.items():
-                effects += [(part.name, *one, *("" if cell is None else cell for cell in effect)) for effect in found]
+            for one, own in part.effects.items():
+                effects += [(part.name, *one, *("" if cell is None else cell for cell in effect)) for effect in own]
             for one, points in part.gains.items():
                 gains += [(part.name, *point.levels.values(), *one, len(point.values), point.mean) for point in points]
         return {"effects.csv": effects, "gains.csv": gains}

@@ -37,11 +37,11 @@ def read_plan(folder: Path, name: object = None) -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError):
         raise ConfigError(f"{name}: holds no study; 'ssdlab sweep --out FOLDER' makes one") from None
     except ValueError:
-        raise ConfigError(f"{name}: {PLAN} is not JSON; make the study again in another folder") from None
+        raise ConfigError(f"{name}: {PLAN} is not JSON; repeat the study in another folder") from None
     if not isinstance(plan, dict) or plan.get("shape") != SHAPE:
         raise ConfigError(
-            f"{name}: was written by a version of ssdlab that keeps studies in another shape; read it "
-            "with that version, or make the study again in another folder"
+            f"{name}: was written by another version of ssdlab; read it "
+            "with that version, or repeat the study in another folder"
         )
     return plan
 
@@ -55,21 +55,21 @@ def points_of(plan: Mapping[str, Any]) -> list[Point]:
 def records_of(folder: Path) -> dict[str, Record]:
     """Returns every finished run by key."""
     # Journal first: runs that are packed meanwhile appear in both files rather than in neither.
-    found = {}
+    records = {}
     for line in entries(folder / JOURNAL):
         entry = json.loads(line)
         result = None if entry["result"] is None else json.dumps(entry["result"])
-        found[entry["key"]] = Record(result, entry["error"])
+        records[entry["key"]] = Record(result, entry["error"])
     if (folder / RESULTS).exists():
         try:
             packed = pq.read_table(folder / RESULTS).to_pydict()
         except pa.ArrowInvalid as fault:
             why = str(fault).splitlines()[0]
-            remedy = "remove it, and the runs in it are made again"
+            remedy = "remove it to repeat its runs"
             raise ConfigError(f"{folder / RESULTS}: is damaged ({why}); {remedy}") from None
         for key, error, result in zip(packed["key"], packed["error"], packed["result"], strict=True):
-            found.setdefault(key, Record(result, error))
-    return found
+            records.setdefault(key, Record(result, error))
+    return records
 
 
 class Store:
@@ -82,9 +82,7 @@ class Store:
             raise ConfigError(f"{text.path(folder)}: is a file; name a folder")
         foreign = [path.name for path in folder.iterdir() if path.name not in known] if folder.is_dir() else []
         if foreign and not (folder / PLAN).exists():
-            raise ConfigError(
-                f"{text.path(folder)}: holds {text.path(foreign[0])} and no study; name another folder, or a new one"
-            )
+            raise ConfigError(f"{text.path(folder)}: holds {text.path(foreign[0])} and no study; name another folder")
         folder.mkdir(parents=True, exist_ok=True)
         self._lock = _locked(folder)
         try:
@@ -93,7 +91,7 @@ class Store:
                 if theirs != program():
                     raise ConfigError(
                         f"{text.path(folder)}: the study was made by ssdlab {theirs}, and this is {program()}, whose "
-                        "results may differ; go on with that one, or name another folder"
+                        "results may differ; name another folder"
                     )
             self.records = records_of(folder)
             """Finished runs by key."""
@@ -197,11 +195,11 @@ def _locked(folder: Path) -> int:
 
 def _has_ended(holder: str) -> bool:
     """True if the holder is an ended process of this machine."""
-    found = re.fullmatch(rf"process (\d+) on {re.escape(socket.gethostname())}", holder)
-    if found is None:
+    match = re.fullmatch(rf"process (\d+) on {re.escape(socket.gethostname())}", holder)
+    if match is None:
         return False
     try:
-        os.kill(int(found[1]), 0)
+        os.kill(int(match[1]), 0)
     except ProcessLookupError:
         return True
     except (OSError, OverflowError):

@@ -47,17 +47,17 @@ class Questions(Remarked):
             has_all = len(points) == 1 << len(axes)
             resolution = self.plan["design"]["resolution"]
             columns = factorial.columns(len(axes), resolution) if resolution else [1 << at for at in range(len(axes))]
-            found, shares, notes = effects.two_level(axes, columns, points)
+            effects_of, shares, notes = effects.two_level(axes, columns, points)
         elif name == "saltelli":
-            found, _, notes = effects.sampled(axes, points)
+            effects_of, _, notes = effects.sampled(axes, points)
             shares = indices.indices(axes, points, self.plan["design"]["seed"])
         elif name == "one-at-a-time":
-            found = effects.one_at_a_time(axes, points)
+            effects_of = effects.one_at_a_time(axes, points)
         elif name == "grid" and not lacking and not self._gaps():
             has_all = True
-            found, shares = effects.complete(axes, points)
+            effects_of, shares = effects.complete(axes, points)
         else:
-            found, shares, notes = effects.sampled(
+            effects_of, shares, notes = effects.sampled(
                 axes, points, f"{lacking}: {self._mend()}" if lacking else effects.SAMPLE_MORE
             )
             if name == "grid":
@@ -73,7 +73,7 @@ class Questions(Remarked):
             outcome=asked,
             method=MEANINGS[name],
             mean=sum(point.mean for point in points) / len(points),
-            effects=tuple(found),
+            effects=tuple(effects_of),
             shares=tuple(shares),
             losses=tuple(effects.losses(axes, points, asked) if has_all else ()),
             notes=[*self._remarks(lacking), *notes],

@@ -39,7 +39,7 @@ class Remarked(Runs):
         base = recorded(self.plan["configuration"])
         if base is None:
             return []
-        builder, configs, found = Builder(base), dict[tuple[object, ...], Config](), []
+        builder, configs, ran = Builder(base), dict[tuple[object, ...], Config](), []
         for point in self.points:
             record = self._records.get(point.key)
             if record is None or record.result is None:
@@ -51,8 +51,8 @@ class Remarked(Runs):
             named = (replays, *asked.items())
             if named not in configs:
                 configs[named] = builder.laid(asked, replays=replays)
-            found.append(Ran(point.values, configs[named], summary))
-        return found
+            ran.append(Ran(point.values, configs[named], summary))
+        return ran
 
     def _lacking(self, outcomes: Sequence[Outcome], having: int) -> str:
         """Says how many points lack an outcome, if `having` points have all; empty if no point does."""

@@ -37,15 +37,15 @@ class Point(NamedTuple):
 
 def figures(summary: Mapping[str, Any], above: str = "") -> dict[str, Any]:
     """Returns every scalar of a result by dotted path."""
-    found: dict[str, Any] = {}
+    by_path: dict[str, Any] = {}
     for name, value in summary.items():
         # Results hold thousands of values, so comparing types beats isinstance.
         kind = type(value)
         if kind is dict:
-            found |= figures(value, f"{above}{name}.")
+            by_path |= figures(value, f"{above}{name}.")
         elif value is not None and kind is not list:
-            found[f"{above}{name}"] = value
-    return found
+            by_path[f"{above}{name}"] = value
+    return by_path
 
 
 def axis_column(values: Sequence[str]) -> "pa.Array":

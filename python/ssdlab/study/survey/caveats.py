@@ -70,7 +70,9 @@ def _same_drives(runs: Sequence[Ran]) -> list[str]:
                     same.setdefault((key, *values), []).append(rest)
     notes = []
     for (key, *asked), rests in [*same.items()][:MAX_DRIVES]:
-        apart = [sum(not its.keys().isdisjoint(asked) for its in by.values()) > 1 for by in drives[key].values()]
+        apart = [
+            sum(not values_of.keys().isdisjoint(asked) for values_of in by.values()) > 1 for by in drives[key].values()
+        ]
         more = f" and {text.count(len(rests) - 1)} more" if len(rests) > 1 else ""
         where = f" with {rests[0]}{more}" if any(apart) else ""
         notes.append(f"{key}={', '.join(asked)} give the same drive{where}, as blocks are whole")

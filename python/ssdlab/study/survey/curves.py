@@ -111,14 +111,14 @@ def cells(points: Sequence[PointValues], x: str, by: str | None) -> list[Cell]:
     groups: dict[tuple[str, str], list[PointValues]] = {}
     for point in points:
         groups.setdefault((point.levels[x], point.levels[by] if by else ""), []).append(point)
-    found = []
-    for (at, other), its in groups.items():
+    cells_of = []
+    for (at, other), group in groups.items():
         # A seed counts only if all points have it.
-        by_seed = zip(*(point.by_seed for point in its), strict=False)
-        means = [sum(values) / len(its) for values in by_seed if None not in values]
+        by_seed = zip(*(point.by_seed for point in group), strict=False)
+        means = [sum(values) / len(group) for values in by_seed if None not in values]
         known = estimate(means) if means else Estimate(math.nan, None, 0)
-        if any(len(point.values) > len(means) for point in its):
+        if any(len(point.values) > len(means) for point in group):
             # The mean uses all values, the interval the common seeds.
-            known = known._replace(mean=sum(point.mean for point in its) / len(its))
-        found.append(Cell(at, other, known))
-    return found
+            known = known._replace(mean=sum(point.mean for point in group) / len(group))
+        cells_of.append(Cell(at, other, known))
+    return cells_of

@@ -91,12 +91,12 @@ class Effects(Survey):
         }
 
     def _tables(self) -> Contents:
-        found = {"effects.csv": _rows(Effect, self.effects)}
+        tables = {"effects.csv": _rows(Effect, self.effects)}
         if self.shares:
-            found["variance.csv"] = _rows(Share, self.shares)
+            tables["variance.csv"] = _rows(Share, self.shares)
         if self.losses:
-            found["losses.csv"] = _rows(Loss, self.losses)
-        return found
+            tables["losses.csv"] = _rows(Loss, self.losses)
+        return tables
 
     plot = Plot("study.effects")
 
@@ -104,9 +104,9 @@ class Effects(Survey):
         return f"<ssdlab.Effects on {self.outcome.figure}: {len(self.effects)} effects>"
 
 
-def _rows(kind: type[Effect | Share | Loss], found: Sequence[tuple[object, ...]]) -> list[Sequence[object]]:
+def _rows(kind: type[Effect | Share | Loss], entries: Sequence[tuple[object, ...]]) -> list[Sequence[object]]:
     """Returns the rows of a CSV file with a column per field."""
-    return [kind._fields, *(["" if cell is None else cell for cell in one] for one in found)]
+    return [kind._fields, *(["" if cell is None else cell for cell in one] for one in entries)]
 
 
 def two_level(
@@ -257,12 +257,12 @@ def losses(axes: Sequence[str], points: Sequence[PointValues], outcome: Outcome)
     """Returns the loss from fixing an axis at a value while the others are free; needs all combinations."""
     choose = max if outcome.large else min
     best = choose(point.mean for point in points)
-    found = []
+    losses_of = []
     for axis in axes:
         for level in dict.fromkeys(point.levels[axis] for point in points):
             own = choose(point.mean for point in points if point.levels[axis] == level)
-            found.append(Loss(axis, level, own, abs((own - best) / best) if best else 0.0 if own == best else None))
-    return found
+            losses_of.append(Loss(axis, level, own, abs((own - best) / best) if best else 0.0 if own == best else None))
+    return losses_of
 
 
 def _ratio(part: float, whole: float) -> float:

@@ -93,8 +93,7 @@ def unknown(figure: str, known: Sequence[str]) -> str:
     """Returns the message that no run has a figure."""
     return f"outcome {text.path(figure)}: " + (
         null(figure)
-        or f"no run has a figure of that name{text.suggestion(figure, known)}; "
-        "'ssdlab study show PATH --outcomes' lists them"
+        or f"no run has this figure{text.suggestion(figure, known)}; 'ssdlab study show PATH --outcomes' lists them"
     )
 
 
@@ -103,16 +102,14 @@ def null(figure: str) -> str:
     if figure not in shape.figures():
         return ""
     writes = figure == "write_amplification"
-    return (
-        f"is null in every run: {'nothing was written' if writes else 'nothing it tells of was simulated or occurred'}"
-    )
+    return f"is null in every run: {'nothing was written' if writes else 'it was not simulated or did not occur'}"
 
 
 def check_figure(where: str, figure: str) -> None:
     """Checks before the runs that results can have a figure."""
     if not shape.has_figure(figure):
         raise ConfigError(
-            f"{where}: no run has a figure called {text.path(figure)}{text.suggestion(figure, shape.figures())}; "
+            f"{where}: unknown figure {text.path(figure)}{text.suggestion(figure, shape.figures())}; "
             "docs/results.md lists them, such as write_amplification"
         )
 

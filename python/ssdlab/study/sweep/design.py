@@ -58,7 +58,7 @@ class Design:
         """Returns the design with its number of samples, after checking that it suits the axes."""
         if self.name not in DESIGNS:
             raise ConfigError(
-                f"design {text.path(self.name)}: there is none of that name{text.suggestion(self.name, DESIGNS)}; "
+                f"design {text.path(self.name)}: unknown design{text.suggestion(self.name, DESIGNS)}; "
                 f"take {', '.join(DESIGNS)}"
             )
         sampled = self.name in SAMPLED
@@ -73,9 +73,9 @@ class Design:
                 f"{below} or {2 * below}"
             )
         if self.seed < 0:
-            raise ConfigError(f"design {self.name}: the seed {self.seed} is below 0; give one from 0 on")
+            raise ConfigError(f"design {self.name}: the seed {self.seed} is below 0; give 0 or more")
         if self.resolution is not None and (self.name != "factorial" or self.resolution not in factorial.RESOLUTIONS):
-            raise ConfigError(f"resolution {self.resolution}: it is 3, 4 or 5, of the design factorial")
+            raise ConfigError(f"resolution {self.resolution}: must be 3, 4 or 5, for the design factorial")
         for axis in axes:
             if axis.range is not None and self.name in ("grid", "one-at-a-time"):
                 raise ConfigError(
@@ -83,13 +83,9 @@ class Design:
                     "the design sobol"
                 )
             if self.name == "factorial" and len(axis.levels) != 2:
-                raise ConfigError(
-                    f"axis {axis.name}: a factorial has two levels, and this has {len(axis.levels)} values"
-                )
+                raise ConfigError(f"axis {axis.name}: a factorial takes two values, not {len(axis.levels)}")
         if conditions and self.name in ("factorial", "saltelli"):
-            raise ConfigError(
-                f"design {self.name}: no combination can be left out, or its effects cannot be told apart"
-            )
+            raise ConfigError(f"design {self.name}: leaving out combinations would confound its effects")
         return Design(self.name, samples if sampled else None, self.resolution, self.seed)
 
     def size(self, axes: Sequence[Axis]) -> int:

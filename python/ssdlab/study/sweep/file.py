@@ -74,18 +74,18 @@ def read(path: Path) -> Written:
     for key, value in keys.items():
         if key not in KINDS:
             raise ConfigError(
-                f"{name}: a sweep has no {text.path(key)}{text.suggestion(key, KINDS)}; it has {', '.join(KINDS)}"
+                f"{name}: unknown key {text.path(key)}{text.suggestion(key, KINDS)}; known: {', '.join(KINDS)}"
             )
         if not isinstance(value, KINDS[key]) or isinstance(value, bool):
-            raise ConfigError(f"{name}: {key} is to be {' or '.join(WORDS[kind] for kind in KINDS[key])}")
+            raise ConfigError(f"{name}: {key} must be {' or '.join(WORDS[kind] for kind in KINDS[key])}")
     axes = keys.pop("axes", [])
     tables = [{key: value} for key, value in axes.items()] if isinstance(axes, dict) else axes
     for table in tables:
         if not isinstance(table, dict):
-            raise ConfigError(f"{name}: axes holds what is no table; write [[axes]] above each")
+            raise ConfigError(f"{name}: axes must be tables; write [[axes]] above each")
         for key, value in table.items():
             if not isinstance(value, str | list) or (isinstance(value, list) and not all(map(_scalar, value))):
-                raise ConfigError(f"{name}: axes: {key} is to be a list of values, or text such as '3%..30%:10'")
+                raise ConfigError(f"{name}: axes: {key} must be a list of values, or text such as '3%..30%:10'")
         with _naming(name):
             of(table)
     settings = keys.pop("set", {})

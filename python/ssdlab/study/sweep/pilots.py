@@ -106,8 +106,8 @@ def fitted(points: Mapping[str, Point], axes: Sequence[Axis], seconds: Mapping[s
     known = np.array([math.log(one / seconds[first]) for one in seconds.values()])
     # The minimum-norm solution assumes no effect of an axis that was not tried.
     factors = np.linalg.lstsq(features[[place[key] for key in seconds]], known, rcond=1e-9)[0]
-    found = seconds[first] * np.exp(features @ factors)
-    return dict(zip(points, found.tolist(), strict=True))
+    estimates = seconds[first] * np.exp(features @ factors)
+    return dict(zip(points, estimates.tolist(), strict=True))
 
 
 def _seconds(crew: Workers, run: Run) -> float:

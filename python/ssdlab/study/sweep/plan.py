@@ -106,7 +106,7 @@ def plan(asked: Question) -> Plan:
     design = asked.design.checked(asked.axes, asked.conditions)
     columns = tuple(key for axis in asked.axes for key in axis.keys)
     if asked.trace is not None and TRACE in columns:
-        raise ConfigError("a trace is given and an axis varies it as well; leave one of them out")
+        raise ConfigError("a trace is given, and an axis varies it too; leave out one of them")
     traces = _Traces(asked)
     builder = Builder(asked.base, asked.written)
     faults: dict[str, list[Point]] = {}
@@ -135,7 +135,7 @@ def plan(asked: Question) -> Plan:
         }
         raise ConfigError(listed(named))
     if not rows:
-        raise ConfigError("every combination is left out, so there is nothing to run; leave out fewer")
+        raise ConfigError("every combination is left out; leave out fewer")
     return Plan(asked, design, columns, tuple(rows), runs)
 
 
@@ -144,7 +144,7 @@ def _where(points: Sequence[Point]) -> str:
     shared = set(points[0].items()).intersection(*(point.items() for point in points[1:]))
     named = " ".join(f"{key}={value}" for key, value in points[0].items() if not shared or (key, value) in shared)
     more = "" if shared or len(points) == 1 else f" and {text.count(len(points) - 1)} more"
-    return f"that is so with {named}{more}; a sweep without '{named}' leaves that out"
+    return f"at {named}{more}; a sweep without '{named}' leaves that out"
 
 
 def listed(faults: Mapping[str, Collection[str]]) -> str:

@@ -114,9 +114,7 @@ def question(
         student(seeds - 1)
     source = None if trace is None else source_of(trace)
     if source is not None and not isinstance(source, TraceFile):
-        raise ConfigError(
-            "a study replays files, which it can find again; save the trace, and give its path: trace.save('t.parquet')"
-        )
+        raise ConfigError("a study replays trace files; save the trace and give its path: trace.save('t.parquet')")
     return Question(
         axes=tuple(checked),
         base=base,

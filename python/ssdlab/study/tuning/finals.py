@@ -51,17 +51,17 @@ def rank(measured: Measured, aims: Aims) -> tuple[float, float, float]:
     return (0.0, missed, measured.means()[0] * (-1 if aims.goals[0].large else 1))
 
 
-def judged(found: Sequence[Finalist], aims: Aims) -> list[Finalist]:
+def judged(repeated: Sequence[Finalist], aims: Aims) -> list[Finalist]:
     """Sorts finalists by fresh seeds and marks the best; of equal ones, first those that satisfy the constraints with
     more seeds.
     """
     goals, constraints = aims
-    ordered = sorted(found, key=lambda one: (rank(one.fresh, aims), -one.fresh.kept(constraints)))
+    ordered = sorted(repeated, key=lambda one: (rank(one.fresh, aims), -one.fresh.kept(constraints)))
     if len(goals) == 1:
         return [one._replace(best=at == 0) for at, one in enumerate(ordered)]
     feasible = [at for at, one in enumerate(ordered) if one.fresh.feasible(constraints)]
     on = (
         on_the_front([ordered[at].fresh.means() for at in feasible], [goal.large for goal in goals]) if feasible else []
     )
-    best = {at for at, its in zip(feasible, on, strict=True) if its}
+    best = {at for at, is_best in zip(feasible, on, strict=True) if is_best}
     return [one._replace(best=at in best) for at, one in enumerate(ordered)]

@@ -25,7 +25,7 @@ class Goal(NamedTuple):
 
     @classmethod
     def of(cls, written: str) -> "Goal":
-        """Parses a goal such as `write_amplification`, `time.iops:max` or `cost=3 * device.physical_bytes`."""
+        """Parses a goal example as `write_amplification`, `time.iops:max` or `cost=3 * device.physical_bytes`."""
         body, colon, sense = written.partition(":")
         if sense.strip() not in ("min", "max") and colon:
             raise ConfigError(f"outcome {text.path(written)}: {text.path(sense)} is neither min nor max")
@@ -56,18 +56,20 @@ class Constraint(NamedTuple):
 
     @classmethod
     def of(cls, written: str) -> "Constraint":
-        """Parses a constraint such as `write_amplification<=2` or `latency.all.p99_ns<=20ms`."""
+        """Parses a constraint example as `write_amplification<=2` or `latency.all.p99_ns<=20ms`."""
         where = f"constraint {text.path(written)}"
         operator = next((one for one in ("<=", ">=") if one in written), None)
         if operator is None:
-            raise ConfigError(f"{where}: compares nothing; write FIGURE<=BOUND or FIGURE>=BOUND")
+            raise ConfigError(f"{where}: is not a comparison; write FIGURE<=BOUND or FIGURE>=BOUND")
         left, _, right = written.partition(operator)
         value, bound = _value(where, left), quantity(right)
         if bound is None:
-            raise ConfigError(f"{where}: {text.path(right.strip()) or 'nothing'} is no number")
-        unit, such = next((its for end, its in UNITS.items() if _figure(value).endswith(end)), ("", ""))
+            raise ConfigError(f"{where}: {text.path(right.strip()) or 'nothing'} is not a number")
+        unit, example = next((known for end, known in UNITS.items() if _figure(value).endswith(end)), ("", ""))
         if unit and bound.base not in ("", unit):
-            raise ConfigError(f"{where}: {text.path(right.strip())} is no bound of {value.text}; write {such}")
+            raise ConfigError(
+                f"{where}: {text.path(right.strip())} has the wrong unit for {value.text}; write {example}"
+            )
         return cls(f"{value.text} {operator} {right.strip()}", value, operator == ">=", bound.value)
 
     @property

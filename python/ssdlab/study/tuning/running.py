@@ -132,7 +132,7 @@ def run(
     place = Path(tempfile.mkdtemp(prefix="ssdlab-tuning-")) if folder is None else folder
     try:
         with workers(jobs, cluster) as crew, Store(place) as store:
-            found = _search(asked, aims, budget, store, crew, warm_start, monitor)
+            tuned = _search(asked, aims, budget, store, crew, warm_start, monitor)
     except ConfigError:
         if made:
             shutil.rmtree(place, ignore_errors=True)
@@ -140,7 +140,7 @@ def run(
     finally:
         if folder is None:
             shutil.rmtree(place, ignore_errors=True)
-    return found
+    return tuned
 
 
 def _search(
@@ -291,7 +291,7 @@ def _take(folder: Path, space: Space, runs: Runs, search: Search, seeds: range) 
     if any(not one.warm for one in known):
         return
     plan, records = read_plan(folder), records_of(folder)
-    settings = {key: str(its["value"]) for key, its in plan["configuration"].items()}
+    settings = {key: str(setting["value"]) for key, setting in plan["configuration"].items()}
     have = [one.point for one in known]
     taken = len(have)
     for row in points_of(plan):
@@ -308,7 +308,7 @@ def _take(folder: Path, space: Space, runs: Runs, search: Search, seeds: range) 
     if taken == 0:
         raise ConfigError(
             f"warm start {text.path(folder)}: no run there belongs to this search; settings, trace, seeds and version "
-            "must be equal, and the values of its axes within these"
+            "must be equal, and the values of setting axes within these"
         )
 
 

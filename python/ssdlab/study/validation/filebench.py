@@ -208,8 +208,8 @@ class Filebench(Finding):
 
 def compare(workload: str) -> list[Outcome]:
     """Generates a workload and compares it with its capture."""
-    found = statistics(batches(_ssdlab.Generator(config(workload)._inner)))
-    return [Outcome(row, found[row.statistic]) for row in rows() if row.workload == workload]
+    generated = statistics(batches(_ssdlab.Generator(config(workload)._inner)))
+    return [Outcome(row, generated[row.statistic]) for row in rows() if row.workload == workload]
 
 
 def run() -> Filebench:

@@ -48,8 +48,8 @@ def _meminfo() -> int | None:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
     except OSError:
         return None
-    found = [line.split() for line in lines if line.startswith("MemAvailable:")]
-    return int(found[0][1]) << 10 if found else None
+    available = [line.split() for line in lines if line.startswith("MemAvailable:")]
+    return int(available[0][1]) << 10 if available else None
 
 
 class Admission:
