@@ -493,7 +493,7 @@ def test_a_figure_that_runs_lack_is_no_failure_and_what_is_better_is_as_the_swee
     with pytest.raises(ssdlab.ConfigError, match="1 of 3 points lack write_amplification: all runs are finished"):
         study.effects("write_amplification")
     (left,) = (one for one in study.curves("write_amplification").page().remarks if "lack" in one)
-    assert left.endswith("leave these levels out, or ask for another one")
+    assert left.endswith("leave these levels out, or ask for another figure")
     assert study.effects("host.bytes_read").outcome.large
     assert not study.effects("host.bytes_read:min").outcome.large
     assert study.asked_for(["host.bytes_read"]).outcomes()[0].large
