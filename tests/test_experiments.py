@@ -212,7 +212,7 @@ def test_values_are_nothing_else(expression: str) -> None:
         ('compare = "offset"', "", ["anchor", "offset"]),
         ('op_60 = "fifo" }', 'op_60 = "fio" }', ["anchor", "row", "did you mean fifo?"]),
         (', op_60 = "fifo" }', " }", ["anchor", "name all columns"]),
-        ("[axis.gc]", "[axis.unused]\nx = {}\n[axis.gc]", ["axis.unused", "no table has it"]),
+        ("[axis.gc]", "[axis.unused]\nx = {}\n[axis.gc]", ["axis.unused", "no table uses it"]),
         ('greedy = { ftl.page.gc = "greedy" }', "greedy = 1", ["[axis.gc]", "greedy", "is not a table"]),
         ('greedy = { ftl.page.gc = "greedy" }', 'greedy = { "ftl.page.gc" = "greedy" }', ["ftl.page.gc", "quotes"]),
         ("fifo = { ftl", "fifi = { ftl", ["numbers.csv", "no row 'fifi'", "did you mean fifo?"]),

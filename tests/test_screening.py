@@ -272,7 +272,7 @@ def _without_claim(source: str) -> str:
         (lambda source: source.replace("reads = false }", "reads = 3 }"), "reads: 3 is not true or false"),
         (lambda source: source.replace("seeds = 2", "seeds = 1"), "too few for confidence intervals"),
         (lambda source: source.replace("resolution = 3", "resolution = 7"), "resolution: 7 is not one of"),
-        (lambda source: source.replace("page = {}", "page = {}\nmore = {}"), "is to have two levels"),
+        (lambda source: source.replace("page = {}", "page = {}\nmore = {}"), "must have two levels"),
         (lambda source: source.replace("form.full.factor.reads", "form.full.factor.read"), "there is no read"),
         (lambda source: source.replace("reads = false }", "partition = -1 }"), "partition: -1 is below 0"),
         (lambda source: source.replace("[figure.erases]", "[figure]\nx = 3\n[figure.erases]"), "3 is not a table"),

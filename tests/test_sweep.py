@@ -191,7 +191,7 @@ def test_a_grid_of_a_million_runs_has_to_be_meant(cli: Cli) -> None:
         (["-A", "seed=1,2", "--seeds", "0"], "at least one"),
         (["-A", "trace=missing.csv"], "missing.csv"),
         (["-A", "preset=nope,tlc-chip"], "nope"),
-        (["-A", "seed=1,2", "--without", "seed>0"], "nothing to run"),
+        (["-A", "seed=1,2", "--without", "seed>0"], "every combination is left out"),
     ],
 )
 def test_bad_input_is_one_clear_error(cli: Cli, tmp_path: Path, arguments: list[str], message: str) -> None:
@@ -213,7 +213,7 @@ def test_a_folder_that_cannot_be_used(study: Path, tmp_path: Path, cli: Cli) -> 
     for folder, message in (
         ("other", "thesis.tex and no study"),
         ("s", "made by ssdlab 0.0.1"),
-        ("old", "another shape"),
+        ("old", "another version"),
     ):
         done = cli("sweep", *TINY_SETS, "-A", "seed=1,2", "--out", folder, check=False)
         assert done.returncode == 2 and message in done.stderr, done.stderr
@@ -579,7 +579,7 @@ def test_a_study_without_a_result_has_the_columns_that_it_will_have() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-A", "trace=a,b.csv"], "a: there is no such file; check the path, and write one with a comma in quotes: "),
+        (["-A", "trace=a,b.csv"], "a: no such file; check the path, and write one with a comma in quotes: "),
         (["-A", "seed=1,2", "-O", "x=device.physical_bytes/2"], "is arithmetic, which 'ssdlab tune' alone takes"),
     ],
 )

@@ -92,7 +92,7 @@ class Keys:
         if any(not isinstance(one, int) or isinstance(one, bool) or one < 0 for one in values):
             raise self.error("seeds", f"{values} is not a list of whole numbers; write it like [1, 2, 3]")
         if len({*values}) < len(values) or (self.has("seeds") and not values):
-            raise self.error("seeds", f"{values} holds none or one twice; write each once, or leave it out")
+            raise self.error("seeds", f"{values} is empty or repeats a seed; write each once, or leave it out")
         return tuple(values)
 
     def name(self, key: str, value: str) -> str:

@@ -178,7 +178,7 @@ def _runs(keys: Keys, rows: Axis, columns: Axis, traces: Mapping[str, Replay], s
 def _comparison(keys: Keys, folder: Path, rows: Axis, columns: Axis) -> Comparison:
     for key in ("where", "compare", "anchor", "tolerance"):
         if keys.has(key) and not keys.has("reference"):
-            raise keys.error(key, "means nothing without a reference; add reference = FILE.csv or leave it out")
+            raise keys.error(key, "has no effect without a reference; add reference = FILE.csv or leave it out")
     kind: Compare = keys.choice("compare", get_args(Compare), "value")
     if (kind in ("offset", "ratio")) != keys.has("anchor"):
         raise keys.error(
@@ -201,10 +201,10 @@ def _claim(keys: Keys, rows: Axis, columns: Axis, above: Mapping[str, Table]) ->
     conditions = ("below", "above", "best", "winners_of")
     inner = Keys(f"{keys.place}: claim", keys.get("claim", dict), ("says", *conditions))
     if sum(map(inner.has, conditions)) != 1:
-        raise keys.error("claim", f"has not one condition; write one of {', '.join(conditions)}")
+        raise keys.error("claim", f"needs exactly one condition; write one of {', '.join(conditions)}")
     for key in ("best", "winners_of"):
         if inner.has(key) and not keys.has("better"):
-            raise inner.error(key, 'means nothing where no value is better; add better = "low" or better = "high"')
+            raise inner.error(key, 'has no effect where no value is better; add better = "low" or better = "high"')
     best: list[Any] = []
     if inner.has("best"):
         best = [inner.text("best")] if inner.holds("best", str) else inner.get("best", list)
@@ -257,7 +257,7 @@ def _table(parts: _Parts, place: str, values: Mapping[str, Any], above: Mapping[
     name = keys.name("name", keys.text("name"))
     rows, columns = _axis_of(keys, "rows", parts.axes), _axis_of(keys, "columns", parts.axes)
     if keys.has("by") and not keys.has("better"):
-        raise keys.error("by", 'means nothing where no value wins; add better = "low" or leave it out')
+        raise keys.error("by", 'has no effect where no value wins; add better = "low" or leave it out')
     covered = any(len(axis.values) == len(axis.labels) for axis in (rows, columns))
     value = None if covered and not keys.has("value") else _value(keys)
     source = read_source(keys, parts.folder, value, rows, columns, above)
@@ -311,7 +311,7 @@ def read(path: Path, name: str, file: str) -> Experiment:
         raise keys.error("table", "is empty; add a [[table]]")
     for axis in axes:
         if not any(axis in (table.rows.name, table.columns.name) for table in tables.values()):
-            raise keys.error(f"[axis.{axis}]", "no table has it; name it as rows or columns of one, or leave it out")
+            raise keys.error(f"[axis.{axis}]", "no table uses it; name it as rows or columns of one, or leave it out")
     experiment = Experiment(
         name=name,
         file=file,

@@ -296,7 +296,7 @@ def generate_fleet(
     if not 1 <= many <= 65_536:
         raise ConfigError(f"volumes {many}: give a number from 1 to 65536")
     if requests < many:
-        raise ConfigError(f"requests {requests}: there are {many} volumes; ask for as many requests or more")
+        raise ConfigError(f"requests {requests}: fewer than the {many} volumes; ask for at least {many}")
     if not 0 <= seed < 1 << 63:
         raise ConfigError(f"seed {seed}: give a number from 0 to 2^63 - 1")
     parquet = path.suffix == ".parquet"

@@ -27,7 +27,7 @@ def read(path: Path, file: str) -> Screening:
     schedulers = _levels(f"{file}: [scheduler]", keys.get("scheduler", dict))
     tested = keys.choice("tested", tuple(schedulers), "")
     if len(schedulers) < 2:
-        raise keys.error("scheduler", "holds none to set the tested one against; add another")
+        raise keys.error("scheduler", "needs another one to compare with; add it")
     figures = tuple(_figure(keys, name, values) for name, values in keys.get("figure", dict).items())
     return Screening(
         name=path.stem,
@@ -75,7 +75,7 @@ def _level(place: str, values: Any) -> Level:
 def _factor(keys: Keys, name: str, values: Any) -> Factor:
     place = f"[factor.{name}]"
     if not isinstance(values, dict) or len(values) != 2:
-        raise keys.error(place, "is to have two levels; write each as LABEL = { SETTING = VALUE }")
+        raise keys.error(place, "must have two levels; write each as LABEL = { SETTING = VALUE }")
     return Factor(keys.name(place, name), _levels(f"{keys.place}: {place}", values))
 
 

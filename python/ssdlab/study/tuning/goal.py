@@ -137,7 +137,7 @@ def checked(asked: Sequence[Goal | Constraint], known: Sequence[str]) -> None:
                 raise ConfigError(
                     f"{_where(one)}: {text.path(path)} {why}"
                     if why
-                    else f"{_where(one)}: no run has a figure called {text.path(path)}{text.suggestion(path, known)}; "
+                    else f"{_where(one)}: unknown figure {text.path(path)}{text.suggestion(path, known)}; "
                     "docs/results.md lists them"
                 )
 

@@ -308,7 +308,7 @@ def _take(folder: Path, space: Space, runs: Runs, search: Search, seeds: range) 
     if taken == 0:
         raise ConfigError(
             f"warm start {text.path(folder)}: no run there belongs to this search; settings, trace, seeds and version "
-            "must be equal, and the values of setting axes within these"
+            "must be equal, and the values of its axes within these"
         )
 
 
