@@ -46,7 +46,7 @@ def test_sizes_are_shares_of_the_requests_that_have_one(cli: Cli, tmp_path: Path
             "pack nme: unknown rule",
         ),
         (lambda trace: ssdlab.fleet([trace, trace.with_name("b.csv")], drives=1), "drives 1: each volume has its own"),
-        (lambda trace: ssdlab.generate_fleet(trace.with_name("f.csv"), like="alibab"), "like alibab: no fleet of that"),
+        (lambda trace: ssdlab.generate_fleet(trace.with_name("f.csv"), like="alibab"), "like alibab: unknown fleet"),
         (lambda trace: ssdlab.generate_fleet(trace.with_name("f.csv"), volumes=0), "volumes 0: give a number"),
         (lambda _: ssdlab.sweep({"nand.channels": ["none"]}), "axis: nand.channels: expected a whole number"),
         (

@@ -260,7 +260,7 @@ def test_a_sweep_in_a_file(cli: Cli, tmp_path: Path) -> None:
     for wrong, message in (
         ("seedz = 3", "did you mean seeds"), ("seeds = '3'", "a whole number"),
         ("[[axes]]\nseed = 3", "a list of values"),
-        ("axes = [3]", "no table"), ("x = = 3", "bad.toml"),
+        ("axes = [3]", "must be tables"), ("x = = 3", "bad.toml"),
     ):  # fmt: skip
         (tmp_path / "bad.toml").write_text(wrong, encoding="utf-8")
         with pytest.raises(ssdlab.ConfigError, match=message):
