@@ -42,6 +42,9 @@ POLL_SECONDS = 0.5
 LOGGERS = ("distributed", "distributed.client", "tornado.application", "asyncio")
 """Loggers to which Dask writes tracebacks of failed connections."""
 
+FETCH_SECONDS = 2.0
+"""Time limit to fetch a finished result."""
+
 CHUNK_BYTES = 4 << 20
 """Size of the messages that carry a trace."""
 
@@ -273,11 +276,17 @@ class DaskWorkers(Workers):
         future = self._client.submit(
             function, *arguments, workers=[worker.address], allow_other_workers=False, pure=False, retries=0
         )
+        # Not by polling `result`: a time-out there may break in Dask.
+        done = threading.Event()
+        future.add_done_callback(lambda _: done.set())
         try:
             while not (self._is_stopped or worker.is_gone or self._is_lost):
+                if not done.wait(POLL_SECONDS):
+                    continue
                 try:
-                    return future.result(timeout=POLL_SECONDS)
+                    return future.result(timeout=FETCH_SECONDS)
                 except TimeoutError:
+                    # The worker that holds the result may be gone, which shows soon.
                     continue
                 except (distributed.KilledWorker, CancelledError, OSError):
                     break
