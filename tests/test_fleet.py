@@ -329,7 +329,7 @@ def test_every_rule_keeps_every_volume_and_the_room(seed: int) -> None:
         (["fleet.csv", "--pack", "name", "--drives", "6"], "give a number from 1 to 5"),
         (
             ["fleet.csv", *SMALL_BLOCKS, "--set", "device.capacity=8MiB"],
-            "5 of 5 volumes are too large: raise device.capacity",
+            "5 of 5 volumes are too large; raise device.capacity",
         ),
         (
             ["just.csv", "plain.csv", "--fit", "error", "--set", "device.capacity=4GiB"],
