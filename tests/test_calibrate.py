@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ def made_up(**iops: list[list[float]]) -> ssdlab.Calibration:
         regions=tuple(1 << 30 + row for row in range(shape[0])),
         in_flight=tuple(1 << column for column in range(shape[1])),
         iops=tables,
-        partial=any(np.isnan(table).any() for table in tables.values()),
+        is_stopped=any(np.isnan(table).any() for table in tables.values()),
     )
 
 
@@ -116,7 +117,7 @@ def test_equal_regions_give_no_advice() -> None:
     # The spread between rounds of a cell says nothing about regions.
     noisy = made_up(read=[[50.0], [100.0]])
     assert noisy.region_matters
-    noisy.noise = {"read": 0.6}
+    noisy = replace(noisy, noise={"read": 0.6})
     assert not noisy.region_matters
     assert "(largest difference 50.0 %, between rounds 60.0 %)" in " ".join(calibration.sentences(noisy))
 

@@ -103,15 +103,15 @@ def test_traces_reach_workers_without_them(cluster: Cluster, tmp_path: Path, mon
     sent: list[str] = []
     send = work.DaskWorkers._send
 
-    def noted(self: work.DaskWorkers, place: Any, path: str, digest: str) -> str:
-        sent.append(place.address)
-        return send(self, place, path, digest)
+    def noted(self: work.DaskWorkers, worker: Any, path: str, digest: str) -> str:
+        sent.append(worker.address)
+        return send(self, worker, path, digest)
 
     monkeypatch.setattr(work.DaskWorkers, "_send", noted)
     assert ssdlab.sweep(axes, fit, trace, cluster=cluster.address).table.equals(here.table)
     assert sent == []
     # An anonymous function is sent by value, not by its location.
-    monkeypatch.setattr(work, "_found", lambda path, digest: None)
+    monkeypatch.setattr(work, "_same_file", lambda path, digest: None)
     assert ssdlab.sweep(axes, fit, trace, cluster=cluster.address).table.equals(here.table)
     assert len(sent) == len(set(sent)) <= 2
     assert list(cluster.folder.rglob("varmail.csv.zst")) != []
@@ -128,22 +128,22 @@ def test_a_screening_is_the_same_on_a_cluster(cluster: Cluster, tmp_path: Path, 
 
 
 def test_short_runs_share_a_task_and_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = [work._Asked(run, alone=False) for run in planned({"seed": "1..6:6"}).runs.values()]
+    asked = [work.PendingRun(run, alone=False) for run in planned({"seed": "1..6:6"}).runs.values()]
     need = asked[0].run.memory_bytes
-    place = work._Place("tcp://there", threads=2, limit_bytes=3 * need, together=4)
-    assert place.task_of([]) == []
-    assert place.task_of(asked) == asked[:4], "one after another they take the memory of one"
-    place.tasks, place.taken_bytes = 2, 2 * need
-    assert place.task_of(asked) == asked[:4], "the next is sent ahead"
-    assert place.task_of(asked[:3]) == [], "and waits until there are enough for it"
-    place.taken_bytes += 1
-    assert place.task_of(asked) == [], "there is no memory for it"
-    place.tasks, place.taken_bytes, place.alone = 1, need, True
-    assert place.task_of(asked) == [], "nothing begins beside a run that is alone"
-    large = work._Asked(asked[0].run._replace(memory_bytes=4 * need), alone=False)
-    idle = work._Place("tcp://there", threads=1, limit_bytes=3 * need, together=4)
-    lonely = work._Asked(asked[0].run, alone=True)
-    assert idle.task_of([large, lonely, *asked]) == asked[:4]
+    worker = work.ClusterWorker("tcp://there", threads=2, limit_bytes=3 * need, batch=4)
+    assert worker.next_task([]) == []
+    assert worker.next_task(asked) == asked[:4], "one after another they take the memory of one"
+    worker.tasks, worker.used_bytes = 2, 2 * need
+    assert worker.next_task(asked) == asked[:4], "the next is sent ahead"
+    assert worker.next_task(asked[:3]) == [], "and waits until there are enough for it"
+    worker.used_bytes += 1
+    assert worker.next_task(asked) == [], "there is no memory for it"
+    worker.tasks, worker.used_bytes, worker.alone = 1, need, True
+    assert worker.next_task(asked) == [], "nothing begins beside a run that is alone"
+    large = work.PendingRun(asked[0].run._replace(memory_bytes=4 * need), alone=False)
+    idle = work.ClusterWorker("tcp://there", threads=1, limit_bytes=3 * need, batch=4)
+    lonely = work.PendingRun(asked[0].run, alone=True)
+    assert idle.next_task([large, lonely, *asked]) == asked[:4]
 
     runs = [request.run for request in asked]
     monkeypatch.setattr("ssdlab.study.work.run.TOGETHER_SECONDS", 0.0)

@@ -191,7 +191,7 @@ def test_spare_space_for_a_trace_without_writes_is_refused(cli: Cli, tmp_path: P
     ssdlab.Trace.from_columns(op=["read"], offset=[0], bytes=[4096]).save(tmp_path / "reads.csv")
     done = cli("advise", "drive", tmp_path / "reads.csv", "--op", "7%", check=False)
     assert done.stderr.splitlines()[-1] == (
-        "ssdlab: no request that was measured writes, so that spare space changes nothing; give some that write"
+        "ssdlab: no measured request writes, so spare space has no effect; use a workload with writes"
     )
 
 
@@ -201,8 +201,8 @@ def test_spare_space_for_a_trace_without_writes_is_refused(cli: Cli, tmp_path: P
         ({"dwpd": 0}, "^dwpd: 0 is no number above 0; give one that is$"),
         ({"op": ["7"]}, '^op: device.op: "7" may mean 7% or, as a share of 1, 700%; write "7%" or "700%"$'),
         ({"op": "7%,7%"}, "^op: the value 7% is given twice; give it once$"),
-        ({"op": ["7%", ""]}, "^op: a value is empty; write values with commas, such as A,B$"),
-        ({"op": "7%..9%"}, "^op: 7%..9% is a range; say how many of it, as in 7%..28%:4$"),
+        ({"op": ["7%", ""]}, "^op: a value is empty; separate values by commas, as in A,B$"),
+        ({"op": "7%..9%"}, "^op: 7%..9% is a range without steps; write 7%..28%:4$"),
         (
             {"op": "7%..40%:400", "axes": ["nand.read=20us..80us:300"]},
             "^that would be 120,000 runs; try fewer drives, or fewer seeds of each$",
@@ -214,7 +214,7 @@ def test_spare_space_for_a_trace_without_writes_is_refused(cli: Cli, tmp_path: P
         ({"axes": ["device.op=7%,8%"]}, "^axis device.op: op varies it already; give its values there$"),
         (
             {"p99_ns": 1e6, "config": {"time": "count"}},
-            '^time: "count" takes no time, and p99 is one; set it to "serial"',
+            '^time: "count" simulates no latency for p99; set it to "serial"',
         ),
         ({"axes": ["ftl.page.gc=lazy"]}, '^axis: ftl.page.gc: "lazy" is not one of '),
     ],

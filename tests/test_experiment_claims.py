@@ -332,7 +332,7 @@ columns = "limit"
         ('best = "a"', 'best = "d"', ["rate: claim: best", "no 'd'", "a, b, c"]),
         ('best = "a"', "best = []", ["rate: claim: best", "is empty"]),
         (', best = "a"', "", ["rate: claim", "one of below, above, best, winners_of"]),
-        ("above = 10", "above = 10, below = 20", ["gains: claim", "not one condition"]),
+        ("above = 10", "above = 10, below = 20", ["gains: claim", "exactly one condition"]),
         ("above = 10", 'best = "light"', ["gains: claim: best", "no value is better"]),
         ('winners_of = "rate"', 'winners_of = "gain"', ["guess: claim: winners_of", "'gain' above with 'better'"]),
         ('winners_of = "rate"', 'winners_of = "product"', ["guess: claim: winners_of", "no table 'product' above"]),
@@ -351,6 +351,6 @@ def test_a_wrong_sum_or_claim_is_one_line(sums: Path, before: str, after: str, w
 
 def test_file_copies_in_one_row_equal_the_tables() -> None:
     tables = {table.name: table for table in ssdlab.experiments.load("thrashing").tables}
-    square, row = (tables[name].reference for name in ("copy_files_seconds", "copy_files_assumptions"))
+    square, row = (tables[name].comparison.reference for name in ("copy_files_seconds", "copy_files_assumptions"))
     assert square is not None and row is not None
     assert row[0] == sum(square, ()) and tables["copy_files_assumptions"].alternatives

@@ -221,7 +221,7 @@ def test_document_gains_stand_beside_ours(pardispatcher: ExperimentResult) -> No
     # Section III-B of the document.
     paper = {"fileserver": (9.9, 17.7), "webserver": (6.8, 8.7), "mailserver": (-0.3, 13.5), "database": (0.6, 6.4)}
     table = ssdlab.experiments.load("pardispatcher").table("gain_over")
-    assert table.reference == tuple(paper[row] * 3 for row in table.rows.labels)
+    assert table.comparison.reference == tuple(paper[row] * 3 for row in table.rows.labels)
     gains = pardispatcher["gain_over"]
     assert gains.difference == pytest.approx(gains.ours - np.array([paper["mailserver"] * 3]))
 
@@ -251,11 +251,11 @@ def test_mean_savings_of_the_document() -> None:
     # Section III-C of the document; values of the webserver are the means of its Table I.
     experiment = ssdlab.experiments.load("pardispatcher")
     table, erases = experiment.table("saved_mean"), experiment.table("table1_erases")
-    assert table.reference is not None and erases.reference is not None
-    saved = dict(zip(table.rows.labels, table.reference, strict=True))
+    assert table.comparison.reference is not None and erases.comparison.reference is not None
+    saved = dict(zip(table.rows.labels, table.comparison.reference, strict=True))
     assert [saved[row][0] for row in ("fileserver", "mailserver", "database")] == [-30, -28, -42]
     changes = {}
-    for row, line in zip(erases.rows.labels, erases.reference, strict=True):
+    for row, line in zip(erases.rows.labels, erases.comparison.reference, strict=True):
         *others, own = (value for value in line if value is not None)
         changes[row] = np.mean([100 * (own / other - 1) for other in others])
     expected = [np.mean([*changes.values()]), *(changes[name] for name in table.columns.labels[1:])]

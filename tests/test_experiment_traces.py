@@ -253,7 +253,7 @@ def test_stopping_while_a_trace_is_scanned_is_partial(file: Path, monkeypatch: p
         ("mail", ["--trace mail", "NAME=FILE"]),
         ("=x.csv", ["--trace =x.csv", "NAME=FILE"]),
         ("mail=x.csv", ["trace mail: x.csv", "check the path"]),
-        ("mail=traces.toml", ["trace mail", "no trace format fits", "'ssdlab trace convert' and --format NAME"]),
+        ("mail=traces.toml", ["trace mail", "no trace format fits", "'ssdlab trace convert --format NAME'"]),
         ("shop=mail.csv.gz", ["trace shop", "mail.csv.gz:1", "is not a whole number"]),
     ],
 )
@@ -316,10 +316,12 @@ def test_show_lists_the_traces_to_supply(cli: Cli) -> None:
 def test_the_documents_trace_tables_exist() -> None:
     experiment = experiments.load("sbfast")
     web_0, tpce, both = experiment.select(["exec_time_msr_web0", "exec_time_tpce", "bast_fast_seconds"])
-    assert web_0.reference is not None and tpce.reference is not None
+    assert web_0.comparison.reference is not None and tpce.comparison.reference is not None
     # The copying error that the note mentions.
-    assert all(row[3] == row[6] for row in web_0.reference) and not any(row[3] == row[6] for row in tpce.reference)
-    assert both.reference == ((627.654, 313.68755), (818.002, 755.120725))
+    assert all(row[3] == row[6] for row in web_0.comparison.reference) and not any(
+        row[3] == row[6] for row in tpce.comparison.reference
+    )
+    assert both.comparison.reference == ((627.654, 313.68755), (818.002, 755.120725))
     (config,) = experiment.configs(web_0, "64", "slb_9")
     assert (config["ftl.sbfast.log"], config["ftl.sbfast.slb"], config["host.replay"]) == (44, 9, "closed")
     for ftl in ("bast", "fast"):
@@ -330,4 +332,4 @@ def test_the_documents_trace_tables_exist() -> None:
 def test_tables_without_document_numbers_say_so_in_their_note() -> None:
     for name in experiments.names():
         for table in experiments.load(name).tables:
-            assert table.reference is not None or "document" in table.note, table.name
+            assert table.comparison.reference is not None or "document" in table.note, table.name

@@ -45,10 +45,14 @@ def test_tables_are_read_with_their_references() -> None:
     assert (experiment.name, experiment.preset) == ("experiment", "sbfast")
     amplification, erases, seconds = experiment.tables
     assert amplification.rows.labels == ("greedy", "fifo", "random")
-    assert amplification.reference == ((2.84, 1.9, 1.33), (2.8, 2.05, 1.4), (3.9, 2.6, 3.0))
-    assert erases.reference is not None and erases.reference[2] == (60.0, 40.0, None)
-    assert seconds.reference is None
-    assert (amplification.seeds, seconds.seeds) == ((1, 2), (1,))
+    assert amplification.comparison.reference == ((2.84, 1.9, 1.33), (2.8, 2.05, 1.4), (3.9, 2.6, 3.0))
+    assert erases.comparison.reference is not None and erases.comparison.reference[2] == (
+        60.0,
+        40.0,
+        None,
+    )
+    assert seconds.comparison.reference is None
+    assert (amplification.runs.seeds, seconds.runs.seeds) == ((1, 2), (1,))
 
 
 def test_a_cell_is_its_settings_and_equal_cells_run_once(result: ExperimentResult) -> None:
@@ -208,7 +212,7 @@ def test_values_are_nothing_else(expression: str) -> None:
         ('compare = "offset"', "", ["anchor", "offset"]),
         ('op_60 = "fifo" }', 'op_60 = "fio" }', ["anchor", "row", "did you mean fifo?"]),
         (', op_60 = "fifo" }', " }", ["anchor", "name all columns"]),
-        ("[axis.gc]", "[axis.unused]\nx = {}\n[axis.gc]", ["axis.unused", "no table has it"]),
+        ("[axis.gc]", "[axis.unused]\nx = {}\n[axis.gc]", ["axis.unused", "no table uses it"]),
         ('greedy = { ftl.page.gc = "greedy" }', "greedy = 1", ["[axis.gc]", "greedy", "is not a table"]),
         ('greedy = { ftl.page.gc = "greedy" }', 'greedy = { "ftl.page.gc" = "greedy" }', ["ftl.page.gc", "quotes"]),
         ("fifo = { ftl", "fifi = { ftl", ["numbers.csv", "no row 'fifi'", "did you mean fifo?"]),
@@ -261,10 +265,10 @@ def test_references_come_in_several_shapes(copy: Path) -> None:
         reference = "numbers.csv"
     """
     (copy / "one.toml").write_text(document)
-    assert ssdlab.experiments.load(copy / "one.toml").tables[0].reference == ((98.7, None),)
+    assert ssdlab.experiments.load(copy / "one.toml").tables[0].comparison.reference == ((98.7, None),)
     (copy / "numbers.csv").write_text("size,op_15,op_30,op_60\nsome,1,2,3\nany,4,5,6\n")
     experiment = ssdlab.experiments.load(copy / "one.toml")
-    assert experiment.name == "one" and experiment.tables[0].reference == ((4.0, 6.0),)
+    assert experiment.name == "one" and experiment.tables[0].comparison.reference == ((4.0, 6.0),)
 
 
 FORMULA = """
@@ -312,6 +316,31 @@ def test_a_table_can_be_computed_from_another(cli: Cli, formula: Path) -> None:
     assert "data-chart=" in result.report_html()
     # No runs, so no seeds.
     assert cli("experiment", "show", formula).stdout.splitlines()[-1].split()[-2:] == ["–", "compared"]
+
+
+def test_tables_and_labels_can_be_written_once(formula: Path) -> None:
+    """`like` takes the keys of a table above, `each` makes a label per item."""
+    experiment = ssdlab.experiments.load(formula)
+    twin = '[[table]]\nname = "twin"\nlike = "rate"\ntitle = "Again"\nunit = "1"\n'
+    formula.write_text(f"{FORMULA}\n{twin}")
+    rate, again = ssdlab.experiments.load(formula).tables
+    assert (again.title, again.unit) == ("Again", "1") and again.note == rate.note
+    assert (again.rows, again.source, again.comparison) == (rate.rows, rate.source, rate.comparison)
+    formula.write_text(f"{FORMULA}\n{twin.replace('rate', 'rat')}")
+    with pytest.raises(ssdlab.ConfigError, match="table twin: like: no table 'rat' above; did you mean rate"):
+        ssdlab.experiments.load(formula)
+
+    labels = [label for label in experiment.tables[0].rows.labels if label.endswith("K")]
+    lines = [f"{label} = {{}}" for label in labels]
+    series = f'"{{}}K" = {{ each = [{", ".join(label[:-1] for label in labels)}] }}'
+    assert all(line in FORMULA for line in lines)
+    short = FORMULA.replace("\n".join(lines), series)
+    formula.write_text(short)
+    assert short != FORMULA and ssdlab.experiments.load(formula).tables == experiment.tables
+    for wrong, said in (("each = 4", "each: is a list"), ("each = [4, 4]", "is there twice")):
+        formula.write_text(short.replace(series, f'"{{}}K" = {{ {wrong} }}'))
+        with pytest.raises(ssdlab.ConfigError, match=said):
+            ssdlab.experiments.load(formula)
 
 
 @pytest.mark.parametrize(

@@ -328,16 +328,16 @@ def test_every_rule_keeps_every_volume_and_the_room(seed: int) -> None:
         (["plain.csv"], "plain.csv: ssdlab-csv names no volumes, so all requests are of one; run it with 'ssdlab run'"),
         (["plain.parquet"], "call the column that names them volume"),
         (["fleet.csv", "--pack", "round-robbin"], "did you mean round-robin"),
-        (["fleet.csv", "--pack", "name"], "pack name: say how many drives there are, or how much one holds"),
+        (["fleet.csv", "--pack", "name"], "pack name: the number of drives is open"),
         (["fleet.csv", "--drives", "2"], "each volume has its own drive"),
         (["fleet.csv", "--pack", "name", "--drives", "6"], "give a number from 1 to 5"),
         (
             ["fleet.csv", *SMALL_BLOCKS, "--set", "device.capacity=8MiB"],
-            "5 of 5 volumes are too large: raise device.capacity",
+            "5 of 5 volumes are too large; raise device.capacity",
         ),
         (
             ["just.csv", "plain.csv", "--fit", "error", "--set", "device.capacity=4GiB"],
-            "volume just.csv ends at 4194308KiB, and a drive holds 4GiB; 1 of 2 volumes are too large",
+            "volume just.csv ends at 4194308KiB, but a drive holds 4GiB; 1 of 2 volumes are too large",
         ),
         (
             ["fleet.csv", "--pack", "name", "--drives", "1", *SMALL_BLOCKS, "--set", "device.capacity=20MiB"],

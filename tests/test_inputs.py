@@ -43,10 +43,10 @@ def test_size_shares_are_of_sized_requests(cli: Cli, tmp_path: Path) -> None:
     [
         (
             lambda trace: ssdlab.fleet([trace, trace.with_name("b.csv")], pack="nme"),
-            "pack nme: there is no rule of that name",
+            "pack nme: unknown rule",
         ),
         (lambda trace: ssdlab.fleet([trace, trace.with_name("b.csv")], drives=1), "drives 1: each volume has its own"),
-        (lambda trace: ssdlab.generate_fleet(trace.with_name("f.csv"), like="alibab"), "like alibab: no fleet of that"),
+        (lambda trace: ssdlab.generate_fleet(trace.with_name("f.csv"), like="alibab"), "like alibab: unknown fleet"),
         (lambda trace: ssdlab.generate_fleet(trace.with_name("f.csv"), volumes=0), "volumes 0: give a number"),
         (lambda _: ssdlab.sweep({"nand.channels": ["none"]}), "axis: nand.channels: expected a whole number"),
         (
@@ -372,7 +372,7 @@ def test_names_ignore_case(cli: Cli, trace: Path) -> None:
         (["cache", "bench", "--budget", "12x"], '--budget: "12x" is not a size: unknown unit "x"'),
         (["cache", "bench", "--budget", "0.1"], '--budget: "0.1" is not a size: the unit is missing'),
         (["advise", "drive", str(ROOT / "traces/varmail.csv.zst"), "--op", "7%,3"], '--op: device.op: "3" may mean 3%'),
-        (["advise", "drive", "t.csv", "--op", "7%..9%"], "--op: 7%..9% is a range; say how many of it"),
+        (["advise", "drive", "t.csv", "--op", "7%..9%"], "--op: 7%..9% is a range without steps"),
         (
             ["explain", "--set", "ftl=fast", "--requests", "0", "--beside", "ftl=fasst"],
             '--beside: ftl: "fasst" is not one of page, bast, fast, faster, sbfast; did you mean "fast"?',

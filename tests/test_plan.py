@@ -14,7 +14,7 @@ from conftest import ROOT, Cli
 from ssdlab.analyse.cache.planning import PAPER, Choice, Compressor, comparison, compressors
 from ssdlab.analyse.corpus import Corpus, Member
 from ssdlab.analyse.drive import fio, reads
-from ssdlab.study.experiments import measured
+from ssdlab.study.experiments import models as measured
 from ssdlab.study.experiments.models import MODELS
 
 PAPER_PLAN = ["cache", "plan", "--memory", "15GiB", "--data", "200GiB", "--paper"]
@@ -276,7 +276,7 @@ def test_a_model_names_unknown_arguments(cli: Cli, tmp_path: Path) -> None:
     assert "cache_plan has no such setting" in run('memry = "1GiB"')
     assert "row a, column a: memory: 5 is not text" in run("memory = 5")
     assert "did you mean cache_plan" in run(model="cache-plan")
-    assert "seeds: means nothing with 'model'" in run(more="seeds = [1]\n")
+    assert "seeds: has no effect with 'model'" in run(more="seeds = [1]\n")
     assert "no cell has the figure hit" in run(value="hit")
 
 

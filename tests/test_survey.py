@@ -355,10 +355,10 @@ def test_no_loss_is_reported_over_traces(tmp_path: Path) -> None:
     study = ssdlab.sweep([traces, "device.op=20%,40%"], drive)
     estimates = study.effects("write_amplification")
     assert estimates.losses == () and {effect.term for effect in estimates.effects} == {"trace", "device.op"}
-    (told,) = (remark for remark in estimates.page().remarks if "would be lost" in remark)
-    assert told.endswith("no trace is a choice; sweep each trace by itself")
+    (told,) = (remark for remark in estimates.page().remarks if "losses are left out" in remark)
+    assert told.endswith("sweep each trace by itself")
     alone = ssdlab.sweep(["device.op=20%,40%"], drive).effects("write_amplification")
-    assert alone.losses and not any("would be lost" in remark for remark in alone.page().remarks)
+    assert alone.losses and not any("losses are left out" in remark for remark in alone.page().remarks)
 
 
 def saved(finding: Finding, folder: Path) -> dict[str, list[list[str]]]:
@@ -402,7 +402,7 @@ def test_failed_runs_are_mentioned_in_every_output() -> None:
     assert failed.startswith("4 runs failed: ")
     left = "2 of 6 points lack write_amplification and are left out; finish the sweep, or mend what failed"
     estimates = study.effects("write_amplification")
-    assert "a grid with gaps has no analysis of variance, so a straight model stands in" in estimates.notes
+    assert "the grid has gaps, so a linear fit replaces the analysis of variance" in estimates.notes
     for shown in (estimates, study.curves("write_amplification")):
         assert {failed, left} <= {*shown.page().remarks}
     front = study.pareto(["write_amplification", "device.physical_bytes"])
@@ -423,7 +423,7 @@ def test_samples_are_grouped_by_parts_of_their_range(design: dict[str, object]) 
     assert along == [f"{20 + 5 * part}%..{25 + 5 * part}%" for part in range(curves.PARTS)]
     assert (averaged.x, averaged.by, {*between}) == ("device.op", "ftl.page.gc", {"greedy", "fifo"})
     assert averaged.others == ("workload.reads",)
-    assert averaged.notes[-1] == "samples of device.op are taken together in 8 parts of its range"
+    assert averaged.notes[-1] == "samples of device.op are grouped into 8 parts of its range"
     both = study.curves("write_amplification", "workload.reads", "device.op")
     assert both.values[1] == along and both.values[0][0] == "0%..6.25%"
     alone = study.curves("write_amplification", "device.op")
@@ -487,10 +487,10 @@ def test_missing_figures_are_no_failure_and_direction_follows_the_sweep() -> Non
     base = ssdlab.Config("tlc-chip", overrides=TINY)
     axes = {"workload.reads": ["0%", "50%", "100%"]}
     study = ssdlab.sweep(axes, base, outcomes=["host.bytes_read:max"])
-    with pytest.raises(ssdlab.ConfigError, match="1 of 3 points lack write_amplification: all runs came to their end"):
+    with pytest.raises(ssdlab.ConfigError, match="1 of 3 points lack write_amplification: all runs are finished"):
         study.effects("write_amplification")
     (left,) = (remark for remark in study.curves("write_amplification").page().remarks if "lack" in remark)
-    assert left.endswith("leave these levels out, or ask for another one")
+    assert left.endswith("leave these levels out, or ask for another figure")
     assert study.effects("host.bytes_read").outcome.large
     assert not study.effects("host.bytes_read:min").outcome.large
     assert study.asked_for(["host.bytes_read"]).outcomes()[0].large

@@ -168,7 +168,7 @@ def test_a_contradictory_point_is_named_with_its_exclusion(cli: Cli, tmp_path: P
     grid = ["-s", "device.capacity=64MiB", "-A", "device.op=0%,60%", "-A", "seed=1,2", "--set", "workload.requests=100"]
     output = cli("sweep", *grid, check=False).stderr.strip()
     assert output.startswith("ssdlab: --set: device.capacity: ") and len(output.splitlines()) == 1
-    assert output.endswith("; that is so with device.op=0%; a sweep without 'device.op=0%' leaves that out")
+    assert output.endswith("; at device.op=0%; a sweep without 'device.op=0%' leaves that out")
     assert "2 runs" in cli("sweep", *grid, "--without", "device.op=0%", "--out", tmp_path / "s").stdout
     # Where no point is valid, an exclusion is no remedy.
     assert "without" not in cli("sweep", *grid, "--set", "device.capacity=1MiB", check=False).stderr
@@ -191,7 +191,7 @@ def test_a_grid_of_a_million_runs_needs_confirmation(cli: Cli) -> None:
         (["-A", "seed=1,2", "--seeds", "0"], "at least one"),
         (["-A", "trace=missing.csv"], "missing.csv"),
         (["-A", "preset=nope,tlc-chip"], "nope"),
-        (["-A", "seed=1,2", "--without", "seed>0"], "nothing to run"),
+        (["-A", "seed=1,2", "--without", "seed>0"], "every combination is left out"),
     ],
 )
 def test_bad_input_is_one_clear_error(cli: Cli, tmp_path: Path, arguments: list[str], message: str) -> None:
@@ -213,7 +213,7 @@ def test_unusable_folders_are_refused(study: Path, tmp_path: Path, cli: Cli) -> 
     for folder, message in (
         ("other", "thesis.tex and no study"),
         ("s", "made by ssdlab 0.0.1"),
-        ("old", "another shape"),
+        ("old", "another version"),
     ):
         done = cli("sweep", *TINY_SETS, "-A", "seed=1,2", "--out", folder, check=False)
         assert done.returncode == 2 and message in done.stderr, done.stderr
@@ -260,7 +260,7 @@ def test_a_sweep_in_a_file(cli: Cli, tmp_path: Path) -> None:
     for wrong, message in (
         ("seedz = 3", "did you mean seeds"), ("seeds = '3'", "a whole number"),
         ("[[axes]]\nseed = 3", "a list of values"),
-        ("axes = [3]", "no table"), ("x = = 3", "bad.toml"),
+        ("axes = [3]", "must be tables"), ("x = = 3", "bad.toml"),
     ):  # fmt: skip
         (tmp_path / "bad.toml").write_text(wrong, encoding="utf-8")
         with pytest.raises(ssdlab.ConfigError, match=message):
@@ -444,13 +444,13 @@ def test_a_single_string_is_a_list_of_one_item() -> None:
 @pytest.mark.parametrize(
     ("outcome", "message"),
     [
-        ("wa", "outcome wa: no run has a figure called wa; docs/results.md lists them, such as write_amplification"),
+        ("wa", "outcome wa: unknown figure wa; docs/results.md lists them, such as write_amplification"),
         ("write_amplificaton:max", "did you mean write_amplification"),
         ("latency.all.p99ns", "did you mean latency.all.p99_ns"),
         ("flash.programs.gcc", "did you mean flash.programs.gc?"),
         ("drive.response.all.p99.parts_ns.buss", "did you mean drive.response.all.p99.parts_ns.bus?"),
-        ("lifetime.rate", "no run has a figure called lifetime.rate"),
-        ("time.iops.mean", "no run has a figure called time.iops.mean"),
+        ("lifetime.rate", "unknown figure lifetime.rate"),
+        ("time.iops.mean", "unknown figure time.iops.mean"),
         ("time.iops:most", "most is neither min nor max"),
     ],
 )
@@ -467,9 +467,7 @@ def test_an_impossible_outcome_is_refused_before_any_run(outcome: str, message: 
 def test_a_missing_outcome_does_not_hide_the_study(tmp_path: Path, cli: Cli) -> None:
     ssdlab.sweep("seed=1,2", BASE, outcomes=["wear.erase", "write_amplification"], out=tmp_path / "s", jobs=1)
     shown = cli("study", "show", tmp_path / "s").stdout
-    assert (
-        "write_amplification" in shown and "outcome wear.erase: no run has a figure of that name; did you mean" in shown
-    )
+    assert "write_amplification" in shown and "outcome wear.erase: no run has this figure; did you mean" in shown
 
 
 def test_an_outcome_that_is_always_null_exists(tmp_path: Path) -> None:
@@ -494,7 +492,7 @@ def test_declared_figures_equal_those_of_runs(study: Path) -> None:
     ("text", "message"),
     [
         ('[[axes]]\n"ftl.page.gc" = ["greedy", "fifoo"]', 'f.toml: axes: ftl.page.gc: "fifoo" is not one of'),
-        ('[[axes]]\n"ftl.page.gcc" = ["greedy"]', "f.toml: axis ftl.page.gcc: no setting is called so"),
+        ('[[axes]]\n"ftl.page.gcc" = ["greedy"]', "f.toml: axis ftl.page.gcc: unknown setting"),
         ('preset = "fsat"\n[[axes]]\n"seed" = ["1", "2"]', 'f.toml: preset: no preset is called "fsat"'),
         ('set = {"nand.read" = "7"}\n[[axes]]\n"seed" = ["1", "2"]', "f.toml: set: nand.read: "),
     ],
@@ -582,7 +580,7 @@ def test_a_study_without_results_has_its_future_columns() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-A", "trace=a,b.csv"], "a: there is no such file; check the path, and write one with a comma in quotes: "),
+        (["-A", "trace=a,b.csv"], "a: no such file; check the path, and write one with a comma in quotes: "),
         (["-A", "seed=1,2", "-O", "x=device.physical_bytes/2"], "is arithmetic, which 'ssdlab tune' alone takes"),
     ],
 )

@@ -469,7 +469,7 @@ def test_an_impossible_range_end_is_named(axis: str, words: str) -> None:
         (["-A", "device.opp=5%..9%", "-O", "seed"], "did you mean device.op"),
         (["-A", "device.op", "-O", "seed"], "device.op: has no names to vary: it takes a share, 0% to 1000%"),
         (["-A", "device.op=5%..9000%", "-O", "wear.erases"], "axis: device.op"),
-        (["-A", "trace=a.csv", "-O", "seed"], "a trace is no choice"),
+        (["-A", "trace=a.csv", "-O", "seed"], "a trace is not part of the drive"),
         (["-A", "device.op=5%..9%", "-O", "write_amplificatoin"], "did you mean write_amplification?"),
         (["-A", "device.op=5%..9%", "-O", "a=2**3"], "is not arithmetic on figures"),
         (["-A", "device.op=5%..9%", "-O", "time.iops:large"], "large is neither min nor max"),
@@ -496,7 +496,7 @@ def test_a_folder_keeps_one_question(folder: Path, tmp_path: Path) -> None:
     ssdlab.sweep({"seed": ["1", "2"]}, BASE, out=tmp_path / "s")
     with pytest.raises(ssdlab.ConfigError, match="holds a sweep; name another folder"):
         tuned(tmp_path / "s")
-    with pytest.raises(ssdlab.ConfigError, match="no run there is one of this search"):
+    with pytest.raises(ssdlab.ConfigError, match="no run there belongs to this search"):
         tuned(warm_start=tmp_path / "s", seeds=3)
 
 

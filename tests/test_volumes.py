@@ -118,8 +118,8 @@ def test_a_synthetic_fleet_is_as_requested(tmp_path: Path) -> None:
     [
         (["f.csv", "--like", "alibabba"], "did you mean alibaba"),
         (["f.csv", "--volumes", "70000"], "give a number from 1 to 65536"),
-        (["f.csv", "--requests", "10"], "there are 1000 volumes"),
-        (["f.bin", "--volumes", "2", "--requests", "10"], "end it in .csv"),
+        (["f.csv", "--requests", "10"], "fewer than the 1000 volumes"),
+        (["f.bin", "--volumes", "2", "--requests", "10"], "end the name in .csv"),
         (["f.csv", "--seed", "-1"], "give a number from 0"),
         (["no/f.csv", "--volumes", "2", "--requests", "10"], "No such file"),
     ],

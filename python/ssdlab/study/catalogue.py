@@ -1,4 +1,4 @@
-"""Everything that can be named: presets, policies, schedulers, formats ... as the registries have it."""
+"""Names of presets, policies, schedulers, formats and more, from their registries."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -25,23 +25,22 @@ KNOWN_AS = {
     "workloads": "workload.pattern",
     "personalities": "workload.pattern.filebench.personality",
 }
-"""What the field calls the variants of some settings. Those of others go by the key of the setting."""
+"""Common names for the variants of some settings; others go by their key."""
 
 NO_LIMIT = 2**64 - 1
-"""Default of a parameter that limits nothing."""
+"""Default that means no limit."""
 
 
 class Parameter(NamedTuple):
-    """What can be changed of something named."""
+    """A parameter of a catalogue entry."""
 
     name: str
     default: str
-    """In words."""
     help: str
 
 
 class Entry(NamedTuple):
-    """Something that goes by a name."""
+    """A named entry."""
 
     name: str
     help: str
@@ -49,7 +48,7 @@ class Entry(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Names of one kind."""
+    """Entries of one kind."""
 
     name: str
     help: str
@@ -57,7 +56,7 @@ class Group(NamedTuple):
 
 
 def catalogue() -> list[Group]:
-    """Every group of names."""
+    """Returns all groups."""
     keys = [key for key, _, _, variants in _ssdlab.options() if variants]
     named = {key: name for name, key in KNOWN_AS.items()}
     return [
@@ -75,11 +74,7 @@ def catalogue() -> list[Group]:
 
 
 def group(name: str) -> Group:
-    """The group of that name; also by the key of a setting.
-
-    Raises:
-        ConfigError: If there is none.
-    """
+    """Returns the group of a name or of a setting's key."""
     groups = {one.name: one for one in catalogue()}
     asked = _ssdlab.named(name, [*groups, *KNOWN_AS.values()]) or name
     asked = next((short for short, key in KNOWN_AS.items() if key == asked), asked)
@@ -89,17 +84,17 @@ def group(name: str) -> Group:
 
 
 def _not_listed(name: str, groups: Iterable[str]) -> str:
-    """Why nothing is listed under a name: it may be that of a setting without names, or of a table of settings."""
+    """Explains why a name lists nothing; it may be a setting without names or a table of settings."""
     try:
-        found = explain(name)
+        explained = explain(name)
     except ConfigError:
         return f"nothing is listed under {name!r}{suggestion(name, groups)}; 'ssdlab list' shows everything there is"
-    key = _ssdlab.named(name, [one.key for one in found])
+    key = _ssdlab.named(name, [one.key for one in explained])
     if key is None:
         return f"{name} is a table of settings; 'ssdlab config explain {name}' shows them"
-    [one] = found
-    told = f"({one.range}; default {one.default})"
-    return f"{key} is a setting without names to list {told}; 'ssdlab config explain {key}' tells what it means"
+    [one] = explained
+    details = f"({one.range}; default {one.default})"
+    return f"{key} is a setting without names to list {details}; 'ssdlab config explain {key}' tells what it means"
 
 
 def _sections() -> tuple[Entry, ...]:
@@ -114,24 +109,24 @@ def _sections() -> tuple[Entry, ...]:
 
 
 def _choice(name: str, key: str) -> Group:
-    """The values of a setting."""
+    """Returns the values of a setting."""
     meaning = next(help_text for option, help_text, _, _ in _ssdlab.options() if option == key)
     entries = (Entry(one, help_text, _below(f"{key}.{one}.")) for one, help_text in _ssdlab.variants(key))
     return Group(name, f"values of {key}. {meaning}", tuple(entries))
 
 
 def _below(prefix: str) -> tuple[Parameter, ...]:
-    """The settings of a variant."""
-    found = []
+    """Returns the settings of a variant."""
+    parameters = []
     for key, help_text, _, _ in _ssdlab.options():
         explained = _ssdlab.explain(key) if key.startswith(prefix) else None
         if explained is not None:
-            found.append(Parameter(key.removeprefix(prefix), _plain(explained[2]), help_text))
-    return tuple(found)
+            parameters.append(Parameter(key.removeprefix(prefix), _plain(explained[2]), help_text))
+    return tuple(parameters)
 
 
 def _plain(words: str) -> str:
-    """Words of a reference page without its marks."""
+    """Removes the markup of the reference page."""
     return words.replace("`", "").replace('"', "")
 
 

@@ -1,4 +1,4 @@
-"""The same requests against several configurations."""
+"""Several configurations on the same requests."""
 
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,26 +28,24 @@ class Spread(NamedTuple):
 
     mean: float
     standard_deviation: float | None
-    """Of the sample, with n - 1 in its denominator; None of a single run."""
+    """Sample standard deviation (n - 1); None for a single run."""
     seeds: int
-    """Runs that have the figure."""
+    """Number of runs with the figure."""
 
     @classmethod
     def of(cls, values: Sequence[float]) -> "Spread":
-        """The spread of the values of some runs."""
+        """Returns mean and deviation of some values."""
         deviation = statistics.stdev(values) if len(values) > 1 else None
         return cls(statistics.fmean(values), deviation, len(values))
 
 
 class Comparison(Finding):
-    """Results of some cases: configurations with names, each run with the same number of seeds.
+    """Results of named configurations (cases), each run with the same number of seeds.
 
-    Of one that was stopped there are the runs that came to their end; of a case without any, one that has measured
-    something.
+    A stopped comparison holds the completed runs; for a case without any, one partial run.
 
-    Saved are `report.html`, `comparison.json`, `comparison.csv`, which has a row for each figure and of each case the
-    mean and, of several seeds, the standard deviation and how many seeds have the figure, and `comparison.parquet` with
-    a row for each figure, case and seed.
+    Files: `report.html`, `comparison.json`, `comparison.csv` with a row per figure and for each case the mean, standard
+    deviation and number of seeds, and `comparison.parquet` with a row per figure, case and seed.
     """
 
     _page = "comparison"
@@ -55,33 +53,33 @@ class Comparison(Finding):
     saved = "report.html, comparison.json, comparison.csv and comparison.parquet"
 
     def __init__(self, runs: Mapping[str, Sequence[Result | None]], seeds: int) -> None:
-        told = {label: _told(results) for label, results in runs.items()}
-        self.runs = {label: results for label, results in told.items() if results}
-        """Results of each case, by seed."""
-        self.missing = [label for label, results in told.items() if not results]
-        """Cases of which nothing was measured before it was stopped."""
+        measured = {label: _measured(results) for label, results in runs.items()}
+        self.runs = {label: results for label, results in measured.items() if results}
+        """Results of each case by seed."""
+        self.missing = [label for label, results in measured.items() if not results]
+        """Cases without any measurement."""
         self.seeds = seeds
-        """Runs of each case, if none was stopped."""
+        """Number of runs per case."""
 
     @property
     def results(self) -> dict[str, Result]:
-        """The result of each case with its first seed."""
+        """First result of each case."""
         return {label: results[0] for label, results in self.runs.items()}
 
     @property
     def cut_short(self) -> list[str]:
-        """Cases of which no run came to its end."""
+        """Cases without a completed run."""
         return [label for label, results in self.runs.items() if any(one.partial for one in results)]
 
     @property
     def partial(self) -> bool:
-        """Whether it was stopped before its end."""
+        """True if the comparison was stopped early."""
         return bool(self.missing or self.cut_short) or any(len(one) < self.seeds for one in self.runs.values())
 
     def figures(self, case: str) -> dict[str, Spread]:
-        """Every number of the summaries of a case, such as `latency.read.p99_ns`, over its seeds."""
+        """Returns every number of a case's summaries, such as `latency.read.p99_ns`, over its seeds."""
         runs = [dict(_numbers(complete(one.summary))) for one in self.runs[case]]
-        # A run may lack a figure, as the times of an operation that did not occur.
+        # Runs lack figures of operations that did not occur.
         names = dict.fromkeys(name for run in runs for name in run)
         return {name: Spread.of([run[name] for run in runs if name in run]) for name in names}
 
@@ -90,7 +88,7 @@ class Comparison(Finding):
 
     @property
     def differing_settings(self) -> dict[str, dict[str, Any]]:
-        """Of each case the settings in which cases differ; None for one that does not apply to a case."""
+        """Settings that differ between cases; None where a setting does not apply."""
         cases = self._settings()
         keys = sorted({key for settings in cases.values() for key in settings})
         values = {key: [settings.get(key, {}).get("value") for settings in cases.values()] for key in keys}
@@ -98,7 +96,7 @@ class Comparison(Finding):
         return {label: {key: settings.get(key, {}).get("value") for key in differ} for label, settings in cases.items()}
 
     def to_dict(self) -> dict[str, Any]:
-        """Every case with its settings, its figures over the seeds, and the results of its runs, ready for JSON."""
+        """Returns settings, figures and results of every case, ready for JSON."""
         settings = self.differing_settings
         return {
             "seeds": self.seeds,
@@ -117,22 +115,22 @@ class Comparison(Finding):
         return next(iter(self.results.values())).source
 
     def _configuration(self) -> dict[str, Any]:
-        """What all cases have in common."""
+        """Settings that all cases share."""
         first = next(iter(self._settings().values()))
         differ = next(iter(self.differing_settings.values()))
         return {key: setting for key, setting in first.items() if key not in differ}
 
     def page(self, *, all: bool = False) -> "Page":
-        """What a person is shown of it.
+        """Returns the page.
 
         Args:
-            all: Whether figures that are equal in all cases stand among the others.
+            all: True to include figures that are equal in all cases.
         """
         page: Page = room("view.pages.comparison").page(self, all=all)
         return page
 
     def to_arrow(self) -> "pa.Table":
-        """A row for each figure, case and seed, as an Arrow table: `figure`, `case`, `seed`, `value`."""
+        """Returns an Arrow table with a row per figure, case and seed: `figure`, `case`, `seed`, `value`."""
         rows = [
             (name, label, one.config["seed"], value)
             for label, results in self.runs.items()
@@ -147,12 +145,12 @@ class Comparison(Finding):
         )
 
     def _tables(self) -> Contents:
-        found = {label: self.figures(label) for label in self.runs}
+        by_case = {label: self.figures(label) for label in self.runs}
         parts = Spread._fields if self.seeds > 1 else Spread._fields[:1]
-        heads = [label if part == "mean" else f"{label} {part}" for label in found for part in parts]
+        heads = [label if part == "mean" else f"{label} {part}" for label in by_case for part in parts]
         rows: list[Sequence[object]] = [("figure", *heads)]
-        for name in dict.fromkeys(name for figures in found.values() for name in figures):
-            spreads = [figures.get(name) for figures in found.values()]
+        for name in dict.fromkeys(name for figures in by_case.values() for name in figures):
+            spreads = [figures.get(name) for figures in by_case.values()]
             rows.append((name, *("" if one is None else getattr(one, part) for one in spreads for part in parts)))
         return {"comparison.csv": rows, "comparison.parquet": self.to_arrow()}
 
@@ -166,14 +164,14 @@ class Comparison(Finding):
         return f"<ssdlab.Comparison of {', '.join(self.runs)}: {text.counted(self.seeds, 'seeds')} each>"
 
 
-def _told(runs: Sequence[Result | None]) -> tuple[Result, ...]:
-    """The runs of a case that tell something of it."""
+def _measured(runs: Sequence[Result | None]) -> tuple[Result, ...]:
+    """Returns the completed runs of a case, or one partial run with measurements."""
     whole = tuple(one for one in runs if one and not one.partial)
     return whole or tuple(one for one in runs if one and any(one.series["requests"]))[:1]
 
 
 def _numbers(summary: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, float]]:
-    """Every number of a summary with its dotted path."""
+    """Yields every number of a summary with its dotted path."""
     for name, value in summary.items():
         if isinstance(value, Mapping):
             yield from _numbers(value, f"{above}{name}.")
@@ -190,22 +188,20 @@ def compare(
     jobs: int | None = None,
     monitor: Callable[[str], Monitor] | None = None,
 ) -> Comparison:
-    """Runs every case on the same requests.
-
-    The result depends on the arguments but for `jobs` alone.
+    """Runs every case on the same requests. The result does not depend on `jobs`.
 
     Args:
         cases: Configurations, or settings on top of the defaults, by name.
-        trace: What they replay; their own workloads if None.
-        seeds: Runs of each case: with its own `seed`, and with those that follow.
+        trace: Trace to replay; each case's own workload if None.
+        seeds: Number of runs per case, with consecutive seeds from the case's `seed`.
         jobs: Simulations at a time; one per processor if None.
-        monitor: Makes the monitor of a run, as that of `simulate`, from its name.
+        monitor: Creates the monitor of a run from its name.
 
     Raises:
         ConfigError: If there are no cases or seeds, or a configuration is wrong.
         TraceError: If the trace cannot be read.
-        SimulationError: As `simulate`.
-        KeyboardInterrupt: If a monitor stops it before anything was measured.
+        SimulationError: See `simulate`.
+        KeyboardInterrupt: If a monitor stops it before any measurement.
     """
     if isinstance(cases, Config) or not isinstance(cases, Mapping):
         raise ConfigError(
@@ -224,21 +220,21 @@ def compare(
     ]
     executor = Executor("cases", len(runs), jobs=jobs)
 
-    def one(label: str, config: Config) -> Result | None:
+    def simulate_case(label: str, config: Config) -> Result | None:
         if executor.stopped.is_set():
             return None
         watch = None if monitor is None else monitor(label if seeds == 1 else f"{label}, seed {config['seed']}")
 
-        def told(phase: str, done: int, total: int | None, requests: int) -> bool:
-            # What ends one run ends the comparison, as does a failure: the others need not go on.
+        def watching(phase: str, done: int, total: int | None, requests: int) -> bool:
+            # Stopping or failing one run ends the comparison.
             if watch and watch(phase, done, total, requests):
                 executor.stop()
             return executor.stopped.is_set()
 
-        return simulate(config, trace, monitor=told)
+        return simulate(config, trace, monitor=watching)
 
-    results = executor.run([partial(one, label, config) for label, config in runs])
-    found = Comparison({label: results[at * seeds : (at + 1) * seeds] for at, label in enumerate(configs)}, seeds)
-    if not found.runs:
+    results = executor.run([partial(simulate_case, label, config) for label, config in runs])
+    comparison = Comparison({label: results[at * seeds : (at + 1) * seeds] for at, label in enumerate(configs)}, seeds)
+    if not comparison.runs:
         raise KeyboardInterrupt("nothing was measured yet")
-    return found
+    return comparison

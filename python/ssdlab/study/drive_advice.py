@@ -1,7 +1,7 @@
-"""Advice on the spare space of a drive: a small sweep, and the least flash that lasts and answers in time."""
+"""Advice on spare space: a small sweep, and the smallest drive that lasts and answers in time."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ssdlab import text
@@ -14,6 +14,7 @@ from ssdlab.model.requests import Monitor
 from ssdlab.model.several import several
 from ssdlab.model.trace_file import Given
 from ssdlab.study.store.study import Study
+from ssdlab.study.store.table import csv_rows
 from ssdlab.study.survey.outcome import Estimate, Outcome, estimate
 from ssdlab.study.sweep.axes import axis, of
 from ssdlab.study.sweep.design import Design
@@ -22,78 +23,75 @@ from ssdlab.study.sweep.running import question, run
 
 OP = "device.op"
 SPARE_AXIS = "op"
-"""What varies it, as faults say it."""
+"""Name of the option that varies it, in messages."""
 SPARE = ("7%", "10%", "14%", "20%", "28%", "40%")
-"""Over-provisioning that is tried unless other is asked for: steps of a factor of about 1.4."""
+"""Default over-provisioning to try, in steps of about 1.4."""
 
 YEARS = 5.0
-"""How long a drive is to last unless that is said: the usual warranty."""
+"""Default years of service, the usual warranty."""
 
 FLASH, WAF, P99 = "device.physical_bytes", "write_amplification", "latency.all.p99_ns"
 TBW, DWPD = "lifetime.host_tbw_bytes", "lifetime.dwpd_5_years"
 LIFE = {"trace": "lifetime.trace_years", "replay": "lifetime.years"}
-"""By the rate at which the host writes: what the trace does by its times, else what the replay did."""
+"""Lifetime figures by write rate: of the trace's times, otherwise of the replay."""
 DWPD_YEARS = 5.0
-"""That `DWPD` is for."""
+"""Years of service of `DWPD`."""
 
 
 class DriveChoice(NamedTuple):
     """A drive that was tried."""
 
     levels: Mapping[str, str]
-    """What it sets."""
+    """Values of the axes."""
     flash_bytes: float
     write_amplification: Estimate
     p99_ns: Estimate | None
-    """None where time is not modelled."""
+    """None if time is not simulated."""
     tbw_bytes: float | None
-    """What the host can write until it is worn out; None where it is never worn."""
+    """Bytes that the host can write; None for a drive without wear."""
     years: Estimate | None
-    """Of life; None where nobody knows how much is written in a day."""
+    """Years of life; None if the daily writes are unknown."""
     p99_by_seed_ns: tuple[float, ...] = ()
     years_by_seed: tuple[float, ...] = ()
     rate: str | None = None
-    """At which the host writes for so long: `asked` for, of the `trace`, or of the `replay` as its requests have no
-    times; None without a life."""
+    """Write rate behind the lifetime: `asked`, `trace`, or `replay` if requests have no times; None without one."""
 
 
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class DriveAdvice(Finding):
-    """The trade between spare space, write amplification, tail and life.
+    """The trade-off between spare space, write amplification, tail latency and lifetime.
 
-    Saved are `report.html`, `drive-advice.json` and `drive-advice.csv`, a line for each drive.
+    Files: `report.html`, `drive-advice.json` and `drive-advice.csv`, with a line per drive.
     """
 
     _page = "drive_advice"
     _json = "drive-advice.json"
     saved = "report.html, drive-advice.json and drive-advice.csv"
 
-    def __init__(
-        self, *, study: Study, choices: Sequence[DriveChoice], dwpd: float | None, years: float, p99_ns: float | None
-    ) -> None:
-        self.study = study
-        """The sweep behind it."""
-        self.choices = tuple(choices)
-        """Least flash first."""
-        self.dwpd = dwpd
-        """Capacities that the host writes in a day; None for the rate of the requests."""
-        self.years = years
-        """That a drive is to last."""
-        self.p99_ns = p99_ns
-        """Response time that 99 % of the requests are to keep; None if none was named."""
+    study: Study
+    """Sweep behind the advice."""
+    choices: Sequence[DriveChoice]
+    """Drives in ascending order of flash."""
+    dwpd: float | None
+    """Requested drive writes per day; None for the rate of the requests."""
+    years: float
+    """Requested years of service."""
+    p99_ns: float | None
+    """Requested p99 latency, if any."""
 
     @property
     def partial(self) -> bool:
-        """Whether drives are still to be tried."""
+        """True if drives are left to try."""
         return self.study.partial
 
     @property
     def rates(self) -> list[str]:
-        """At which rates the host writes in the lives of the drives."""
+        """Write rates behind the lifetimes."""
         return list(dict.fromkeys(one.rate for one in self.choices if one.rate is not None))
 
     @property
     def measured(self) -> str:
-        """Of which stretch all figures of a drive are."""
+        """Part of the requests that the figures cover."""
         columns = self.study.table.column_names
         if "repeat.replays" not in columns:
             warmup = self.study.plan["configuration"].get("host.warmup")
@@ -107,26 +105,25 @@ class DriveAdvice(Finding):
         return f"the last replay, steady by then in {text.count(sum(known))} of {text.counted(len(known), 'runs')}"
 
     def lasts(self, one: DriveChoice) -> bool | None:
-        """Whether a drive lives as long as it is to; None where that is not known."""
+        """True if a drive lasts the requested years; None if unknown."""
         return None if one.years is None else one.years.mean >= self.years
 
     def in_time(self, one: DriveChoice) -> bool:
-        """Whether a drive answers in time, if that is asked for."""
+        """True if a drive meets the requested latency, or none was requested."""
         return self.p99_ns is None or (one.p99_ns is not None and one.p99_ns.mean <= self.p99_ns)
 
     def meeting(self, one: DriveChoice) -> int:
-        """With how many of its seeds a drive does what is wanted, as far as that is known."""
-        seeds = one.write_amplification.seeds
-        fit = [True] * seeds
+        """Returns the number of seeds with which a drive meets the requirements, as far as known."""
+        fit = [True] * one.write_amplification.seeds
         if self.p99_ns is not None:
-            fit = [one <= self.p99_ns for one in one.p99_by_seed_ns]
+            fit = [value <= self.p99_ns for value in one.p99_by_seed_ns]
         if one.years is not None:
-            fit = [so_far and its >= self.years for so_far, its in zip(fit, one.years_by_seed, strict=False)]
+            fit = [so_far and years >= self.years for so_far, years in zip(fit, one.years_by_seed, strict=False)]
         return sum(fit)
 
     @property
     def best(self) -> DriveChoice | None:
-        """The least flash that answers in time, and lasts or may last; of equal ones the faster."""
+        """Smallest drive that meets the latency and may last; of equal ones the faster."""
         fit = [one for one in self.choices if self.lasts(one) is not False and self.in_time(one)]
         return min(fit, key=lambda one: (one.flash_bytes, one.p99_ns.mean if one.p99_ns else 0.0), default=None)
 
@@ -149,7 +146,7 @@ class DriveAdvice(Finding):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
+        """Returns everything, ready for JSON."""
         best = self.best
         return {
             "dwpd": self.dwpd,
@@ -167,9 +164,7 @@ class DriveAdvice(Finding):
         return self.study._configuration()
 
     def _tables(self) -> Contents:
-        rows = self._rows()
-        cells = [["" if cell is None else cell for cell in row.values()] for row in rows]
-        return {"drive-advice.csv": [[*rows[0]], *cells]}
+        return {"drive-advice.csv": csv_rows(self._rows())}
 
     plot = Plot("drive_advice.trade")
 
@@ -192,28 +187,27 @@ def advise_drive(
     reading: Mapping[str, Any] | None = None,
     monitor: Monitor | None = None,
 ) -> DriveAdvice:
-    """Tries drives with more and less spare space on a trace.
+    """Tries drives with different spare space on a trace.
 
-    A trace is replayed until write amplification is steady, unless the configuration says how often: its first replay
-    tells of the state before it.
+    A trace is replayed until write amplification is steady, unless the configuration sets `host.repeat`: its first
+    replay still reflects the initial state.
 
     Args:
-        trace: What they replay, a file; the workload of the configuration if None.
+        trace: Trace file to replay; the configuration's workload if None.
         config: The drive, and `host.repeat`; the default drive if left out.
         op: Over-provisioning to try.
-        axes: What else to vary, as for `sweep`: `["ftl.page.gc=greedy,cost_benefit", "preset=tlc-nvme,sata-mlc"]`.
-        dwpd: Capacities that the host writes each day; if left out, what the trace writes in a day by its times, or
-            what the replay writes if it has none.
-        years: How long the drive is to last.
-        p99_ns: Response time that 99 % of the requests are to keep, if any.
-        seeds: Runs of each drive.
-        jobs: Worker processes at a time; one per processor if None.
-        reading: Options of `TraceFile` for traces of an axis.
-        monitor: Told how many runs are finished; something true ends them.
+        axes: Further axes, as for `sweep`: `["ftl.page.gc=greedy,cost_benefit", "preset=tlc-nvme,sata-mlc"]`.
+        dwpd: Drive writes per day; if left out, the rate of the trace's times, or of the replay if it has none.
+        years: Required years of service.
+        p99_ns: Required p99 latency, if any.
+        seeds: Number of runs per drive.
+        jobs: Number of worker processes; one per processor if None.
+        reading: `TraceFile` options for traces on an axis.
+        monitor: Called with the number of finished runs; a true return value stops them.
 
     Raises:
         ConfigError: If settings are wrong, or no drive can be run.
-        TraceError: If the trace is no file that can be read.
+        TraceError: If the trace is not a readable file.
     """
     years = above_zero("years", years)
     dwpd, p99_ns = (
@@ -226,9 +220,7 @@ def advise_drive(
     if any(OP in axis(one).keys for one in others):
         raise ConfigError(f"axis {OP}: {SPARE_AXIS} varies it already; give its values there")
     if p99_ns is not None and drive["time"] == "count" and not any("time" in axis(one).keys for one in others):
-        raise ConfigError(
-            'time: "count" takes no time, and p99 is one; set it to "serial" or "event", or leave p99 out'
-        )
+        raise ConfigError('time: "count" simulates no latency for p99; set it to "serial" or "event"')
     asked = question(
         [_spare(op), *others], drive, trace, design=Design(), without=(), seeds=seeds, outcomes=(), reading=reading
     )
@@ -237,50 +229,49 @@ def advise_drive(
     choices = _choices(study, dwpd)
     if not choices and not study.partial:
         if not study.failures:
-            raise ConfigError(
-                "no request that was measured writes, so that spare space changes nothing; give some that write"
-            )
+            raise ConfigError("no measured request writes, so spare space has no effect; use a workload with writes")
         _, _, why = next(iter(study.failures)).partition(": ")
         raise ConfigError(f"no drive can be run: {why}")
     return DriveAdvice(study=study, choices=choices, dwpd=dwpd, years=years, p99_ns=p99_ns)
 
 
 def _spare(op: Sequence[str]) -> dict[str, str]:
-    """The axis of over-provisioning.
-
-    Raises:
-        ConfigError: If it is none.
-    """
+    """Returns the axis of over-provisioning."""
     written = ",".join(several(op))
     try:
-        found = of({OP: written})
+        spare = of({OP: written})
     except ConfigError as error:
         raise ConfigError(f"{SPARE_AXIS}: {str(error).removeprefix(f'axis {OP}: ')}") from None
-    if found.range is not None:
-        raise ConfigError(f"{SPARE_AXIS}: {text.path(written)} is a range; say how many of it, as in 7%..28%:4")
+    if spare.range is not None:
+        raise ConfigError(f"{SPARE_AXIS}: {text.path(written)} is a range without steps; write 7%..28%:4")
     return {OP: written}
 
 
 def _choices(study: Study, dwpd: float | None) -> list[DriveChoice]:
-    found = {
+    by_figure = {
         name: {tuple(point.levels.items()): point.values for point in study.values(Outcome(name, False))}
         for name in (FLASH, WAF, P99, TBW, DWPD, *LIFE.values())
         if name in study.figures
     }
     choices: dict[Any, DriveChoice] = {}
-    for key in found.get(WAF, {}):
-        its = {name: estimate(values[key]) for name, values in found.items() if key in values}
-        rate, lives = next(
-            ((rate, found[name][key]) for rate, name in LIFE.items() if key in found.get(name, {})), (None, ())
+    for key in by_figure.get(WAF, {}):
+        values = {name: by_key[key] for name, by_key in by_figure.items() if key in by_key}
+        means = {name: estimate(by_seed) for name, by_seed in values.items()}
+        rate, lives = next(((rate, values[name]) for rate, name in LIFE.items() if name in values), (None, ()))
+        if dwpd is not None and DWPD in values:
+            rate, lives = "asked", tuple(DWPD_YEARS * value / dwpd for value in values[DWPD])
+        choice = DriveChoice(
+            levels=dict(key),
+            flash_bytes=means[FLASH].mean,
+            write_amplification=means[WAF],
+            p99_ns=means.get(P99),
+            tbw_bytes=means[TBW].mean if TBW in means else None,
+            years=estimate(lives) if lives else None,
+            p99_by_seed_ns=values.get(P99, ()),
+            years_by_seed=lives,
+            rate=rate,
         )
-        if dwpd is not None and key in found.get(DWPD, {}):
-            rate, lives = "asked", tuple(DWPD_YEARS * value / dwpd for value in found[DWPD][key])
-        years = estimate(lives) if lives else None
-        tbw = its[TBW].mean if TBW in its else None
-        levels, flash_bytes = dict(key), its[FLASH].mean
+        # Whole blocks can make drives with different over-provisioning equal.
         others = tuple(level for level in key if level[0] != OP)
-        # Blocks are whole, so that more over-provisioning may be the same drive.
-        tails = found.get(P99, {}).get(key, ())
-        one = DriveChoice(levels, flash_bytes, its[WAF], its.get(P99), tbw, years, tails, lives, rate)
-        choices.setdefault((flash_bytes, others), one)
+        choices.setdefault((choice.flash_bytes, others), choice)
     return sorted(choices.values(), key=lambda one: one.flash_bytes)

@@ -1,5 +1,7 @@
-"""Simulations side by side: the one way to run many of them."""
+"""Executes simulations in parallel."""
 
+from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import count
 
 from ssdlab.analyse.tasks import Tasks
@@ -13,15 +15,15 @@ from ssdlab.study.work.workers import Stopped, Workers
 
 
 class Executor(Tasks):
-    """Tasks that simulate: in this process (`simulate`), which hands over the whole result, or by a worker (`do`),
-    which hands over its figures and survives whatever becomes of the run.
+    """Simulates tasks in this process (`simulate`), which returns complete results, or on workers (`do`), which return
+    figures and survive crashes.
 
     Args:
-        phase: As of `Tasks`.
-        total: Simulations in all.
-        jobs: As of `Tasks`.
-        monitor: As of `Tasks`.
-        workers: Who does what `do` is given; they decide how many tasks go on at a time.
+        phase: See `Tasks`.
+        total: Number of simulations.
+        jobs: See `Tasks`.
+        monitor: See `Tasks`.
+        workers: Workers for `do`; they define the number of parallel tasks.
     """
 
     def __init__(
@@ -39,7 +41,7 @@ class Executor(Tasks):
         self._replayed: dict[int, int] = {}
 
     def simulate(self, config: Config, trace: Given | None = None) -> Result | None:
-        """One simulation of a task; None if it did not come to its end."""
+        """Simulates in this process; None if stopped early."""
         number = next(self._numbers)
 
         def watch(_phase: str, _done: int, _total: int | None, requests: int) -> bool:
@@ -51,7 +53,7 @@ class Executor(Tasks):
         try:
             result = simulate(config, trace, monitor=watch, diagnose=False)
         except KeyboardInterrupt:
-            # Told to end while looking for the end of the trace: signals reach the main thread only.
+            # Stopped while looking for the end of the trace; signals reach only the main thread.
             return None
         if result.partial:
             return None
@@ -59,7 +61,7 @@ class Executor(Tasks):
         return result
 
     def do(self, run: Run) -> Outcome | None:
-        """One simulation of a task by a worker; None if it did not come to its end."""
+        """Simulates on a worker; None if stopped early."""
         assert self._workers is not None
         if self.stopped.is_set():
             return None
@@ -70,8 +72,18 @@ class Executor(Tasks):
         self.count()
         return outcome
 
+    def execute(self, runs: Iterable[Run], keep: Callable[[str, Outcome], None]) -> None:
+        """Executes runs on workers and passes the key and outcome of each finished one to `keep`."""
+
+        def execute_one(run: Run) -> None:
+            outcome = self.do(run)
+            if outcome is not None:
+                keep(run.key, outcome)
+
+        self.run([partial(execute_one, run) for run in runs])
+
     def stop(self) -> None:
-        """Ends those that run, and the workers."""
+        """Stops running tasks and the workers."""
         super().stop()
         if self._workers is not None:
             self._workers.stop()

@@ -1,4 +1,4 @@
-"""What settings mean, in words."""
+"""Explains settings in words."""
 
 from typing import Any, NamedTuple
 
@@ -8,37 +8,37 @@ from ssdlab.text import key_suggestion
 
 
 class Stated(NamedTuple):
-    """What a preset says of a setting."""
+    """Value of a setting in a preset."""
 
     preset: str
     value: str
     source: str
-    """Where the number comes from; empty where the preset does not say."""
+    """Source of the number; may be empty."""
 
 
 class Explanation(NamedTuple):
-    """A setting in words."""
+    """Explanation of a setting."""
 
     key: str
     help: str
     range: str
     """Type and range."""
     units: str
-    """The units there are; empty for numbers and names."""
+    """Allowed units; empty for numbers and names."""
     default: str
     needs: tuple[tuple[str, str], ...]
-    """The choices that it belongs to, outermost first, each with its value; without these nothing uses it."""
+    """Choices that the setting depends on, outermost first, each with the required value."""
     used: tuple[str, ...]
-    """Where else it must be for anything to use it, in words."""
+    """Further conditions under which the setting has an effect."""
     example: str
-    """As `--set` takes it."""
+    """Example value for `--set`."""
     variants: tuple[tuple[str, str], ...]
-    """The names to choose from, each with what it means."""
+    """Names to choose from, each with its meaning."""
     presets: tuple[Stated, ...]
-    """What the presets that set it say."""
+    """Presets that set it."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """Returns everything, ready for JSON."""
         return {
             **self._asdict(),
             "needs": dict(self.needs),
@@ -48,11 +48,7 @@ class Explanation(NamedTuple):
 
 
 def explain(key: str) -> list[Explanation]:
-    """What the setting `key` means, or every setting of the table `key`.
-
-    Raises:
-        ConfigError: If there is neither.
-    """
+    """Explains a setting, or every setting of a table."""
     options = _ssdlab.options()
     names = [name for name, *_ in options]
     tables = {name[:end] for name in names for end in range(len(name)) if name[end] == "."}
@@ -61,15 +57,15 @@ def explain(key: str) -> list[Explanation]:
     asked = [key] if key in names else [name for name in names if name.startswith(f"{key}.")]
     if not asked:
         raise ConfigError(
-            f"no setting is called {key!r}{key_suggestion(key, known)}; 'ssdlab list settings' shows the tables"
+            f"unknown setting {key!r}{key_suggestion(key, known)}; 'ssdlab list settings' shows the tables"
         )
     return [_explained(*option) for option in options if option[0] in asked]
 
 
 def _explained(key: str, help_text: str, example: str, _variants: list[str]) -> Explanation:
-    found = _ssdlab.explain(key)
-    assert found is not None
-    extent, units, default, needs, used = found
+    explained = _ssdlab.explain(key)
+    assert explained is not None
+    extent, units, default, needs, used = explained
     return Explanation(
         key=key,
         help=help_text,
@@ -85,5 +81,5 @@ def _explained(key: str, help_text: str, example: str, _variants: list[str]) -> 
 
 
 def _plain(words: str) -> str:
-    """Words of the reference page without its marks."""
+    """Removes the markup of the reference page."""
     return words.replace("`", "")

@@ -1,4 +1,4 @@
-"""Pages of what was saved: a finding that `--out` wrote, or a study."""
+"""Pages of saved findings and studies."""
 
 import re
 from collections.abc import Mapping
@@ -19,34 +19,28 @@ from ssdlab.study.store.study import Study
 AGAIN = "copy all that was saved, or run it again with --out"
 
 COLUMNS = {"result": ("series.parquet", "latency.parquet", "erase_counts.parquet")}
-"""What findings of a kind have beside their page and JSON."""
+"""Files beside page and JSON, by kind of finding."""
 
 TUNING = "tuning.json"
-"""What a search saves in the folder of its study, beside a page of its own."""
+"""JSON file of a search, whose folder is also a study."""
 
 RESULT_PAGE = "result.html"
-"""The page of a run, made anew where another finding was saved after it and its page is the report."""
+"""Page of a run whose folder's report belongs to a later finding."""
 
 HEAD_BYTES = 4096
-"""Of a page, in which it says of what it is."""
+"""Length of the start of a page that names its kind."""
 
 
 def page_of(path: Path) -> Path:
-    """The page of what was saved in a folder, or of a JSON file in one. That of a study is written anew, and that of a
-    run beside another finding's.
-
-    Raises:
-        ConfigError: If nothing was saved there, not all of it is there or whole, or another version saved it.
-        OSError: If the page of a study or run cannot be written.
-    """
+    """Returns the page of a folder, or of a JSON file in it; pages of studies are written anew."""
     folder = path.parent if path.is_file() else path
     is_other = path.is_file() and path.suffix == ".json" and path.name not in (PLAN, Study._json)
     if (folder / PLAN).exists() and not (folder / TUNING).exists() and not is_other:
         return _of_study(folder)
-    file, found = (path, read(path)) if path.is_file() else _envelope_in(path)
-    check_version(file, found)
-    kind = found["kind"]
-    if file.name != f"{kind}.json" or not isinstance(found["result"], dict) or not found["result"]:
+    file, envelope = (path, read(path)) if path.is_file() else _envelope_in(path)
+    check_version(file, envelope)
+    kind = envelope["kind"]
+    if file.name != f"{kind}.json" or not isinstance(envelope["result"], dict) or not envelope["result"]:
         what = f"kind: is {kind!r}" if file.name != f"{kind}.json" else "result: is empty"
         raise ConfigError(f"{text.path(file)}: {what}, so it is not what --out saved; {AGAIN}")
     wanted = (REPORT, *COLUMNS.get(kind, ()))
@@ -72,30 +66,30 @@ def _of_study(folder: Path) -> Path:
     return _written(folder / REPORT, Study.read(folder))
 
 
-def _written(path: Path, found: Finding) -> Path:
+def _written(path: Path, finding: Finding) -> Path:
     with naming(path), replacing(path) as hidden:
-        hidden.write_text(found.report_html(), encoding="utf-8")
+        hidden.write_text(finding.report_html(), encoding="utf-8")
     return path
 
 
 def _kind_of(page: Path) -> str | None:
-    """Of which kind the finding is that a page shows; None of a page that does not say so."""
+    """Returns the kind of finding that a page shows, if the page names it."""
     with page.open(encoding="utf-8", errors="replace") as file:
-        found = re.search(r'<meta name="ssdlab-kind" content="([a-z-]+)">', file.read(HEAD_BYTES))
-    return found and found[1]
+        kind = re.search(r'<meta name="ssdlab-kind" content="([a-z-]+)">', file.read(HEAD_BYTES))
+    return kind and kind[1]
 
 
 def _envelope_in(folder: Path) -> tuple[Path, Mapping[str, Any]]:
     if not folder.is_dir():
         raise ConfigError(f"{text.path(folder)}: is not there; give the folder that --out named, or a study")
-    # That of the page comes first.
+    # The finding that the page shows comes first.
     shown = _kind_of(folder / REPORT) if (folder / REPORT).is_file() else None
     files = sorted(folder.glob("*.json"), key=lambda path: (path.stem != shown, path.name))
     for path in files:
         try:
             return path, read(path)
         except ConfigError:
-            # Not every JSON file is a finding.
+            # Other JSON files may be there.
             continue
     if all((folder / name).is_dir() for name in (VOLUMES, STUDY)):
         name = text.path(folder)

@@ -1,4 +1,4 @@
-"""How many requests at a time a region of a drive can serve, and how large a region must be.
+"""Measures how many requests a region of a drive can serve at a time, and how large a region must be.
 
 The micro-test of the ParDispatcher document (Wang et al., "A Novel I/O Scheduler for SSD with Improved Performance and
 Lifetime", section II.A): requests into one region, "with varying region size and the number of concurrently issued

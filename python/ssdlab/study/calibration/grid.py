@@ -1,4 +1,4 @@
-"""Which cells are measured, sizes of a region and requests in flight, and what counts of their rounds."""
+"""Cells of a calibration: region sizes and requests in flight; and medians of their rounds."""
 
 from collections.abc import Sequence
 
@@ -9,35 +9,32 @@ from ssdlab.model.numbers import whole
 from ssdlab.model.several import several
 
 IN_FLIGHT = tuple(1 << power for power in range(9))
-"""Requests in flight unless others are asked for: 1 to 256."""
+"""Default numbers of requests in flight: 1 to 256."""
 
 ROUNDS = 3
-"""Passes over all cells; the median of each counts, and what passes differ by is noise."""
+"""Passes over all cells; the median counts, and the spread is noise."""
 
-LEAST_REGION_BYTES = 64 << 20
-"""The smallest region unless others are asked for. The next are twice as large each, the last is the whole drive."""
+MIN_REGION_BYTES = 64 << 20
+"""Smallest default region; sizes double up to the whole drive."""
 
 
 def regions_of(asked: Sequence[str] | None, whole_bytes: int, request_bytes: int, what: str) -> tuple[int, ...]:
-    """Bytes of each region, ascending.
+    """Returns the bytes of each region, ascending.
 
     Args:
-        asked: Sizes such as `"64MiB"`; powers of two and the whole if left out.
-        whole_bytes: Of what can be addressed.
-        request_bytes: Of the largest request.
-        what: What that is, for messages.
-
-    Raises:
-        ConfigError: If a region is larger than the whole or smaller than a request.
+        asked: Sizes such as `"64MiB"`; powers of two and the whole if None.
+        whole_bytes: Addressable bytes.
+        request_bytes: Size of the largest request.
+        what: Name of the drive or file in messages.
     """
     if asked is None:
-        if whole_bytes < LEAST_REGION_BYTES:
+        if whole_bytes < MIN_REGION_BYTES:
             raise ConfigError(
                 f"{what} of {text.exact_size(whole_bytes)} is smaller than the smallest region of "
-                f"{text.exact_size(LEAST_REGION_BYTES)}; name regions, or take something larger"
+                f"{text.exact_size(MIN_REGION_BYTES)}; name regions, or take something larger"
             )
         sizes = {whole_bytes}
-        size = LEAST_REGION_BYTES
+        size = MIN_REGION_BYTES
         while size < whole_bytes:
             sizes.add(size)
             size *= 2
@@ -59,11 +56,7 @@ def regions_of(asked: Sequence[str] | None, whole_bytes: int, request_bytes: int
 
 
 def in_flight_of(asked: Sequence[int]) -> tuple[int, ...]:
-    """Numbers of requests in flight, ascending.
-
-    Raises:
-        ConfigError: If there is none, or one is out of range.
-    """
+    """Returns the numbers of requests in flight, ascending."""
     numbers = {whole("in_flight", one) for one in several(asked)}
     if not numbers or not 1 <= min(numbers) <= max(numbers) <= 65536:
         raise ConfigError("requests in flight are numbers from 1 to 65536; write 1,2,4,8, for example")
@@ -71,9 +64,9 @@ def in_flight_of(asked: Sequence[int]) -> tuple[int, ...]:
 
 
 def medians(rounds: "Numbers") -> "Numbers":
-    """Of each cell, over the rounds that reached it: NaN where none did. Rounds are the first axis."""
-    found: Numbers = np.full(rounds.shape[1:], np.nan)
-    # NumPy would warn of a cell without a number.
+    """Returns the median of each cell over the rounds (first axis) that reached it; NaN without rounds."""
+    median: Numbers = np.full(rounds.shape[1:], np.nan)
+    # NumPy warns about cells without numbers.
     reached = np.isfinite(rounds).any(axis=0)
-    found[reached] = np.nanmedian(rounds[:, reached], axis=0)
-    return found
+    median[reached] = np.nanmedian(rounds[:, reached], axis=0)
+    return median

@@ -1,7 +1,8 @@
-"""What a calibration found."""
+"""Results of a calibration."""
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from ssdlab import text
@@ -11,108 +12,90 @@ from ssdlab.model.finding import Contents, Finding, Plot
 from ssdlab.study.calibration import knee
 
 SCHEDULER = "block.scheduler.pardispatcher"
-"""Whose settings the knees are."""
+"""Scheduler whose settings the knees provide."""
 
 MEBIBYTE = 1 << 20
 
 
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Calibration(Finding):
-    """Throughput against the size of a region and the requests in flight in it, and the knees of these curves.
+    """Throughput by region size and requests in flight, and the knees of these curves.
 
-    Tables have a row for each region and a column for each number of requests in flight, both ascending. Saved are
-    `report.html`, `calibration.json` and `calibration.csv`, which has a line for each cell measured: `op`,
-    `region_bytes`, `in_flight`, `iops`.
+    Tables have a row per region and a column per number of requests in flight, both ascending. Files: `report.html`,
+    `calibration.json` and `calibration.csv` with a line per measured cell: `op`, `region_bytes`, `in_flight`, `iops`.
     """
 
     _page = "calibration"
     _json = "calibration.json"
     saved = "report.html, calibration.json and calibration.csv"
 
-    def __init__(
-        self,
-        *,
-        source: Mapping[str, Any],
-        config: Config | None,
-        size: str,
-        regions: tuple[int, ...],
-        in_flight: tuple[int, ...],
-        iops: "Mapping[str, Numbers]",
-        partial: bool,
-        noise: Mapping[str, float] | None = None,
-        write_amplification: "Numbers | None" = None,
-        remarks: tuple[str, ...] = (),
-    ) -> None:
-        self.source = dict(source)
-        """What was measured: `kind` is `simulated`, `file` or `block device`, with its particulars."""
-        self.config = config
-        """The simulated drive; None for a real one."""
-        self.size = size
-        """Size of a request, as it was set."""
-        self.regions = regions
-        """Bytes of each region: the rows."""
-        self.in_flight = in_flight
-        """Requests in flight: the columns."""
-        self.iops = dict(iops)
-        """Requests per second of `read` and, if they were measured, of `write`; NaN in cells that were not reached."""
-        self._partial = partial
-        self.noise = dict(noise or {})
-        """For each operation the largest difference between rounds of a cell, as a share of the larger throughput;
-        empty for a partial result."""
-        self.write_amplification = write_amplification
-        """Of the writes of each cell, the median of its rounds, on a simulated drive; None on a real one."""
-        self.remarks = remarks
-        """What a person should know before reading figures."""
+    source: Mapping[str, Any]
+    """The target: `kind` is `simulated`, `file` or `block device`."""
+    config: Config | None
+    """The simulated drive; None for a real one."""
+    size: str
+    """Request size as it was set."""
+    regions: tuple[int, ...]
+    """Region sizes in bytes (rows)."""
+    in_flight: tuple[int, ...]
+    """Requests in flight (columns)."""
+    iops: "Mapping[str, Numbers]"
+    """Requests per second of `read` and perhaps `write`; NaN in cells that were not reached."""
+    is_stopped: bool
+    noise: Mapping[str, float] = field(default_factory=dict)
+    """Largest difference between rounds of a cell by operation, as a share of the larger throughput; empty for a
+    partial result."""
+    write_amplification: "Numbers | None" = None
+    """Median over rounds for the writes of each cell; None for a real drive."""
+    remarks: tuple[str, ...] = ()
 
     @property
     def partial(self) -> bool:
-        """Whether the calibration was stopped before its end; then it advises nothing."""
-        return self._partial
+        """True if the calibration was stopped early; then it gives no advice."""
+        return self.is_stopped
 
     def knee(self, op: str, region: int) -> int | None:
-        """Fewest requests in flight that reach 95 % of the best of a region.
+        """Returns the smallest number of requests in flight that reaches 95 % of a region's best.
 
         Args:
             op: `read` or `write`.
-            region: The row.
+            region: Row of the region.
 
         Returns:
-            None if not all of the row was measured.
+            None if the row is incomplete.
         """
         curve = self.iops[op][region]
         return None if (curve != curve).any() else self.in_flight[knee.first_close(curve)]
 
     @property
     def region(self) -> int | None:
-        """The row of the region to take: the first that reaches 95 % of the best, for reads and for writes.
-
-        Where none reaches both, the one whose worse share is largest. None for a partial result.
+        """Row of the region to take: the first that reaches 95 % of the best for reads and writes, or else the one
+        with the best worse share; None for a partial result.
         """
         return None if self.partial else knee.region(self.iops)
 
     @property
     def differences(self) -> dict[str, float]:
-        """For each operation the largest difference between regions with equally many requests in flight.
-
-        It is a share of the larger throughput. Empty for a partial result, and for a single region.
+        """Largest difference between regions with equal requests in flight by operation, as a share of the larger
+        throughput. Empty for a partial result or a single region.
         """
         if self.partial or len(self.regions) == 1:
             return {}
         return {op: knee.difference(table) for op, table in self.iops.items()}
 
     def tolerance(self, op: str) -> float:
-        """The difference up to which regions count as equal: 5 %, or what rounds of one cell differ by if more."""
+        """Returns the difference up to which regions count as equal: 5 %, or the noise if larger."""
         return max(1 - knee.SHARE, self.noise.get(op, 0.0))
 
     @property
     def region_matters(self) -> bool:
-        """Whether some regions differ by more than is tolerated, in any operation."""
+        """True if regions differ by more than the tolerance in any operation."""
         return any(difference > self.tolerance(op) for op, difference in self.differences.items())
 
     @property
     def settings(self) -> dict[str, str]:
-        """What to set for the scheduler `pardispatcher`; nothing for a partial result.
-
-        The size of regions is left out where it makes no difference.
+        """Settings for the scheduler `pardispatcher`, without the region size if it makes no difference; empty for a
+        partial result.
         """
         region = self.region
         if region is None:
@@ -122,7 +105,7 @@ class Calibration(Finding):
         return settings | {f"{SCHEDULER}.{op}_batch": str(self.knee(op, region)) for op in self.iops}
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
+        """Returns everything, ready for JSON."""
         region = self.region
         return {
             "size": self.size,
@@ -135,7 +118,7 @@ class Calibration(Finding):
             },
             "knees": {op: [self.knee(op, row) for row in range(len(self.regions))] for op in self.iops},
             "differences": self.differences,
-            "noise": self.noise,
+            "noise": dict(self.noise),
             "region_matters": self.region_matters,
             "region_bytes": None if region is None else self.regions[region],
             "settings": self.settings,
@@ -159,7 +142,7 @@ class Calibration(Finding):
 
     @property
     def title(self) -> str:
-        """What was measured, in one line."""
+        """The target in one line."""
         source = self.source
         if source["kind"] == "simulated":
             return f"simulated drive of {text.size(source['bytes'])}"

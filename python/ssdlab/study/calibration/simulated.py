@@ -1,4 +1,4 @@
-"""The micro-test on a simulated drive."""
+"""Calibrates a simulated drive."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -16,9 +16,9 @@ from ssdlab.study.calibration.result import Calibration
 from ssdlab.study.executor import Executor
 
 REQUESTS = 10_000
-"""Requests measured in each round of a cell, and as many before them that are not."""
+"""Number of requests measured per cell and round; as many precede them unmeasured."""
 
-BUFFER = "the drive has a write buffer, in which writes are complete: few in flight keep its dies busy"
+BUFFER = "the drive has a write buffer, which completes writes early: few in flight keep its dies busy"
 
 READS = {"read": "100%", "write": "0%"}
 
@@ -33,34 +33,30 @@ def calibrate(
     jobs: int | None = None,
     monitor: Monitor | None = None,
 ) -> Calibration:
-    """Measures what a simulated drive does with requests into one region, reads and writes by themselves.
+    """Measures the throughput of a simulated drive for requests into one region, reads and writes separately.
 
-    Each cell is a simulation of its own, from preconditioning on: requests at uniformly random places of the region,
-    which begins at the start of the drive, in a closed loop. All cells are measured in three rounds, with the `seed` of
-    the configuration and those that follow; the median counts. `workload.size` and `workload.align` are those of the
-    configuration; the scheduler of the host is left out. The drive is filled in order, and not overwritten unless
-    `precondition.overwrite` is set: dies are to be measured, not garbage collection. The result depends on the
-    arguments but for `jobs` alone.
+    Each cell is a simulation: uniformly random requests into a region at the start of the drive, in a closed loop. Each
+    cell runs three times with consecutive seeds; the median counts. `workload.size` and `workload.align` apply; the
+    host's scheduler does not. Preconditioning fills the drive in order and overwrites nothing unless
+    `precondition.overwrite` is set, so that dies are measured rather than garbage collection.
 
     Args:
-        config: The drive; it must have `time = "event"`.
-        regions: Sizes of a region, such as `"64MiB"`. If left out, powers of two from 64 MiB on, and the whole drive.
-        in_flight: Requests in flight; powers of two up to 256, as far as the drive's queue holds them, if left out.
-        requests: Requests measured in each round of a cell, after as many that are not: a write buffer is full by then
-            if it holds no more.
+        config: The drive, with `time = "event"`.
+        regions: Region sizes such as `"64MiB"`; if left out, powers of two from 64 MiB and the whole drive.
+        in_flight: Requests in flight; if left out, powers of two up to 256 or the drive's queue depth.
+        requests: Requests measured per cell and round, after as many unmeasured ones that fill the write buffer.
         jobs: Simulations at a time; one per processor if left out.
-        monitor: Told how many cells are done, of all rounds, in the phase `cells`. If it returns something true, the
-            calibration ends and `Calibration.partial` is set.
+        monitor: Called with the number of finished cells in the phase `cells`. A true return value stops the
+            calibration and sets `Calibration.partial`.
 
     Raises:
-        ConfigError: If the configuration serves one request at a time or in no time, or a region or number does not fit
-            the drive.
+        ConfigError: If the drive serves one request at a time or in no time, or a region or number does not fit it.
     """
     config = config_of(config)
     if config["time"] != "event":
         raise ConfigError(
             f"time: a drive with time={config['time']} serves one request at a time, so that more in flight change "
-            f"nothing; set time=event, or start from a preset of a parallel drive: {', '.join(parallel_presets())}"
+            f"nothing; set time=event, or use a preset of a parallel drive: {', '.join(parallel_presets())}"
         )
     if requests < 1:
         raise ConfigError("no request would be measured in a cell; ask for 1 or more, such as 10000")
@@ -69,7 +65,7 @@ def calibrate(
     largest = max(_ssdlab.size(part.partition(":")[0]) for part in size.split(","))
     sizes = regions_of(regions, whole, largest, "the drive")
     protocol = config["drive.protocol"]
-    # A generated workload is one stream, and so goes to one queue.
+    # A generated workload is one stream, which uses one queue.
     queue_depth = None if protocol == "direct" else int(config[f"drive.protocol.{protocol}.depth"])
     usual = sorted({min(number, queue_depth or number) for number in IN_FLIGHT})
     depths = in_flight_of(usual if in_flight is None else in_flight)
@@ -100,13 +96,13 @@ def calibrate(
         for op, at in product(READS, np.ndindex(shape))
     }
     config.check()
-    # The last has the largest region and most in flight.
+    # The last cell has the largest region and most requests in flight.
     [*cells.values()][-1].check()
     iops = {op: np.full(shape, np.nan) for op in READS}
     amplification = np.full(shape, np.nan)
     executor = Executor("cells", len(cells), jobs=jobs, monitor=monitor)
 
-    def one(op: str, at: tuple[int, ...]) -> None:
+    def measure(op: str, at: tuple[int, ...]) -> None:
         result = executor.simulate(cells[op, at])
         if result is None:
             return
@@ -120,8 +116,8 @@ def calibrate(
         if op == "write":
             amplification[at] = result.summary["write_amplification"]
 
-    executor.run([partial(one, *cell) for cell in cells])
-    is_partial = executor.finished < len(cells)
+    executor.run([partial(measure, *cell) for cell in cells])
+    is_stopped = executor.finished < len(cells)
     return Calibration(
         source={
             "kind": "simulated",
@@ -136,18 +132,18 @@ def calibrate(
         regions=sizes,
         in_flight=depths,
         iops={op: medians(table) for op, table in iops.items()},
-        partial=is_partial,
-        noise=None if is_partial else {op: knee.difference(table) for op, table in iops.items()},
+        is_stopped=is_stopped,
+        noise={} if is_stopped else {op: knee.difference(table) for op, table in iops.items()},
         write_amplification=medians(amplification),
         remarks=() if config["drive.buffer"] == "none" else (BUFFER,),
     )
 
 
 def parallel_presets() -> list[str]:
-    """The presets that can be calibrated as they are."""
+    """Returns the presets that can be calibrated."""
     return [one.name for one in presets() if Config(one.name)["time"] == "event"]
 
 
 def _over(config: Config, overrides: Mapping[str, object]) -> Config:
-    """`config` as a layer below `overrides`, which may choose other variants than its own overrides do."""
+    """Lays overrides over a configuration; unlike its own overrides, they may select other variants."""
     return rebuilt(None, [("configuration", config.to_toml())], [set_by("calibrate", overrides)])

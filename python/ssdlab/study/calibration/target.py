@@ -1,4 +1,4 @@
-"""The micro-test on a real file or block device."""
+"""Calibrates a real file or block device."""
 
 import os
 from collections.abc import Sequence
@@ -17,10 +17,10 @@ from ssdlab.study.calibration.grid import IN_FLIGHT, ROUNDS, in_flight_of, media
 from ssdlab.study.calibration.result import Calibration
 
 SECONDS = 1.0
-"""Time of each cell unless another is asked for."""
+"""Default duration of a cell."""
 
 SIZE = "4KiB"
-"""Size of a request unless another is asked for."""
+"""Default request size."""
 
 
 @takes(regions=["64MiB"])
@@ -35,26 +35,25 @@ def calibrate_target(
     seconds: float = SECONDS,
     monitor: Monitor | None = None,
 ) -> Calibration:
-    """Measures what a real file or block device does with requests into one region, with fio.
+    """Measures the throughput of a real file or block device for requests into one region, with fio.
 
-    All cells are measured in three rounds, each time by a run of fio: requests at random places of the region, past the
-    page cache where that can be. The median counts. All reads come before all writes.
+    Each cell is measured in three rounds by a run of fio: random requests into the region, bypassing the page cache if
+    possible. The median counts. All reads come before all writes.
 
     Args:
-        path: The file, which must exist, or the block device, which nothing may use.
-        write: Whether to measure writes as well. This destroys what is stored there.
-        size: Size of a request.
-        regions: Sizes of a region, such as `"64MiB"`. If left out, powers of two from 64 MiB on, and everything from
-            `offset` to the end.
+        path: An existing file, or a block device that nothing uses.
+        write: True to measure writes too, which destroys the contents.
+        size: Request size.
+        regions: Region sizes such as `"64MiB"`; if left out, powers of two from 64 MiB and everything after `offset`.
         in_flight: Requests in flight.
-        offset: Where every region begins.
-        seconds: Time of each cell in each round.
-        monitor: As that of `calibrate`.
+        offset: Start of every region.
+        seconds: Duration of each cell and round.
+        monitor: See `calibrate`.
 
     Raises:
-        CalibrationError: If the target must not be measured or cannot be, or fio is missing or fails.
+        CalibrationError: If the target must not or cannot be measured, or fio is missing or fails.
         ConfigError: If a size or number does not fit the target.
-        OSError: If the target may not be opened.
+        OSError: If the target cannot be opened.
     """
     if not 0 < seconds <= 86_400:
         raise ConfigError(f"{seconds:g} s for a cell is not above 0 and at most a day; take 1, for example")
@@ -71,7 +70,7 @@ def calibrate_target(
         )
     sizes = regions_of(regions, whole, request_bytes, f"{text.path(path)}, from the offset on,")
     ops = ("read", "write") if write else ("read",)
-    found = fio.find()
+    tool = fio.find()
     probe = fio.Job(
         path=target.path,
         op="read",
@@ -83,7 +82,7 @@ def calibrate_target(
         direct=target.direct,
         seconds=0.2,
     )
-    engine = engine_of(found, probe)
+    engine = engine_of(tool, probe)
 
     shape = len(sizes), len(depths)
     rounds = {op: np.full((ROUNDS, *shape), np.nan) for op in ops}
@@ -95,13 +94,13 @@ def calibrate_target(
 
     for op, at in cells:
         job = replace(probe, op=op, region_bytes=sizes[at[1]], in_flight=depths[at[2]], engine=engine, seconds=seconds)
-        figures = fio.run(found, job, stop)
+        figures = fio.run(tool, job, stop)
         if figures is None:
             break
         done += 1
         requests += figures[0]
         rounds[op][at] = figures[1]
-    partial = done < len(cells)
+    is_stopped = done < len(cells)
     return Calibration(
         source={
             "kind": target.kind,
@@ -111,7 +110,7 @@ def calibrate_target(
             "rounds": ROUNDS,
             "seconds": seconds,
             "direct": target.direct,
-            "fio": found.version,
+            "fio": tool.version,
             "engine": engine,
         },
         config=None,
@@ -119,7 +118,7 @@ def calibrate_target(
         regions=sizes,
         in_flight=depths,
         iops={op: medians(table) for op, table in rounds.items()},
-        partial=partial,
-        noise=None if partial else {op: knee.difference(table) for op, table in rounds.items()},
+        is_stopped=is_stopped,
+        noise={} if is_stopped else {op: knee.difference(table) for op, table in rounds.items()},
         remarks=target.remarks,
     )

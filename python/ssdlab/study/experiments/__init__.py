@@ -1,12 +1,12 @@
-"""Experiments: tables of published documents, simulated here and set beside the document's, cell by cell.
+"""Experiments: tables of published documents, simulated and compared cell by cell.
 
     >>> import ssdlab
     >>> experiment = ssdlab.experiments.load("sbfast")
     >>> result = experiment.run(tables=["exec_time_sbs_by_slen"])  # doctest: +SKIP
     >>> result["exec_time_sbs_by_slen"].difference  # doctest: +SKIP
 
-An experiment is data: a folder with `experiment.toml` and the document's tables as CSV files beside it. Those that
-ship with ssdlab are the folders beside this file; `docs/experiment-files.md` explains their keys.
+An experiment is data: a folder with `experiment.toml` and the document's tables as CSV files. `docs/experiment-files.md`
+explains the keys; the experiments that ship with ssdlab are beside this file.
 """
 
 import os
@@ -38,7 +38,7 @@ _SHIPPED = Path(__file__).parent
 
 
 def names() -> list[str]:
-    """Names of the experiments that ship with ssdlab, sorted."""
+    """Returns the sorted names of the experiments that ship with ssdlab."""
     return sorted(path.parent.name for path in _SHIPPED.glob(f"*/{FILE}"))
 
 
@@ -47,8 +47,7 @@ def load(experiment: str | os.PathLike[str]) -> Experiment:
     """Reads an experiment.
 
     Args:
-        experiment: Name of one that ships with ssdlab (see `names`), or the path of a folder that holds
-            `experiment.toml`, or of a TOML file.
+        experiment: Name from `names`, or the path of a TOML file or of a folder with `experiment.toml`.
 
     Raises:
         ConfigError: If there is no such experiment or its files are wrong; one line with file, key and remedy.

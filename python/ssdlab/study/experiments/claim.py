@@ -1,7 +1,7 @@
-"""What a document claims in words, and in how much of a table it holds."""
+"""Claims of a document in words, and how much of a table confirms them."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from ssdlab.lazy import Numbers, np
@@ -9,83 +9,81 @@ from ssdlab.lazy import Numbers, np
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of a document, and what has to be so for it to hold; one of the conditions is given."""
+    """A claim and its condition; exactly one condition is set."""
 
     says: str
     """The claim in words."""
     below: float | None
-    """Every cell is below this."""
+    """Upper bound of every cell."""
     above: float | None
-    """Every cell is above this."""
+    """Lower bound of every cell."""
     best: tuple[str, ...]
-    """The row (or column) with one of these labels is the best of every column (or row); empty if not given."""
+    """Rows (or columns) of which one is the best of every column (or row)."""
     winners_of: str | None
-    """The best of every column (or row) here is the best in the table of this name too."""
+    """Table whose winners are the winners here too."""
 
     def bounds(self, rows: Sequence[str], columns: Sequence[str], values: Numbers) -> "Verdict":
-        """In which cells a bound holds; those without a value do not count."""
+        """Checks the bound in all cells with a value."""
         known = [at for at in np.ndindex(values.shape) if not np.isnan(values[at])]
-        exceptions = []
+        missed = []
         for row, column in known:
             value = float(values[row, column])
             holds = value < self.below if self.below is not None else self.above is not None and value > self.above
             if not holds:
                 place = columns[column] if len(rows) == 1 else f"{rows[row]}, {columns[column]}"
-                exceptions.append(Missed(place, value=value))
-        return Verdict("cells", len(known), tuple(exceptions))
+                missed.append(Missed(place, value=value))
+        return Verdict("cells", len(known), tuple(missed))
 
 
 @dataclass(frozen=True)
 class Missed:
-    """Where a claim does not hold."""
+    """A place where a claim does not hold."""
 
     place: str
-    """The cell, column or row."""
+    """Cell, column or row."""
     value: float | None = None
-    """Its value, of a bound."""
+    """Value that violates a bound."""
     claimed: str | None = None
-    """Label that is claimed to be the best; of several the best."""
+    """Label claimed to be the best; the best of several."""
     best: str | None = None
-    """Label that is."""
+    """Label that is the best."""
     excess: float | None = None
-    """How much worse than the best the claimed one is, in % of the best; None where that is 0."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
-        return {name: getattr(self, name) for name in ("place", "value", "claimed", "best", "excess")}
+    """Distance of the claimed from the best in percent of the best; None if the best is 0."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """In how much of a table a claim holds."""
+    """How much of a table confirms a claim."""
 
     what: str
-    """What is counted: cells, columns or rows."""
+    """Unit of the counts: cells, columns or rows."""
     of: int
-    """How many of them there are."""
+    """Number of cells, columns or rows checked."""
     missed: tuple[Missed, ...]
-    """Those in which it does not hold."""
 
     @property
     def held(self) -> int:
-        """In how many it holds."""
+        """Number of cells, columns or rows that confirm the claim."""
         return self.of - len(self.missed)
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
-        return {"what": self.what, "of": self.of, "held": self.held, "missed": [one.to_dict() for one in self.missed]}
+        """Returns everything, ready for JSON."""
+        return {"what": self.what, "of": self.of, "held": self.held, "missed": [asdict(one) for one in self.missed]}
 
 
 def best_of(what: str, labels: Sequence[str], lines: Iterable[tuple[str, int, int, Numbers]]) -> Verdict | None:
-    """In which lines, each with its name, the claimed index, the best and the values, the two are alike.
+    """Checks that the claimed index has the best value in each line; None without lines.
 
-    None if there are no lines.
+    Args:
+        what: Unit of the counts.
+        labels: Labels by index.
+        lines: Name, claimed index, best index and values of each line.
     """
     count, missed = 0, []
     for name, claimed, best, values in lines:
         count += 1
         if values[claimed] != values[best]:
-            off = abs(float(values[claimed] - values[best]))
-            excess = 100 * off / abs(float(values[best])) if values[best] else None
+            distance = abs(float(values[claimed] - values[best]))
+            excess = 100 * distance / abs(float(values[best])) if values[best] else None
             missed.append(Missed(name, None, labels[claimed], labels[best], excess))
     return Verdict(what, count, tuple(missed)) if count else None

@@ -12,7 +12,7 @@ Numbers = list[float]
 
 
 def _part_max(values: Sequence[float], part: float, parts: float) -> float:
-    """The largest number in one of equally long parts of a column, counted from 1."""
+    """Returns the maximum of one of `parts` equally long parts of a column, counted from 1."""
     first, last = (len(values) * edge // int(parts) for edge in (int(part) - 1, int(part)))
     if not 0 <= first < last <= len(values):
         raise _MissingError
@@ -20,21 +20,21 @@ def _part_max(values: Sequence[float], part: float, parts: float) -> float:
 
 
 def _share_within(values: Sequence[float], times: Sequence[float], limit: float) -> float:
-    """The share of 1 of what occurred so many `times` each whose value is at most a limit."""
-    within = sum(often for value, often in zip(values, times, strict=True) if value <= limit)
+    """Returns the share of observations, `times[i]` of `values[i]`, that are at most `limit`."""
+    within = sum(count for value, count in zip(values, times, strict=True) if value <= limit)
     return within / sum(times)
 
 
 def _cubic(at: Sequence[float], values: Sequence[float], x: float) -> float:
-    """At x, the cubic with the least squares of distances to values at four places or more.
+    """Returns the least-squares cubic at x; needs four distinct places.
 
-    In fractions, so that the last digit is the same on every machine.
+    Exact fractions give the same last digit on every machine.
     """
     if len({*at}) < CUBIC or len(at) != len(values):
         raise _MissingError
     powers = [[Fraction(one) ** power for power in range(CUBIC)] for one in at]
     exact = [Fraction(value) for value in values]
-    # Normal equations, a row for each power with its right side, solved by elimination; they are positive definite.
+    # Normal equations: a row per power with its right side, solved by elimination; the matrix is positive definite.
     none = Fraction(0)
     rows = [
         [sum((line[row] * line[column] for line in powers), none) for column in range(CUBIC)]
@@ -51,7 +51,7 @@ def _cubic(at: Sequence[float], values: Sequence[float], x: float) -> float:
 
 
 CUBIC = 4
-"""Coefficients of a cubic."""
+"""Number of coefficients of a cubic."""
 
 FUNCTIONS: Mapping[str, tuple[Callable[..., float], tuple[type, ...]]] = {
     "cubic": (_cubic, (list, list, float)),
@@ -61,8 +61,8 @@ FUNCTIONS: Mapping[str, tuple[Callable[..., float], tuple[type, ...]]] = {
     "part_max": (_part_max, (list, float, float)),
     "share_within": (_share_within, (list, list, float)),
 }
-"""Name to function with the kinds of its arguments: `list` for a column, `float` for a number; none for any numbers and
-columns, all put together."""
+"""Functions with the kinds of their arguments: `list` for a column, `float` for a number; empty: any numbers and
+columns, concatenated."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,9 @@ class Value:
     """An expression in dotted paths of figures and columns, numbers, `+ - * /`, parentheses and functions."""
 
     text: str
-    """As it was written."""
+    """Source text."""
     paths: tuple[str, ...] = field(init=False)
-    """The paths that it reads, in their order."""
+    """Distinct paths in the expression, in order."""
     _tree: ast.expr = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -84,7 +84,7 @@ class Value:
         object.__setattr__(self, "paths", tuple(dict.fromkeys(_paths(tree))))
 
     def of(self, summary: Summary) -> float | None:
-        """The value in one run; None where the run did not yield a figure, or nothing can be divided by it."""
+        """Returns the value in a run; None if a figure is missing or a divisor is 0."""
         try:
             return _evaluate(self._tree, summary)
         except (_MissingError, ZeroDivisionError):
@@ -96,7 +96,7 @@ class _MissingError(Exception):
 
 
 def _node(summary: Summary, path: str) -> Any:
-    """What a dotted path leads to; None if nothing."""
+    """Returns what a dotted path leads to, or None."""
     node: Any = summary
     for part in path.split("."):
         if not isinstance(node, Mapping) or part not in node:
@@ -106,25 +106,25 @@ def _node(summary: Summary, path: str) -> Any:
 
 
 def figure(summary: Summary, path: str) -> float | None:
-    """The figure that a dotted path leads to, or None."""
+    """Returns the figure at a dotted path, or None."""
     node = _node(summary, path)
     return float(node) if isinstance(node, int | float) and not isinstance(node, bool) else None
 
 
 def is_known(summary: Summary, path: str) -> bool:
-    """Whether a dotted path leads to a figure or to a column."""
+    """True if a dotted path leads to a figure or a column."""
     return figure(summary, path) is not None or isinstance(_node(summary, path), list)
 
 
 def figure_paths(summary: Summary, prefix: str = "") -> list[str]:
-    """Every path that leads to a figure or to a column."""
-    found: list[str] = []
+    """Returns all paths of figures and columns."""
+    paths: list[str] = []
     for key, node in summary.items():
         if isinstance(node, Mapping):
-            found += figure_paths(node, f"{prefix}{key}.")
+            paths += figure_paths(node, f"{prefix}{key}.")
         elif is_known(summary, key):
-            found.append(f"{prefix}{key}")
-    return found
+            paths.append(f"{prefix}{key}")
+    return paths
 
 
 def _path(node: ast.expr) -> str:
@@ -136,7 +136,7 @@ def _path(node: ast.expr) -> str:
 
 
 def _paths(node: ast.expr) -> list[str]:
-    """The paths below a node; refuses whatever is no arithmetic."""
+    """Returns the paths below a node; refuses anything but arithmetic."""
     match node:
         case ast.BinOp(left, ast.Add() | ast.Sub() | ast.Mult() | ast.Div(), right):
             return [*_paths(left), *_paths(right)]
@@ -174,10 +174,10 @@ def _evaluate(node: ast.expr, summary: Summary) -> float:
             return _call(name, arguments, summary)
         case ast.Constant(value) if isinstance(value, int | float):
             return float(value)
-    found = figure(summary, _path(node))
-    if found is None:
+    value_of = figure(summary, _path(node))
+    if value_of is None:
         raise _MissingError
-    return found
+    return value_of
 
 
 def _call(name: str, arguments: list[ast.expr], summary: Summary) -> float:
@@ -192,10 +192,10 @@ def _call(name: str, arguments: list[ast.expr], summary: Summary) -> float:
 
 
 def _column(node: ast.expr, summary: Summary, *, alone: bool = False) -> Numbers:
-    """The numbers of a column; a number `alone` where that is allowed."""
-    found = _node(summary, _path(node)) if isinstance(node, ast.Name | ast.Attribute) else None
-    if isinstance(found, list) and found:
-        return found
-    if alone and not isinstance(found, list):
+    """Returns the numbers of a column; with `alone`, also a single number."""
+    column = _node(summary, _path(node)) if isinstance(node, ast.Name | ast.Attribute) else None
+    if isinstance(column, list) and column:
+        return column
+    if alone and not isinstance(column, list):
         return [_evaluate(node, summary)]
     raise _MissingError

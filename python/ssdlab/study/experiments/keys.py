@@ -1,4 +1,4 @@
-"""Tables of a TOML document, read strictly: a misspelt key is an error and not a table that quietly differs."""
+"""Tables of a TOML document, read strictly: misspelt keys are errors."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
@@ -15,13 +15,19 @@ _TYPES: dict[type, tuple[str, str]] = {
     list: ("a list", "[...]"),
     dict: ("a table", "{ ... }"),
 }
-"""Types of values in words, and how they are written."""
+"""Name and example of each type."""
 
 T = TypeVar("T")
 
 
 class Keys:
-    """The keys of one table of a TOML document."""
+    """The keys of one TOML table.
+
+    Args:
+        place: Prefix of error messages.
+        values: The table.
+        known: Allowed keys.
+    """
 
     def __init__(self, place: str, values: Mapping[str, Any], known: Iterable[str]) -> None:
         self.place = place
@@ -31,20 +37,20 @@ class Keys:
             if key not in known:
                 raise self.error(key, f"no such key{suggestion(key, known)}; known here: {', '.join(known)}")
 
-    def error(self, key: str, what: str) -> ConfigError:
-        """What is wrong with a key, to be raised."""
-        return ConfigError(f"{self.place}: {key}: {what}")
+    def error(self, key: str, fault: str) -> ConfigError:
+        """Returns an error about a key."""
+        return ConfigError(f"{self.place}: {key}: {fault}")
 
     def has(self, key: str) -> bool:
-        """Whether a key is there."""
+        """True if the key is there."""
         return key in self._values
 
     def holds(self, key: str, kind: type) -> bool:
-        """Whether a key is there with a value of that type."""
+        """True if the key is there with a value of a type."""
         return isinstance(self._values.get(key), kind)
 
     def get(self, key: str, kind: type[T], default: T | None = None) -> T:
-        """The value of a key, which must be there unless it has a default."""
+        """Returns the value of a key, which is required unless it has a default."""
         value = self._values.get(key, default)
         if value is None:
             raise self.error(key, f"is missing; add {key} = {_TYPES[kind][1]}")
@@ -54,50 +60,62 @@ class Keys:
             raise self.error(key, f"{value!r} is not {_TYPES[kind][0]}; write it like {_TYPES[kind][1]}")
         return value
 
+    def optional(self, key: str, kind: type[T]) -> T | None:
+        """Returns the value of a key, or None without the key."""
+        return self.get(key, kind) if self.has(key) else None
+
     def text(self, key: str) -> str:
-        """Text that must be there and say something."""
+        """Returns a required text that is not empty."""
         value = self.get(key, str).strip()
         if not value:
             raise self.error(key, "is empty; write what it is")
         return value
 
+    def optional_text(self, key: str) -> str | None:
+        """Returns a text that is not empty, or None without the key."""
+        return self.text(key) if self.has(key) else None
+
     def choice(self, key: str, choices: tuple[str, ...], default: str) -> Any:
-        """One of a few words."""
+        """Returns one of a few words."""
         value = self.get(key, str, default)
         if value not in choices:
             raise self.error(key, f"{value!r} is not one of {', '.join(choices)}{suggestion(value, choices)}")
         return value
 
+    def optional_choice(self, key: str, choices: tuple[str, ...]) -> Any:
+        """Returns one of a few words, or None without the key."""
+        return self.choice(key, choices, "") if self.has(key) else None
+
     def seeds(self, default: tuple[int, ...]) -> tuple[int, ...]:
-        """The seeds of `seeds`, each there once."""
+        """Returns the distinct seeds of `seeds`."""
         values: list[Any] = self.get("seeds", list, list(default))
         if any(not isinstance(one, int) or isinstance(one, bool) or one < 0 for one in values):
             raise self.error("seeds", f"{values} is not a list of whole numbers; write it like [1, 2, 3]")
         if len({*values}) < len(values) or (self.has("seeds") and not values):
-            raise self.error("seeds", f"{values} holds none or one twice; write each once, or leave it out")
+            raise self.error("seeds", f"{values} is empty or repeats a seed; write each once, or leave it out")
         return tuple(values)
 
     def name(self, key: str, value: str) -> str:
-        """A word that can be the name of a file and be written on a command line."""
+        """Returns a word that is valid as a file name and on a command line."""
         if not value.replace("_", "").replace("-", "").isalnum():
             raise self.error(key, f"{value!r} holds more than letters, digits, - and _; leave them out")
         return value
 
     def settings(self, key: str) -> Settings:
-        """The settings below a key as dotted paths."""
+        """Returns the settings below a key by dotted path."""
         return settings_of(f"{self.place}: [{key}]", self.get(key, dict, {}))
 
 
 def settings_of(place: str, values: Mapping[str, Any], prefix: str = "") -> dict[str, Scalar]:
-    """Nested tables as dotted paths."""
-    found: dict[str, Scalar] = {}
+    """Returns the settings of nested tables by dotted path."""
+    settings: dict[str, Scalar] = {}
     for key, value in values.items():
         if "." in key or not key:
             raise ConfigError(f"{place}: {prefix}{key!r}: is quoted; write dotted keys without quotes")
         if isinstance(value, dict):
-            found |= settings_of(place, value, f"{prefix}{key}.")
+            settings |= settings_of(place, value, f"{prefix}{key}.")
         elif isinstance(value, str | int | float):
-            found[prefix + key] = value
+            settings[prefix + key] = value
         else:
             raise ConfigError(f"{place}: {prefix}{key}: is a {type(value).__name__}; a setting is text or a number")
-    return found
+    return settings

@@ -1,11 +1,11 @@
-"""Reading where the cells of a table come from that are not simulated: numbers, other tables, a model."""
+"""Reads where the cells of a table come from that is not simulated: CSV files, other tables, a model."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from ssdlab._ssdlab import ConfigError
-from ssdlab.study.experiments.definition import COLUMN, Axis, Given, Table
+from ssdlab.study.experiments.definition import COLUMN, Axis, CellSource, Given, Table
 from ssdlab.study.experiments.expression import Value
 from ssdlab.study.experiments.keys import Keys
 from ssdlab.study.experiments.models import MODELS
@@ -13,48 +13,54 @@ from ssdlab.study.experiments.reference import read_reference
 from ssdlab.text import suggestion
 
 
-def origins(
+def read_source(
     keys: Keys, folder: Path, value: Value | None, rows: Axis, columns: Axis, above: Mapping[str, Table]
-) -> tuple[dict[str, Given], tuple[str, ...]]:
-    """The files and the tables that `from` names, at most one of them any.
+) -> CellSource:
+    """Reads `from` and `model`.
 
-    Raises:
-        ConfigError: If they are not there, or the values read something else.
+    Args:
+        keys: Keys of the table.
+        folder: Folder of the CSV files.
+        value: Value of the table.
+        rows: Rows of the table.
+        columns: Columns of the table.
+        above: Tables that `from` may name.
     """
+    for key, others in (("from", ("trace", "set", "below", "seeds")), ("model", ("from", "trace", "below", "seeds"))):
+        for other in others:
+            if keys.has(key) and keys.has(other):
+                raise keys.error(other, f"has no effect with {key!r}, as nothing is simulated; leave it out")
+    if keys.has("model"):
+        return CellSource(model=keys.choice("model", tuple(MODELS), ""))
     if not keys.has("from"):
-        return {}, ()
-    for key in ("trace", "set", "below", "seeds"):
-        if keys.has(key):
-            raise keys.error(key, "means nothing with 'from', as nothing is simulated; leave it out")
+        return CellSource()
     values = [*rows.values.values(), *columns.values.values(), *([value] if value else ())]
     if keys.holds("from", list):
-        sources = _sources(keys, rows, above)
-        same = [name for name in sources if above[name].columns.name == columns.name]
-        _check_paths(keys, values, sources, rows, columns, [f"{COLUMN}.{name}" for name in (*same, rows.name)])
-        return {}, sources
+        tables = _tables(keys, rows, above)
+        same = [name for name in tables if above[name].columns.name == columns.name]
+        _check_paths(keys, values, tables, rows, columns, [f"{COLUMN}.{name}" for name in (*same, rows.name)])
+        return CellSource(tables=tables)
     files: dict[str, Any] = keys.get("from", dict)
     if not files:
         raise keys.error("from", 'is empty; write { NAME = "FILE.csv" }, or leave it out')
     _check_paths(keys, values, files, rows, columns)
-    found = {}
+    given = {}
     for name, file in files.items():
         place = f"{keys.place}: from: {name}"
         if not isinstance(file, str):
             raise ConfigError(f'{place}: {file!r} is not text; write {name} = "FILE.csv"')
-        found[name] = Given(file, read_reference(folder / file, place, rows.labels, columns.labels, {}))
-    return found, ()
+        given[name] = Given(file, read_reference(folder / file, place, rows.labels, columns.labels, {}))
+    return CellSource(files=given)
 
 
-def _sources(keys: Keys, rows: Axis, above: Mapping[str, Table]) -> tuple[str, ...]:
-    """The tables that a list names."""
+def _tables(keys: Keys, rows: Axis, above: Mapping[str, Table]) -> tuple[str, ...]:
     names: list[Any] = keys.get("from", list)
     for name in names:
         if name not in above:
-            why = f"no table {name!r} above{suggestion(str(name), above)}; write [NAME] of one"
-            raise keys.error("from", why)
+            raise keys.error("from", f"no table {name!r} above{suggestion(str(name), above)}; write [NAME] of one")
         if above[name].rows.name != rows.name:
             raise keys.error("from", f"{name} has the rows {above[name].rows.name}; name a table with rows {rows.name}")
-        if above[name].seeds != above[names[0]].seeds:
+        if above[name].runs.seeds != above[names[0]].runs.seeds:
             raise keys.error("from", f"{name} has other seeds than {names[0]}; give both the same")
     if not names:
         raise keys.error("from", "is empty; write [NAME] of a table above, or leave it out")
@@ -67,17 +73,16 @@ def _check_paths(
     names: Collection[str],
     rows: Axis,
     columns: Axis,
-    more: Collection[str] = (),
+    optional: Collection[str] = (),
 ) -> None:
-    """Checks that values have a meaning without a run: they read all `names`, the numbers in labels, and no `more`."""
-    # An axis that is both would have two numbers in a cell.
+    """Checks that values read all `names`, and otherwise only `optional` paths and the numbers in labels."""
+    # If one axis is both rows and columns, the number in its label is ambiguous.
     axes = {} if rows.name == columns.name else {axis.name: axis for axis in (rows, columns)}
     paths = [path for value in values for path in value.paths]
-    known = (*names, *axes, *more)
+    known = (*names, *axes, *optional)
     for path in paths:
         if path not in known:
-            why = f"no {path!r} without a run{suggestion(path, known)}; it has {', '.join(known)}"
-            raise keys.error("value", why)
+            raise keys.error("value", f"no {path!r} without a run{suggestion(path, known)}; it has {', '.join(known)}")
     paths = [path.removeprefix(f"{COLUMN}.") for path in paths]
     for name in axes:
         lacking = [label for label in axes[name].labels if Axis.number(label) is None]
@@ -89,14 +94,3 @@ def _check_paths(
             raise ConfigError(f"{place}: is the name of an axis; give it another")
         if name not in paths:
             raise ConfigError(f"{place}: is not in 'value'; use it there or leave it out")
-
-
-def model(keys: Keys) -> str | None:
-    """The model that works out the cells, if there is one."""
-    if not keys.has("model"):
-        return None
-    for key in ("from", "trace", "below", "seeds"):
-        if keys.has(key):
-            raise keys.error(key, "means nothing with 'model', as nothing is simulated; leave it out")
-    name: str = keys.choice("model", tuple(MODELS), "")
-    return name

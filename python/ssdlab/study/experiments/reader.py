@@ -1,49 +1,50 @@
-"""Reading experiments: strict, so that a misspelt key is an error and not a table that quietly differs."""
+"""Reads experiments strictly: misspelt keys are errors."""
 
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
-from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.model.conversion import FORMATS
-from ssdlab.model.files import read_utf8
+from ssdlab.model.toml_file import read_toml
 from ssdlab.study.experiments.claim import Claim
 from ssdlab.study.experiments.definition import (
     Anchor,
     Axis,
     Compare,
+    Comparison,
     Experiment,
     Line,
+    Ranking,
     Replay,
-    Settings,
+    RunOptions,
     Table,
 )
 from ssdlab.study.experiments.expression import Value
 from ssdlab.study.experiments.keys import Keys, settings_of
-from ssdlab.study.experiments.origin import model, origins
+from ssdlab.study.experiments.origin import read_source
 from ssdlab.study.experiments.reference import read_reference
 from ssdlab.text import suggestion
 
 FILE = "experiment.toml"
-"""Name of the file in an experiment's folder."""
+"""File in an experiment's folder."""
 
 EXPERIMENT_KEYS = ("title", "document", "preset", "seeds", "set", "trace", "axis", "table")
 TRACE_KEYS = ("pages", "help", "format", "device")
 TABLE_KEYS = (
-    "name", "title", "unit", "value", "from", "model", "rows", "columns", "trace", "set", "below", "seeds", "reference",
-    "where", "change_to", "compare", "anchor", "tolerance", "better", "by", "lines", "claim", "note",
+    "like", "name", "title", "unit", "value", "from", "model", "rows", "columns", "trace", "set", "below", "seeds",
+    "reference", "where", "change_to", "compare", "anchor", "tolerance", "better", "by", "lines", "claim", "note",
 )  # fmt: skip
 
-PAGES = 1 << 32
-"""Pages that a device can have."""
+MAX_PAGES = 1 << 32
+"""Maximum number of pages of a device."""
 
 
 def _pages(keys: Keys) -> tuple[int, ...]:
     values: list[Any] = keys.get("pages", list, [])
     for value in values:
-        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < PAGES:
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < MAX_PAGES:
             raise keys.error("pages", f"{value!r} is not the number of a page; write them like [0, 4, 8]")
     if keys.has("pages") and not values:
         raise keys.error("pages", "is empty; write the pages like [0, 4, 8]")
@@ -65,13 +66,13 @@ def _replay(keys: Keys, name: str, values: Any) -> Replay:
         name=keys.name(place, name),
         pages=pages,
         help="" if pages else " ".join(inner.text("help").split()),
-        format=inner.choice("format", tuple(one.name for one in FORMATS), "") if inner.has("format") else None,
-        device=inner.text("device") if inner.has("device") else None,
+        format=inner.optional_choice("format", tuple(one.name for one in FORMATS)),
+        device=inner.optional_text("device"),
     )
 
 
 def _trace(place: str, name: object, traces: Mapping[str, Replay]) -> str:
-    """The name of a trace where one is replayed."""
+    """Returns the name of a declared trace."""
     if not isinstance(name, str):
         raise ConfigError(f"{place}: trace: {name!r} is not text; name a [trace.NAME]")
     if name not in traces:
@@ -86,26 +87,51 @@ def _value(keys: Keys) -> Value:
         raise keys.error("value", f"{error}; write it like 'time.elapsed_ns / 1e9'") from None
 
 
-def _axis(place: str, name: str, labels: Mapping[str, Any], traces: Mapping[str, Replay]) -> Axis:
+def _axis(place: str, name: str, labels: Any, traces: Mapping[str, Replay]) -> Axis:
+    if not isinstance(labels, dict):
+        raise ConfigError(f"{place}: {labels!r} is not a table; write LABEL = {{ SETTING = VALUE }} below it")
     if not labels:
         raise ConfigError(f"{place}: is empty; add a line LABEL = {{ SETTING = VALUE }} for each row or column")
-    settings, replayed, below, own = {}, {}, {}, {}
-    for label, values in labels.items():
+    axis = Axis(name, settings := {}, replayed := {}, below := {}, own := {})
+    for label, values in _expanded(place, labels):
+        if label in settings:
+            raise ConfigError(f"{place}: {label}: is there twice; keep one")
         if not isinstance(values, dict):
             raise ConfigError(f"{place}: {label}: {values!r} is not a table; write {label} = {{ SETTING = VALUE }}")
         at = f"{place}: {label}"
-        if "trace" in values:
-            replayed[label] = _trace(at, values["trace"], traces)
-        if "below" in values:
-            if not isinstance(values["below"], dict):
-                what = f"{values['below']!r} is not a table; write below = {{ SETTING = VALUE }}"
-                raise ConfigError(f"{at}: below: {what}")
-            below[label] = settings_of(f"{at}: below", values["below"])
-        if "value" in values:
-            own[label] = _value(Keys(at, {"value": values["value"]}, ("value",)))
-        other = ("trace", "below", "value")
-        settings[label] = settings_of(at, {key: value for key, value in values.items() if key not in other})
-    return Axis(name, settings, replayed, below, own)
+        rest = dict(values)
+        if "trace" in rest:
+            replayed[label] = _trace(at, rest.pop("trace"), traces)
+        if "below" in rest:
+            its_below = rest.pop("below")
+            if not isinstance(its_below, dict):
+                raise ConfigError(f"{at}: below: {its_below!r} is not a table; write below = {{ SETTING = VALUE }}")
+            below[label] = settings_of(f"{at}: below", its_below)
+        if "value" in rest:
+            own[label] = _value(Keys(at, {"value": rest.pop("value")}, ("value",)))
+        settings[label] = settings_of(at, rest)
+    return axis
+
+
+def _expanded(place: str, labels: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yields labels with their values; one with `each` stands for a label per item, which replaces every `{}`."""
+    for label, values in labels.items():
+        if not isinstance(values, dict) or "each" not in values:
+            yield label, values
+            continue
+        rest = {key: value for key, value in values.items() if key != "each"}
+        if "{}" not in label or not isinstance(values["each"], list) or not values["each"]:
+            raise ConfigError(f"{place}: {label}: each: is a list for a label with {{}}; write each = [1, 2]")
+        for item in values["each"]:
+            yield label.replace("{}", str(item)), _filled(rest, item)
+
+
+def _filled(value: Any, item: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _filled(inner, item) for key, inner in value.items()}
+    if isinstance(value, str):
+        return item if value == "{}" else value.replace("{}", str(item))
+    return value
 
 
 def _axis_of(keys: Keys, key: str, axes: Mapping[str, Axis]) -> Axis:
@@ -116,34 +142,57 @@ def _axis_of(keys: Keys, key: str, axes: Mapping[str, Axis]) -> Axis:
 
 
 def _anchor(keys: Keys, key: str, rows: Axis, columns: Axis) -> Anchor | None:
-    """The cell that a key names; None without the key."""
+    """Reads the cell that a key names; None without the key."""
     if not keys.has(key):
         return None
     inner = Keys(f"{keys.place}: {key}", keys.get(key, dict), ("row", "column"))
     if not (inner.has("row") or inner.has("column")):
         raise keys.error(key, "names no cell; write { row = LABEL }, { column = LABEL } or both")
-    column = inner.text("column") if inner.has("column") else None
-    row: str | dict[str, Any] | None = None
-    if inner.has("row"):
-        row = inner.text("row") if inner.holds("row", str) else inner.get("row", dict)
+    column = inner.optional_text("column")
+    row = inner.get("row", dict) if inner.holds("row", dict) else inner.optional_text("row")
     if isinstance(row, dict) and (column is not None or {*row} != {*columns.labels}):
         raise inner.error("row", "names a row for each column; name all columns, and leave 'column' out")
     named = [("row", rows, label) for label in (row.values() if isinstance(row, dict) else (row,))]
-    for key, axis, label in (*named, ("column", columns, column)):
+    for name, axis, label in (*named, ("column", columns, column)):
         if label is not None and label not in axis.labels:
-            raise inner.error(key, f"no {key} {label!r}{suggestion(str(label), axis.labels)}; name one of {axis.name}")
+            raise inner.error(
+                name, f"no {name} {label!r}{suggestion(str(label), axis.labels)}; name one of {axis.name}"
+            )
     return Anchor(row, column)
 
 
-def _below(keys: Keys, rows: Axis, columns: Axis) -> Settings | None:
-    if not keys.has("below"):
-        for axis in (rows, columns):
-            if axis.below:
-                raise keys.error(
-                    "below", f"is missing, and {axis.name} has settings for it; add [table.below] or take another axis"
-                )
-        return None
-    return keys.settings("below")
+def _runs(keys: Keys, rows: Axis, columns: Axis, traces: Mapping[str, Replay], seeds: tuple[int, ...]) -> RunOptions:
+    for axis in (rows, columns):
+        if axis.below and not keys.has("below"):
+            raise keys.error(
+                "below", f"is missing, and {axis.name} has settings for it; add [table.below] or take another axis"
+            )
+    return RunOptions(
+        settings=keys.settings("set"),
+        below=keys.settings("below") if keys.has("below") else None,
+        trace=_trace(keys.place, keys.get("trace", str), traces) if keys.has("trace") else None,
+        seeds=seeds,
+    )
+
+
+def _comparison(keys: Keys, folder: Path, rows: Axis, columns: Axis) -> Comparison:
+    for key in ("where", "compare", "anchor", "tolerance"):
+        if keys.has(key) and not keys.has("reference"):
+            raise keys.error(key, "has no effect without a reference; add reference = FILE.csv or leave it out")
+    kind: Compare = keys.choice("compare", get_args(Compare), "value")
+    if (kind in ("offset", "ratio")) != keys.has("anchor"):
+        raise keys.error(
+            "anchor", 'goes with compare = "offset" and "ratio", and only with them; change one of the two'
+        )
+    tolerance = keys.optional("tolerance", float)
+    if tolerance is not None and not tolerance > 0:
+        raise keys.error("tolerance", f"{tolerance:g} is not above 0; give it in % or, with points, in the unit")
+    reference = None
+    where = {key: str(value) for key, value in keys.get("where", dict, {}).items()}
+    if keys.has("reference"):
+        path = folder / keys.text("reference")
+        reference = read_reference(path, keys.place, rows.labels, columns.labels, where)
+    return Comparison(reference, kind, _anchor(keys, "anchor", rows, columns), tolerance)
 
 
 def _claim(keys: Keys, rows: Axis, columns: Axis, above: Mapping[str, Table]) -> Claim | None:
@@ -152,10 +201,10 @@ def _claim(keys: Keys, rows: Axis, columns: Axis, above: Mapping[str, Table]) ->
     conditions = ("below", "above", "best", "winners_of")
     inner = Keys(f"{keys.place}: claim", keys.get("claim", dict), ("says", *conditions))
     if sum(map(inner.has, conditions)) != 1:
-        raise keys.error("claim", f"has not one condition; write one of {', '.join(conditions)}")
+        raise keys.error("claim", f"needs exactly one condition; write one of {', '.join(conditions)}")
     for key in ("best", "winners_of"):
         if inner.has(key) and not keys.has("better"):
-            raise inner.error(key, 'means nothing where no value is better; add better = "low" or better = "high"')
+            raise inner.error(key, 'has no effect where no value is better; add better = "low" or better = "high"')
     best: list[Any] = []
     if inner.has("best"):
         best = [inner.text("best")] if inner.holds("best", str) else inner.get("best", list)
@@ -165,92 +214,69 @@ def _claim(keys: Keys, rows: Axis, columns: Axis, above: Mapping[str, Table]) ->
             raise inner.error("best", f"no {label!r}{suggestion(str(label), labels)}; name one of {', '.join(labels)}")
     if inner.has("best") and not best:
         raise inner.error("best", f"is empty; name one of {', '.join(labels)}")
-    other = inner.text("winners_of") if inner.has("winners_of") else None
-    if other is not None:
-        table = above.get(other)
-        if table is None or table.better is None:
-            raise inner.error(
-                "winners_of", f"no table {other!r} above with 'better'{suggestion(other, above)}; name one"
-            )
+    rival = inner.optional_text("winners_of")
+    if rival is not None:
+        table = above.get(rival)
+        if table is None or table.ranking.better is None:
+            why = f"no table {rival!r} above with 'better'{suggestion(rival, above)}; name one"
+            raise inner.error("winners_of", why)
         if (table.rows.labels, table.columns.labels) != (rows.labels, columns.labels):
-            raise inner.error("winners_of", f"{other} has other rows or columns; name a table with the same")
+            raise inner.error("winners_of", f"{rival} has other rows or columns; name a table with the same")
     return Claim(
         says=inner.text("says"),
-        below=inner.get("below", float) if inner.has("below") else None,
-        above=inner.get("above", float) if inner.has("above") else None,
+        below=inner.optional("below", float),
+        above=inner.optional("above", float),
         best=tuple(best),
-        winners_of=other,
+        winners_of=rival,
     )
 
 
-def _table(
-    file: str,
-    folder: Path,
-    number: int,
-    values: Any,
-    axes: Mapping[str, Axis],
-    traces: Mapping[str, Replay],
-    seeds: tuple[int, ...],
-    above: Mapping[str, Table],
-) -> Table:
-    if not isinstance(values, dict):
-        raise ConfigError(f"{file}: table: is no list of tables; begin each with [[table]]")
-    name = values.get("name")
-    keys = Keys(f"{file}: table {name if isinstance(name, str) else number}", values, TABLE_KEYS)
+@dataclass(frozen=True)
+class _Parts:
+    """Parts of an experiment that its tables use."""
+
+    file: str
+    folder: Path
+    axes: Mapping[str, Axis]
+    traces: Mapping[str, Replay]
+    seeds: tuple[int, ...]
+
+
+def _inherited(place: str, values: Mapping[str, Any], above: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Returns the keys of a table on top of those of the table that it is `like`."""
+    if "like" not in values:
+        return values
+    name = values["like"]
+    if name not in above:
+        raise ConfigError(f"{place}: like: no table {name!r} above{suggestion(str(name), above)}; name one")
+    return {**above[name], **{key: value for key, value in values.items() if key != "like"}}
+
+
+def _table(parts: _Parts, place: str, values: Mapping[str, Any], above: Mapping[str, Table]) -> Table:
+    keys = Keys(place, values, TABLE_KEYS)
     name = keys.name("name", keys.text("name"))
-    rows, columns = _axis_of(keys, "rows", axes), _axis_of(keys, "columns", axes)
-    for key in ("where", "compare", "anchor", "tolerance"):
-        if keys.has(key) and not keys.has("reference"):
-            raise keys.error(key, "means nothing without a reference; add reference = FILE.csv or leave it out")
+    rows, columns = _axis_of(keys, "rows", parts.axes), _axis_of(keys, "columns", parts.axes)
     if keys.has("by") and not keys.has("better"):
-        raise keys.error("by", 'means nothing where no value wins; add better = "low" or leave it out')
-    compare: Compare = keys.choice("compare", get_args(Compare), "value")
-    if (compare in ("offset", "ratio")) != keys.has("anchor"):
-        raise keys.error(
-            "anchor", 'goes with compare = "offset" and "ratio", and only with them; change one of the two'
-        )
-    better: Literal["low", "high"] | None = keys.choice("better", ("low", "high"), "low")
-    by: Line = keys.choice("by", get_args(Line), "column")
-    lines: Line = keys.choice("lines", get_args(Line), "column")
-    where: dict[str, Any] = keys.get("where", dict, {})
+        raise keys.error("by", 'has no effect where no value wins; add better = "low" or leave it out')
     covered = any(len(axis.values) == len(axis.labels) for axis in (rows, columns))
     value = None if covered and not keys.has("value") else _value(keys)
-    given, sources = origins(keys, folder, value, rows, columns, above)
-    tolerance = keys.get("tolerance", float) if keys.has("tolerance") else None
-    if tolerance is not None and not tolerance > 0:
-        raise keys.error("tolerance", f"{tolerance:g} is not above 0; give it in % or, with points, in the unit")
+    source = read_source(keys, parts.folder, value, rows, columns, above)
+    seeds = above[source.tables[0]].runs.seeds if source.tables else keys.seeds(parts.seeds)
     return Table(
         name=name,
         title=keys.text("title"),
         unit=keys.get("unit", str, ""),
-        value=value,
-        given=given,
-        sources=sources,
-        model=model(keys),
+        note=" ".join(keys.get("note", str, "").split()),
         rows=rows,
         columns=columns,
-        settings=keys.settings("set"),
-        below=_below(keys, rows, columns),
+        value=value,
+        source=source,
+        runs=_runs(keys, rows, columns, parts.traces, seeds),
         change_to=_anchor(keys, "change_to", rows, columns),
-        trace=_trace(keys.place, keys.get("trace", str), traces) if keys.has("trace") else None,
-        seeds=above[sources[0]].seeds if sources else keys.seeds(seeds),
-        reference=read_reference(
-            folder / keys.text("reference"),
-            keys.place,
-            rows.labels,
-            columns.labels,
-            {key: str(value) for key, value in where.items()},
-        )
-        if keys.has("reference")
-        else None,
-        compare=compare,
-        anchor=_anchor(keys, "anchor", rows, columns),
-        tolerance=tolerance,
-        better=better if keys.has("better") else None,
-        by=by,
-        lines=lines if keys.has("lines") else None,
+        comparison=_comparison(keys, parts.folder, rows, columns),
+        ranking=Ranking(keys.optional_choice("better", ("low", "high")), keys.choice("by", get_args(Line), "column")),
+        lines=keys.optional_choice("lines", get_args(Line)),
         claim=_claim(keys, rows, columns, above),
-        note=" ".join(keys.get("note", str, "").split()),
     )
 
 
@@ -258,36 +284,26 @@ def read(path: Path, name: str, file: str) -> Experiment:
     """Reads an experiment.
 
     Args:
-        path: The TOML file; references are relative to its folder.
-        name: What the experiment is called.
-        file: The path as messages show it.
-
-    Raises:
-        ConfigError: In one line: file, key, fault and remedy.
+        path: TOML file; references are relative to its folder.
+        name: Name of the experiment.
+        file: Path as messages show it.
     """
-    try:
-        source = read_utf8(path, file)
-        document = tomllib.loads(source)
-    except OSError as error:
-        raise ConfigError(
-            f"{text.path(path)}: {error.strerror}; give the path of a TOML file or of a folder with {FILE}"
-        ) from None
-    except UnicodeDecodeError:
-        raise ConfigError(f"{file}: is not UTF-8 text; give the path of a TOML file") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{file}: {error}; mend the TOML") from None
+    source, document = read_toml(path, file)
     keys = Keys(file, document, EXPERIMENT_KEYS)
     traces = {one: _replay(keys, one, values) for one, values in keys.get("trace", dict, {}).items()}
-    axes = {}
-    for axis, labels in keys.get("axis", dict).items():
-        place = f"{file}: [axis.{axis}]"
-        if not isinstance(labels, dict):
-            raise ConfigError(f"{place}: {labels!r} is not a table; write LABEL = {{ SETTING = VALUE }} below it")
-        axes[axis] = _axis(place, axis, labels, traces)
-    seeds = keys.seeds(())
+    axes = {
+        name: _axis(f"{file}: [axis.{name}]", name, labels, traces) for name, labels in keys.get("axis", dict).items()
+    }
+    parts = _Parts(file, path.parent, axes, traces, keys.seeds(()))
     tables: dict[str, Table] = {}
-    for number, values in enumerate(keys.get("table", list), 1):
-        table = _table(file, path.parent, number, values, axes, traces, seeds, tables)
+    written: dict[str, Mapping[str, Any]] = {}
+    for number, given in enumerate(keys.get("table", list), 1):
+        if not isinstance(given, dict):
+            raise ConfigError(f"{file}: table: is no list of tables; begin each with [[table]]")
+        place = f"{file}: table {given['name'] if isinstance(given.get('name'), str) else number}"
+        values = _inherited(place, given, written)
+        table = _table(parts, place, values, tables)
+        written[table.name] = values
         if table.name in tables:
             raise keys.error(f"table {table.name}", "is there twice; give each a name of its own")
         tables[table.name] = table
@@ -295,14 +311,14 @@ def read(path: Path, name: str, file: str) -> Experiment:
         raise keys.error("table", "is empty; add a [[table]]")
     for axis in axes:
         if not any(axis in (table.rows.name, table.columns.name) for table in tables.values()):
-            raise keys.error(f"[axis.{axis}]", "no table has it; name it as rows or columns of one, or leave it out")
+            raise keys.error(f"[axis.{axis}]", "no table uses it; name it as rows or columns of one, or leave it out")
     experiment = Experiment(
         name=name,
         file=file,
         source=source,
         title=keys.text("title"),
         document=keys.text("document"),
-        preset=keys.text("preset") if keys.has("preset") else None,
+        preset=keys.optional_text("preset"),
         settings=keys.settings("set"),
         traces=traces,
         tables=tuple(tables.values()),

@@ -1,4 +1,4 @@
-"""Tables of documents as CSV files: labels and numbers as the document prints them."""
+"""Tables of documents as CSV files: labels, and numbers as printed."""
 
 import csv
 import math
@@ -16,24 +16,17 @@ Cells = tuple[tuple[float | None, ...], ...]
 def read_reference(
     path: Path, place: str, rows: Sequence[str], columns: Sequence[str], where: Mapping[str, str]
 ) -> Cells:
-    """The cells of a reference by the labels of the table.
+    """Reads the cells of a reference by the labels of the table; None in empty cells.
 
-    The header holds the labels of the columns; the first column that is not in `where` holds the labels of the rows.
-    A file of one row needs no such column, and its row is that of each of `rows`. Only lines that `where` describes
-    count.
+    The header holds the column labels. The first column that is not in `where` holds the row labels; a file without
+    such a column has a single row, which applies to all `rows`.
 
     Args:
-        path: The CSV file.
-        place: What error messages begin with.
-        rows: Labels to look for, each of which must be there.
-        columns: The same for columns.
-        where: Column to value, for files that hold several tables.
-
-    Returns:
-        Rows of numbers; None where the file has an empty cell.
-
-    Raises:
-        ConfigError: If the file cannot be read, lacks a label or holds something that is no number.
+        path: CSV file.
+        place: Prefix of error messages.
+        rows: Row labels to look up; all are required.
+        columns: Column labels to look up; all are required.
+        where: Column values that select lines, for files that hold several tables.
     """
     place = f"{place}: reference {text.path(path.name)}"
     try:
@@ -52,7 +45,7 @@ def read_reference(
             raise ConfigError(f"{place}: has no column {label!r}{suggestion(label, header)}; it has {_listed(header)}")
     first = next((name for name in header if name not in where), None)
     names = None if first in columns else first
-    found: dict[str, tuple[float | None, ...]] = {}
+    by_label: dict[str, tuple[float | None, ...]] = {}
     for number, cells in enumerate(lines[1:], 2):
         if len(cells) != len(header):
             raise ConfigError(f"{place}:{number}: has {len(cells)} cells, the header {len(header)}; make them equal")
@@ -60,23 +53,23 @@ def read_reference(
         if any(line[column] != value for column, value in where.items()):
             continue
         label = "" if names is None else line[names]
-        if label in found:
+        if label in by_label:
             row = "a row without label" if names is None else f"row {label!r}"
             raise ConfigError(f"{place}:{number}: {row} is there twice; pick one with where = {{ column = value }}")
         if names is None or label in rows:
-            found[label] = tuple(_number(line[column], f"{place}:{number}") for column in columns)
+            by_label[label] = tuple(_number(line[column], f"{place}:{number}") for column in columns)
     if names is None:
-        if not found:
+        if not by_label:
             raise ConfigError(f"{place}: has no row; write one below the labels of the columns")
-        return tuple(found[""] for _ in rows)
+        return tuple(by_label[""] for _ in rows)
     for label in rows:
-        if label not in found:
+        if label not in by_label:
             known = list(dict.fromkeys(line[header.index(names)] for line in lines[1:]))
             column = f" in column {names}"
             raise ConfigError(
                 f"{place}: has no row {label!r}{column}{suggestion(label, known)}; it has {_listed(known)}"
             )
-    return tuple(found[label] for label in rows)
+    return tuple(by_label[label] for label in rows)
 
 
 def _listed(labels: Sequence[str]) -> str:

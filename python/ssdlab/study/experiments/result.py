@@ -1,9 +1,8 @@
-"""What an experiment yields: our tables beside the document's."""
+"""Results of an experiment: our tables beside the document's."""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any, Literal, TypeAlias
 
 from ssdlab.lazy import Numbers, np, npt, room
@@ -17,11 +16,11 @@ Array = Numbers
 Which = Literal["document", "ours", "difference"]
 
 Indices: TypeAlias = "tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]"
-"""Row and column of a cell for each cell of a table."""
+"""Row and column of another cell, for each cell of a table."""
 
 
 def cells_of(anchor: Anchor, table: Table) -> Indices:
-    """For each cell of a table, row and column of the cell that an anchor makes it relative to."""
+    """Returns the anchor of each cell of a table."""
     rows, columns = table.rows.labels, table.columns.labels
     cells = [[anchor.of(row, column) for column in columns] for row in rows]
     at = np.array([[(rows.index(row), columns.index(column)) for row, column in line] for line in cells])
@@ -29,7 +28,7 @@ def cells_of(anchor: Anchor, table: Table) -> Indices:
 
 
 def is_own(at: Indices) -> "npt.NDArray[np.bool_]":
-    """Which cells are relative to themselves."""
+    """True for cells that are their own anchors."""
     rows, columns = np.indices(at[0].shape)
     own: npt.NDArray[np.bool_] = (at[0] == rows) & (at[1] == columns)
     return own
@@ -37,28 +36,27 @@ def is_own(at: Indices) -> "npt.NDArray[np.bool_]":
 
 @dataclass(frozen=True)
 class Winner:
-    """Who wins a column (or row) in the document and here."""
+    """Winners of a column (or row) in the document and here."""
 
     of: str
     """Label of the column or row."""
     document: tuple[str, ...]
-    """Labels of the document's best; several if they are equal, none if the document has fewer than two values there,
-    as one alone is no better than others."""
+    """Labels of the document's best; several if equal, none if the document has fewer than two values there."""
     ours: tuple[str, ...]
-    """Labels of our best, of the cells of which the document has values too, or of all if it names no best."""
+    """Labels of our best among the cells that the document has; among all cells if it names no best."""
     best: tuple[str, ...]
-    """Labels of our best of all cells."""
+    """Labels of our best among all cells."""
     excess: float | None
-    """How much worse than our best the document's best is here, in % of our best; in the unit of the table where
-    differences are counted in points. None without a best of the document."""
+    """Distance of the document's best from our best here, in percent of our best or in points; None without a best of
+    the document."""
 
     @property
     def agrees(self) -> bool | None:
-        """Whether one is the best in both; None where the document says nothing."""
+        """True if a winner is the same in both; None if the document names none."""
         return not {*self.ours}.isdisjoint(self.document) if self.document else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """Returns everything, ready for JSON."""
         return {
             "of": self.of,
             "document": list(self.document),
@@ -70,23 +68,22 @@ class Winner:
 
 @dataclass(frozen=True)
 class TableResult:
-    """One table; arrays are indexed by row and column, and NaN where there is no value."""
+    """Results of one table; arrays are indexed by row and column, NaN without a value."""
 
     table: Table
     document: Array
-    """The document's values, in the unit of the table."""
     ours: Array
-    """Our values, each the mean over the seeds; NaN in cells whose runs were stopped or lack their trace."""
+    """Means over the seeds; NaN if a run was stopped or lacks its trace."""
     spread: Array
-    """Largest less smallest value over the seeds."""
+    """Maximum less minimum over the seeds."""
     seeds: int
-    """Runs of a cell; 0 where nothing is simulated."""
+    """Number of runs per cell; 0 without simulation."""
     remarks: tuple[str, ...]
-    """What is odd about it: what needs mending, what was met while reading its traces."""
+    """Notes on slips in values and on how traces were read."""
     missing: tuple[Replay, ...] = ()
-    """Traces that it needs and the user has not supplied."""
+    """Traces that the user has not supplied."""
     rival: "TableResult | None" = None
-    """The table whose winners its claim is about, if it is about winners of another."""
+    """Table whose winners the claim is about."""
 
     def _repr_html_(self) -> str:
         html: str = room("view.html").in_notebook(room("view.pages.experiment").page_of_table(self))
@@ -94,64 +91,62 @@ class TableResult:
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """Labels of the rows."""
+        """Row labels."""
         return self.table.rows.labels
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Labels of the columns."""
+        """Column labels."""
         return self.table.columns.labels
 
     @property
     def anchors(self) -> "npt.NDArray[np.bool_]":
-        """Which cells are their own anchors: there is nothing to compare in them."""
-        if self.table.anchor is None:
-            return np.zeros(self.ours.shape, dtype=bool)
-        return is_own(cells_of(self.table.anchor, self.table))
+        """True for cells that are their own anchors; they are not compared."""
+        anchor = self.table.comparison.anchor
+        return np.zeros(self.ours.shape, dtype=bool) if anchor is None else is_own(cells_of(anchor, self.table))
 
     @property
     def difference(self) -> Array:
-        """How far ours is from the document's, as `Table.compare` says; NaN in anchors."""
-        ours, document = self.ours, self.document
+        """Differences between ours and the document's, in the unit of `Comparison.kind`; NaN in anchors."""
+        ours, document, how = self.ours, self.document, self.table.comparison
         with np.errstate(divide="ignore", invalid="ignore"):
-            if self.table.compare == "points":
+            if how.kind == "points":
                 return ours - document
-            if self.table.compare == "value":
-                found = 100 * (ours / document - 1)
+            if how.kind == "value":
+                differences = 100 * (ours / document - 1)
             else:
-                assert self.table.anchor is not None
-                at = cells_of(self.table.anchor, self.table)
-                if self.table.compare == "offset":
-                    found = 100 * ((ours - ours[at]) - (document - document[at])) / document
+                assert how.anchor is not None
+                at = cells_of(how.anchor, self.table)
+                if how.kind == "offset":
+                    differences = 100 * ((ours - ours[at]) - (document - document[at])) / document
                 else:
-                    found = 100 * (ours / ours[at] / (document / document[at]) - 1)
-        found[self.anchors | ~np.isfinite(found)] = np.nan
-        return found
+                    differences = 100 * (ours / ours[at] / (document / document[at]) - 1)
+        differences[self.anchors | ~np.isfinite(differences)] = np.nan
+        return differences
 
     @property
     def misses(self) -> "npt.NDArray[np.bool_]":
-        """Cells whose difference exceeds the tolerance of the table."""
-        tolerance = np.inf if self.table.tolerance is None else self.table.tolerance
-        found: npt.NDArray[np.bool_] = np.abs(self.difference) > tolerance
-        return found
+        """True for cells whose difference exceeds the tolerance."""
+        tolerance = self.table.comparison.tolerance
+        misses: npt.NDArray[np.bool_] = np.abs(self.difference) > (np.inf if tolerance is None else tolerance)
+        return misses
 
     @property
     def rms(self) -> float | None:
-        """Root of the mean square of the differences; None if there are none."""
-        known = self.difference[~np.isnan(self.difference)]
-        return float(np.sqrt(np.mean(known**2))) if known.size else None
+        """Root mean square of the differences; None without differences."""
+        return _rms(self.difference)
 
     @property
     def row_rms(self) -> dict[str, float]:
-        """The same of each row that has differences, where the rows are alternatives; else empty."""
+        """Root mean square of each row that has differences; empty unless rows are alternatives."""
         if not self.table.alternatives:
             return {}
-        rows = {label: line[~np.isnan(line)] for label, line in zip(self.rows, self.difference, strict=True)}
-        return {label: float(np.sqrt(np.mean(known**2))) for label, known in rows.items() if known.size}
+        rows = {label: _rms(line) for label, line in zip(self.rows, self.difference, strict=True)}
+        return {label: rms for label, rms in rows.items() if rms is not None}
 
     @property
     def largest(self) -> tuple[str, str, float] | None:
-        """Row, column and value of the largest difference, with its sign; None if there are none."""
+        """Row, column and signed value of the largest difference; None without differences."""
         difference = self.difference
         if np.isnan(difference).all():
             return None
@@ -160,20 +155,21 @@ class TableResult:
 
     @property
     def winners(self) -> tuple[Winner, ...]:
-        """Of each column or row whose runs are all there and of which some values are better than others."""
-        if self.table.better is None:
+        """Winners of all columns (or rows) that are complete and whose values are not all equal."""
+        ranking = self.table.ranking
+        if ranking.better is None:
             return ()
-        by_column = self.table.by == "column"
+        by_column = ranking.by == "column"
         ours, document = (self.ours.T, self.document.T) if by_column else (self.ours, self.document)
         labels, names = (self.rows, self.columns) if by_column else (self.columns, self.rows)
-        sign = 1.0 if self.table.better == "low" else -1.0
+        sign = 1.0 if ranking.better == "low" else -1.0
 
         def at(cells: "npt.NDArray[np.bool_]") -> tuple[str, ...]:
             return tuple(label for label, holds in zip(labels, cells, strict=True) if holds)
 
-        found = []
+        winners = []
         for name, here, there in zip(names, ours * sign, document * sign, strict=True):
-            # Where the document has some values only, the others do not compete.
+            # Only cells that the document has compete, if it has at least two.
             known = ~np.isnan(there)
             judged = known.sum() > 1
             competing = known if judged else np.full(len(labels), True)
@@ -187,73 +183,74 @@ class TableResult:
             excess = None
             if judged:
                 excess = float(here[tops].min()) - least
-                if self.table.compare != "points":
+                if self.table.comparison.kind != "points":
                     excess = 100 * excess / abs(least) if least else None
-            found.append(Winner(name, at(tops), at(best), at(here == np.nanmin(here)), excess))
-        return tuple(found)
+            winners.append(Winner(name, at(tops), at(best), at(here == np.nanmin(here)), excess))
+        return tuple(winners)
 
     def verdict(self, which: Literal["document", "ours"]) -> Verdict | None:
-        """In how much of the table the document's claim holds; None without one, or where nothing can be said."""
+        """Checks the document's claim; None without a claim or without the values to check it."""
         claim = self.table.claim
         if claim is None:
             return None
         values: Array = getattr(self, which)
         if not claim.best and claim.winners_of is None:
-            found = claim.bounds(self.rows, self.columns, values)
-            return found if found.of else None
-        by_column = self.table.by == "column"
+            verdict = claim.bounds(self.rows, self.columns, values)
+            return verdict if verdict.of else None
+        by_column = self.table.ranking.by == "column"
         what, labels, names = ("columns", self.rows, self.columns) if by_column else ("rows", self.columns, self.rows)
         judge = self if self.rival is None else self.rival
         judged: Array = getattr(judge, which)
+        if by_column:
+            values, judged = values.T, judged.T
         claimed = [labels.index(label) for label in claim.best or labels]
-        lines = []
-        for name, line, other in zip(names, *((one.T if by_column else one) for one in (values, judged)), strict=True):
-            if not (np.isnan(line).any() or np.isnan(other).any()):
-                lines.append((name, claimed[_top(line[claimed], self.table)], other))
-        return best_of(what, labels, [(name, one, _top(other, judge.table), other) for name, one, other in lines])
+        lines = [
+            (name, claimed[_top(line[claimed], self.table)], _top(other, judge.table), other)
+            for name, line, other in zip(names, values, judged, strict=True)
+            if not (np.isnan(line).any() or np.isnan(other).any())
+        ]
+        return best_of(what, labels, lines)
 
     def stars(self, which: Which) -> set[tuple[int, int]]:
-        """Row and column of the cells that win in the document or here; none for differences."""
-        found = set()
+        """Row and column of the winning cells, documented or ours; empty for differences."""
+        stars = set()
         for winner in self.winners if which != "difference" else ():
             for label in winner.document if which == "document" else winner.best:
-                row, column = (label, winner.of) if self.table.by == "column" else (winner.of, label)
-                found.add((self.rows.index(row), self.columns.index(column)))
-        return found
+                row, column = (label, winner.of) if self.table.ranking.by == "column" else (winner.of, label)
+                stars.add((self.rows.index(row), self.columns.index(column)))
+        return stars
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON: null where there is no value."""
-        largest = self.largest
+        """Returns everything, ready for JSON; None without a value."""
+        table, largest = self.table, self.largest
         return {
-            "name": self.table.name,
-            "title": self.table.title,
-            "unit": self.table.unit,
-            "value": None if self.table.value is None else self.table.value.text,
+            "name": table.name,
+            "title": table.title,
+            "unit": table.unit,
+            "value": None if table.value is None else table.value.text,
             "values": {
-                label: value.text
-                for axis in (self.table.rows, self.table.columns)
-                for label, value in axis.values.items()
+                label: value.text for axis in (table.rows, table.columns) for label, value in axis.values.items()
             },
-            "from": {name: given.file for name, given in self.table.given.items()},
-            "tables": [*self.table.sources],
-            "model": self.table.model,
+            "from": {name: given.file for name, given in table.source.files.items()},
+            "tables": [*table.source.tables],
+            "model": table.source.model,
             "rows": list(self.rows),
             "cols": list(self.columns),
             "document": _listed(self.document),
             "ours": _listed(self.ours),
             "difference": _listed(self.difference),
-            "difference_unit": self.table.difference_unit,
-            "compare": self.table.compare,
+            "difference_unit": table.comparison.unit,
+            "compare": table.comparison.kind,
             "spread": _listed(self.spread),
             "seeds": self.seeds,
             "rms": self.rms,
             "largest": None if largest is None else dict(zip(("row", "col", "difference"), largest, strict=True)),
-            "tolerance": self.table.tolerance,
+            "tolerance": table.comparison.tolerance,
             "misses": [[self.rows[row], self.columns[column]] for row, column in np.argwhere(self.misses).tolist()],
             "winners": [winner.to_dict() for winner in self.winners],
             "row_rms": self.row_rms,
             "claim": self._claim(),
-            "note": self.table.note,
+            "note": table.note,
             "remarks": list(self.remarks),
             "missing_traces": [replay.name for replay in self.missing],
         }
@@ -274,10 +271,10 @@ class TableResult:
 
 @dataclass(frozen=True)
 class ExperimentResult(Finding):
-    """The tables of an experiment. Equal settings and traces give equal results, whatever the number of `jobs`.
+    """Results of all tables; equal settings and traces give equal results.
 
-    Saved are `experiment.json`, `report.html` and for each table `NAME.csv` with the columns `row`, `column`,
-    `document`, `ours`, `difference` and `spread`.
+    Files: `experiment.json`, `report.html` and `NAME.csv` per table with the columns `row`, `column`, `document`,
+    `ours`, `difference` and `spread`.
     """
 
     _page = "experiment"
@@ -289,23 +286,23 @@ class ExperimentResult(Finding):
     overrides: tuple[str, ...]
     """Settings that replaced the experiment's, as `KEY=VALUE`."""
     traces: Mapping[str, Mapping[str, object]]
-    """The traces that the user supplied, described as in `source` of a run's result."""
+    """Descriptions of the user's traces, as in `source` of a result."""
     tables: tuple[TableResult, ...]
     runs: int
-    """Simulations that its cells need; cells of equal configuration share them."""
+    """Number of distinct simulations."""
     finished: int
-    """How many of them came to their end."""
+    """Number of completed simulations."""
 
     @property
     def partial(self) -> bool:
-        """Whether it was stopped before its end."""
+        """True if the experiment was stopped early."""
         return self.finished < self.runs
 
     def __getitem__(self, table: str) -> TableResult:
-        """The table of that name.
+        """The table of a name.
 
         Raises:
-            KeyError: If it was not run.
+            KeyError: If the table was not run.
         """
         for one in self.tables:
             if one.table.name == table:
@@ -313,7 +310,7 @@ class ExperimentResult(Finding):
         raise KeyError(table)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON: `result` in `experiment.json`."""
+        """Returns everything, ready for JSON."""
         return {
             "overrides": list(self.overrides),
             "runs": self.runs,
@@ -336,7 +333,7 @@ class ExperimentResult(Finding):
         for one in self.tables:
             columns: list[Array] = [getattr(one, name) for name in names]
             rows: list[Sequence[object]] = [("row", "column", *names)]
-            for at in product(range(len(one.rows)), range(len(one.columns))):
+            for at in np.ndindex(one.ours.shape):
                 values = [float(array[at]) for array in columns]
                 cells = ["" if math.isnan(value) else value for value in values]
                 rows.append((one.rows[at[0]], one.columns[at[1]], *cells))
@@ -348,9 +345,14 @@ class ExperimentResult(Finding):
         return f"<ssdlab result of experiment {self.experiment.name}: {len(self.tables)} tables{partial}>"
 
 
+def _rms(differences: Array) -> float | None:
+    known = differences[~np.isnan(differences)]
+    return float(np.sqrt(np.mean(known**2))) if known.size else None
+
+
 def _top(values: Array, table: Table) -> int:
-    """Index of the best value, the first of equal ones."""
-    return int(values.argmin() if table.better == "low" else values.argmax())
+    """Returns the index of the best value, the first of equal ones."""
+    return int(values.argmin() if table.ranking.better == "low" else values.argmax())
 
 
 def _listed(values: Array) -> list[list[float | None]]:

@@ -1,8 +1,8 @@
-"""Running the simulations of an experiment."""
+"""Runs the simulations of an experiment."""
 
 import math
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import zip_longest
@@ -25,34 +25,78 @@ from ssdlab.study.experiments.result import Array, ExperimentResult, TableResult
 from ssdlab.text import suggestion
 
 Key = tuple[str, int | str | None, str | None]
-"""A run: its configuration as TOML; the trace that it replays, as the identity of an object, or as its name where the
-user has not supplied it; and, if it replays what another run recorded, the configuration of that as TOML."""
+"""Identity of a run: its configuration as TOML; the `id` of its trace, or the trace's name if the user has not supplied
+it; and the configuration whose recording it replays, if any."""
 Cells = dict[tuple[str, str], list[Key]]
-"""Row and column of a cell to its runs."""
+"""Runs of each cell by row and column."""
 
 
 @dataclass
 class Group:
-    """A run, and those that replay what it recorded: one after the other, so that the recording need not be kept."""
+    """A run and the runs that replay its recording, one after another, so that the recording is not kept."""
 
     config: Config
     source: Source | None
     replays: dict[Key, Config] = field(default_factory=dict)
 
-    @property
-    def runs(self) -> int:
-        """Simulations in it."""
-        return 1 + len(self.replays)
-
 
 @dataclass(frozen=True)
 class Finished:
-    """What is kept of a run."""
+    """What is kept of a completed run."""
 
     summary: Summary
-    """Its figures, and the columns that values read."""
+    """Figures, and the columns that values read."""
     remarks: tuple[str, ...]
-    """What a person should know about how its trace was read."""
+    """Notes on how the trace was read."""
+
+
+class _Plan:
+    """Distinct runs of an experiment, and the runs of each cell.
+
+    Args:
+        experiment: The experiment.
+        library: Its traces.
+        sets: Settings that replace the experiment's.
+    """
+
+    def __init__(self, experiment: Experiment, library: Library, sets: Sequence[str]) -> None:
+        self._experiment, self._library, self._sets = experiment, library, sets
+        self._configs: dict[str, Config] = {}
+        self.groups: dict[Key, Group] = {}
+        self.cells: dict[str, Cells] = {}
+
+    @property
+    def runs(self) -> int:
+        """Number of simulations."""
+        return sum(1 + len(group.replays) for group in self.groups.values())
+
+    def add(self, table: Table) -> None:
+        """Adds the runs of a simulated table."""
+        cells = self.cells[table.name] = {}
+        for cell in table.cells:
+            name = table.replays(*cell)
+            below: list[Config | None] = [None]
+            if table.runs.below is not None:
+                below = [*self._experiment.configs_below(table, *cell, self._sets)]
+            above = self._experiment.configs(table, *cell, self._sets)
+            cells[cell] = [self._run(name, *configs) for configs in zip_longest(above, below)]
+
+    def _run(self, name: str | None, config: Config, below: Config | None) -> Key:
+        config = self._configs.setdefault(config.to_toml(), config)
+        source = None if name is None else self._library.find(name, config)
+        key: Key = config.to_toml(), name if source is None else id(source), None
+        group = self.groups.setdefault(key, Group(config, source)) if name is None or source else None
+        if below is not None:
+            below = self._configs.setdefault(below.to_toml(), below)
+            key = below.to_toml(), key[1], config.to_toml()
+            if group is not None:
+                group.replays[key] = below
+        return key
+
+    def check(self) -> None:
+        """Checks all configurations before anything runs."""
+        for config in self._configs.values():
+            config.check()
 
 
 def run(
@@ -66,75 +110,43 @@ def run(
     """See `Experiment.run`."""
     sets = as_written(overrides)
     sources = supplied(experiment, traces)
-    library = Library(experiment, sources)
-    # The same configuration in words and the same trace are the same run.
-    configs: dict[str, Config] = {}
-    groups: dict[Key, Group] = {}
+    plan = _Plan(experiment, Library(experiment, sources), sets)
     needed = {one.name: one for table in tables for one in experiment.behind(table)}
-    plan: dict[str, Cells] = {}
     for table in needed.values():
-        if not table.simulated:
-            continue
-        cells = plan.setdefault(table.name, {})
-        for row in table.rows.labels:
-            for column in table.columns.labels:
-                name = table.replays(row, column)
-                cells[row, column] = []
-                below: list[Config | None] = [None]
-                if table.below is not None:
-                    below = [*experiment.configs_below(table, row, column, sets)]
-                for config, config_below in zip_longest(experiment.configs(table, row, column, sets), below):
-                    config = configs.setdefault(config.to_toml(), config)
-                    source = None if name is None else library.find(name, config)
-                    key: Key = config.to_toml(), name if source is None else id(source), None
-                    group = groups.setdefault(key, Group(config, source)) if name is None or source else None
-                    if config_below is not None:
-                        config_below = configs.setdefault(config_below.to_toml(), config_below)
-                        key = config_below.to_toml(), key[1], config.to_toml()
-                        if group is not None:
-                            group.replays[key] = config_below
-                    cells[row, column].append(key)
-    for config in configs.values():
-        config.check()
+        if table.simulated:
+            plan.add(table)
+    plan.check()
     paths = {path for table in needed.values() for value in table.values for path in value.paths}
-    finished = _simulate(groups, paths, jobs, monitor)
-    runs = sum(group.runs for group in groups.values())
+    finished = _simulate(plan, paths, jobs, monitor)
     results: dict[str, TableResult] = {}
     by_seed: dict[str, Array] = {}
     for table in needed.values():
         if table.simulated:
-            values, remarks = _measured(table, plan[table.name], finished)
-        elif table.sources:
-            values, remarks = _derived(table, [needed[name] for name in table.sources], by_seed), ()
+            values, remarks = _measured(table, plan.cells[table.name], finished)
+        elif table.source.tables:
+            values, remarks = _derived(table, [needed[name] for name in table.source.tables], by_seed), ()
         else:
-            values, remarks = _worked_out(experiment, table)
+            values, remarks = _computed(experiment, table)
         by_seed[table.name] = np.array([_changes(table, of_seed) for of_seed in values])
-        missing = _missing(experiment, table, sources)
+        missing = tuple(one for one in experiment.replayed(table) if one.supplied and one.name not in sources)
         results[table.name] = _result(table, by_seed[table.name], remarks, missing, results)
     return ExperimentResult(
         experiment=experiment,
         overrides=tuple(sets),
         traces=describe(sources),
         tables=tuple(results[table.name] for table in tables),
-        runs=runs,
+        runs=plan.runs,
         finished=len(finished),
     )
 
 
-def _missing(experiment: Experiment, table: Table, sources: Mapping[str, Source]) -> tuple[Replay, ...]:
-    """The traces of a table that the user has not supplied."""
-    return tuple(one for one in experiment.replayed(table) if one.supplied and one.name not in sources)
-
-
-def _simulate(
-    groups: Mapping[Key, Group], paths: set[str], jobs: int | None, monitor: Monitor | None
-) -> dict[Key, Finished]:
-    """The runs that came to their end, with the columns among the `paths`."""
+def _simulate(plan: _Plan, paths: set[str], jobs: int | None, monitor: Monitor | None) -> dict[Key, Finished]:
+    """Runs all groups and returns the completed runs, with the columns among the `paths`."""
     finished: dict[Key, Finished] = {}
-    executor = Executor("runs", sum(group.runs for group in groups.values()), jobs=jobs, monitor=monitor)
+    executor = Executor("runs", plan.runs, jobs=jobs, monitor=monitor)
 
-    def one(key: Key, config: Config, source: Source | None) -> Trace | None:
-        """Runs one simulation; the requests given to its drive, if it recorded them."""
+    def simulate(key: Key, config: Config, source: Source | None) -> Trace | None:
+        """Returns the requests sent to the drive, if the run records them."""
         result = executor.simulate(config, source)
         if result is None:
             return None
@@ -142,18 +154,18 @@ def _simulate(
         finished[key] = Finished(summary, tuple(ingest_remarks(result.ingest)))
         return result.dispatched
 
-    def all_of(key: Key, group: Group) -> None:
-        recorded = one(key, group.config, group.source)
+    def simulate_group(key: Key, group: Group) -> None:
+        recorded = simulate(key, group.config, group.source)
         for replay, config in group.replays.items():
             if recorded is not None:
-                one(replay, config, recorded)
+                simulate(replay, config, recorded)
 
-    executor.run([partial(all_of, key, group) for key, group in groups.items()])
+    executor.run([partial(simulate_group, key, group) for key, group in plan.groups.items()])
     return finished
 
 
 def _columns(result: Result, paths: set[str]) -> dict[str, dict[str, list[int]]]:
-    """The columns of a run that are among the paths, by the names of the files that hold them."""
+    """Returns the columns of a run that are among the paths, by file."""
     files: dict[str, Mapping[str, Counts]] = {"series": result.series}
     if result.log is not None:
         names = ("copies", "erases", "ns", "times")
@@ -171,8 +183,8 @@ def _result(
     missing: tuple[Replay, ...],
     above: Mapping[str, TableResult],
 ) -> TableResult:
-    """The table with the means over the seeds."""
-    simulated = table.simulated or any(above[name].seeds for name in table.sources)
+    """Averages over the seeds."""
+    simulated = table.simulated or any(above[name].seeds for name in table.source.tables)
     shape = by_seed.shape[1:]
     ours = [statistics.fmean(values) for values in by_seed.reshape(len(by_seed), -1).T.tolist()]
     other = table.claim.winners_of if table.claim is not None else None
@@ -189,7 +201,7 @@ def _result(
 
 
 def _measured(table: Table, cells: Cells, finished: Mapping[Key, Finished]) -> tuple[Array, tuple[str, ...]]:
-    """By seed, row and column the value of each cell whose runs are all there, and what is odd about them."""
+    """Returns values by seed, row and column, NaN in incomplete cells; and remarks."""
     by_seed = np.full((max(map(len, cells.values())), len(table.rows.labels), len(table.columns.labels)), np.nan)
     summaries: list[Summary] = []
     remarks: dict[str, None] = {}
@@ -197,27 +209,27 @@ def _measured(table: Table, cells: Cells, finished: Mapping[Key, Finished]) -> t
         if not all(key in finished for key in keys):
             continue
         done = [finished[key] for key in keys]
-        # A figure beats the number in a label of an axis of the same name.
+        # Figures take precedence over numbers in labels.
         numbers = {name: number for name, number in table.numbers(*at).items() if number is not None}
         own = [{**numbers, **one.summary} for one in done]
         summaries += own
         remarks |= {f"trace {table.replays(*at)}: {remark}": None for one in done for remark in one.remarks}
         values = [value for one in own if (value := table.value_of(*at).of(one)) is not None]
-        # Beyond what a float holds there is no number to compare.
+        # An overflow has no value to compare.
         if len(values) == len(keys) and all(map(math.isfinite, values)):
             by_seed.reshape(len(by_seed), -1)[:, index] = values
     return by_seed, (*_remarks(table, summaries), *remarks)
 
 
 def _derived(table: Table, sources: list[Table], by_seed: Mapping[str, Array]) -> Array:
-    """By seed, row and column what the values make of the cells of other tables.
+    """Computes values by seed, row and column from the cells of other tables.
 
-    Of a table with the same columns a value reads the same cell, and as `column` the cells above and below it with the
-    numbers in their labels; of any other all cells of the row but those that are relative to themselves.
+    From a table with the same columns a value reads the same cell, and as `column` the cells above and below it with
+    the numbers in their labels. From other tables it reads all cells of the row that are not their own anchors.
     """
     seeds = len(by_seed[sources[0].name])
-    found = np.full((seeds, len(table.rows.labels), len(table.columns.labels)), np.nan)
-    for seed, row, column in np.ndindex(found.shape):
+    values = np.full((seeds, len(table.rows.labels), len(table.columns.labels)), np.nan)
+    for seed, row, column in np.ndindex(values.shape):
         at = table.rows.labels[row], table.columns.labels[column]
         columns: dict[str, object] = {table.rows.name: [Axis.number(label) for label in table.rows.labels]}
         figures: dict[str, object] = {**table.numbers(*at), COLUMN: columns}
@@ -230,49 +242,47 @@ def _derived(table: Table, sources: list[Table], by_seed: Mapping[str, Array]) -
                 own = is_own(cells_of(one.change_to, one)) if one.change_to else np.full(cells.shape, False)
                 figures[one.name] = _known(cells[row, ~own[row]])
         value = table.value_of(*at).of(figures)
-        found[seed, row, column] = np.nan if value is None else value
-    return found
+        values[seed, row, column] = np.nan if value is None else value
+    return values
 
 
 def _known(values: Array) -> list[float] | None:
-    """The values, if all of them are known."""
-    found: list[float] = values.tolist()
-    return None if any(map(math.isnan, found)) else found
+    """Returns the values, or None if one is missing."""
+    known: list[float] = values.tolist()
+    return None if any(map(math.isnan, known)) else known
 
 
-def _worked_out(experiment: Experiment, table: Table) -> tuple[Array, tuple[str, ...]]:
-    """What values make of given numbers, or of the figures of a model, as for one seed; and what is odd about it."""
-    found = np.full((1, len(table.rows.labels), len(table.columns.labels)), np.nan)
+def _computed(experiment: Experiment, table: Table) -> tuple[Array, tuple[str, ...]]:
+    """Computes values from given numbers or the figures of a model, as for one seed; and remarks."""
+    values = np.full((1, len(table.rows.labels), len(table.columns.labels)), np.nan)
     summaries: list[Summary] = []
-    for at in np.ndindex(found.shape[1:]):
+    for at in np.ndindex(values.shape[1:]):
         row, column = table.rows.labels[at[0]], table.columns.labels[at[1]]
         figures: Summary
-        if table.model is None:
-            figures = {
-                **table.numbers(row, column),
-                **{name: one.cells[at[0]][at[1]] for name, one in table.given.items()},
-            }
+        if table.source.model is None:
+            given = {name: one.cells[at[0]][at[1]] for name, one in table.source.files.items()}
+            figures = {**table.numbers(row, column), **given}
         else:
             try:
-                figures = MODELS[table.model](experiment.arguments(table, row, column))
+                figures = MODELS[table.source.model](experiment.arguments(table, row, column))
             except ConfigError as error:
                 place = f"{experiment.file}: table {table.name}: row {row}, column {column}"
                 raise ConfigError(f"{place}: {error}") from None
             summaries.append(figures)
         value = table.value_of(row, column).of(figures)
-        found[0][at] = np.nan if value is None else value
-    return found, tuple(_remarks(table, summaries))
+        values[0][at] = np.nan if value is None else value
+    return values, tuple(_remarks(table, summaries))
 
 
 def _document(table: Table) -> Array:
-    """The document's values."""
-    if table.reference is None:
+    reference = table.comparison.reference
+    if reference is None:
         return np.full((len(table.rows.labels), len(table.columns.labels)), np.nan)
-    return _changes(table, np.array([[np.nan if cell is None else cell for cell in row] for row in table.reference]))
+    return _changes(table, np.array([[np.nan if cell is None else cell for cell in row] for row in reference]))
 
 
 def _changes(table: Table, values: Array) -> Array:
-    """The values, or their changes in % to those of other cells where the table shows these."""
+    """Returns the values, or their percent change to the anchor's where the table shows changes."""
     if table.change_to is None:
         return values
     at = cells_of(table.change_to, table)
@@ -283,7 +293,7 @@ def _changes(table: Table, values: Array) -> Array:
 
 
 def _remarks(table: Table, summaries: list[Summary]) -> list[str]:
-    """What is odd about the values: a path that leads nowhere is a figure that no run has, or a slip of the pen."""
+    """Reports paths that no run has."""
     known = {path for summary in summaries for path in figure_paths(summary)}
     where = "run" if table.simulated else "cell"
     return [

@@ -1,8 +1,7 @@
-"""Fleets: what the many volumes of a trace do on drives.
+"""Fleets: the volumes of a trace on drives.
 
-`ssdlab.model.volumes` parts the trace; `packing.py` says which volumes share a drive, `running.py` runs the drives on
-the executor and in the store of studies, `result.py` tells what came of them, and `synthetic.py` makes fleets like
-those that were published.
+`ssdlab.model.volumes` splits the trace; `packing.py` assigns volumes to drives, `running.py` runs the drives,
+`result.py` evaluates them, and `synthetic.py` generates traces with the statistics of published fleets.
 
 >>> import ssdlab
 >>> fleet = ssdlab.fleet("alibaba.csv.gz", out="fleets/alibaba")  # doctest: +SKIP

@@ -1,4 +1,4 @@
-"""Running the drives of a fleet."""
+"""Runs the drives of a fleet."""
 
 import os
 import tempfile
@@ -26,18 +26,18 @@ from ssdlab.study.sweep import running
 from ssdlab.study.work.run import Run, TraceRef
 
 VOLUMES, STUDY = "volumes", "study"
-"""Folders of a fleet: the partitioned dataset, and the study of its drives."""
+"""Folders of a fleet: the split trace, and the study of its drives."""
 
 DRIVE = "drive"
-"""The axis of the study."""
+"""Axis of the study."""
 
 Traces = str | os.PathLike[str] | TraceFile | Sequence[str | os.PathLike[str]]
-"""Files and folders of files of many volumes."""
+"""Files of many volumes, or folders of such files."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Every run of a fleet."""
+    """The runs of a fleet."""
 
     drives: Sequence[Drive]
     rule: str
@@ -45,12 +45,12 @@ class Plan:
     volumes: Volumes
     outcomes: Sequence[str]
     keys: Sequence[str]
-    """Of the run of each drive."""
+    """Key of each drive's run."""
     runs: Mapping[str, Run]
-    """By key; drives with equal requests under equal names share one."""
+    """Runs by key; drives with equal requests and names share one."""
 
     def to_dict(self) -> dict[str, Any]:
-        """As the plan of a study, ready for JSON."""
+        """Returns the plan of the study, ready for JSON."""
         seed = int(self.base["seed"])
         names = [one.name for one in self.drives]
         return {
@@ -67,15 +67,11 @@ class Plan:
 
 
 def plan(volumes: Volumes, base: Config, rule: str, drives: int | None, outcomes: Sequence[str]) -> Plan:
-    """The runs of a fleet.
-
-    Raises:
-        ConfigError: If the configuration is wrong, there is no such rule, or a volume has no room.
-    """
+    """Returns the runs of a fleet."""
     base.check()
     replayed = base.for_trace()
     given = {key: value for key, value, _ in replayed.settings}
-    # Only where addresses beyond it are an error is a drive full.
+    # Other values of host.fit make room.
     room = _ssdlab.size(str(base["device.capacity"])) if replayed["host.fit"] == "error" else None
     dealt = packed(volumes.volumes, rule, drives, room)
     keys: list[str] = []
@@ -105,31 +101,29 @@ def fleet(
     retry: bool = False,
     monitor: Monitor | None = None,
 ) -> Fleet:
-    """Runs the volumes of a trace on drives, and keeps the results in a folder.
+    """Runs the volumes of a trace on drives.
 
-    One pass parts the trace into a file for each volume; then each drive is a run like that of `simulate`, side by side
-    in processes of their own. What the folder holds is not done again: a fleet that was stopped or killed goes on where
-    it was, and another configuration or packing takes the parted trace as it is. Ctrl-C ends with KeyboardInterrupt;
-    what is finished is kept.
+    One pass splits the trace into a file per volume; then each drive is a run in a process of its own. Finished work in
+    the folder is not repeated: an interrupted fleet resumes, and other configurations reuse the split trace. Ctrl-C
+    raises KeyboardInterrupt; finished runs are kept.
 
     Args:
-        trace: Files whose format names volumes (Alibaba, Tencent, MSR, SYSTOR, Parquet with a column `volume`), read
-            one after the other; of those that do not, each is a volume. Folders stand for the files in them, by name.
-        config: What all drives are; `device.capacity` is that of a drive.
-        pack: Which volumes share a drive: `alone`, `round-robin`, `write-rate` or `name`.
-        drives: How many drives there are; if left out, as few as have room for all volumes.
-        outcomes: Figures that are shown first; the usual ones if left out.
-        out: Folder; results are returned and not kept if left out.
-        jobs: Worker processes; one per processor if left out.
-        cluster: Address of a Dask scheduler whose workers do the runs instead.
-        retry: Run again what failed before.
-        monitor: Told how far parting (`part`) and the runs (`runs`) are. If it returns something true, those that go on
-            end.
+        trace: Files whose format names volumes (Alibaba, Tencent, MSR, SYSTOR, Parquet with a column `volume`), in
+            order; other files are a volume each. Folders stand for their files, by name.
+        config: Configuration of every drive; `device.capacity` is the capacity of one drive.
+        pack: Rule that assigns volumes to drives: `alone`, `round-robin`, `write-rate` or `name`.
+        drives: Number of drives; if left out, the smallest number with room for all volumes.
+        outcomes: Figures to show first; the usual ones if left out.
+        out: Folder; nothing is kept if left out.
+        jobs: Number of worker processes; one per processor if left out.
+        cluster: Address of a Dask scheduler whose workers execute the runs instead.
+        retry: True to repeat failed runs.
+        monitor: Called with the progress of splitting (`part`) and of runs (`runs`). A true return value stops both.
 
     Raises:
         ConfigError: If settings or the packing are wrong, a volume has no room, or the folder cannot be used.
         TraceError: If a file cannot be read, or the trace names no volumes.
-        OSError: If the folder cannot be written; what is finished is kept.
+        OSError: If the folder cannot be written; finished runs are kept.
     """
     at_a_time(jobs)
     drives = None if drives is None else whole("drives", drives)
@@ -143,20 +137,14 @@ def fleet(
     base, folder = config_of(config), Path(out)
     base.check()
     _check(folder)
-    volumes = part(_files(trace), folder / VOLUMES, monitor)
+    volumes = part(trace if isinstance(trace, TraceFile) else TraceFile(*several(trace)), folder / VOLUMES, monitor)
     planned = plan(volumes, base, pack, drives, several(outcomes))
     study = running.run(planned, folder / STUDY, jobs=jobs, cluster=cluster, retry=retry, monitor=monitor)
     return Fleet(study, volumes)
 
 
-def _files(trace: Traces) -> TraceFile:
-    if isinstance(trace, TraceFile):
-        return trace
-    return TraceFile(*several(trace))
-
-
 def _check(folder: Path) -> None:
-    """Refuses a folder that holds something else."""
+    """Refuses a folder with other contents."""
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{text.path(folder)}: is a file; name a folder")
     inside = {one.name for one in folder.iterdir()} if folder.is_dir() else set()
@@ -169,10 +157,10 @@ def _check(folder: Path) -> None:
 
 @takes()
 def open_fleet(path: str | os.PathLike[str]) -> Fleet:
-    """A fleet from its folder; what it holds so far, if it is still being run.
+    """Opens a fleet by its folder; a fleet in progress shows what is finished.
 
     Raises:
-        ConfigError: If the folder holds no fleet that this version reads.
+        ConfigError: If the folder holds no fleet that this version can read.
     """
     folder = Path(path)
     if not (folder / VOLUMES / INDEX).exists() or not (folder / STUDY).is_dir():

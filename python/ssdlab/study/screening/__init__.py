@@ -1,11 +1,9 @@
-"""Screenings: under which conditions does one thing differ from others of its kind?
+"""Screenings: the conditions under which one scheduler differs from others.
 
-A screening is data: a TOML file with two levels of each factor, the contrast (the thing and the others), and what a
-document says of it. A two-level fractional factorial over all factors, run under each of the contrast, tells which
-factors have the largest effects; all combinations of these are then run around the point where the thing did best, with
-seeds that the first part did not have, so that a lucky point is found out. `definition.py` holds it, `reader.py` reads
-it, `plan.py` makes its runs, `running.py` runs them on the executor of sweeps, `contrast.py` and `result.py` say what
-came of it.
+A screening is a TOML file with factors at two levels, the tested scheduler and its rivals, and a document's claims.
+A two-level fractional factorial over all factors finds the strongest; all combinations of these are then run around the
+point where the tested one did best, with fresh seeds. `definition.py` holds a screening,
+`reader.py` reads it, `plan.py` and `running.py` run it as a study, `contrast.py` and `result.py` evaluate it.
 """
 
 import os
@@ -23,12 +21,12 @@ _SHIPPED = Path(__file__).parent
 
 
 def names() -> list[str]:
-    """Names of the screenings that ship with ssdlab, sorted."""
+    """Returns the sorted names of the screenings that ship with ssdlab."""
     return sorted(path.stem for path in _SHIPPED.glob("*.toml"))
 
 
 def holds(name: str | os.PathLike[str]) -> bool:
-    """Whether that is a screening: the name of one, or a TOML file with factors, faulty or not."""
+    """True for the name of a screening or a TOML file with factors, faulty or not."""
     if _ssdlab.named(str(name), names()):
         return True
     try:
@@ -39,7 +37,7 @@ def holds(name: str | os.PathLike[str]) -> bool:
 
 @takes()
 def load(screening: str | os.PathLike[str]) -> Screening:
-    """Reads a screening: one that ships with ssdlab by its name, or a TOML file by its path.
+    """Reads a screening by its name or by the path of a TOML file.
 
     Raises:
         ConfigError: If the file cannot be read or is wrong; one line with file, key and remedy.

@@ -1,7 +1,8 @@
-"""What the tested one gains over the others, and which factors that depends on."""
+"""Gains of the tested scheduler over the others, and their dependence on factors."""
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -18,40 +19,42 @@ from ssdlab.study.sweep.design import Design
 
 
 class Contrast(NamedTuple):
-    """A figure, and what of the others the tested one is set against."""
+    """A figure, and the summary of the others (best, mean or worst) that the tested one is compared with."""
 
     figure: str
     against: str
 
 
 Gains = Mapping[Contrast, Sequence[PointValues]]
-"""By contrast the gain in points at each point that has all its runs, by seed."""
+"""Gains in points by contrast: at each complete point, by seed."""
 
-Results = Mapping[tuple[tuple[tuple[str, str], ...], int], Mapping[str, Mapping[str, Any]]]
-"""By point and seed the result of each scheduler."""
+At = tuple[tuple[tuple[str, str], ...], int]
+"""Point and seed."""
+
+Results = Mapping[At, Mapping[str, Mapping[str, Any]]]
+"""Results by point and seed, and by scheduler."""
 
 
 def results(study: Study, part: str) -> Results:
-    """The results of a part, of points and seeds at which all schedulers came to their end."""
-    found: dict[tuple[tuple[tuple[str, str], ...], int], dict[str, dict[str, Any]]] = {}
-    asked: dict[tuple[tuple[tuple[str, str], ...], int], int] = {}
-    done = {run for run, error in zip(study.table["run"].to_pylist(), study.table["error"].to_pylist(), strict=True)
-            if error is None}  # fmt: skip
+    """Returns the results of a part at points and seeds that all schedulers completed."""
+    by_place: dict[At, dict[str, dict[str, Any]]] = {}
+    asked: Counter[At] = Counter()
+    errors = zip(study.table["run"].to_pylist(), study.table["error"].to_pylist(), strict=True)
+    done = {run for run, error in errors if error is None}
     for number, row in enumerate(study.points):
         if row.values[PART] != part:
             continue
         point = tuple((name, label) for name, label in row.values.items() if name not in (PART, SCHEDULER))
-        asked[point, row.seed] = asked.get((point, row.seed), 0) + 1
+        asked[point, row.seed] += 1
         if number in done:
-            found.setdefault((point, row.seed), {})[row.values[SCHEDULER]] = complete(study.result(number))
-    return {key: its for key, its in found.items() if len(its) == asked[key]}
+            by_place.setdefault((point, row.seed), {})[row.values[SCHEDULER]] = complete(study.result(number))
+    return {at: results for at, results in by_place.items() if len(results) == asked[at]}
 
 
 def gain(figure: Figure, ours: float, others: Sequence[float], against: str) -> float:
-    """How much better the tested one is than the best, the mean or the worst of the others, in points: 100 times the
-    logarithm of the ratio; nan where one of them is 0.
+    """Returns the gain over the best, mean or worst of the others in points: 100 times the logarithm of the ratio.
 
-    Ratios are averaged as logarithms, so that twice and half as much cancel, and one far value does not decide alone.
+    Averaged logarithms let doubling and halving cancel. The gain is nan if a value is 0.
     """
     if against == "mean":
         other = statistics.fmean(others)
@@ -63,15 +66,15 @@ def gain(figure: Figure, ours: float, others: Sequence[float], against: str) -> 
 
 
 def percent(figure: Figure, points: float) -> float:
-    """A gain as people tell it: by how many % less, or more, that is than what the others have."""
+    """Converts a gain in points to percent less, or more, than the others."""
     ratio = math.exp(points / 100)
     return 100 * (1 - 1 / ratio) if figure.small else 100 * (ratio - 1)
 
 
-def gains(screening: Screening, found: Results) -> Gains:
-    """The gains at each point."""
+def gains(screening: Screening, results: Results) -> Gains:
+    """Returns the gains at each point."""
     values: dict[Contrast, dict[tuple[tuple[str, str], ...], list[float]]] = {}
-    for (point, _), by_scheduler in found.items():
+    for (point, _), by_scheduler in results.items():
         for figure in screening.figures:
             read = {name: figure.value.of(result) for name, result in by_scheduler.items()}
             ours, others = read[screening.tested], [read[name] for name in screening.others]
@@ -79,29 +82,29 @@ def gains(screening: Screening, found: Results) -> Gains:
                 known = [one for one in others if one is not None]
                 if ours is None or len(known) < len(others):
                     continue
-                its = gain(figure, ours, known, against)
-                if math.isfinite(its):
-                    values.setdefault(Contrast(figure.name, against), {}).setdefault(point, []).append(its)
+                points = gain(figure, ours, known, against)
+                if math.isfinite(points):
+                    values.setdefault(Contrast(figure.name, against), {}).setdefault(point, []).append(points)
     return {
-        contrast: [PointValues(dict(point), tuple(its)) for point, its in by_point.items()]
+        contrast: [PointValues(dict(point), tuple(by_seed)) for point, by_seed in by_point.items()]
         for contrast, by_point in values.items()
     }
 
 
 def main_effects(axes: Sequence[Axis], design: Design, points: Sequence[PointValues]) -> list[Effect]:
-    """What going from the lower to the upper level of each factor does to a gain; none unless all points are there.
+    """Returns the effect of raising each factor on a gain; empty unless all points are complete.
 
-    How sure an effect is follows from the spread between seeds, or from that of the effects among themselves, if that
-    is larger: in a fraction interactions of three factors add to main effects.
+    Confidence follows from the spread between seeds, or from the spread among effects if larger: in a fraction,
+    three-factor interactions add to main effects.
     """
     columns = design.columns(axes)
     if len(points) < design.size(axes):
         return []
     names = [one.name for one in axes]
-    found, _, _ = effects.two_level(names, columns, points)
+    all_effects, _, _ = effects.two_level(names, columns, points)
     upward = {one.name: one.levels[1][one.name] for one in axes}
     oriented = []
-    for one in found:
+    for one in all_effects:
         if one.term not in upward:
             continue
         first, _, last = one.level.partition(" → ")
@@ -114,13 +117,13 @@ def main_effects(axes: Sequence[Axis], design: Design, points: Sequence[PointVal
     return [one._replace(half_width=max(among, one.half_width or 0.0)) for one in oriented]
 
 
-def strongest(found: Sequence[Effect], most: int) -> list[str]:
-    """The factors with the largest effects."""
-    return [one.term for one in sorted(found, key=lambda one: -abs(one.size))[:most]]
+def strongest(effects_of: Sequence[Effect], most: int) -> list[str]:
+    """Returns the factors with the largest effects."""
+    return [one.term for one in sorted(effects_of, key=lambda one: -abs(one.size))[:most]]
 
 
 def overall(points: Sequence[PointValues]) -> Estimate:
-    """The mean over all points, with the interval that the spread between seeds gives it."""
+    """Returns the mean over all points, with the interval from the spread between seeds."""
     mean = statistics.fmean(point.mean for point in points)
     variance, freedom = pooled_variance(points)
     runs = sum(len(point.values) for point in points)
@@ -128,7 +131,7 @@ def overall(points: Sequence[PointValues]) -> Estimate:
 
 
 def each(points: Sequence[PointValues]) -> list[Estimate]:
-    """The gain at each point over its seeds, whose spread is taken as the same for all."""
+    """Returns the mean gain at each point; the spread between seeds is assumed equal at all points."""
     variance, freedom = pooled_variance(points)
     return [
         Estimate(
@@ -141,5 +144,5 @@ def each(points: Sequence[PointValues]) -> list[Estimate]:
 
 
 def largest(points: Sequence[PointValues]) -> PointValues:
-    """The point with the largest gain; of equal ones the first."""
+    """Returns the first point with the largest gain."""
     return max(points, key=lambda one: one.mean)

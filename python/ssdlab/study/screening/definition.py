@@ -1,4 +1,4 @@
-"""What a screening consists of."""
+"""Parts of a screening."""
 
 import os
 from collections.abc import Mapping
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from ssdlab.study.screening.result import Screened
 
 ABOVE_ONLY = ("workload", "block", "host")
-"""Sections that hold for the first drive alone: what they decide is in the trace that the second replays."""
+"""Sections for the first drive only: the second drive replays a trace that contains their effects."""
 
 BASELINES = ("best", "mean", "worst")
-"""What of the others the thing is set against."""
+"""Summaries of the others that the tested scheduler is compared with."""
 
 
 @dataclass(frozen=True)
@@ -32,37 +32,37 @@ class Level:
     """A level of a factor, or a scheduler."""
 
     settings: Settings
-    """Of both drives, but for `ABOVE_ONLY`."""
+    """Settings of both drives, except for `ABOVE_ONLY`."""
     below: Settings
-    """Of the second drive alone."""
+    """Settings of the second drive."""
     taking: Mapping[str, object]
     """Fields of `Taking`."""
 
 
 @dataclass(frozen=True)
 class Factor:
-    """What may matter, at two levels."""
+    """A condition with two levels."""
 
     name: str
     levels: Mapping[str, Level]
-    """By label; the first is the lower."""
+    """Levels by label; the first is the lower."""
 
     @property
     def axis(self) -> Axis:
-        """As designs take it."""
+        """The factor as an axis of a design."""
         return Axis((self.name,), tuple({self.name: label} for label in self.levels))
 
 
 @dataclass(frozen=True)
 class Figure:
-    """What of a run is compared."""
+    """A figure to compare."""
 
     name: str
     value: Value
     small: bool
-    """Whether less is better."""
+    """True if less is better."""
     gain: str
-    """What a gain is called, such as `fewer erases`."""
+    """Name of a gain, such as `fewer erases`."""
 
 
 @dataclass(frozen=True)
@@ -73,65 +73,65 @@ class Claim:
     against: str
     """One of `BASELINES`."""
     least: float
-    """In %."""
+    """Minimum gain in percent."""
     says: str
 
 
 @dataclass(frozen=True)
 class Form:
-    """How much is run."""
+    """Size of a screening."""
 
     settings: Settings
     seeds: int
-    """Of each point of the first part."""
+    """Number of seeds per point of the first part."""
     fresh_seeds: int
-    """Of each point of a refinement; others than those."""
+    """Number of further seeds per point of a refinement."""
     resolution: int
-    """Of the design over all factors."""
+    """Resolution of the design over all factors."""
     refined: int
-    """Factors at most that all combinations are run of."""
+    """Maximum number of factors to refine."""
     factors: tuple[Factor, ...]
-    """What may matter; a form has levels of its own where its drives are larger."""
+    """Factors; larger drives may have other levels."""
 
     @property
     def design(self) -> Design:
-        """Of the first part."""
+        """Design of the first part."""
         return Design("factorial", None, self.resolution)
 
     @property
     def axes(self) -> list[Axis]:
-        """The factors as designs take them."""
+        """Factors as axes of a design."""
         return [one.axis for one in self.factors]
 
 
 @dataclass(frozen=True)
 class Screening:
-    """A question about conditions; see `load`."""
+    """A screening; see `load`."""
 
     name: str
     file: str
-    """Where it was read from, as messages show it."""
+    """Path as messages show it."""
     source: str
-    """The TOML document; its comments give reasons."""
+    """Text of the TOML file, whose comments give reasons."""
     title: str
     document: str
     settings: Settings
     below: Settings
     schedulers: Mapping[str, Level]
-    """What is compared, by name."""
+    """Compared schedulers by name."""
     tested: str
-    """The one that the others are set against."""
+    """Scheduler that the others are compared with."""
     figures: tuple[Figure, ...]
     claims: tuple[Claim, ...]
     forms: Mapping[str, Form]
 
     @property
     def others(self) -> list[str]:
-        """What the tested one is set against."""
+        """Schedulers other than the tested one."""
         return [name for name in self.schedulers if name != self.tested]
 
     def figure(self, name: str) -> Figure:
-        """The figure of that name, which must be there."""
+        """Returns the figure of a name, which must exist."""
         return next(one for one in self.figures if one.name == name)
 
     def run(
@@ -144,35 +144,30 @@ class Screening:
         cluster: str | None = None,
         monitor: Monitor | None = None,
     ) -> "Screened":
-        """Runs it, what its folder holds already left out.
+        """Runs the screening; the folder's finished runs are not repeated.
 
-        The result depends on form and overrides alone: neither on `jobs` or `cluster` nor on
-        interruptions.
+        The result depends on form and overrides only.
 
         Args:
-            form: How much is run: `short` or `full`.
-            overrides: Settings that replace those of the screening, as of `Config`.
-            out: Folder, in which `study` becomes the study with every run; nothing is kept if left out.
-            jobs: Worker processes at a time; one per processor if None.
-            cluster: Address of a Dask scheduler whose workers do the runs instead.
-            monitor: Told how many runs are finished; something true ends them, and what is finished is kept.
+            form: Size: `short` or `full`.
+            overrides: Settings that replace the screening's, as for `Config`.
+            out: Folder, whose subfolder `study` stores every run; nothing is kept if left out.
+            jobs: Number of worker processes; one per processor if None.
+            cluster: Address of a Dask scheduler whose workers execute the runs instead.
+            monitor: Called with the number of finished runs; a true return value stops the screening, which keeps them.
 
         Raises:
             ConfigError: If settings are wrong, or the folder or the cluster cannot be used.
-            OSError: If the folder cannot be written; what is finished is kept.
+            OSError: If the folder cannot be written; finished runs are kept.
         """
         with following(monitor) as shown:
-            found: Screened = room("study.screening.running").run(
+            result: Screened = room("study.screening.running").run(
                 self, form, tuple(as_written(overrides)), out, jobs, cluster, shown
             )
-        return found
+        return result
 
     def run_at(self, point: Point, scheduler: str, seed: int, form: Form, overrides: Overrides = ()) -> Run:
-        """The run of a scheduler at a point.
-
-        Raises:
-            ConfigError: If its settings are wrong, or do not fit each other; with the file.
-        """
+        """Returns the run of a scheduler at a point."""
         levels = [
             *((f"factor {one.name}: {point[one.name]}", one.levels[point[one.name]]) for one in form.factors),
             (f"scheduler {scheduler}", self.schedulers[scheduler]),
@@ -201,14 +196,14 @@ class Screening:
                 config.check()
             except ConfigError as error:
                 places = ", ".join(f"{name} {label}" for name, label in point.items())
-                told = without_positions(str(error), [name for name, _ in named]).removeprefix(f"{self.file}: ")
-                raise ConfigError(f"{self.file}: {scheduler} at {places}: {told}") from None
+                message = without_positions(str(error), [name for name, _ in named]).removeprefix(f"{self.file}: ")
+                raise ConfigError(f"{self.file}: {scheduler} at {places}: {message}") from None
             drives.append(config)
         above, below = drives
         return Run.on_two(above, Below(below, Taking(**taking)))  # type: ignore[arg-type]
 
     def to_dict(self) -> dict[str, object]:
-        """What it has, ready for JSON."""
+        """Returns a summary, ready for JSON."""
         return {
             "name": self.name,
             "title": self.title,

@@ -1,4 +1,4 @@
-"""From a screening to its runs: a row for each point, scheduler and seed."""
+"""Turns a screening into runs: a row per point, scheduler and seed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,33 +12,29 @@ from ssdlab.study.sweep.design import SCREENING
 from ssdlab.study.work.run import Run
 
 PART, SCHEDULER = "part", "scheduler"
-"""Columns of the study beside the factors."""
+"""Columns of the study besides the factors."""
 
 FIRST = "screening"
-"""The part with all factors; the others are called as the claim that they refine."""
+"""Name of the first part; refinements have the name of their claim."""
 
 
 @dataclass
 class Plan:
-    """All rows so far; parts are added to it, as each follows from what the one before it came to."""
+    """All rows so far; each part adds rows that depend on the results of earlier parts."""
 
     screening: Screening
     form: Form
     overrides: tuple[str, ...]
     rows: list[Row] = field(default_factory=list)
     runs: dict[str, Run] = field(default_factory=dict)
-    """By key; equal rows have one."""
+    """Runs by key; equal rows share one."""
 
     def __post_init__(self) -> None:
         if any(one.partition("=")[0].strip() == "seed" for one in self.overrides):
             raise ConfigError("seed: a screening has seeds of its own, from 1 on; leave it out")
 
     def add(self, part: str, points: Sequence[Point], seeds: range) -> None:
-        """Adds the rows of points.
-
-        Raises:
-            ConfigError: If settings do not fit each other.
-        """
+        """Adds the rows of points."""
         screening = self.screening
         for point in points:
             for seed in seeds:
@@ -48,7 +44,7 @@ class Plan:
                     self.rows.append(Row({PART: part, **point, SCHEDULER: scheduler}, seed, run.key))
 
     def to_dict(self) -> dict[str, Any]:
-        """As the plan of a study, ready for JSON."""
+        """Returns the plan of the study, ready for JSON."""
         levels: Mapping[str, Sequence[str]] = {
             PART: [*dict.fromkeys(row.values[PART] for row in self.rows)],
             **{one.name: [*one.levels] for one in self.form.factors},
@@ -60,7 +56,7 @@ class Plan:
                 {"keys": [name], "levels": [[label] for label in labels], "range": False, "log": False}
                 for name, labels in levels.items()
             ],
-            # Parts have different numbers of them: rows of equal levels are a point.
+            # The number of seeds varies between parts; rows with equal levels form a point.
             "seeds": None,
             "outcomes": [path for one in self.screening.figures for path in one.value.paths],
             "source": None,

@@ -1,4 +1,4 @@
-"""Reading screenings: strict, so that a misspelt key is an error and not a study that quietly differs."""
+"""Reads screenings strictly: misspelt keys are errors."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,21 +17,17 @@ KEYS = ("title", "document", "set", "below", "tested", "scheduler", "factor", "f
 FORMS = ("short", "full")
 FORM_KEYS = ("set", "seeds", "fresh_seeds", "resolution", "refined", "factor")
 BELOW, TAKING = "below", "trace"
-"""Tables among the settings of a level that are no section of a configuration."""
+"""Tables of a level that are no section of a configuration."""
 
 
 def read(path: Path, file: str) -> Screening:
-    """The screening of a file, which messages show as `file`.
-
-    Raises:
-        ConfigError: If it cannot be read or is wrong; one line with file, key and remedy.
-    """
-    source, found = read_toml(path, file)
-    keys = Keys(file, found, KEYS)
+    """Reads a screening; messages show the path as `file`."""
+    source, document = read_toml(path, file)
+    keys = Keys(file, document, KEYS)
     schedulers = _levels(f"{file}: [scheduler]", keys.get("scheduler", dict))
     tested = keys.choice("tested", tuple(schedulers), "")
     if len(schedulers) < 2:
-        raise keys.error("scheduler", "holds none to set the tested one against; add another")
+        raise keys.error("scheduler", "needs another one to compare with; add it")
     figures = tuple(_figure(keys, name, values) for name, values in keys.get("figure", dict).items())
     return Screening(
         name=path.stem,
@@ -50,7 +46,7 @@ def read(path: Path, file: str) -> Screening:
 
 
 def _levels(place: str, values: Mapping[str, Any]) -> dict[str, Level]:
-    return {label: _level(f"{place} {label}", its) for label, its in values.items()}
+    return {label: _level(f"{place} {label}", level) for label, level in values.items()}
 
 
 def _level(place: str, values: Any) -> Level:
@@ -79,7 +75,7 @@ def _level(place: str, values: Any) -> Level:
 def _factor(keys: Keys, name: str, values: Any) -> Factor:
     place = f"[factor.{name}]"
     if not isinstance(values, dict) or len(values) != 2:
-        raise keys.error(place, "is to have two levels; write each as LABEL = { SETTING = VALUE }")
+        raise keys.error(place, "must have two levels; write each as LABEL = { SETTING = VALUE }")
     return Factor(keys.name(place, name), _levels(f"{keys.place}: {place}", values))
 
 
@@ -90,38 +86,40 @@ def _table(place: str, values: Any, known: tuple[str, ...]) -> Keys:
 
 
 def _figure(keys: Keys, name: str, values: Any) -> Figure:
-    its = _table(f"{keys.place}: [figure.{name}]", values, ("value", "better", "gain"))
+    inner = _table(f"{keys.place}: [figure.{name}]", values, ("value", "better", "gain"))
     try:
-        value = Value(its.text("value"))
+        value = Value(inner.text("value"))
     except ValueError as error:
-        raise its.error("value", f"{error}") from None
-    return Figure(name, value, its.choice("better", ("low", "high"), "") == "low", its.text("gain"))
+        raise inner.error("value", f"{error}") from None
+    return Figure(name, value, inner.choice("better", ("low", "high"), "") == "low", inner.text("gain"))
 
 
 def _claim(keys: Keys, values: Any, figures: list[str]) -> Claim:
-    its = _table(f"{keys.place}: [[claim]]", values, ("figure", "against", "least", "says"))
+    inner = _table(f"{keys.place}: [[claim]]", values, ("figure", "against", "least", "says"))
     return Claim(
-        figure=its.choice("figure", tuple(figures), ""),
-        against=its.choice("against", BASELINES, ""),
-        least=its.get("least", float),
-        says=its.text("says"),
+        figure=inner.choice("figure", tuple(figures), ""),
+        against=inner.choice("against", BASELINES, ""),
+        least=inner.get("least", float),
+        says=inner.text("says"),
     )
 
 
 def _form(keys: Keys, name: str) -> Form:
     forms = Keys(f"{keys.place}: [form]", keys.get("form", dict), FORMS)
-    its = Keys(f"{keys.place}: [form.{name}]", forms.get(name, dict), FORM_KEYS)
-    resolution, refined = its.get("resolution", int), its.get("refined", int)
-    for key in ("seeds", "fresh_seeds"):
-        if its.get(key, int) < 2:
-            raise its.error(key, f"{its.get(key, int)} does not tell how sure an effect is; ask for two or more")
+    inner = Keys(f"{keys.place}: [form.{name}]", forms.get(name, dict), FORM_KEYS)
+    seeds, fresh_seeds = inner.get("seeds", int), inner.get("fresh_seeds", int)
+    for key, count in (("seeds", seeds), ("fresh_seeds", fresh_seeds)):
+        if count < 2:
+            raise inner.error(key, f"{count} is too few for confidence intervals; ask for two or more")
+    resolution = inner.get("resolution", int)
     if resolution not in factorial.RESOLUTIONS:
-        raise its.error("resolution", f"{resolution} is not one of {', '.join(map(str, factorial.RESOLUTIONS))}")
+        raise inner.error("resolution", f"{resolution} is not one of {', '.join(map(str, factorial.RESOLUTIONS))}")
+    refined = inner.get("refined", int)
     if refined < 0:
-        raise its.error("refined", f"{refined} is below 0; write how many factors at most")
-    common, own = keys.get("factor", dict), its.get("factor", dict, {})
+        raise inner.error("refined", f"{refined} is below 0; write how many factors at most")
+    common, own = keys.get("factor", dict), inner.get("factor", dict, {})
     for factor in own:
         if factor not in common:
-            raise its.error("factor", f"there is no {factor} to have other levels{text.suggestion(factor, common)}")
+            raise inner.error("factor", f"there is no {factor} to have other levels{text.suggestion(factor, common)}")
     factors = tuple(_factor(keys, factor, values) for factor, values in {**common, **own}.items())
-    return Form(its.settings("set"), its.get("seeds", int), its.get("fresh_seeds", int), resolution, refined, factors)
+    return Form(inner.settings("set"), seeds, fresh_seeds, resolution, refined, factors)

@@ -1,4 +1,4 @@
-"""What a screening found."""
+"""Results of a screening."""
 
 import math
 import statistics
@@ -18,28 +18,28 @@ from ssdlab.study.sweep.axes import Axis, Point
 from ssdlab.study.sweep.design import Design
 
 CAUSES = ("below.flash.programs", "below.flash.erases", "below.log.merges")
-"""Where the result of a run has operations by cause."""
+"""Places of operations by cause in a result."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """One design of a screening: that of all factors, or the refinement of a claim."""
+    """One design of a screening: all factors, or the refinement of a claim."""
 
     name: str
     factors: tuple[str, ...]
-    """That are varied."""
+    """Factors that are varied."""
     kept: Point
-    """The level of each of the others."""
+    """Levels of the other factors."""
     results: Results
     gains: Gains
     effects: Mapping[Contrast, Sequence[Effect]]
-    """Of going from the lower to the upper level of a factor, in points of gain; none where points are missing."""
+    """Effects of raising a factor, in points of gain; empty if points are missing."""
 
     @classmethod
     def of(
         cls, screening: Screening, study: Study, name: str, axes: Sequence[Axis], design: Design, kept: Point
     ) -> Self:
-        """The part of a study with that name."""
+        """Evaluates the part of a study with a name."""
         results = contrast.results(study, name)
         gains = contrast.gains(screening, results)
         effects = {one: contrast.main_effects(axes, design, points) if axes else [] for one, points in gains.items()}
@@ -47,64 +47,62 @@ class Part:
 
 
 class Answer(NamedTuple):
-    """What became of a claim. Gains are in points."""
+    """Evaluation of a claim; gains are in points."""
 
     claim: Claim
     screened: int
-    """Points of the first part."""
+    """Number of points in the first part."""
     reached: int
-    """Of these, those whose mean gain is as large as claimed."""
+    """Number of points whose mean gain reaches the claim."""
     telling: Mapping[str, tuple[str, int]]
-    """By factor the level that so many of these have, more than by chance."""
+    """Level of each factor that more of these points have than by chance, with their number."""
     first: float
-    """The largest gain of the first part: of so many points the luckiest."""
+    """Largest gain of the first part; as a maximum it is biased upwards."""
     again: Estimate | None
-    """The largest gain of the refinement, over seeds that the first part did not have."""
+    """Largest gain of the refinement, with fresh seeds."""
     best: PointValues | None
-    """Where that is."""
+    """Point with that gain."""
     appears: bool
-    """Whether that is as large as claimed, and surely above 0."""
+    """True if that gain reaches the claim and is significantly above 0."""
 
 
 class Operations(NamedTuple):
-    """Figures and operations of a cause, as means over seeds."""
+    """A figure or the operations of a cause, averaged over seeds."""
 
     name: str
-    """Of the figure, or path in the result of the second drive."""
+    """Name of the figure, or path in the second drive's result."""
     by_scheduler: Mapping[str, float]
 
 
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Screened(Finding):
     """Gains, effects and answers.
 
-    Saved are `report.html`, `screening.json`, `effects.csv` and `gains.csv`; `study` beside them has every run.
+    Files: `report.html`, `screening.json`, `effects.csv` and `gains.csv`; the folder `study` has every run.
     """
 
     _page = "screening"
     _json = "screening.json"
     saved = "report.html, screening.json, effects.csv, gains.csv and study"
 
-    def __init__(
-        self, *, screening: Screening, form: str, overrides: Sequence[str], study: Study, parts: Sequence[Part]
-    ) -> None:
-        self.screening = screening
-        self.form = form
-        self.overrides = tuple(overrides)
-        self.study = study
-        """Every run."""
-        self.parts = tuple(parts)
-        """The first with all factors, then the refinement of each claim."""
+    screening: Screening
+    form: str
+    overrides: Sequence[str]
+    study: Study
+    """Every run."""
+    parts: Sequence[Part]
+    """First the part with all factors, then the refinement of each claim."""
 
     @property
     def partial(self) -> bool:
-        """Whether runs are still to be done."""
+        """True if runs are left to do."""
         return self.study.partial
 
     def answers(self) -> list[Answer]:
-        """What became of each claim."""
+        """Evaluates every claim."""
         first, *refinements = self.parts
         refined = {part.name: part for part in refinements}
-        found = []
+        answers = []
         for claim in self.screening.claims:
             asked = Contrast(claim.figure, claim.against)
             points = first.gains.get(asked, [])
@@ -114,7 +112,7 @@ class Screened(Finding):
             reached = [one for one in points if contrast.percent(figure, one.mean) >= claim.least]
             again = refined[claim.says].gains.get(asked, []) if claim.says in refined else []
             best = max(zip(again, contrast.each(again), strict=True), key=lambda one: one[1].mean, default=None)
-            found.append(
+            answers.append(
                 Answer(
                     claim=claim,
                     screened=len(points),
@@ -128,29 +126,29 @@ class Screened(Finding):
                     and best[1].mean > (best[1].half_width or 0.0),
                 )
             )
-        return found
+        return answers
 
     def operations(self, answer: Answer) -> list[Operations]:
-        """Figures, and operations by cause, of every scheduler where the largest gain of a refinement is."""
+        """Returns figures and operations by cause of every scheduler at the point with the largest gain."""
         if answer.best is None:
             return []
         part = next(one for one in self.parts if one.name == answer.claim.says)
         there = tuple(answer.best.levels.items())
-        runs = [its for (point, _), its in part.results.items() if point == there]
-        found = [
+        runs = [results for (point, _), results in part.results.items() if point == there]
+        operations = [
             Operations(
                 one.name,
-                {name: statistics.fmean(one.value.of(its[name]) or 0.0 for its in runs) for name in runs[0]},
+                {name: statistics.fmean(one.value.of(run[name]) or 0.0 for run in runs) for name in runs[0]},
             )
             for one in self.screening.figures
         ]
-        for path in dict.fromkeys(path for its in runs for one in its.values() for path in _operations(one)):
-            means = {name: statistics.fmean(figure(its[name], path) or 0.0 for its in runs) for name in runs[0]}
-            found.append(Operations(path, means))
-        return found
+        for path in dict.fromkeys(path for run in runs for one in run.values() for path in _operations(one)):
+            means = {name: statistics.fmean(figure(run[name], path) or 0.0 for run in runs) for name in runs[0]}
+            operations.append(Operations(path, means))
+        return operations
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
+        """Returns everything, ready for JSON."""
         return {
             "screening": self.screening.to_dict(),
             "form": self.form,
@@ -199,18 +197,11 @@ class Screened(Finding):
 
     def _tables(self) -> Contents:
         effects: list[Sequence[object]] = [("part", *Contrast._fields, *Effect._fields)]
-        gains: list[Sequence[object]] = [
-            (
-                "part",
-                *(one.name for one in self.screening.forms[self.form].factors),
-                *Contrast._fields,
-                "seeds",
-                "gain_points",
-            )
-        ]
+        factors = [one.name for one in self.screening.forms[self.form].factors]
+        gains: list[Sequence[object]] = [("part", *factors, *Contrast._fields, "seeds", "gain_points")]
         for part in self.parts:
-            for one, found in part.effects.items():
-                effects += [(part.name, *one, *("" if cell is None else cell for cell in effect)) for effect in found]
+            for one, own in part.effects.items():
+                effects += [(part.name, *one, *("" if cell is None else cell for cell in effect)) for effect in own]
             for one, points in part.gains.items():
                 gains += [(part.name, *point.levels.values(), *one, len(point.values), point.mean) for point in points]
         return {"effects.csv": effects, "gains.csv": gains}
@@ -222,29 +213,29 @@ class Screened(Finding):
 
 
 def _operations(result: Mapping[str, Any]) -> list[str]:
-    """Paths of operations by the causes that occurred in a result; of merges how many there were."""
-    found = []
+    """Returns the paths of operations by cause that occurred; for merges the path of their number."""
+    paths = []
     for place in CAUSES:
         node: Any = result
         for name in place.split("."):
             node = (node or {}).get(name)
         for cause, value in (node or {}).items():
             if value:
-                found.append(f"{place}.{cause}.count" if isinstance(value, Mapping) else f"{place}.{cause}")
-    return found
+                paths.append(f"{place}.{cause}.count" if isinstance(value, Mapping) else f"{place}.{cause}")
+    return paths
 
 
 def _telling(points: Sequence[PointValues]) -> dict[str, tuple[str, int]]:
-    """The levels that more of the points have than half of them would by chance, in a design that has each in half.
+    """Returns the levels that more points have than by chance, in a design with each level in half of the points.
 
-    All factors are looked at together: with so many, one or other would stand out at the usual confidence.
+    Significance is corrected for the number of factors.
     """
-    found: dict[str, tuple[str, int]] = {}
+    telling: dict[str, tuple[str, int]] = {}
     for name in points[0].levels if points else ():
         labels = [point.levels[name] for point in points]
         label = max(dict.fromkeys(labels), key=labels.count)
         count, total = labels.count(label), len(labels)
         chance = 2 * sum(math.comb(total, one) for one in range(count, total + 1)) / 2**total
         if chance * len(points[0].levels) < 1 - CONFIDENCE:
-            found[name] = label, count
-    return found
+            telling[name] = label, count
+    return telling

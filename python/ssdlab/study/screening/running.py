@@ -1,4 +1,4 @@
-"""Running a screening: all factors, then all combinations of those with the largest effects."""
+"""Runs a screening: all factors, then all combinations of the strongest."""
 
 import os
 import tempfile
@@ -15,7 +15,7 @@ from ssdlab.study.sweep import running
 from ssdlab.study.sweep.design import Design
 
 STUDY = "study"
-"""Folder of the study in that of a screening."""
+"""Folder of the study in a screening's folder."""
 
 
 def run(
@@ -36,16 +36,16 @@ def run(
     folder = Path(out) / STUDY
 
     def study(phase: str) -> Study:
-        def told(_phase: str, done: int, total: int | None, requests: int) -> bool:
+        def watch(_phase: str, done: int, total: int | None, requests: int) -> bool:
             return monitor is not None and bool(monitor(phase, done, total, requests))
 
-        return running.run(planned, folder, jobs=jobs, cluster=cluster, monitor=told)
+        return running.run(planned, folder, jobs=jobs, cluster=cluster, monitor=watch)
 
     planned.add(FIRST, [*design.points(axes)], range(1, 1 + planned.form.seeds))
-    found = study(FIRST)
-    parts = [Part.of(screening, found, FIRST, axes, design, {})]
-    if found.partial:
-        return Screened(screening=screening, form=form, overrides=planned.overrides, study=found, parts=parts)
+    current = study(FIRST)
+    parts = [Part.of(screening, current, FIRST, axes, design, {})]
+    if current.partial:
+        return Screened(screening=screening, form=form, overrides=planned.overrides, study=current, parts=parts)
     every = Design("factorial")
     fresh = range(1 + planned.form.seeds, 1 + planned.form.seeds + planned.form.fresh_seeds)
     refined = []
@@ -55,10 +55,10 @@ def run(
             continue
         chosen = contrast.strongest(parts[0].effects[asked], planned.form.refined)
         around = contrast.largest(parts[0].gains[asked]).levels
-        its = [one for one in axes if one.name in chosen]
-        planned.add(claim.says, [{**around, **point} for point in every.points(its)], fresh)
+        varied = [one for one in axes if one.name in chosen]
+        planned.add(claim.says, [{**around, **point} for point in every.points(varied)], fresh)
         kept = {name: label for name, label in around.items() if name not in chosen}
-        refined.append((claim.says, its, kept))
-    found = study("refinement")
-    parts += [Part.of(screening, found, name, its, every, kept) for name, its, kept in refined]
-    return Screened(screening=screening, form=form, overrides=planned.overrides, study=found, parts=parts)
+        refined.append((claim.says, varied, kept))
+    current = study("refinement")
+    parts += [Part.of(screening, current, name, varied, every, kept) for name, varied, kept in refined]
+    return Screened(screening=screening, form=form, overrides=planned.overrides, study=current, parts=parts)

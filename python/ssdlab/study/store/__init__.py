@@ -1,18 +1,16 @@
 """The folder of a study.
 
-    plan.json         what was asked: axes, design, base; which program answers; the points in order, each with its run
-    journal           runs that came to their end, one line each with a checksum, since the last time it was packed
-    results.parquet   the same of before: key, error, and the whole result as JSON
-    runs.parquet      the dataset, for other tools: a row for each point, in their order, a column for each figure
-    lock              held by the one process that writes
-    trials.db         of a search: its trials, as Optuna keeps them
+    plan.json         axes, design and base; version of ssdlab; points in order, each with the key of its run
+    journal           finished runs since the last packing, one line each with a checksum
+    results.parquet   earlier finished runs: key, error, complete result as JSON
+    runs.parquet      dataset for other tools: a row per point in order, a column per figure
+    lock              held by the writing process
+    trials.db         trials of a search, in Optuna's format
 
-A run goes by a checksum of all that decides about its result (`ssdlab.study.work.run`): the resolved configuration,
-the contents of the trace, the program. So a study that was killed finds what is done, a study with one value more runs
-only what that adds, and equal runs run once. `runs.parquet` is made of the other two, and does not depend
-on when or in which order runs ended.
+A run's key is a checksum of everything that its result depends on (`ssdlab.study.work.run`): resolved configuration,
+contents of the trace, program. An interrupted study therefore finds what is done, an extended study runs only what is
+new, and equal runs execute once. `runs.parquet` does not depend on when or in which order runs ended.
 
-A `Study` (`study.py`) is what a folder holds, each file about one side of it: the runs that were asked for and their
-figures (`runs.py`), which of them are seeds of one point (`seeds.py`), what is to be told of them (`remarks.py`), which
-of them answer a question (`questions.py`); and its table for other libraries (`frames.py`).
+A `Study` (`study.py`) adds its sides one per file: requested runs, their figures and seeds (`runs.py`), notes
+(`remarks.py`), and questions (`questions.py`).
 """

@@ -1,4 +1,4 @@
-"""Reading and writing the folder of a study."""
+"""Reads and writes the folder of a study."""
 
 import fcntl
 import json
@@ -20,76 +20,60 @@ from ssdlab.study.store.table import Point, Record
 from ssdlab.study.work.run import Outcome, program
 
 SHAPE = 1
-"""Version of the folder's shape."""
+"""Format version of the folder."""
 
 PLAN, JOURNAL, RESULTS, RUNS, LOCK = "plan.json", "journal", "results.parquet", "runs.parquet", "lock"
-"""Names of its files."""
+"""Files of the folder."""
 
 TUNING = "tuning"
-"""What of a plan says which search it is of; a sweep has none."""
+"""Key of a plan that identifies a search; a sweep has none."""
 
 
 def read_plan(folder: Path, name: object = None) -> dict[str, Any]:
-    """What was asked.
-
-    Args:
-        folder: The folder.
-        name: What messages call it, if not by its path.
-
-    Raises:
-        ConfigError: If the folder holds no study that this version reads.
-    """
+    """Reads the plan of a folder; messages call the folder `name`."""
     path, name = folder / PLAN, text.path(folder if name is None else name)
     try:
         plan = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         raise ConfigError(f"{name}: holds no study; 'ssdlab sweep --out FOLDER' makes one") from None
     except ValueError:
-        raise ConfigError(f"{name}: {PLAN} is not JSON; make the study again in another folder") from None
+        raise ConfigError(f"{name}: {PLAN} is not JSON; repeat the study in another folder") from None
     if not isinstance(plan, dict) or plan.get("shape") != SHAPE:
         raise ConfigError(
-            f"{name}: was written by a version of ssdlab that keeps studies in another shape; read it "
-            "with that version, or make the study again in another folder"
+            f"{name}: was written by another version of ssdlab; read it "
+            "with that version, or repeat the study in another folder"
         )
     return plan
 
 
 def points_of(plan: Mapping[str, Any]) -> list[Point]:
-    """The points of a plan."""
+    """Returns the points of a plan."""
     axes = plan["columns"]
     return [Point(dict(zip(axes, values, strict=True)), seed, key) for values, seed, key in plan["points"]]
 
 
 def records_of(folder: Path) -> dict[str, Record]:
-    """Every run that came to its end, by its key."""
-    # The journal first: what is packed meanwhile is then found in both rather than in neither.
-    found = {}
+    """Returns every finished run by key."""
+    # Journal first: runs that are packed meanwhile appear in both files rather than in neither.
+    records = {}
     for line in entries(folder / JOURNAL):
         entry = json.loads(line)
         result = None if entry["result"] is None else json.dumps(entry["result"])
-        found[entry["key"]] = Record(result, entry["error"])
+        records[entry["key"]] = Record(result, entry["error"])
     if (folder / RESULTS).exists():
         try:
             packed = pq.read_table(folder / RESULTS).to_pydict()
         except pa.ArrowInvalid as fault:
             why = str(fault).splitlines()[0]
-            remedy = "remove it, and the runs in it are made again"
+            remedy = "remove it to repeat its runs"
             raise ConfigError(f"{folder / RESULTS}: is damaged ({why}); {remedy}") from None
         for key, error, result in zip(packed["key"], packed["error"], packed["result"], strict=True):
-            found.setdefault(key, Record(result, error))
-    return found
+            records.setdefault(key, Record(result, error))
+    return records
 
 
 class Store:
-    """The folder of a study, held by this process to write to it.
-
-    Args:
-        folder: Made if it is not there.
-
-    Raises:
-        ConfigError: If it holds something else, a study of another program, or is written by another process.
-        OSError: If it cannot be written.
-    """
+    """A study's folder, locked by this process for writing; created if missing."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -98,9 +82,7 @@ class Store:
             raise ConfigError(f"{text.path(folder)}: is a file; name a folder")
         foreign = [path.name for path in folder.iterdir() if path.name not in known] if folder.is_dir() else []
         if foreign and not (folder / PLAN).exists():
-            raise ConfigError(
-                f"{text.path(folder)}: holds {text.path(foreign[0])} and no study; name another folder, or a new one"
-            )
+            raise ConfigError(f"{text.path(folder)}: holds {text.path(foreign[0])} and no study; name another folder")
         folder.mkdir(parents=True, exist_ok=True)
         self._lock = _locked(folder)
         try:
@@ -109,22 +91,17 @@ class Store:
                 if theirs != program():
                     raise ConfigError(
                         f"{text.path(folder)}: the study was made by ssdlab {theirs}, and this is {program()}, whose "
-                        "results may differ; go on with that one, or name another folder"
+                        "results may differ; name another folder"
                     )
             self.records = records_of(folder)
-            """Runs that came to their end, by their key."""
+            """Finished runs by key."""
             self._journal = Journal(folder / JOURNAL)
         except BaseException:
             os.close(self._lock)
             raise
 
     def ask(self, plan: Mapping[str, Any]) -> None:
-        """Keeps what is asked from now on.
-
-        Raises:
-            ConfigError: If the folder has another search, or a search where this is a sweep.
-            OSError: If it cannot be written.
-        """
+        """Stores a plan; refuses another search, and a search in place of a sweep."""
         if (self.folder / PLAN).exists():
             ours, theirs = (one.get(TUNING) or {} for one in (plan, read_plan(self.folder)))
             other = [key for key in {**theirs, **ours} if ours.get(key) != theirs.get(key)]
@@ -142,29 +119,22 @@ class Store:
             write(path, json.dumps({"shape": SHAPE, "program": program(), **plan}, separators=(",", ":")) + "\n")
 
     def keep(self, key: str, outcome: Outcome) -> None:
-        """Keeps what a run came to.
-
-        Raises:
-            OSError: If there is no room for it.
-        """
+        """Stores the outcome of a run."""
         result = "null" if outcome.result is None else outcome.result
         self._journal.append(f'{{"key": "{key}", "error": {json.dumps(outcome.error)}, "result": {result}}}')
         self.records[key] = Record(outcome.result, outcome.error)
 
     def forget_failures(self, keys: Sequence[str]) -> None:
-        """Has runs that failed done again."""
+        """Makes failed runs run again."""
         for key in keys:
             if key in self.records and self.records[key].error is not None:
                 del self.records[key]
 
     def pack(self, dataset: "pa.Table") -> None:
-        """Moves the journal into the Parquet files, which are the same in whichever order runs ended.
+        """Moves the journal into the Parquet files, which do not depend on the order in which runs ended.
 
         Args:
-            dataset: The rows of what was asked, as other tools are to see them.
-
-        Raises:
-            OSError: If there is no room for them; then the journal stays.
+            dataset: Rows of the plan, for other tools.
         """
         keys = sorted(self.records)
         results = pa.table(
@@ -178,7 +148,7 @@ class Store:
             with naming(self.folder / name), replacing(self.folder / name) as path:
                 pq.write_table(table, path, compression="zstd")
                 _to_disk(path)
-        # The journal goes only when what takes its place is on the disk.
+        # The journal goes only after its replacement is on disk.
         _to_disk(self.folder)
         self._journal.clear()
 
@@ -191,7 +161,7 @@ class Store:
 
 
 def _to_disk(path: Path) -> None:
-    """Has a file, or the names in a folder, survive a loss of power."""
+    """Makes a file, or the names in a folder, survive a power loss."""
     opened = os.open(path, os.O_RDONLY)
     try:
         os.fsync(opened)
@@ -200,9 +170,9 @@ def _to_disk(path: Path) -> None:
 
 
 def _locked(folder: Path) -> int:
-    """The lock, which the system lets go of when this process ends in whatever way."""
+    """Locks the folder; the system releases the lock when this process ends."""
     lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
-    # A process that was killed while it began another has left it the lock, until that one runs.
+    # A child that was just forked by a killed process holds the lock until it executes its program.
     patience = time.monotonic() + 10
     while True:
         try:
@@ -224,12 +194,12 @@ def _locked(folder: Path) -> int:
 
 
 def _has_ended(holder: str) -> bool:
-    """Whether it is a process of this machine, and is no more."""
-    found = re.fullmatch(rf"process (\d+) on {re.escape(socket.gethostname())}", holder)
-    if found is None:
+    """True if the holder is an ended process of this machine."""
+    match = re.fullmatch(rf"process (\d+) on {re.escape(socket.gethostname())}", holder)
+    if match is None:
         return False
     try:
-        os.kill(int(found[1]), 0)
+        os.kill(int(match[1]), 0)
     except ProcessLookupError:
         return True
     except (OSError, OverflowError):

@@ -1,7 +1,6 @@
-"""An append-only journal of lines, of which each carries its checksum.
+"""An append-only journal of lines with checksums.
 
-Whatever kills the writer, all lines but the last are whole; a last line that is not is cut off when the journal is next
-written to, and left out by readers.
+After a crash of the writer at most the last line is incomplete. Readers skip it; the next writer cuts it off.
 """
 
 import os
@@ -16,10 +15,10 @@ from typing import Self
 from ssdlab.model.files import naming
 
 SYNC_SECONDS = 1.0
-"""A machine that loses its power forgets no more than this."""
+"""Maximum time of writes lost to a power failure."""
 
 CHECKSUM = 8
-"""Hexadecimal digits before each line."""
+"""Number of hexadecimal digits before each line."""
 
 
 def _line(text: str) -> bytes:
@@ -28,13 +27,13 @@ def _line(text: str) -> bytes:
 
 
 def _text(line: bytes) -> str | None:
-    """What a line says; None if it is not whole."""
+    """Returns the content of a line; None if it is incomplete."""
     body = line[CHECKSUM + 1 : -1]
     return body.decode() if line == b"%08x %s\n" % (zlib.crc32(body), body) else None
 
 
 def entries(path: Path) -> Iterator[str]:
-    """Every whole line of a journal, in order; nothing if there is none."""
+    """Yields every complete line of a journal in order; nothing if the file is missing."""
     if path.exists():
         with path.open("rb") as file:
             for line in file:
@@ -44,14 +43,7 @@ def entries(path: Path) -> Iterator[str]:
 
 
 class Journal:
-    """A journal that is written to, by any number of threads of one process.
-
-    Args:
-        path: The file; made if it is not there.
-
-    Raises:
-        OSError: If it cannot be written.
-    """
+    """Writes a journal from any thread of one process; the file is created if missing."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -62,7 +54,7 @@ class Journal:
         self._synced_at = time.monotonic()
 
     def _whole(self) -> int:
-        """Bytes up to the end of the last whole line."""
+        """Returns the number of bytes up to the end of the last complete line."""
         end = at = 0
         with self._path.open("rb") as file:
             for line in file:
@@ -72,17 +64,13 @@ class Journal:
         return end
 
     def append(self, text: str) -> None:
-        """Writes a line. It may hold no line break.
-
-        Raises:
-            OSError: If there is no room for it; then the journal is as it was.
-        """
+        """Appends a line without line breaks; on OSError the journal is unchanged."""
         line = _line(text)
         with self._lock, naming(self._path):
             try:
                 written = os.write(self._file, line)
                 if written < len(line):
-                    # A disk that is full takes a part; the rest tells why.
+                    # A full disk accepts a part; writing the rest raises the reason.
                     os.write(self._file, line[written:])
             except OSError:
                 os.ftruncate(self._file, self._end)
@@ -93,13 +81,13 @@ class Journal:
                 self._synced_at = time.monotonic()
 
     def clear(self) -> None:
-        """Takes out all lines: they have been packed."""
+        """Removes all lines after they were packed."""
         with self._lock:
             os.ftruncate(self._file, 0)
             self._end = 0
 
     def close(self) -> None:
-        """Leaves the journal on the disk."""
+        """Flushes the journal to disk."""
         with naming(self._path):
             os.fsync(self._file)
         os.close(self._file)

@@ -1,64 +1,61 @@
-"""What a person should know of the runs of a study before reading what they come to."""
+"""Notes on the runs of a study that readers need before its figures."""
 
 from collections.abc import Sequence
 from functools import cached_property
 
 from ssdlab import text
 from ssdlab.model.config import Config, recorded
-from ssdlab.study.store.runs import MEND
-from ssdlab.study.store.seeds import Seeds
+from ssdlab.study.store.runs import MEND, Runs
 from ssdlab.study.survey import caveats
 from ssdlab.study.survey.caveats import Ran
 from ssdlab.study.survey.outcome import Outcome
 from ssdlab.study.sweep.axes import PRESET
 from ssdlab.study.sweep.plan import Builder
 
-NOTHING_LEFT = (
-    "all runs came to their end, and theirs have no such figure; leave these levels out, or ask for another one"
-)
-"""What to do about points without a value."""
+NOTHING_LEFT = "all runs are finished, and these have no such figure; leave these levels out, or ask for another figure"
+"""Remedy for points without a value in a finished study."""
 
-OF_REMARKS = ("device.", "host.", "workload.", "time", "nand.channels", "cache.policy", "block.scheduler")
-"""What settings begin with that decide which remarks a run has."""
+REMARK_KEYS = ("device.", "host.", "workload.", "time", "nand.channels", "cache.policy", "block.scheduler")
+"""Prefixes of the settings on which remarks depend."""
 
 
-class Remarked(Seeds):
-    """Runs with what is to be told of them."""
+class Remarked(Runs):
+    """Runs with their notes."""
 
     @cached_property
     def caveats(self) -> tuple[str, ...]:
-        """What a person should know of its runs, summed up: which points are the same drive, how many runs have another
-        spare space than was asked for, or have not settled. Empty of a study of a version with other defaults.
+        """Notes on the runs: points that are the same drive, runs with other spare space than requested, unsettled
+        runs. Empty if a version with other defaults wrote the study.
         """
         return tuple(caveats.caveats(self._ran()))
 
     @cached_property
     def caveats_by_trace(self) -> tuple[str, ...]:
-        """The same beside lives at the rate of the trace."""
+        """`caveats` for pages that show lifetimes at the trace's rate."""
         return tuple(caveats.caveats(self._ran(), by_trace=True))
 
     def _ran(self) -> list[Ran]:
-        """The runs that have a result."""
+        """Returns the runs with a result."""
         base = recorded(self.plan["configuration"])
         if base is None:
             return []
-        builder, configs, found = Builder(base), dict[tuple[object, ...], Config](), []
+        builder, configs, ran = Builder(base), dict[tuple[object, ...], Config](), []
         for point in self.points:
             record = self._records.get(point.key)
             if record is None or record.result is None:
                 continue
             summary = record.summary
             replays = summary["ingest"] is not None
-            # Remarks ask for no other settings, and large studies have few of these.
-            asked = {key: its for key, its in point.values.items() if key == PRESET or key.startswith(OF_REMARKS)}
+            # Large studies have few distinct values of these settings, so configurations can be shared.
+            asked = {key: value for key, value in point.values.items() if key == PRESET or key.startswith(REMARK_KEYS)}
             named = (replays, *asked.items())
             if named not in configs:
                 configs[named] = builder.laid(asked, replays=replays)
-            found.append(Ran(point.values, configs[named], summary))
-        return found
+            ran.append(Ran(point.values, configs[named], summary))
+        return ran
 
     def _lacking(self, outcomes: Sequence[Outcome], having: int) -> str:
-        """Which of the outcomes points have no value of, where so many have all; empty if all points have."""
+        """Says how many points lack an outcome, if `having` points have all; empty if no point does."""
         points = len(self._rows_by_point)
         if having == points:
             return ""
@@ -68,11 +65,11 @@ class Remarked(Seeds):
         return f"{text.count(points - having)} of {text.counted(points, 'points')} lack {names}"
 
     def _mend(self) -> str:
-        """What to do about points without an outcome."""
+        """Returns the remedy for points without an outcome."""
         results = sum(record.result is not None for record in self._records.values())
         return NOTHING_LEFT if results == self.asked else MEND
 
     def _remarks(self, lacking: str) -> list[str]:
-        """What a person should know of the runs before reading what they come to."""
+        """Returns the notes to show above figures."""
         left = [f"{lacking} and are left out; {self._mend()}"] if lacking else []
         return [*self.failed, *left, *self.caveats]

@@ -1,7 +1,9 @@
-"""What a sweep asked for, and what came of it."""
+"""Runs that a sweep asked for, and their figures."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from ssdlab import text
@@ -12,76 +14,73 @@ from ssdlab.model.finding import Finding
 from ssdlab.model.several import several
 from ssdlab.study.store.folder import points_of
 from ssdlab.study.store.table import KEY, SEED, Point, Record, dataset
-from ssdlab.study.survey.outcome import USUAL, Outcome, check_distinct, unknown
+from ssdlab.study.survey.outcome import USUAL, Outcome, PointValues, check_distinct, unknown
+from ssdlab.study.sweep.design import SCREENING
 
 MEND = "finish the sweep, or mend what failed"
-"""What to do about runs without a result."""
+"""Remedy for runs without a result."""
 
 
 class Runs(Finding):
-    """Every point of a plan, the records of those whose runs came to their end, and their figures."""
+    """Points of a plan, the records of finished runs, and their figures."""
 
     def __init__(self, plan: Mapping[str, Any], records: Mapping[str, Record]) -> None:
         self.plan = dict(plan)
-        """What was asked, as the folder keeps it."""
+        """The plan as the folder stores it."""
         self.points: tuple[Point, ...] = tuple(points_of(plan))
-        """Every row that was asked for."""
+        """Every requested row."""
         self._all = records
         self._records = {point.key: records[point.key] for point in self.points if point.key in records}
         self.earlier = len(records) - len(self._records)
-        """Runs that the folder keeps of what was asked before, and that are no part of this."""
+        """Number of runs in the folder that an earlier plan asked for."""
         self.columns: tuple[str, ...] = tuple(plan["columns"])
-        """Keys that are varied."""
+        """Keys of the axes."""
         shown = [Outcome.read(one).figure for one in plan["outcomes"] or USUAL]
         self.table = dataset(self.columns, self.points, self._records, shown)
-        """A row for each point whose run came to its end, in the order of the points: `run`, the axes, `seed`, `key`,
-        `error`, and every figure of the results under its dotted path; of a study without a result its outcomes, or the
-        usual ones, empty. Axes with units are in bytes, nanoseconds, shares of 1 or events per second."""
+        """A row per finished run in the order of the points: `run`, axes, `seed`, `key`, `error`, and figures by dotted
+        path. Without results the outcomes are empty columns. Axes with units are in bytes, nanoseconds,
+        shares of 1 or events per second."""
 
     @property
     def asked(self) -> int:
-        """Rows that were asked for."""
+        """Number of requested rows."""
         return len(self.points)
 
     @property
     def finished(self) -> int:
-        """Rows whose run came to its end, whether well or not."""
+        """Number of rows with a finished run, including failed ones."""
         return int(self.table.num_rows)
 
     @property
     def partial(self) -> bool:
-        """Whether some runs are still to be done."""
+        """True if runs are left to do."""
         return self.finished < self.asked
 
     @property
     def failures(self) -> dict[str, int]:
-        """Errors of runs, with how many rows have each."""
-        found: dict[str, int] = {}
-        for error in self.table["error"].to_pylist():
-            if error is not None:
-                found[error] = found.get(error, 0) + 1
-        return found
+        """Errors of runs with their number of rows."""
+        return dict(Counter(error for error in self.table["error"].to_pylist() if error is not None))
 
     @property
     def failed(self) -> list[str]:
-        """`failures` in words."""
+        """`failures` as text."""
         return [f"{text.counted(times, 'runs')} failed: {error}" for error, times in self.failures.items()]
 
     @property
     def in_vain(self) -> bool:
-        """Whether every run came to its end, and none has a result."""
+        """True if every run failed."""
         return sum(self.failures.values()) == self.asked
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Which outcomes of the sweep none of its runs has."""
+        """Messages about outcomes that no run has."""
         known = self.figures
         asked = [Outcome.read(one).figure for one in self.plan["outcomes"]]
         return tuple(unknown(one, known) for one in asked if known and one not in known)
 
     @property
     def figures(self) -> list[str]:
-        """Every figure that is a number, for outcomes; none of a study without a result."""
+        """Numeric figures, which can be outcomes; empty without results."""
         if all(record.result is None for record in self._records.values()):
             return []
         beside = {"run", SEED, KEY, "error", *self.columns}
@@ -93,46 +92,46 @@ class Runs(Finding):
 
     @takes(asked=["write_amplification"])
     def outcomes(self, asked: Sequence[str] = ()) -> list[Outcome]:
-        """The outcomes that are asked for; else those of the sweep, or the usual ones, as far as runs have them.
+        """Returns the requested outcomes; by default those of the sweep, or the usual ones that runs have.
 
         Raises:
-            ConfigError: If no run has a figure that is asked for, or one is asked for twice.
+            ConfigError: If no run has a requested figure, or it is requested twice.
         """
         known, named = self.figures, several(asked)
         if named and not known:
             why = next(iter(self.failed), "none was run yet")
             raise ConfigError(f"the study has no result: {why}; {MEND}")
         if named:
-            asked_for = [Outcome.of(one, known) for one in self._as_swept(named)]
-            check_distinct(asked_for)
-            return asked_for
-        found = map(Outcome.read, self.plan["outcomes"] or USUAL)
-        return [one for one in found if one.figure in known]
+            outcomes = [Outcome.of(one, known) for one in self._as_swept(named)]
+            check_distinct(outcomes)
+            return outcomes
+        usual = map(Outcome.read, self.plan["outcomes"] or USUAL)
+        return [one for one in usual if one.figure in known]
 
     def _as_swept(self, outcomes: Sequence[str]) -> list[str]:
-        """Outcomes, with which way is better as the sweep was told unless they say so themselves."""
+        """Returns outcomes with the sweep's direction, unless they name their own."""
         swept = {Outcome.read(one).figure: one for one in self.plan["outcomes"]}
         return [swept.get(one, one) for one in outcomes]
 
     @takes()
     def result(self, run: int) -> dict[str, Any]:
-        """The whole result of a row, as `Result.to_dict` has it.
+        """Returns the complete result of a row, as `Result.to_dict`.
 
         Args:
-            run: Its number in the column `run`.
+            run: Number in the column `run`.
 
         Raises:
-            ConfigError: If there is none.
+            ConfigError: If the row has no result.
         """
         record = self._records.get(self.points[run].key) if 0 <= run < self.asked else None
         if record is None or record.result is None:
-            raise ConfigError(f"run {run}: there is no result of it; the column run has those that there are")
-        found: dict[str, Any] = json.loads(record.result)
-        return found
+            raise ConfigError(f"run {run}: no result; the column run lists the runs with one")
+        result: dict[str, Any] = json.loads(record.result)
+        return result
 
     @property
     def axes(self) -> list[str]:
-        """Each axis by the first of its keys; linked keys follow it."""
+        """First key of each axis."""
         return [one["keys"][0] for one in self.plan["axes"]]
 
     def _source(self) -> Mapping[str, Any] | None:
@@ -140,5 +139,55 @@ class Runs(Finding):
         return source
 
     def _configuration(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.plan["configuration"]
-        return found
+        configuration: dict[str, Any] = self.plan["configuration"]
+        return configuration
+
+    @cached_property
+    def _rows_by_point(self) -> list[list[int]]:
+        """Rows of each point, one per seed, in the order of the design."""
+        if self.plan["design"]["name"] != SCREENING:
+            seeds = int(self.plan["seeds"])
+            return [[*range(at, at + seeds)] for at in range(0, self.asked, seeds)]
+        # The parts of a screening have different seeds.
+        by_point: dict[tuple[str, ...], list[int]] = {}
+        for row, point in enumerate(self.points):
+            by_point.setdefault(tuple(point.values.values()), []).append(row)
+        return [*by_point.values()]
+
+    def _at_each_point(self, outcome: Outcome) -> list[PointValues]:
+        """Returns the outcome at each point by seed, in the order of the design; values may be missing."""
+        numbers = dict(zip(self.table["run"].to_pylist(), self.table[outcome.figure].to_pylist(), strict=True))
+        return [
+            PointValues(
+                self.points[rows[0]].values,
+                tuple(None if (value := numbers.get(row)) is None else float(value) for row in rows),
+            )
+            for rows in self._rows_by_point
+        ]
+
+    def values(self, outcome: Outcome) -> list[PointValues]:
+        """Returns the outcome by seed at each point that has it, in the order of the design."""
+        points = [point for point in self._at_each_point(outcome) if point.values]
+        if not points:
+            raise ConfigError(f"outcome {outcome.figure}: no run has a value of it yet")
+        return points
+
+    @property
+    def seeds(self) -> str:
+        """Number of seeds per point, such as `3`, or `2 to 5` if it varies."""
+        # A search has no points before its first trial.
+        counts = sorted({len(rows) for rows in self._rows_by_point}) or [int(self.plan["seeds"])]
+        return " to ".join(map(text.count, counts[:1] + counts[1:][-1:]))
+
+    @property
+    def count(self) -> int:
+        """Number of requested points, including equal ones."""
+        return len(self._rows_by_point)
+
+    @property
+    def title(self) -> str:
+        """The study in one line."""
+        design = self.plan["design"]
+        seeds = "" if self.seeds == "1" else f", {self.seeds} seeds each"
+        points = text.counted(self.count, "points")
+        return f"{design['name']} of {points} over {', '.join(self.columns) or 'nothing'}{seeds}"

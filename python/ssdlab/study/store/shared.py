@@ -1,9 +1,8 @@
-"""A study in storage that is not mounted, such as `s3://bucket/op`: copies of the files of its folder.
+"""A study in remote storage such as `s3://bucket/op`: copies of the files in its folder.
 
-Such storage neither appends to a file nor locks one. So a study is written in a folder of this machine, which begins
-with what the storage holds, and its files are copied every minute and at the end, each whole. A client that is killed
-loses what the last minute finished. Who begins to write puts its name into `writer`; one that finds another name there
-stops, and what it finished stays in its own folder.
+Remote storage can neither append to a file nor lock one. A study is therefore written to a local folder, which starts
+as a copy of the storage, and its files are copied back every minute and at the end. A killed client loses at most the
+last minute. A writer puts its name into the file `writer`; one that finds another name there stops.
 """
 
 import os
@@ -23,16 +22,16 @@ from ssdlab.model.requests import Monitor
 from ssdlab.study.store.folder import JOURNAL, PLAN, RESULTS, RUNS
 
 COPY_SECONDS = 60.0
-"""Between two copies of a study that is being written."""
+"""Interval between copies of a study in progress."""
 
 WRITER = "writer"
-"""The file that tells who wrote last."""
+"""File with the name of the last writer."""
 
 LOCAL = "file://"
 
 
 def place(written: str) -> Path | str:
-    """Where a study is: a folder, or the address of one in storage that is not mounted."""
+    """Returns the folder of a study, or its address in remote storage."""
     if written.startswith(LOCAL):
         return Path(written.removeprefix(LOCAL))
     return written.rstrip("/") if "://" in written else Path(written)
@@ -40,11 +39,7 @@ def place(written: str) -> Path | str:
 
 @contextmanager
 def reading(where: Path | str) -> Iterator[Path]:
-    """A folder with the study that is there: the folder itself, or a copy.
-
-    Raises:
-        ConfigError: If the storage cannot be read.
-    """
+    """Yields the folder of a study, or a temporary copy of a remote one."""
     if isinstance(where, Path):
         yield where
         return
@@ -55,11 +50,7 @@ def reading(where: Path | str) -> Iterator[Path]:
 
 @contextmanager
 def writing(address: str) -> "Iterator[Shared]":
-    """A study to be written; its folder is removed once all of it is in the storage.
-
-    Raises:
-        ConfigError: If the storage cannot be read or written, or somebody else began to write the study.
-    """
+    """Yields a remote study for writing; its local folder is removed once everything is copied."""
     folder = Path(tempfile.mkdtemp(prefix="ssdlab-study-"))
     try:
         shared = Shared(address, folder)
@@ -76,14 +67,11 @@ def writing(address: str) -> "Iterator[Shared]":
 
 
 class Shared:
-    """A study in storage, and its folder here.
+    """A remote study and its local folder.
 
     Args:
-        address: An address that fsspec understands.
-        folder: The folder here.
-
-    Raises:
-        ConfigError: If there is no such storage.
+        address: Address that fsspec understands.
+        folder: Local folder.
     """
 
     def __init__(self, address: str, folder: Path) -> None:
@@ -95,33 +83,21 @@ class Shared:
             self._files, self._root = fsspec.core.url_to_fs(address)
 
     def fetch(self) -> None:
-        """Copies what the storage holds to the folder here.
-
-        Raises:
-            ConfigError: If it cannot be read.
-        """
-        # The journal first, as readers of a folder do: what is packed meanwhile is then in both rather than in neither.
+        """Copies the storage to the local folder."""
+        # Journal first: runs that are packed meanwhile appear in both files rather than in neither.
         with self._storage():
             for name in (PLAN, JOURNAL, RESULTS):
                 if self._files.exists(f"{self._root}/{name}"):
                     self._files.get_file(f"{self._root}/{name}", str(self.folder / name))
 
     def claim(self) -> None:
-        """Says who writes from now on.
-
-        Raises:
-            ConfigError: If it cannot be written.
-        """
+        """Registers this process as the writer."""
         with self._storage():
             self._files.makedirs(self._root, exist_ok=True)
             self._files.pipe_file(f"{self._root}/{WRITER}", self._writer.encode())
 
     def publish(self) -> None:
-        """Copies what has changed to the storage.
-
-        Raises:
-            ConfigError: If it cannot be written, or somebody else began to; what is finished stays in the folder here.
-        """
+        """Copies changed files to the storage."""
         finished = f"what is finished is in {text.path(self.folder)}"
         with self._storage(f"; {finished}"):
             holder = self._files.cat_file(f"{self._root}/{WRITER}").decode(errors="replace")
@@ -130,7 +106,7 @@ class Shared:
                     f"{text.path(self.address)}: {holder.rpartition(' ')[0]} began to write it meanwhile; run it again "
                     f"when that one has ended; {finished}"
                 )
-            # The journal last: it is emptied when what it held is in the results.
+            # Journal last: it is emptied once the results hold its lines.
             for name in (PLAN, RESULTS, RUNS, JOURNAL):
                 path = self.folder / name
                 state = (path.stat().st_size, path.stat().st_mtime_ns) if path.exists() else None
@@ -139,7 +115,7 @@ class Shared:
                     self._copied[name] = state
 
     def watched(self, monitor: Monitor | None) -> Monitor:
-        """A monitor that copies now and then."""
+        """Wraps a monitor so that it copies at intervals."""
 
         def watch(phase: str, done: int, total: int | None, requests: int) -> bool:
             if time.monotonic() - self._copied_at >= COPY_SECONDS:
@@ -151,7 +127,7 @@ class Shared:
 
     @contextmanager
     def _storage(self, more: str = "") -> Iterator[None]:
-        """Its errors are of as many kinds as there are kinds of storage."""
+        """Turns the errors of any storage library into ConfigError."""
         try:
             yield
         except ConfigError:

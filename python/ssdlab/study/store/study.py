@@ -1,25 +1,24 @@
-"""A study as a user holds it."""
+"""A study as users see it."""
 
 from collections.abc import Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any
 
-from ssdlab.lazy import pa
+from ssdlab.lazy import duckdb, pa, pd, pl
 from ssdlab.model.arguments import takes
 from ssdlab.model.finding import Contents, Plot
 from ssdlab.model.several import several
 from ssdlab.study.store.folder import read_plan, records_of
-from ssdlab.study.store.frames import Frames
 from ssdlab.study.store.questions import Questions
 from ssdlab.study.store.shared import reading
 from ssdlab.study.store.table import KEY, SEED
 
 
-class Study(Questions, Frames):
-    """What is known of every point that a sweep asked for.
+class Study(Questions):
+    """All that is known of the points of a sweep.
 
-    Saved are `report.html`, `study.json`, `study.csv` and `study.parquet`, which have a row for each run.
+    Files: `report.html`, `study.json`, `study.csv` and `study.parquet`, with a row per run.
     """
 
     _page = "study"
@@ -28,33 +27,29 @@ class Study(Questions, Frames):
 
     @classmethod
     def read(cls, where: Path | str) -> "Study":
-        """The study in a folder, or at an address such as `s3://bucket/op`.
-
-        Raises:
-            ConfigError: If there is none that this version reads.
-        """
+        """Reads a study from a folder or an address such as `s3://bucket/op`."""
         with reading(where) as folder:
             return cls(read_plan(folder, where), records_of(folder))
 
     @takes(outcomes=["write_amplification"])
     def asked_for(self, outcomes: Sequence[str]) -> "Study":
-        """The same study with other outcomes to show first.
+        """Returns the study with other outcomes to show first.
 
         Raises:
-            ConfigError: If no run has one.
+            ConfigError: If no run has an outcome.
         """
         self.outcomes(outcomes)
         return Study({**self.plan, "outcomes": self._as_swept(several(outcomes))}, self._all)
 
     def with_figure(self, name: str, values: Sequence[float | None]) -> "Study":
-        """The same study with one more figure, of each row of the table."""
-        found = copy(self)
-        found.table = self.table.append_column(name, pa.array(values, pa.float64()))
-        return found
+        """Returns the study with another figure, a value per row of the table."""
+        extended = copy(self)
+        extended.table = self.table.append_column(name, pa.array(values, pa.float64()))
+        return extended
 
     def to_dict(self) -> dict[str, Any]:
-        """What was asked, and every row with its axes as they were written, ready for JSON. `seeds` is None of a
-        screening, whose parts have different numbers of them.
+        """Returns the plan and every row with its axes as written, ready for JSON; `seeds` is None for a screening,
+        whose parts have different numbers of seeds.
         """
         outcomes = [one.figure for one in self.outcomes()]
         rows = self.table.select(["run", "error", *outcomes]).to_pylist()
@@ -76,6 +71,30 @@ class Study(Questions, Frames):
 
     def _tables(self) -> Contents:
         return {"study.csv": self.table, "study.parquet": self.table}
+
+    def to_arrow(self) -> "pa.Table":
+        """The table."""
+        return self.table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Exports to any Arrow library: `polars.from_arrow(study)`."""
+        return self.table.__arrow_c_stream__(requested_schema)
+
+    def to_polars(self) -> Any:
+        """Returns a Polars data frame."""
+        return pl.from_arrow(self.table)
+
+    def to_pandas(self) -> Any:
+        """Returns a pandas data frame."""
+        # Fails with a remedy if pandas is missing, which pyarrow needs.
+        assert pd.DataFrame is not None
+        return self.table.to_pandas()
+
+    def to_duckdb(self) -> Any:
+        """Returns a DuckDB connection with the table `runs`."""
+        connection = duckdb.connect()
+        connection.register("runs", self.table)
+        return connection
 
     plot = Plot("study.parallel")
 

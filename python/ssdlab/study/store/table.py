@@ -1,4 +1,4 @@
-"""The dataset of a study: a row for each point, a column for each figure."""
+"""The dataset of a study: a row per point, a column per figure."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,48 +9,48 @@ from ssdlab.model.shape import complete
 from ssdlab.study.sweep.quantity import quantity
 
 SEED, KEY, ERROR, RUN = "seed", "key", "error", "run"
-"""Columns beside those of axes and figures."""
+"""Columns beside axes and figures."""
 
 
 class Record(NamedTuple):
-    """What the store keeps of a run."""
+    """A stored run."""
 
     result: str | None
-    """The result as JSON text; None if it failed."""
+    """Result as JSON; None if the run failed."""
     error: str | None
 
     @property
     def summary(self) -> dict[str, Any]:
-        """The result, with 0 for each count of what did not occur; nothing if it failed."""
+        """The result with 0 for counts of events that did not occur; empty if the run failed."""
         return {} if self.result is None else complete(json.loads(self.result))
 
 
 class Point(NamedTuple):
-    """A row that was asked for."""
+    """A requested row."""
 
     values: Mapping[str, str]
-    """Of each axis, as settings take it."""
+    """Values of the axes, as settings take them."""
     seed: int
     key: str
-    """Of the run that answers it; points may share one."""
+    """Key of the run; points may share it."""
 
 
 def figures(summary: Mapping[str, Any], above: str = "") -> dict[str, Any]:
-    """Every scalar of a result with its dotted path."""
-    found: dict[str, Any] = {}
+    """Returns every scalar of a result by dotted path."""
+    by_path: dict[str, Any] = {}
     for name, value in summary.items():
-        # A result has thousands of them.
+        # Results hold thousands of values, so comparing types beats isinstance.
         kind = type(value)
         if kind is dict:
-            found |= figures(value, f"{above}{name}.")
+            by_path |= figures(value, f"{above}{name}.")
         elif value is not None and kind is not list:
-            found[f"{above}{name}"] = value
-    return found
+            by_path[f"{above}{name}"] = value
+    return by_path
 
 
 def axis_column(values: Sequence[str]) -> "pa.Array":
-    """The values of an axis: numbers in bytes, nanoseconds, shares of 1 or events per second where all are of a kind,
-    else as they are written.
+    """Returns an axis as a column: numbers in base units (bytes, nanoseconds, shares of 1, events per second) if all
+    values have the same unit, otherwise text.
     """
     numbers = [quantity(value) for value in values]
     known = [one for one in numbers if one is not None]
@@ -74,32 +74,33 @@ def _figure_column(values: Sequence[Any]) -> "pa.Array":
 def dataset(
     axes: Iterable[str], points: Sequence[Point], records: Mapping[str, Record], outcomes: Iterable[str] = ()
 ) -> "pa.Table":
-    """The rows of the points whose runs came to their end, in the order of the points.
+    """Returns the finished rows in the order of the points.
 
     Args:
-        axes: What is varied.
-        points: Every one that was asked for.
-        records: What came to its end.
-        outcomes: Figures that there are columns of, and be they empty, where no run has a result yet.
+        axes: Keys of the axes.
+        points: Every requested row.
+        records: Finished runs.
+        outcomes: Figures that get empty columns while no run has a result.
     """
     done = [(number, point) for number, point in enumerate(points) if point.key in records]
     runs = pa.array([number for number, _ in done], pa.int64())
     columns: dict[str, Any] = {RUN: runs}
-    # Of all points, so that a column is of one type whichever runs are finished.
+    # Types follow from all points, so that they do not depend on which runs are finished.
     columns |= {axis: axis_column([point.values[axis] for point in points]).take(runs) for axis in axes}
     columns[SEED] = pa.array([point.seed for _, point in done], pa.uint64())
     columns[KEY] = pa.array([point.key for _, point in done], pa.string())
     columns[ERROR] = pa.array([records[point.key].error for _, point in done], pa.string())
-    # Points that share a run share its figures.
-    read: dict[str, dict[str, Any]] = {}
-    rows = []
-    for _, point in done:
-        if point.key not in read:
-            read[point.key] = figures(records[point.key].summary)
-        rows.append(read[point.key])
+    # Points may share a run.
+    by_run = {key: figures(records[key].summary) for key in {point.key for _, point in done}}
+    rows = [by_run[point.key] for _, point in done]
     for name in dict.fromkeys(name for row in rows for name in row):
-        # An axis is called as its setting, which no figure is.
+        # Axes have names of settings, which differ from figures.
         columns.setdefault(name, _figure_column([row.get(name) for row in rows]))
     if not any(rows):
         columns |= {name: pa.nulls(len(done), pa.float64()) for name in outcomes}
     return pa.table(columns)
+
+
+def csv_rows(rows: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
+    """Returns a header and the cells of rows for a CSV file; None becomes an empty cell."""
+    return [[*rows[0]], *(["" if cell is None else cell for cell in row.values()] for row in rows)]

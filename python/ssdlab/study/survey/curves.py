@@ -1,16 +1,17 @@
-"""An outcome against an axis, a curve for each value of another."""
+"""An outcome over an axis, with a curve per value of another."""
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from ssdlab.model.finding import Contents, Finding, Plot
-from ssdlab.study.survey.outcome import CONFIDENCE, Estimate, Outcome, PointValues, estimate
+from ssdlab.model.finding import Contents, Plot
+from ssdlab.study.survey.outcome import CONFIDENCE, Estimate, Outcome, PointValues, Survey, estimate
 from ssdlab.study.sweep.axes import Range
 
 PARTS = 8
-"""Of a range, in which its samples are taken together."""
+"""Number of parts of a range into which samples are grouped."""
 
 
 class Cell(NamedTuple):
@@ -18,51 +19,35 @@ class Cell(NamedTuple):
 
     x: str
     by: str
-    """The value of the other axis; empty without one."""
+    """Value of the other axis; empty without one."""
     estimate: Estimate
 
 
-class Curves(Finding):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Curves(Survey):
     """An outcome over one or two axes, with its confidence band over seeds.
 
-    Saved are `report.html`, `curves.json` and `curves.csv`, a line for each point of a curve.
+    Files: `report.html`, `curves.json` and `curves.csv`, with a line per point.
     """
 
     _page = "curves"
     _json = "curves.json"
     saved = "report.html, curves.json and curves.csv"
 
-    def __init__(
-        self,
-        *,
-        about: str,
-        source: Mapping[str, Any] | None,
-        outcome: Outcome,
-        x: str,
-        by: str | None,
-        cells: Sequence[Cell],
-        others: Sequence[str],
-        parts: Mapping[str, Sequence[str]],
-        notes: Sequence[str] = (),
-    ) -> None:
-        self.about = about
-        self.source = source
-        self.outcome = outcome
-        self.x = x
-        """The axis that curves go along."""
-        self.by = by
-        """The axis that tells curves apart."""
-        self.cells = tuple(cells)
-        self.others = tuple(others)
-        """Axes over which is averaged."""
-        self.parts = parts
-        """Of the axes whose samples are taken together: the parts of their ranges, in order."""
-        self.notes = tuple(notes)
-        """What should be known of the runs of the study."""
+    outcome: Outcome
+    x: str
+    """Axis along the curves."""
+    by: str | None
+    """Axis with a curve per value."""
+    cells: Sequence[Cell]
+    others: Sequence[str]
+    """Axes that are averaged over."""
+    parts: Mapping[str, Sequence[str]]
+    """Parts of the ranges of axes whose samples are grouped."""
 
     @property
     def values(self) -> tuple[list[str], list[str]]:
-        """Of both axes, in their order."""
+        """Values of both axes in order."""
         along, between = (
             [*dict.fromkeys(values)] for values in zip(*((one.x, one.by) for one in self.cells), strict=True)
         )
@@ -72,7 +57,7 @@ class Curves(Finding):
         return along, between
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
+        """Returns everything, ready for JSON."""
         return {
             "outcome": self.outcome.figure,
             "x": self.x,
@@ -81,9 +66,6 @@ class Curves(Finding):
             "averaged_over": list(self.others),
             "points": [{"x": one.x, "by": one.by, **one.estimate._asdict()} for one in self.cells],
         }
-
-    def _source(self) -> Mapping[str, Any] | None:
-        return self.source
 
     def _tables(self) -> Contents:
         between = [] if self.by is None else [self.by]
@@ -103,8 +85,10 @@ class Curves(Finding):
 def grouped(
     points: Sequence[PointValues], ranges: Mapping[str, Range]
 ) -> tuple[list[PointValues], dict[str, list[str]]]:
-    """The points with the part of a range in which a sample lies for its value, where there are more of these than
-    parts; and the parts of each such axis.
+    """Replaces sampled values by the part of their range if there are more values than parts.
+
+    Returns:
+        The points, and the parts by axis.
     """
     parts: dict[str, list[str]] = {}
     for axis, between in ranges.items():
@@ -123,18 +107,18 @@ def grouped(
 
 
 def cells(points: Sequence[PointValues], x: str, by: str | None) -> list[Cell]:
-    """Means over seeds and over the axes that are not shown, which are averaged seed by seed."""
+    """Averages over seeds and over the axes that are not shown, seed by seed."""
     groups: dict[tuple[str, str], list[PointValues]] = {}
     for point in points:
         groups.setdefault((point.levels[x], point.levels[by] if by else ""), []).append(point)
-    found = []
-    for (at, other), its in groups.items():
-        # What a point lacks of a seed is lacking in the mean over the points of that seed.
-        by_seed = zip(*(point.by_seed for point in its), strict=False)
-        means = [sum(values) / len(its) for values in by_seed if None not in values]
+    cells_of = []
+    for (at, other), group in groups.items():
+        # A seed counts only if all points have it.
+        by_seed = zip(*(point.by_seed for point in group), strict=False)
+        means = [sum(values) / len(group) for values in by_seed if None not in values]
         known = estimate(means) if means else Estimate(math.nan, None, 0)
-        if any(len(point.values) > len(means) for point in its):
-            # Its interval is that of the seeds that all have.
-            known = known._replace(mean=sum(point.mean for point in its) / len(its))
-        found.append(Cell(at, other, known))
-    return found
+        if any(len(point.values) > len(means) for point in group):
+            # The mean uses all values, the interval the common seeds.
+            known = known._replace(mean=sum(point.mean for point in group) / len(group))
+        cells_of.append(Cell(at, other, known))
+    return cells_of

@@ -1,64 +1,66 @@
-"""What axes do to an outcome: main effects, interactions, and which share of its variance each explains."""
+"""Effects of axes on an outcome: main effects, interactions, and shares of the variance."""
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
 
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import np
-from ssdlab.model.finding import Contents, Finding, Plot
+from ssdlab.model.finding import Contents, Plot
 from ssdlab.study.survey.linked import number
-from ssdlab.study.survey.outcome import CONFIDENCE, Outcome, PointValues, pooled_variance, student
+from ssdlab.study.survey.outcome import CONFIDENCE, Outcome, PointValues, Survey, pooled_variance, student
 
 SAMPLE_MORE = "sample more"
-"""What to do about too few points."""
+"""Remedy for too few points."""
 
 SAME = 1e-12
-"""Share of the outcome below which differences are those of rounding."""
+"""Relative difference that counts as rounding."""
 
 
 class Effect(NamedTuple):
-    """What one axis, or two together, do to the outcome."""
+    """Effect of one axis, or of two together, on the outcome."""
 
     term: str
-    """The axis, or two with `×`."""
+    """The axis, or two joined by `×`."""
     level: str
-    """The value that does it, or from where to where."""
+    """The value, or the change of the value."""
     size: float
-    """By how much the outcome changes."""
+    """Change of the outcome."""
     half_width: float | None
-    """Of its confidence interval; None where seeds do not tell."""
+    """Half width of the confidence interval; None without repeated seeds."""
 
 
 class Share(NamedTuple):
-    """How much of the variance of an outcome over the design a term explains."""
+    """Share of an outcome's variance that a term explains."""
 
     term: str
     share: float
     half_width: float | None = None
     total: float | None = None
-    """With all interactions that the axis takes part in, where that is estimated."""
+    """Share including all interactions of the axis, if estimated."""
     total_half_width: float | None = None
 
 
 class Loss(NamedTuple):
-    """The best that is left when an axis is kept at a value; known where a design has every combination."""
+    """Best outcome with an axis fixed at a value; needs all combinations."""
 
     term: str
     level: str
     best: float
     lost: float | None
-    """As a share of the best of all; 0 where nothing is lost, None where it is and the best of all is 0."""
+    """Relative loss against the best of all; None if the best is 0 and differs."""
 
 
-class Effects(Finding):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Effects(Survey):
     """Effects on one outcome.
 
-    Saved are `report.html`, `effects.json` and `effects.csv`, a line for each effect; `variance.csv` with shares of the
-    variance and `losses.csv` of designs that have these.
+    Files: `report.html`, `effects.json` and `effects.csv`, with a line per effect; for some designs `variance.csv` with
+    shares of the variance, and `losses.csv`.
     """
 
     _page = "effects"
@@ -66,34 +68,17 @@ class Effects(Finding):
     _optional = ("variance.csv", "losses.csv")
     saved = "report.html, effects.json and effects.csv, and of designs that have these variance.csv and losses.csv"
 
-    def __init__(
-        self,
-        *,
-        about: str,
-        source: Mapping[str, Any] | None,
-        outcome: Outcome,
-        method: str,
-        mean: float,
-        effects: Sequence[Effect],
-        shares: Sequence[Share],
-        losses: Sequence[Loss],
-        notes: Sequence[str] = (),
-    ) -> None:
-        self.about = about
-        """The study, in one line."""
-        self.source = source
-        self.outcome = outcome
-        self.method = method
-        """How effects were worked out, in words."""
-        self.mean = mean
-        """Of the outcome over the design."""
-        self.effects = tuple(effects)
-        self.shares = tuple(shares)
-        self.losses = tuple(losses)
-        self.notes = tuple(notes)
+    outcome: Outcome
+    method: str
+    """Description of the method."""
+    mean: float
+    """Mean of the outcome over the design."""
+    effects: Sequence[Effect]
+    shares: Sequence[Share]
+    losses: Sequence[Loss]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
+        """Returns everything, ready for JSON."""
         return {
             "outcome": self.outcome.figure,
             "better": "max" if self.outcome.large else "min",
@@ -105,16 +90,13 @@ class Effects(Finding):
             "losses": [one._asdict() for one in self.losses],
         }
 
-    def _source(self) -> Mapping[str, Any] | None:
-        return self.source
-
     def _tables(self) -> Contents:
-        found = {"effects.csv": _rows(Effect, self.effects)}
+        tables = {"effects.csv": _rows(Effect, self.effects)}
         if self.shares:
-            found["variance.csv"] = _rows(Share, self.shares)
+            tables["variance.csv"] = _rows(Share, self.shares)
         if self.losses:
-            found["losses.csv"] = _rows(Loss, self.losses)
-        return found
+            tables["losses.csv"] = _rows(Loss, self.losses)
+        return tables
 
     plot = Plot("study.effects")
 
@@ -122,21 +104,23 @@ class Effects(Finding):
         return f"<ssdlab.Effects on {self.outcome.figure}: {len(self.effects)} effects>"
 
 
-def _rows(kind: type[Effect | Share | Loss], found: Sequence[tuple[object, ...]]) -> list[Sequence[object]]:
-    """The rows of a table in a file: a column for each field."""
-    return [kind._fields, *(["" if cell is None else cell for cell in one] for one in found)]
+def _rows(kind: type[Effect | Share | Loss], entries: Sequence[tuple[object, ...]]) -> list[Sequence[object]]:
+    """Returns the rows of a CSV file with a column per field."""
+    return [kind._fields, *(["" if cell is None else cell for cell in one] for one in entries)]
 
 
 def two_level(
     axes: Sequence[str], columns: Sequence[int], points: Sequence[PointValues]
 ) -> tuple[list[Effect], list[Share], list[str]]:
-    """Contrasts of a two-level design: the mean at the second level less that at the first; of two axes together, half
-    the difference between the effects of one at both levels of the other.
+    """Returns the contrasts of a two-level design.
+
+    A main effect is the mean at the second level minus the mean at the first. An interaction is half the difference
+    between the effects of one axis at both levels of the other.
 
     Args:
-        axes: Their names.
-        columns: Of the design, as `factorial.columns` gives them.
-        points: In the order of the design.
+        axes: Names of the axes.
+        columns: Columns of the design, from `factorial.columns`.
+        points: Points in the order of the design.
     """
     outcomes = np.array([point.mean for point in points])
     levels = {axis: list(dict.fromkeys(point.levels[axis] for point in points)) for axis in axes}
@@ -148,7 +132,7 @@ def two_level(
     half = student(freedom) * 2 * math.sqrt(variance / runs) if freedom else None
     total = float(((outcomes - outcomes.mean()) ** 2).sum())
     effects, shares, notes = [], [], []
-    told: dict[int, str] = {}
+    names: dict[int, str] = {}
     terms = [(axis,) for axis in axes] + [*combinations(axes, 2)]
     column_of = dict(zip(axes, columns, strict=True))
     for term in terms:
@@ -157,10 +141,10 @@ def two_level(
             column ^= column_of[axis]
             sign = sign * signs[axis]
         name = " × ".join(term)
-        if column in told:
-            notes.append(f"{name} cannot be told from {told[column]} by this design")
+        if column in names:
+            notes.append(f"{name} cannot be told from {names[column]} by this design")
             continue
-        told[column] = name
+        names[column] = name
         size = float(2 * (sign * outcomes).mean())
         level = f"{levels[term[0]][0]} → {levels[term[0]][1]}" if len(term) == 1 else ""
         effects.append(Effect(name, level, size, half))
@@ -169,21 +153,19 @@ def two_level(
 
 
 def margin(sizes: Sequence[float]) -> float:
-    """From where on an effect stands out from the others, if most of them are nothing: Lenth's margin of error.
+    """Returns Lenth's margin of error: above it an effect stands out, if most effects are null.
 
-    It takes in what interactions add to main effects that a fraction does not tell from them, as the spread between
-    seeds does not (Lenth, "Quick and easy analysis of unreplicated factorials", Technometrics 31, 1989).
+    Unlike the spread between seeds, it includes interactions that a fraction confounds with main effects (Lenth, "Quick
+    and easy analysis of unreplicated factorials", Technometrics 31, 1989).
     """
-    found = sorted(map(abs, sizes))
-    first = 1.5 * statistics.median(found)
-    error = 1.5 * statistics.median([size for size in found if size < 2.5 * first] or [0.0])
-    return student(len(found) / 3) * error
+    magnitudes = sorted(map(abs, sizes))
+    first = 1.5 * statistics.median(magnitudes)
+    error = 1.5 * statistics.median([size for size in magnitudes if size < 2.5 * first] or [0.0])
+    return student(len(magnitudes) / 3) * error
 
 
 def complete(axes: Sequence[str], points: Sequence[PointValues]) -> tuple[list[Effect], list[Share]]:
-    """Effects of a grid without gaps: how far the mean at each value lies from the mean of all, and the analysis of
-    variance.
-    """
+    """Returns the effects of a full grid (mean at each value minus overall mean) and its analysis of variance."""
     outcomes = np.array([point.mean for point in points])
     mean = float(outcomes.mean())
     total = float(((outcomes - mean) ** 2).sum())
@@ -192,7 +174,7 @@ def complete(axes: Sequence[str], points: Sequence[PointValues]) -> tuple[list[E
     explained: dict[tuple[str, ...], float] = {}
     for term in [*((axis,) for axis in axes), *combinations(axes, 2)]:
         keys = [tuple(point.levels[axis] for axis in term) for point in points]
-        groups = {key: [at for at, its in enumerate(keys) if its == key] for key in dict.fromkeys(keys)}
+        groups = {key: [at for at, other in enumerate(keys) if other == key] for key in dict.fromkeys(keys)}
         between = sum(len(at) * (float(outcomes[at].mean()) - mean) ** 2 for at in groups.values())
         name = " × ".join(term)
         if len(term) == 1:
@@ -203,7 +185,7 @@ def complete(axes: Sequence[str], points: Sequence[PointValues]) -> tuple[list[E
                 if freedom:
                     inside = sum(len(points[one].values) for one in at)
                     everywhere = sum(len(point.values) for point in points)
-                    # The mean of all holds the values of this level as well.
+                    # The overall mean includes the values of this level.
                     half = student(freedom) * math.sqrt(variance * (1 / inside - 1 / everywhere))
                 effects.append(Effect(name, key[0], size, half))
         else:
@@ -215,13 +197,10 @@ def complete(axes: Sequence[str], points: Sequence[PointValues]) -> tuple[list[E
 def sampled(
     axes: Sequence[str], points: Sequence[PointValues], remedy: str = SAMPLE_MORE
 ) -> tuple[list[Effect], list[Share], list[str]]:
-    """Effects of a design without structure, by least squares: from the least to the greatest value of a number that
-    lies on a straight line, and of every name against the first.
+    """Fits a linear model by least squares, for designs without structure.
 
-    The error is that of the model, which takes in what is not straight and how axes interact.
-
-    Raises:
-        ConfigError: If there are too few points; `remedy` is what to do then.
+    The effect of a number is the change from its minimum to its maximum; the effect of a name is the difference from
+    the first name. The error of the model includes non-linearity and interactions.
     """
     columns, labels = [np.ones(len(points))], []
     for axis in axes:
@@ -250,8 +229,8 @@ def sampled(
     spread = np.linalg.inv(design.T @ design).diagonal()
     total = float(((outcomes - outcomes.mean()) ** 2).sum())
     effects = [
-        Effect(axis, level, float(size), student(freedom) * math.sqrt(error * float(its)))
-        for (axis, level), size, its in zip(labels, coefficients[1:], spread[1:], strict=True)
+        Effect(axis, level, float(size), student(freedom) * math.sqrt(error * float(factor)))
+        for (axis, level), size, factor in zip(labels, coefficients[1:], spread[1:], strict=True)
     ]
     if np.ptp(outcomes) <= SAME * np.abs(outcomes).max():
         return effects, [], ["the outcome is the same at all points, so there is nothing to explain"]
@@ -260,7 +239,7 @@ def sampled(
 
 
 def one_at_a_time(axes: Sequence[str], points: Sequence[PointValues]) -> list[Effect]:
-    """How far each value lies from the first point, at which all axes have their first value."""
+    """Returns the difference of each value from the first point, where all axes have their first value."""
     first, *others = points
     variance, freedom = pooled_variance(points)
     effects = []
@@ -275,18 +254,15 @@ def one_at_a_time(axes: Sequence[str], points: Sequence[PointValues]) -> list[Ef
 
 
 def losses(axes: Sequence[str], points: Sequence[PointValues], outcome: Outcome) -> list[Loss]:
-    """What is lost, at best, by keeping an axis at a value: the others are free.
-
-    Of all combinations only: elsewhere a value would be judged by what else was varied with it.
-    """
+    """Returns the loss from fixing an axis at a value while the others are free; needs all combinations."""
     choose = max if outcome.large else min
     best = choose(point.mean for point in points)
-    found = []
+    losses_of = []
     for axis in axes:
         for level in dict.fromkeys(point.levels[axis] for point in points):
-            its = choose(point.mean for point in points if point.levels[axis] == level)
-            found.append(Loss(axis, level, its, abs((its - best) / best) if best else 0.0 if its == best else None))
-    return found
+            own = choose(point.mean for point in points if point.levels[axis] == level)
+            losses_of.append(Loss(axis, level, own, abs((own - best) / best) if best else 0.0 if own == best else None))
+    return losses_of
 
 
 def _ratio(part: float, whole: float) -> float:

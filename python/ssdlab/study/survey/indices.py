@@ -1,6 +1,7 @@
-"""Sobol' indices: which share of the variance of an outcome is due to an axis, alone and with all others."""
+"""Sobol' indices: the share of an outcome's variance that is due to an axis, alone and with all others."""
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 
 from ssdlab.lazy import np, sobol_analysis
@@ -9,27 +10,18 @@ from ssdlab.study.survey.outcome import CONFIDENCE, PointValues
 from ssdlab.study.sweep.design import problem
 
 RESAMPLES = 200
-"""Bootstrap samples of the confidence intervals."""
+"""Number of bootstrap samples for the confidence intervals."""
 
 
 def indices(axes: Sequence[str], points: Sequence[PointValues], seed: int) -> list[Share]:
-    """First-order, total and second-order indices of a Saltelli design, in the order of axes and of their pairs."""
+    """Returns first-order and total indices of the axes, then second-order indices of their pairs."""
     outcomes = np.array([point.mean for point in points])
-    found: dict[str, Any] = sobol_analysis.analyze(
+    result: dict[str, Any] = sobol_analysis.analyze(
         problem(axes), outcomes, calc_second_order=True, num_resamples=RESAMPLES, conf_level=CONFIDENCE, seed=seed
     )
-    shares = [
-        Share(
-            axis,
-            float(found["S1"][at]),
-            float(found["S1_conf"][at]),
-            float(found["ST"][at]),
-            float(found["ST_conf"][at]),
-        )
-        for at, axis in enumerate(axes)
-    ]
-    for one, first in enumerate(axes):
-        for other in range(one + 1, len(axes)):
-            pair = float(found["S2"][one][other]), float(found["S2_conf"][one][other])
-            shares.append(Share(f"{first} × {axes[other]}", *pair))
+    columns = [map(float, result[name]) for name in ("S1", "S1_conf", "ST", "ST_conf")]
+    shares = [Share(axis, *values) for axis, *values in zip(axes, *columns, strict=True)]
+    for one, other in combinations(range(len(axes)), 2):
+        pair = float(result["S2"][one][other]), float(result["S2_conf"][one][other])
+        shares.append(Share(f"{axes[one]} × {axes[other]}", *pair))
     return shares

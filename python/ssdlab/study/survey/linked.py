@@ -1,33 +1,27 @@
-"""Linked settings, which change together: one axis, with the names and the values of all."""
+"""Linked settings change together: one axis with the names and values of all."""
 
 from collections.abc import Iterable, Sequence
 
 from ssdlab.study.survey.outcome import PointValues
 from ssdlab.study.sweep.quantity import Quantity, quantity
 
-BETWEEN = ", "
-"""Stands between the settings of an axis, and between their values."""
+SEPARATOR = ", "
 
 
 def name(keys: Iterable[str]) -> str:
-    """What an axis of these settings is called."""
-    return BETWEEN.join(keys)
+    """Returns the name of an axis with these settings."""
+    return SEPARATOR.join(keys)
 
 
 def joined(points: Iterable[PointValues], axes: Sequence[Sequence[str]]) -> list[PointValues]:
-    """The points with one value for each axis, by its name.
-
-    Args:
-        points: With a value of each setting.
-        axes: The settings of each.
-    """
+    """Returns the points with one value per axis instead of one per setting."""
     named = {name(keys): keys for keys in axes}
     return [
-        one._replace(levels={its: BETWEEN.join(one.levels[key] for key in keys) for its, keys in named.items()})
+        one._replace(levels={axis: SEPARATOR.join(one.levels[key] for key in keys) for axis, keys in named.items()})
         for one in points
     ]
 
 
 def number(value: str) -> Quantity | None:
-    """The number that a value of an axis is; of linked settings that of the first."""
-    return quantity(value.partition(BETWEEN)[0])
+    """Returns the number that an axis value is; for linked settings the number of the first."""
+    return quantity(value.partition(SEPARATOR)[0])

@@ -1,50 +1,46 @@
-"""Outcomes: figures that a study is asked about, and their means over seeds."""
+"""Outcomes: the figures that a study compares, and their means over seeds."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import special
 from ssdlab.model import shape
+from ssdlab.model.finding import Finding
 from ssdlab.model.metrics import METRICS
 
 CONFIDENCE = 0.95
-"""How often an interval holds the true mean."""
+"""Confidence level of intervals."""
 
 USUAL = ("write_amplification", "latency.all.p99_ns", "time.iops:max")
-"""Outcomes unless others are named."""
-
+"""Default outcomes."""
 
 ARITHMETIC = frozenset("=+*/()")
-"""Characters of no figure."""
-
+"""Characters that no figure contains."""
 
 MORE_IS_BETTER = frozenset(metric.name for metric in METRICS if metric.better == "more")
-"""Figures that are maximised by default; all others are minimised."""
+"""Figures to maximize by default; all others are minimized."""
 
 
 def is_large(figure: str, sense: str) -> bool:
-    """Whether more is better, by what an outcome says: `min`, `max` or nothing."""
+    """True if more is better; `sense` is `min`, `max` or empty for the default."""
     return sense == "max" or (not sense and figure in MORE_IS_BETTER)
 
 
 class Outcome(NamedTuple):
-    """A figure, and which way is better."""
+    """A figure and its direction."""
 
     figure: str
-    """Its dotted path in a result."""
+    """Dotted path in a result."""
     large: bool
-    """Whether more is better."""
+    """True if more is better."""
 
     @classmethod
     def read(cls, written: str) -> "Outcome":
-        """The outcome of a text such as `write_amplification`, `time.iops` or `life_years:max`.
-
-        Raises:
-            ConfigError: If it says neither min nor max.
-        """
+        """Parses an outcome such as `write_amplification`, `time.iops` or `life_years:max`."""
         figure, _, sense = written.partition(":")
         if sense not in ("", "min", "max"):
             raise ConfigError(f"outcome {text.path(written)}: {text.path(sense)} is neither min nor max")
@@ -52,55 +48,54 @@ class Outcome(NamedTuple):
 
     @classmethod
     def of(cls, written: str, known: Sequence[str]) -> "Outcome":
-        """As `read`, of runs.
+        """Parses an outcome and checks that runs have it."""
+        outcome = cls.read(written)
+        if outcome.figure not in known:
+            raise ConfigError(unknown(outcome.figure, known))
+        return outcome
 
-        Raises:
-            ConfigError: If no run has that figure as a number.
-        """
-        found = cls.read(written)
-        if found.figure not in known:
-            raise ConfigError(unknown(found.figure, known))
-        return found
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Survey(Finding):
+    """An answer that a study gives."""
+
+    about: str
+    """The study in one line."""
+    source: Mapping[str, Any] | None
+    notes: Sequence[str] = ()
+    """Notes on the runs of the study."""
+
+    def _source(self) -> Mapping[str, Any] | None:
+        return self.source
 
 
 def unknown(figure: str, known: Sequence[str]) -> str:
-    """That no run has a figure."""
+    """Returns the message that no run has a figure."""
     return f"outcome {text.path(figure)}: " + (
         null(figure)
-        or f"no run has a figure of that name{text.suggestion(figure, known)}; "
-        "'ssdlab study show PATH --outcomes' lists them"
+        or f"no run has this figure{text.suggestion(figure, known)}; 'ssdlab study show PATH --outcomes' lists them"
     )
 
 
 def null(figure: str) -> str:
-    """That a figure which no run has as a number is null in all; empty of one that results do not name."""
+    """Returns the message that a figure is null in all runs; empty if results have no such figure."""
     if figure not in shape.figures():
         return ""
     writes = figure == "write_amplification"
-    return (
-        f"is null in every run: {'nothing was written' if writes else 'nothing it tells of was simulated or occurred'}"
-    )
+    return f"is null in every run: {'nothing was written' if writes else 'it was not simulated or did not occur'}"
 
 
 def check_figure(where: str, figure: str) -> None:
-    """Checks, before anything runs, that a result may have a figure.
-
-    Raises:
-        ConfigError: If none has.
-    """
+    """Checks before the runs that results can have a figure."""
     if not shape.has_figure(figure):
         raise ConfigError(
-            f"{where}: no run has a figure called {text.path(figure)}{text.suggestion(figure, shape.figures())}; "
+            f"{where}: unknown figure {text.path(figure)}{text.suggestion(figure, shape.figures())}; "
             "docs/results.md lists them, such as write_amplification"
         )
 
 
 def check_distinct(outcomes: Iterable[Outcome]) -> None:
-    """Checks that no figure is asked for twice.
-
-    Raises:
-        ConfigError: If one is.
-    """
+    """Refuses duplicate figures."""
     seen: set[str] = set()
     for one in outcomes:
         if one.figure in seen:
@@ -109,16 +104,12 @@ def check_distinct(outcomes: Iterable[Outcome]) -> None:
 
 
 def check_outcomes(written: Sequence[str]) -> None:
-    """As `check_figure`, of outcomes.
-
-    Raises:
-        ConfigError: If one is none, or is given twice.
-    """
+    """Checks outcomes before the runs."""
     for one in written:
         if ARITHMETIC & {*one}:
             raise ConfigError(
                 f"outcome {text.path(one)}: is arithmetic, which 'ssdlab tune' alone takes; name the figures in "
-                "it, and work it out from the dataset"
+                "it, and compute it from the dataset"
             )
         check_figure(f"outcome {text.path(one)}", Outcome.read(one).figure)
     check_distinct(map(Outcome.read, written))
@@ -129,13 +120,13 @@ class Estimate(NamedTuple):
 
     mean: float
     half_width: float | None
-    """Of the interval that holds the true mean with `CONFIDENCE`; None of fewer than two seeds."""
+    """Half width of the interval with `CONFIDENCE`; None with fewer than two seeds."""
     seeds: int
-    """How many tell it: of a mean over several points, those that all of them have."""
+    """Number of seeds; for a mean over several points, of seeds that all points have."""
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """The mean of equally distributed values, with Student's interval."""
+    """Returns the mean with Student's interval."""
     count = len(values)
     mean = math.fsum(values) / count
     if count == 1:
@@ -145,7 +136,7 @@ def estimate(values: Sequence[float]) -> Estimate:
 
 
 def student(freedom: float) -> float:
-    """How many standard errors the interval is wide on each side, with so many degrees of freedom."""
+    """Returns the half width of the interval in standard errors for degrees of freedom."""
     return float(special.stdtrit(freedom, (1 + CONFIDENCE) / 2))
 
 
@@ -153,23 +144,23 @@ class PointValues(NamedTuple):
     """The values of an outcome at a point of a design."""
 
     levels: Mapping[str, str]
-    """Of each axis, as settings take them."""
+    """Values of the axes, as settings take them."""
     by_seed: tuple[float | None, ...]
-    """Of each seed, in the order in which all points have them; None of one that has no value."""
+    """Values in seed order; None where missing."""
 
     @property
     def values(self) -> tuple[float, ...]:
-        """Those that there are."""
+        """Values that are not missing."""
         return tuple(one for one in self.by_seed if one is not None)
 
     @property
     def mean(self) -> float:
-        """Over the seeds."""
+        """Mean over the seeds."""
         return math.fsum(self.values) / len(self.values)
 
 
 def pooled_variance(points: Sequence[PointValues]) -> tuple[float, int]:
-    """The variance between seeds of a point, taken as the same for all, and its degrees of freedom."""
+    """Returns the variance between seeds, assumed equal at all points, and its degrees of freedom."""
     freedom = sum(len(point.values) - 1 for point in points)
     if freedom == 0:
         return math.nan, 0

@@ -1,7 +1,7 @@
-"""Sweeps: one question asked of many configurations, answered by a study that survives interruption.
+"""Sweeps: many configurations as one study, which survives interruption.
 
-`axes.py` reads what is varied, `design.py` says which points are tried, `plan.py` makes their runs, `running.py` runs
-those that are new. The folder of a study is described in `ssdlab.study.store`.
+`axes.py` parses what varies, `design.py` chooses the points, `plan.py` turns them into runs, `running.py` executes new
+ones. `ssdlab.study.store` describes the folder of a study.
 
 >>> import ssdlab
 >>> study = ssdlab.sweep({"ftl.page.gc": ["greedy", "fifo"], "device.op": "7%..28%:4"}, seeds=3)  # doctest: +SKIP

@@ -1,17 +1,18 @@
-"""What is varied: settings, traces and presets, each with its values.
+"""Axes: settings, traces and presets with the values to try.
 
-An axis is written `KEY=VALUES`; several such words are linked, and take their values together:
+An axis is written `KEY=VALUES`. Several such words are linked: they change together.
 
     ftl.page.gc=greedy,fifo             a list
-    device.op=3%..30%:10                ten values at equal distances, both ends included
+    device.op=3%..30%:10                ten values at equal distances, including both ends
     device.capacity=1GiB..64GiB:7:log   seven values at equal ratios
-    device.op=3%..30%                   a range without steps, for the designs that fill space
+    device.op=3%..30%                   a range without steps, for sampled designs
     device.capacity=1GiB,2GiB workload.requests=1000,2000
-    ftl.page.gc                         all that the table of settings names
+    ftl.page.gc                         all names that the setting accepts
 """
 
 import csv
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import starmap
@@ -27,114 +28,112 @@ from ssdlab.study.sweep.spacing import Spacing
 
 TRACE, PRESET = "trace", "preset"
 OTHERS = {TRACE: "the trace that is replayed", PRESET: "the preset that the configuration starts from"}
-"""Axes that are no settings."""
+"""Axes that are not settings."""
 
 SWITCH = "`true` or `false`"
-"""What the table of settings says of a switch."""
+"""Type of a switch in the table of settings."""
+
+_RANGE = re.compile(r"(?P<low>[^:]*?)\.\.(?P<high>[^:]*)(:(?!log$)(?P<steps>[^:]*))?(?P<log>:log)?")
 
 Point = Mapping[str, str]
-"""A value, as `--set` takes it, of each key."""
+"""Values by key, as `--set` takes them."""
 
 Values = str | Sequence[object]
-"""Values of an axis as a user gives them: a text as on the command line, or a list."""
+"""Values of an axis as users write them: a command-line text or a list."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """All values between two; with a spacing, the possible ones alone."""
+    """All values between two ends, or only those that a spacing allows."""
 
     low: Quantity
     high: Quantity
     log: bool
     count: int | None = None
-    """Of its values; None for a range without steps."""
+    """Number of values; None for a range without steps."""
     spacing: Spacing | None = None
 
     @classmethod
     def of(cls, low: str, high: str, *, log: bool) -> Self:
-        """The range between two numbers of a kind."""
+        """Returns the range between two numbers with the same unit."""
         ends = quantity(low), quantity(high)
         assert ends[0] is not None and ends[1] is not None
         return cls(ends[0], ends[1], log)
 
     def share(self, value: str) -> float:
-        """At which share of the way a value lies."""
+        """Returns the position of a value in the range, from 0 to 1."""
         number = _number(value)
         low, high = self.low.value, self.high.value
         return math.log(number / low) / math.log(high / low) if self.log else (number - low) / (high - low)
 
     def at(self, share: float) -> str:
-        """The value at a share of the way."""
+        """Returns the value at a position from 0 to 1."""
         low, high = self.low.value, self.high.value
         return self.nearest(low * (high / low) ** share if self.log else low + share * (high - low))
 
     def nearest(self, value: float) -> str:
-        """The possible value nearest to a number in base units, as a setting takes it."""
+        """Returns the allowed value nearest to a number in base units, as a setting takes it."""
         base = self.low.base
-        told = written(value, base, whole=self.low.whole and self.high.whole)
-        rounded = quantity(told)
+        plain = written(value, base, whole=self.low.whole and self.high.whole)
+        rounded = quantity(plain)
         if self.spacing is None or rounded is None:
-            return told
-        return self.spacing.nearest(rounded.value, self.low, self.high, log=self.log) or told
+            return plain
+        return self.spacing.nearest(rounded.value, self.low, self.high, log=self.log) or plain
 
     @property
     def steps(self) -> list[str]:
-        """Its values, each once."""
+        """Distinct values in order."""
         assert self.count is not None
         return [*dict.fromkeys(self.at(step / (self.count - 1)) for step in range(self.count))]
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One thing that is varied: linked keys with their values, or a range of one key."""
+    """Linked keys with their values, or a range of one key."""
 
     keys: tuple[str, ...]
     levels: tuple[Point, ...]
-    """Its values, in order; of a range without steps the two ends."""
+    """Values in order; the two ends of a range without steps."""
     range: Range | None = None
-    """Of a range without steps."""
+    """The range without steps, if the axis is one."""
     stepped: Mapping[str, Range] = field(default_factory=dict)
-    """Ranges with steps, by key; the levels hold their values."""
+    """Ranges with steps by key; `levels` holds their values."""
 
     @property
     def name(self) -> str:
-        """Its keys in one word."""
+        """The keys as one word."""
         return "+".join(self.keys)
 
     @property
     def ranges(self) -> Mapping[str, Range]:
-        """Its ranges by key, with and without steps."""
+        """Ranges by key, with and without steps."""
         return self.stepped if self.range is None else {self.keys[0]: self.range}
 
     def spaced(self, key: str, spacing: Spacing) -> "Axis":
-        """The same axis, with possible values alone in the range of a key."""
+        """Returns the axis with the range of a key restricted to allowed values."""
         span = replace(self.ranges[key], spacing=spacing)
         values = [{**level, key: span.nearest(_number(level[key]))} for level in self.levels]
         if self.range is not None:
             return replace(self, levels=tuple(values), range=span)
-        # Several steps may come to the same value.
+        # Several steps may round to the same value.
         levels = [level for at, level in enumerate(values) if level not in values[:at]]
         return replace(self, levels=tuple(levels), stepped={**self.stepped, key: span})
 
     def at(self, share: float) -> Point:
-        """The value at a share of the way, from 0 to below 1: any value of a range, or a level of a list."""
+        """Returns the value at a position from 0 to below 1 of a range or a list."""
         if self.range is not None:
             return {self.keys[0]: self.range.at(share)}
         return self.levels[min(int(share * len(self.levels)), len(self.levels) - 1)]
 
 
 def _number(value: str) -> float:
-    found = quantity(value)
-    assert found is not None
-    return found.value
+    number = quantity(value)
+    assert number is not None
+    return number.value
 
 
 def axis(written: str) -> Axis:
-    """The axis of a text such as `device.op=7%,28%`.
-
-    Raises:
-        ConfigError: If it is none.
-    """
+    """Parses an axis such as `device.op=7%,28%`."""
     given: dict[str, Values] = {}
     for word in written.split():
         key, equals, values = word.partition("=")
@@ -144,91 +143,83 @@ def axis(written: str) -> Axis:
                 "example"
             )
         if key in given:
-            raise ConfigError(f"axis {text.path(written)!r}: {key} is named twice; give its values once")
+            raise ConfigError(f"axis {text.path(written)!r}: {key} is named twice; give all its values at once")
         given[key] = values if equals else _all_of(key)
     return of(given)
 
 
 def of(given: Mapping[str, Values]) -> Axis:
-    """The axis of linked keys with their values.
-
-    Raises:
-        ConfigError: If a key is no setting, a value is none, or keys have different numbers of values.
-    """
+    """Returns the axis of linked keys with their values."""
     if not isinstance(given, Mapping):
         raise ConfigError(
-            f"axes: {shown(given)} is no axis; give such as {{'device.op': '7%..28%:4'}} or ['device.op=7%,28%']"
+            f"axes: {shown(given)} is not an axis; give {{'device.op': '7%..28%:4'}} or ['device.op=7%,28%']"
         )
     if not given:
         raise ConfigError("an axis is empty; write device.op=7%,28%, for example")
     for key in given:
         _check(key)
-    found = {key: _values(key, values) for key, values in given.items()}
-    ranges = {key: values for key, values in found.items() if isinstance(values, Range)}
+    values_of = {key: _values(key, values) for key, values in given.items()}
+    ranges = {key: values for key, values in values_of.items() if isinstance(values, Range)}
     for key, span in ranges.items():
         if span.count is None:
-            if len(found) > 1:
-                raise ConfigError(f"axis {key}: a linked range needs its number of values, as in 3%..30%:10")
+            if len(values_of) > 1:
+                raise ConfigError(f"axis {key}: a linked range needs a number of values, as in 3%..30%:10")
             return Axis((key,), ({key: span.at(0.0)}, {key: span.at(1.0)}), span)
-    lists = {key: values.steps if isinstance(values, Range) else values for key, values in found.items()}
+    lists = {key: values.steps if isinstance(values, Range) else values for key, values in values_of.items()}
     if len({*map(len, lists.values())}) > 1:
         counts = " and ".join(f"{key} has {len(values)}" for key, values in lists.items())
-        raise ConfigError(f"axis {'+'.join(given)}: linked settings take as many values each; {counts}")
+        raise ConfigError(f"axis {'+'.join(given)}: linked settings need equally many values; {counts}")
     levels = [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)]
     return Axis(tuple(given), tuple(levels), None, ranges)
 
 
 def distinct(axes: Iterable[Axis]) -> list[Axis]:
-    """The axes as they are.
-
-    Raises:
-        ConfigError: If two of them vary the same key.
-    """
-    found = [*axes]
+    """Refuses axes that vary the same key."""
+    checked = [*axes]
     seen: set[str] = set()
-    for one in found:
+    for one in checked:
         for key in one.keys:
             if key in seen:
                 raise ConfigError(f"two axes vary {key}; give all its values in one")
             seen.add(key)
-    return found
+    return checked
 
 
 def _check(key: str) -> None:
     known = [name for name, *_ in _ssdlab.options()]
     if key not in known and key not in OTHERS:
         raise ConfigError(
-            f"axis {text.path(key)}: no setting is called so{text.key_suggestion(key, [*known, *OTHERS])}; "
+            f"axis {text.path(key)}: unknown setting{text.key_suggestion(key, [*known, *OTHERS])}; "
             "'ssdlab list settings' shows the tables"
         )
 
 
 def _all_of(key: str) -> list[str]:
-    """Every value of a setting that has names, or is a switch."""
+    """Returns every value of a switch or of a setting with names."""
     _check(key)
-    told = _ssdlab.explain(key)
+    explained = _ssdlab.explain(key)
     if key == PRESET:
         return [name for name, *_ in _ssdlab.presets()]
-    if told is not None and told[0] == SWITCH:
+    if explained is not None and explained[0] == SWITCH:
         return ["false", "true"]
     names = [name for name, _ in _ssdlab.variants(key)]
     if not names:
-        known = f": it takes a {told[0].replace('`', '')}" if told else ""
-        raise ConfigError(f"axis {key}: has no names to vary{known}; write {key}=VALUES, such as {key}=A,B")
+        known = f": it takes a {explained[0].replace('`', '')}" if explained else ""
+        raise ConfigError(f"axis {key}: has no names to vary{known}; write {key}=A,B")
     return names
 
 
 def _values(key: str, given: Values) -> "list[str] | Range":
     words = next(csv.reader([given])) if isinstance(given, str) else [_text(one) for one in several(given)]
     if not words or not all(word.strip() for word in words):
-        raise ConfigError(f"axis {key}: a value is empty; write values with commas, such as A,B")
+        raise ConfigError(f"axis {key}: a value is empty; separate values by commas, as in A,B")
     if len(words) == 1 and ".." in words[0] and key != TRACE:
         return _range(key, words[0].strip())
     values = [word.strip() for word in words]
     lost = next((value for value in values if not Path(value).exists()), "") if key == TRACE else ""
     if lost and isinstance(given, str) and "," in given:
         raise ConfigError(
-            f"axis {key}: {text.path(lost)}: there is no such file; check the path, and write one with a comma in "
+            f"axis {key}: {text.path(lost)}: no such file; check the path, and write one with a comma in "
             f'quotes: {key}="a,b.csv",c.csv'
         )
     twice = [value for value in values if values.count(value) > 1]
@@ -242,17 +233,16 @@ def _text(value: object) -> str:
 
 
 def _range(key: str, word: str) -> Range:
-    ends, *more = word.split(":")
-    low, high = (quantity(end) for end in ends.split("..", 1))
+    match = _RANGE.fullmatch(word)
+    if match is None:
+        raise ConfigError(f"axis {key}: invalid range {text.path(word)}; write 3%..30%, 3%..30%:10 or 1..64:7:log")
+    low, high = quantity(match["low"]), quantity(match["high"])
     if low is None or high is None or low.base != high.base:
-        raise ConfigError(f"axis {key}: {text.path(word)} does not lie between two numbers of a kind; write 3%..30%:10")
-    log = more[1:] == ["log"] or more == ["log"]
-    steps = next((one for one in more if one != "log"), None)
-    if len(more) != log + (steps is not None) or (steps is not None and more[0] != steps):
-        raise ConfigError(f"axis {key}: {text.path(word)} is no range; write 3%..30%, 3%..30%:10 or 1..64:7:log")
+        raise ConfigError(f"axis {key}: the ends of {text.path(word)} have different units; write 3%..30%:10")
+    log, steps = match["log"] is not None, match["steps"]
     if low.value >= high.value or (log and low.value <= 0):
         raise ConfigError(
-            f"axis {key}: {text.path(ends)} does not rise{' from above 0' if log else ''}; write the smaller end first"
+            f"axis {key}: {text.path(word)} must increase{', starting above 0' if log else ''}; put the smaller first"
         )
     if steps is None:
         return Range(low, high, log)
@@ -263,44 +253,40 @@ def _range(key: str, word: str) -> Range:
 
 @dataclass(frozen=True)
 class Condition:
-    """Combinations that are left out: all those that meet every comparison."""
+    """Combinations to leave out: those that satisfy every comparison."""
 
     comparisons: tuple[tuple[str, str, str], ...]
-    """Key, operator and value of each."""
+    """Key, operator and value of each comparison."""
 
     @classmethod
     def of(cls, written: str, axes: Sequence[Axis]) -> "Condition":
-        """The condition of a text such as `ftl.page.gc=fifo device.op>20%`.
-
-        Raises:
-            ConfigError: If it compares what no axis varies.
-        """
+        """Parses a condition such as `ftl.page.gc=fifo device.op>20%`."""
         keys = [key for one in axes for key in one.keys]
-        found = []
+        comparisons = []
         for word in written.split():
             operator = next((one for one in ("!=", ">=", "<=", "=", ">", "<") if one in word), "")
             key, _, value = word.partition(operator) if operator else (word, "", "")
             if not (key and value):
                 raise ConfigError(
-                    f"without {text.path(written)!r}: {text.path(word)!r} compares nothing; write KEY=VALUE"
+                    f"without {text.path(written)!r}: {text.path(word)!r} is not a comparison; write KEY=VALUE"
                 )
             if key not in keys:
                 raise ConfigError(f"without {text.path(written)!r}: no axis varies {key}{text.suggestion(key, keys)}")
             if operator not in ("=", "!=") and quantity(value) is None:
-                raise ConfigError(f"without {text.path(written)!r}: {value} is no number, so nothing is {operator} it")
-            found.append((key, operator, value))
-        if not found:
+                raise ConfigError(f"without {text.path(written)!r}: {value} is not a number to compare with {operator}")
+            comparisons.append((key, operator, value))
+        if not comparisons:
             raise ConfigError("without: a condition is empty; write KEY=VALUE, such as ftl.page.gc=fifo")
-        return cls(tuple(found))
+        return cls(tuple(comparisons))
 
     def meets(self, point: Point) -> bool:
-        """Whether a combination is left out."""
+        """True if the combination is left out."""
 
         def holds(key: str, operator: str, value: str) -> bool:
-            ours, its = quantity(point[key]), quantity(value)
-            if ours is None or its is None or ours.base != its.base:
+            ours, theirs = quantity(point[key]), quantity(value)
+            if ours is None or theirs is None or ours.base != theirs.base:
                 return (point[key] == value) == (operator == "=") if operator in ("=", "!=") else False
-            a, b = ours.value, its.value
+            a, b = ours.value, theirs.value
             return {"=": a == b, "!=": a != b, ">": a > b, "<": a < b, ">=": a >= b, "<=": a <= b}[operator]
 
         return all(starmap(holds, self.comparisons))

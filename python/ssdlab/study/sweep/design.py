@@ -1,4 +1,4 @@
-"""Which points of the space that axes span are tried."""
+"""Designs: the points to try in the space that axes span."""
 
 import math
 import random
@@ -21,48 +21,44 @@ DESIGNS = {
     "factorial": "two levels of each axis, in the fraction of all combinations that a resolution takes",
     "saltelli": "the points that Sobol' indices are estimated from; a power of two of samples",
 }
-"""Name and meaning of each."""
+"""Descriptions of the designs."""
 
 SEARCH = "search"
-"""The design of a study whose points `ssdlab tune` chooses, one batch after the other."""
+"""Design of a study whose points `ssdlab tune` chooses in batches."""
 
 SCREENING = "screening"
-"""The design of a study that screens conditions, and then refines those that matter."""
+"""Design of a study that screens conditions and then refines those that matter."""
 
 MEANINGS = {
     **DESIGNS,
     SEARCH: "points that a search for the best tried",
     SCREENING: "a fraction of all combinations of two levels, then all of the strongest",
 }
-"""What every study is, swept, tuned or screened."""
+"""Descriptions of all kinds of studies: sweeps, searches, screenings."""
 
 SAMPLED = ("random", "latin-hypercube", "sobol", "saltelli")
-"""Designs that take a number of samples, and ranges without steps."""
+"""Designs with a number of samples; they accept ranges without steps."""
 
 DEFAULT_SAMPLES = 64
 
 
 @dataclass(frozen=True)
 class Design:
-    """How points are chosen."""
+    """Choice of points."""
 
     name: str = "grid"
     samples: int | None = None
-    """Of the designs that are sampled."""
+    """Number of samples of a sampled design."""
     resolution: int | None = None
-    """Of a factorial design; all combinations if None."""
+    """Resolution of a factorial design; all combinations if None."""
     seed: int = 1
-    """Of the designs that are random."""
+    """Seed of a random design."""
 
     def checked(self, axes: Sequence[Axis], conditions: Sequence[Condition]) -> "Design":
-        """The design with its number of samples.
-
-        Raises:
-            ConfigError: If it does not suit the axes.
-        """
+        """Returns the design with its number of samples, after checking that it suits the axes."""
         if self.name not in DESIGNS:
             raise ConfigError(
-                f"design {text.path(self.name)}: there is none of that name{text.suggestion(self.name, DESIGNS)}; "
+                f"design {text.path(self.name)}: unknown design{text.suggestion(self.name, DESIGNS)}; "
                 f"take {', '.join(DESIGNS)}"
             )
         sampled = self.name in SAMPLED
@@ -73,13 +69,13 @@ class Design:
         if self.name in ("sobol", "saltelli") and samples & (samples - 1):
             below = 1 << (samples.bit_length() - 1)
             raise ConfigError(
-                f"design {self.name}: {samples} samples are no power of two, which alone fill space evenly; take "
+                f"design {self.name}: {samples} samples: must be a power of two to fill space evenly; take "
                 f"{below} or {2 * below}"
             )
         if self.seed < 0:
-            raise ConfigError(f"design {self.name}: the seed {self.seed} is below 0; give one from 0 on")
+            raise ConfigError(f"design {self.name}: the seed {self.seed} is below 0; give 0 or more")
         if self.resolution is not None and (self.name != "factorial" or self.resolution not in factorial.RESOLUTIONS):
-            raise ConfigError(f"resolution {self.resolution}: it is 3, 4 or 5, of the design factorial")
+            raise ConfigError(f"resolution {self.resolution}: must be 3, 4 or 5, for the design factorial")
         for axis in axes:
             if axis.range is not None and self.name in ("grid", "one-at-a-time"):
                 raise ConfigError(
@@ -87,17 +83,13 @@ class Design:
                     "the design sobol"
                 )
             if self.name == "factorial" and len(axis.levels) != 2:
-                raise ConfigError(
-                    f"axis {axis.name}: a factorial has two levels, and this has {len(axis.levels)} values"
-                )
+                raise ConfigError(f"axis {axis.name}: a factorial takes two values, not {len(axis.levels)}")
         if conditions and self.name in ("factorial", "saltelli"):
-            raise ConfigError(
-                f"design {self.name}: no combination can be left out, or its effects cannot be told apart"
-            )
+            raise ConfigError(f"design {self.name}: leaving out combinations would confound its effects")
         return Design(self.name, samples if sampled else None, self.resolution, self.seed)
 
     def size(self, axes: Sequence[Axis]) -> int:
-        """Points before any are left out."""
+        """Returns the number of points before any are left out."""
         levels = [len(axis.levels) for axis in axes]
         if self.name == "grid":
             return math.prod(levels)
@@ -109,13 +101,13 @@ class Design:
         return self.samples * (2 * len(axes) + 2 if self.name == "saltelli" else 1)
 
     def columns(self, axes: Sequence[Axis]) -> list[int]:
-        """Of a factorial design."""
+        """Returns the columns of a factorial design."""
         if self.resolution is None:
             return [1 << bit for bit in range(len(axes))]
         return factorial.columns(len(axes), self.resolution)
 
     def points(self, axes: Sequence[Axis]) -> Iterator[Point]:
-        """The points, in order."""
+        """Yields the points in order."""
         if not axes:
             yield {}
         elif self.name == "grid":
@@ -140,30 +132,30 @@ def _together(levels: Sequence[Point]) -> Point:
 
 
 def _random(axes: int, samples: int, seed: int) -> list[list[float]]:
-    # Python promises the same numbers of `random` for a seed in every version.
+    # Python guarantees the same numbers of `random` for a seed in every version.
     draw = random.Random(seed)
     return [[draw.random() for _ in range(axes)] for _ in range(samples)]
 
 
 def _latin_hypercube(axes: int, samples: int, seed: int) -> list[list[float]]:
-    found: list[list[float]] = qmc.LatinHypercube(axes, rng=seed).random(samples).tolist()
-    return found
+    samples_of: list[list[float]] = qmc.LatinHypercube(axes, rng=seed).random(samples).tolist()
+    return samples_of
 
 
 def _sobol(axes: int, samples: int, seed: int) -> list[list[float]]:
-    found: list[list[float]] = qmc.Sobol(axes, rng=seed).random(samples).tolist()
-    return found
+    samples_of: list[list[float]] = qmc.Sobol(axes, rng=seed).random(samples).tolist()
+    return samples_of
 
 
 def problem(names: Sequence[str]) -> dict[str, object]:
-    """What SALib calls axes whose values are shares of the way."""
+    """Returns SALib's description of axes with values from 0 to 1."""
     return {"num_vars": len(names), "names": [*names], "bounds": [[0.0, 1.0]] * len(names)}
 
 
 def _saltelli(axes: int, samples: int, seed: int) -> list[list[float]]:
     names = [f"x{number}" for number in range(axes)]
-    found: list[list[float]] = saltelli.sample(problem(names), samples, calc_second_order=True, seed=seed).tolist()
-    return found
+    samples_of: list[list[float]] = saltelli.sample(problem(names), samples, calc_second_order=True, seed=seed).tolist()
+    return samples_of
 
 
 _SAMPLERS: dict[str, Callable[[int, int, int], list[list[float]]]] = {

@@ -1,43 +1,40 @@
 """Two-level fractional factorial designs.
 
-Of k factors, m are varied in all combinations, and each further one is the product of some of them (its generator). In
-the words that multiply to one, the shortest has as many letters as the resolution: with III, main effects are apart
-from each other but not from interactions of two; with IV they are apart from these; with V these are apart from each
-other. A factor is a column of m bits, the set of base factors that it is the product of; words of fewer than R letters
-do not exist where no R - 1 columns sum to zero (Box and Hunter, "The 2^(k-p) fractional factorial designs",
-Technometrics 3, 1961).
+Some factors (base factors) are varied in all combinations; every other factor is a product of base factors, its
+generator. The shortest word of factors that multiply to one has as many letters as the resolution: III separates main
+effects from each other, IV also from interactions of two factors, V separates these interactions too. A factor is a bit
+mask of the base factors in its product. Words of fewer than R letters cannot exist if no R - 1 masks sum to zero (Box
+and Hunter, "The 2^(k-p) fractional factorial designs", Technometrics 3, 1961).
 """
 
+from functools import reduce
 from itertools import combinations, product
+from operator import xor
 
 from ssdlab._ssdlab import ConfigError
 
 RESOLUTIONS = (3, 4, 5)
-"""Those that can be asked for."""
+"""Supported resolutions."""
 
-MOST_BASE = 14
-"""Base factors at most: 16,384 points."""
+MAX_BASE = 14
+"""Maximum number of base factors: 16,384 points."""
 
 
 def columns(factors: int, resolution: int) -> list[int]:
-    """Columns of a design of few points with at least that resolution, those of base factors first.
-
-    Raises:
-        ConfigError: If none is small enough.
-    """
-    for base in range(1, MOST_BASE + 1):
-        found = _lexicode(base, factors, resolution)
-        if found is not None:
-            return found
+    """Returns the columns of a small design with at least a resolution, base factors first."""
+    for base in range(1, MAX_BASE + 1):
+        chosen = _lexicode(base, factors, resolution)
+        if chosen is not None:
+            return chosen
     raise ConfigError(
-        f"{factors} axes at resolution {resolution} take more than {1 << MOST_BASE} points; ask for a lower resolution"
+        f"{factors} axes at resolution {resolution} take more than {1 << MAX_BASE} points; ask for a lower resolution"
     )
 
 
 def _lexicode(base: int, factors: int, resolution: int) -> list[int] | None:
-    """Columns of `base` bits, no `resolution` - 1 or fewer of which sum to zero; None if there are too few of them."""
+    """Returns columns of `base` bits, no `resolution` - 1 of which sum to zero; None if there are too few."""
     chosen: list[int] = []
-    # Sums of at most resolution - 2 chosen columns: what the next must not be.
+    # Sums of at most resolution - 2 chosen columns; the next column must differ from all of them.
     sums: list[set[int]] = [{0}, *(set[int]() for _ in range(resolution - 2))]
     for column in [*(1 << bit for bit in range(base)), *range(1, 1 << base)]:
         if len(chosen) == factors:
@@ -51,39 +48,29 @@ def _lexicode(base: int, factors: int, resolution: int) -> list[int] | None:
 
 
 def resolution_of(chosen: list[int]) -> int | None:
-    """Letters of the shortest word; None for a full factorial, which has none."""
+    """Returns the number of letters of the shortest word; None for a full factorial, which has no words."""
     base = max(column.bit_length() for column in chosen)
     if len(chosen) == base:
         return None
     return next(
-        size for size in range(1, len(chosen) + 1) if any(_sum(some) == 0 for some in combinations(chosen, size))
+        size for size in range(1, len(chosen) + 1) if any(reduce(xor, some) == 0 for some in combinations(chosen, size))
     )
 
 
-def _sum(some: tuple[int, ...]) -> int:
-    total = 0
-    for column in some:
-        total ^= column
-    return total
-
-
 def points(chosen: list[int]) -> list[tuple[int, ...]]:
-    """The level of each factor, 0 or 1, at each point; the first base factor varies slowest."""
+    """Returns the level (0 or 1) of each factor at each point; the first base factor varies slowest."""
     base = max(column.bit_length() for column in chosen)
     return [tuple(_level(column, levels, base) for column in chosen) for levels in product((0, 1), repeat=base)]
 
 
 def _level(column: int, levels: tuple[int, ...], base: int) -> int:
-    # As the literature has it, signs are multiplied, and the lower level is -1.
-    sign = 1
-    for bit in range(base):
-        if column >> bit & 1:
-            sign *= 1 if levels[bit] else -1
-    return int(sign > 0)
+    # Signs are multiplied, as in the literature; the lower level is -1.
+    lower = sum(column >> bit & 1 and not levels[bit] for bit in range(base))
+    return int(lower % 2 == 0)
 
 
 def generators(chosen: list[int], names: list[str]) -> list[str]:
-    """How each factor that is no base factor comes about, such as `d = a b c`."""
+    """Returns the generators of the other factors, such as `d = a b c`."""
     base = max(column.bit_length() for column in chosen)
     return [
         f"{name} = {' × '.join(names[bit] for bit in range(base) if column >> bit & 1)}"

@@ -1,4 +1,4 @@
-"""Sweeps that are written in a TOML file.
+"""Sweeps in a TOML file.
 
     preset = "small-nvme"
     trace = "oltp.csv.zst"
@@ -44,14 +44,14 @@ KINDS: dict[str, tuple[type, ...]] = {
     "resolution": (int,),
     "seed": (int,),
 }
-"""The keys, and what each may be."""
+"""Keys and their types."""
 
 WORDS = {str: "text", list: "a list", dict: "a table", int: "a whole number"}
 
 
 @dataclass(frozen=True)
 class Written:
-    """What a file says; None and nothing for what it does not."""
+    """Contents of a file; None or empty for missing keys."""
 
     preset: str | None = None
     config: tuple[Path, ...] = ()
@@ -68,44 +68,40 @@ class Written:
 
 
 def read(path: Path) -> Written:
-    """The sweep of a file.
-
-    Raises:
-        ConfigError: If it cannot be read, or says what no sweep has.
-    """
+    """Reads the sweep of a file."""
     name = text.path(path)
-    _, found = read_toml(path, name)
-    for key, value in found.items():
+    _, keys = read_toml(path, name)
+    for key, value in keys.items():
         if key not in KINDS:
             raise ConfigError(
-                f"{name}: a sweep has no {text.path(key)}{text.suggestion(key, KINDS)}; it has {', '.join(KINDS)}"
+                f"{name}: unknown key {text.path(key)}{text.suggestion(key, KINDS)}; known: {', '.join(KINDS)}"
             )
         if not isinstance(value, KINDS[key]) or isinstance(value, bool):
-            raise ConfigError(f"{name}: {key} is to be {' or '.join(WORDS[kind] for kind in KINDS[key])}")
-    axes = found.pop("axes", [])
+            raise ConfigError(f"{name}: {key} must be {' or '.join(WORDS[kind] for kind in KINDS[key])}")
+    axes = keys.pop("axes", [])
     tables = [{key: value} for key, value in axes.items()] if isinstance(axes, dict) else axes
     for table in tables:
         if not isinstance(table, dict):
-            raise ConfigError(f"{name}: axes holds what is no table; write [[axes]] above each")
+            raise ConfigError(f"{name}: axes must be tables; write [[axes]] above each")
         for key, value in table.items():
             if not isinstance(value, str | list) or (isinstance(value, list) and not all(map(_scalar, value))):
-                raise ConfigError(f"{name}: axes: {key} is to be a list of values, or text such as '3%..30%:10'")
+                raise ConfigError(f"{name}: axes: {key} must be a list of values, or text such as '3%..30%:10'")
         with _naming(name):
             of(table)
-    settings = found.pop("set", {})
-    paths = {key: tuple(map(Path, several(found.pop(key, [])))) for key in ("config", "trace")}
-    lists = {key: tuple(map(str, found.pop(key, []))) for key in ("without", "outcomes")}
+    settings = keys.pop("set", {})
+    paths = {key: tuple(map(Path, several(keys.pop(key, [])))) for key in ("config", "trace")}
+    lists = {key: tuple(map(str, keys.pop(key, []))) for key in ("without", "outcomes")}
     sets = [f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in settings.items()]
     return Written(
         sets=tuple(sets),
         axes=tuple(tables), config=paths["config"], trace=paths["trace"], without=lists["without"],
-        outcomes=lists["outcomes"], **found,
+        outcomes=lists["outcomes"], **keys,
     )  # fmt: skip
 
 
 @contextmanager
 def _naming(name: str) -> Iterator[None]:
-    """Names the file in what is wrong with an axis."""
+    """Prefixes errors about an axis with the file."""
     try:
         yield
     except ConfigError as error:

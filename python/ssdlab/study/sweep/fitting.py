@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError
@@ -13,16 +14,13 @@ from ssdlab.study.sweep.spacing import Spacing
 
 
 def fitted(axes: Sequence[Axis], base: Config) -> list[Axis]:
-    """The axes, with ranges that hold only values which fit the table of settings.
+    """Restricts the ranges of axes to values that the settings allow.
 
     Args:
-        axes: What is varied.
-        base: The configuration that points are laid on. It says what settings are multiples of.
-
-    Raises:
-        ConfigError: If a range holds no possible value.
+        axes: Axes of the sweep.
+        base: Configuration below the points; it defines what some settings must be multiples of.
     """
-    # What other settings are multiples of comes first: page sizes are powers of two.
+    # Two passes: some settings are multiples of others, such as page sizes, which are powers of two.
     alone = [_spaced(one, [one], base) for one in axes]
     return [_spaced(one, alone, base) for one in alone]
 
@@ -41,9 +39,9 @@ def _spaced(axis: Axis, axes: Sequence[Axis], base: Config) -> Axis:
 
 
 def _spacing(key: str, axes: Sequence[Axis], base: Config) -> Spacing | None:
-    """The rules for a setting; None if every value of its range is possible.
+    """Returns the rules for a setting, or None if it has none.
 
-    A rule that names another setting holds for all values which that takes.
+    A rule that refers to another setting holds for all values of that setting.
     """
     rules = _ssdlab.spacing(key)
     if not rules:
@@ -62,19 +60,16 @@ def _spacing(key: str, axes: Sequence[Axis], base: Config) -> Spacing | None:
 
 
 def _taken(key: str, owner: str, axes: Sequence[Axis], base: Config) -> list[int]:
-    """Every value that a setting takes where another one is used; of a range the ends."""
+    """Returns every value of a setting on which `owner` depends; only the ends of a range."""
     levels = [level for axis in axes for level in axis.levels]
-    found = [level[key] for level in levels if key in level]
-    if not found:
-        told = _ssdlab.explain(owner)
-        needed = dict(told[3]) if told else {}
+    values = [level[key] for level in levels if key in level]
+    if not values:
+        explained = _ssdlab.explain(owner)
+        needed = dict(explained[3]) if explained else {}
         presets: list[dict[str, str]] = [{PRESET: level[PRESET]} for level in levels if PRESET in level]
         for preset in presets or [{}]:
-            try:
-                config = Builder(base).laid({**needed, **preset}, replays=False)
-                found.append(str(config[key]))
-            except (ConfigError, KeyError):
-                # No such configuration: checks of the points say why.
-                continue
-    numbers = [one.value for one in map(quantity, found) if one is not None]
+            # Impossible configurations are reported when the points are checked.
+            with suppress(ConfigError, KeyError):
+                values.append(str(Builder(base).laid({**needed, **preset}, replays=False)[key]))
+    numbers = [one.value for one in map(quantity, values) if one is not None]
     return [int(number) for number in numbers if number >= 1]

@@ -1,7 +1,7 @@
-"""From what is asked to runs: every point with its configuration, all of them checked before anything runs."""
+"""Turns a question into runs: every point with its configuration, all checked before anything runs."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -16,49 +16,49 @@ from ssdlab.study.sweep.design import Design
 from ssdlab.study.work.run import Run, TraceRef
 
 MANY = 100_000
-"""Runs from which on a sweep has to be confirmed: few mean so many."""
+"""Number of runs above which a sweep needs confirmation."""
 
 AXIS = "axis"
-"""What varies a setting, as faults say it."""
+"""Origin of settings that an axis varies, in messages."""
 
 NOWHERE_ELSE: Mapping[str, str] = MappingProxyType({})
 
-MOST_FAULTS = 30
-"""Lines of faults that are shown."""
+MAX_FAULTS = 30
+"""Maximum number of faults in a message."""
 
-MOST_VALUES = 8
-"""Further values with the same fault that are named."""
+MAX_VALUES = 8
+"""Maximum number of further values named with a fault."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of which configurations."""
+    """Axes, base configuration and design of a sweep."""
 
     axes: tuple[Axis, ...]
     base: Config
     trace: TraceFile | None = None
-    """What all replay; None where each generates its workload, or where the trace is an axis."""
+    """Trace that all points replay; None for generated workloads or if the trace is an axis."""
     reading: Mapping[str, Any] = field(default_factory=dict)
-    """Options of `TraceFile` for traces of an axis."""
+    """`TraceFile` options for traces on an axis."""
     design: Design = field(default_factory=Design)
     conditions: tuple[Condition, ...] = ()
-    """Combinations that are left out."""
+    """Combinations to leave out."""
     seeds: int = 1
-    """Runs of each point."""
+    """Number of runs per point."""
     outcomes: tuple[str, ...] = ()
-    """Figures that are shown first."""
+    """Figures to show first."""
     written: Mapping[str, str] = field(default_factory=dict)
-    """Where axes are written, by key, as faults say it; `AXIS` of the others."""
+    """Origins of axes in messages, by key; `AXIS` for the others."""
 
     @property
     def replays(self) -> bool:
-        """Whether traces are replayed."""
+        """True if points replay traces."""
         return self.trace is not None or any(TRACE in one.keys for one in self.axes)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Every run of a question."""
+    """The runs that answer a question."""
 
     question: Question
     design: Design
@@ -66,18 +66,13 @@ class Plan:
     """Keys of the axes."""
     rows: tuple[Row, ...]
     runs: Mapping[str, Run]
-    """By key; equal points have one."""
+    """Runs by key; equal points share one."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """Returns the plan as the folder stores it, ready for JSON."""
         asked = self.question
         return {
-            "design": {
-                "name": self.design.name,
-                "samples": self.design.samples,
-                "resolution": self.design.resolution,
-                "seed": self.design.seed,
-            },
+            "design": asdict(self.design),
             "axes": [
                 {
                     "keys": one.keys,
@@ -97,11 +92,7 @@ class Plan:
 
 
 def refuse_many(asked: Question, remedy: str) -> None:
-    """Refuses more than `MANY` runs.
-
-    Raises:
-        ConfigError: If there are more, with the remedy; or if the design does not suit the axes.
-    """
+    """Raises ConfigError with a remedy if there are more than `MANY` runs."""
     design = asked.design.checked(asked.axes, asked.conditions)
     size = design.size(asked.axes) * asked.seeds
     if size > MANY:
@@ -109,18 +100,13 @@ def refuse_many(asked: Question, remedy: str) -> None:
 
 
 def plan(asked: Question) -> Plan:
-    """The runs of a question.
-
-    Raises:
-        ConfigError: If a design does not suit the axes, or settings are wrong: a line for each fault of any point.
-        TraceError: If a trace is no file that can be read.
-    """
+    """Returns the runs of a question; every fault of any point is reported."""
     if asked.seeds < 1:
         raise ConfigError(f"{asked.seeds} seeds: give at least one")
     design = asked.design.checked(asked.axes, asked.conditions)
     columns = tuple(key for axis in asked.axes for key in axis.keys)
     if asked.trace is not None and TRACE in columns:
-        raise ConfigError("a trace is given and an axis varies it as well; leave one of them out")
+        raise ConfigError("a trace is given, and an axis varies it too; leave out one of them")
     traces = _Traces(asked)
     builder = Builder(asked.base, asked.written)
     faults: dict[str, list[Point]] = {}
@@ -141,85 +127,82 @@ def plan(asked: Question) -> Plan:
             runs.setdefault(run.key, run)
             rows.append(Row(point, seed, run.key))
     if faults:
-        axes = {f"{origin}: " for origin in (AXIS, *asked.written.values())}
-        # What is said of an axis names its value, and without a point that fits, leaving some out is no remedy.
-        told = {
-            fault if not rows or fault.startswith(tuple(axes)) else f"{fault}; {_where(points)}": points[0].values()
+        origins = tuple(f"{origin}: " for origin in (AXIS, *asked.written.values()))
+        # Faults of an axis name the value; and if every point fails, leaving some out does not help.
+        named = {
+            fault if not rows or fault.startswith(origins) else f"{fault}; {_where(points)}": points[0].values()
             for fault, points in faults.items()
         }
-        raise ConfigError(listed(told))
+        raise ConfigError(listed(named))
     if not rows:
-        raise ConfigError("every combination is left out, so there is nothing to run; leave out fewer")
+        raise ConfigError("every combination is left out; leave out fewer")
     return Plan(asked, design, columns, tuple(rows), runs)
 
 
 def _where(points: Sequence[Point]) -> str:
-    """Which of the points have a fault, by the values that they share, and how to do without them."""
+    """Names the faulty points by their common values, and how to leave them out."""
     shared = set(points[0].items()).intersection(*(point.items() for point in points[1:]))
     named = " ".join(f"{key}={value}" for key, value in points[0].items() if not shared or (key, value) in shared)
     more = "" if shared or len(points) == 1 else f" and {text.count(len(points) - 1)} more"
-    return f"that is so with {named}{more}; a sweep without '{named}' leaves that out"
+    return f"at {named}{more}; a sweep without '{named}' leaves that out"
 
 
 def listed(faults: Mapping[str, Collection[str]]) -> str:
-    """The faults, a line each; those that differ in the value of an axis alone are told once.
+    """Lists faults, one per line; faults that differ only in the value of an axis are merged.
 
     Args:
-        faults: With the values of axes that each may name.
+        faults: Faults with the axis values that each may name.
     """
     alike: dict[str, list[tuple[str, str]]] = {}
     for fault, values in faults.items():
         forms = (form for one in values for form in (one, f'"{one}"'))
         value = next((form for form in forms if f": {form} " in fault), "")
         alike.setdefault(fault.replace(f": {value} ", ":  "), []).append((fault, value))
-    told = []
+    lines = []
     for (fault, _), *others in alike.values():
-        more = ", ".join(value for _, value in others[:MOST_VALUES])
-        rest = f" and {len(others) - MOST_VALUES} more" if len(others) > MOST_VALUES else ""
-        told.append(f"{fault}; the same with {more}{rest}" if others else fault)
-    shown = told[:MOST_FAULTS]
-    if len(told) > MOST_FAULTS:
-        shown.append(f"and {len(told) - MOST_FAULTS} more; mend these first")
+        more = ", ".join(value for _, value in others[:MAX_VALUES])
+        rest = f" and {len(others) - MAX_VALUES} more" if len(others) > MAX_VALUES else ""
+        lines.append(f"{fault}; the same with {more}{rest}" if others else fault)
+    shown = lines[:MAX_FAULTS]
+    if len(lines) > MAX_FAULTS:
+        shown.append(f"and {len(lines) - MAX_FAULTS} more; mend these first")
     return "\n".join(shown)
 
 
 class _Traces:
-    """The traces of points; each file is read for its checksum once."""
+    """Traces of the points, each hashed once."""
 
     def __init__(self, asked: Question) -> None:
         self._common = None if asked.trace is None else TraceRef.of(asked.trace)
         self._reading = asked.reading
-        self._found: dict[str, TraceRef] = {}
+        self._by_path: dict[str, TraceRef] = {}
 
     def of(self, path: str | None) -> TraceRef | None:
         if path is None:
             return self._common
-        if path not in self._found:
-            self._found[path] = TraceRef.of(TraceFile(Path(path), **self._reading))
-        return self._found[path]
+        if path not in self._by_path:
+            self._by_path[path] = TraceRef.of(TraceFile(Path(path), **self._reading))
+        return self._by_path[path]
 
 
 class Builder:
-    """Configurations of points.
+    """Builds the configurations of points.
 
     Args:
-        base: What they are laid on.
-        written: Where axes are written, by key; `AXIS` of the others.
+        base: Configuration below the points.
+        written: Origins of axes in messages, by key; `AXIS` for the others.
     """
 
     def __init__(self, base: Config, written: Mapping[str, str] = NOWHERE_ELSE) -> None:
         self._base, self._written = base, written
 
     def of(self, point: Point, number: int, *, replays: bool) -> tuple[Config, int]:
-        """The configuration of a point with the seed of that number, and the seed.
+        """Returns the checked configuration of a point, and its seed.
 
         Args:
-            point: A value of each key that it sets.
-            number: From 0, which is the seed of its own.
-            replays: Whether it is for a trace, which sizes a drive whose size nobody has said.
-
-        Raises:
-            ConfigError: If its settings are wrong, or do not fit each other.
+            point: Values by key.
+            number: Offset from the configuration's own seed.
+            replays: True for a trace, which sizes a drive without a capacity.
         """
         config = self.laid(point, replays=replays)
         seed = int(config["seed"]) + number
@@ -229,9 +212,9 @@ class Builder:
         return config, seed
 
     def laid(self, point: Point, *, replays: bool) -> Config:
-        """As `of`, with its own seed and unchecked."""
+        """Returns the configuration with its own seed, unchecked."""
         chosen = {key: value for key, value in point.items() if key not in (TRACE, PRESET)}
-        # What a point sets stands above the base, so that it may choose other variants than that does.
+        # Points lie above the base, so that they can select other variants.
         of_point = [(self._written.get(key, AXIS), f"{key}={value}") for key, value in chosen.items()]
         preset, where = point.get(PRESET, self._base._preset), f"{self._written.get(PRESET, AXIS)}: {PRESET}"
         config = rebuilt(preset, self._base._files, [*self._base._sets, of_point], where)

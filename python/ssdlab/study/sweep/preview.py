@@ -1,7 +1,8 @@
-"""What a sweep would run, and how long that takes, about."""
+"""Preview of a sweep: its runs and their estimated duration."""
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ssdlab.model.finding import Contents, Finding
@@ -9,58 +10,46 @@ from ssdlab.study.sweep.pilots import Pilots
 from ssdlab.study.sweep.plan import Plan
 
 
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Preview(Finding):
-    """The runs of a sweep before it begins.
+    """Runs of a sweep before it starts.
 
-    Saved are `report.html`, `preview.json` and `preview.csv`, a line for each run.
+    Files: `report.html`, `preview.json` and `preview.csv`, with a line per run.
     """
 
     _page = "preview"
     _json = "preview.json"
     saved = "report.html, preview.json and preview.csv"
 
-    def __init__(
-        self,
-        *,
-        planned: Plan,
-        left: int,
-        jobs: int,
-        pilots: Pilots | None,
-        memory_bytes: int,
-        most_bytes: int,
-        too_large: int,
-    ) -> None:
-        self.planned = planned
-        self.left = left
-        """Runs that are not done yet; equal ones count once."""
-        self.jobs = jobs
-        """At a time."""
-        self.pilots = pilots
-        """What some of them took, and what that says of the others; None if there is none that can be done."""
-        self.memory_bytes = memory_bytes
-        """What the largest run takes, about."""
-        self.most_bytes = most_bytes
-        """What a run may take here."""
-        self.too_large = too_large
-        """Runs, of those left, that take more, and so fail at once."""
+    planned: Plan
+    left: int
+    """Number of distinct runs left to do."""
+    jobs: int
+    """Number of runs at a time."""
+    pilots: Pilots | None
+    """Estimates from pilot runs; None if no run can be done."""
+    memory_bytes: int
+    """Estimated memory of the largest run."""
+    most_bytes: int
+    """Memory available to a run."""
+    too_large: int
+    """Number of runs left that need more memory and fail at once."""
 
     @property
     def total_seconds(self) -> float:
-        """What those left take, about."""
+        """Estimated duration of the runs left."""
         return self._together(1.0)
 
     @property
     def range_seconds(self) -> tuple[float, float] | None:
-        """From and to what those left take, if other runs are off as those that were tried are; None if none was."""
+        """Range of the duration, if other runs deviate like the checks; None without checks."""
         if self.pilots is None or self.pilots.off is None:
             return None
         least, most = map(self._together, self.pilots.off)
         return least, most
 
     def _together(self, factor: float) -> float:
-        """What those left take if the ones that were not tried take as many times what is expected: no less than the
-        longest alone.
-        """
+        """Estimates the duration if unmeasured runs take `factor` times their estimate; at least the longest run."""
         if self.pilots is None:
             return 0.0
         known = self.pilots.seconds
@@ -68,7 +57,7 @@ class Preview(Finding):
         return max(math.fsum(each) / self.jobs, *each)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
+        """Returns everything, ready for JSON."""
         return {
             "points": len(self.planned.rows),
             "runs": len(self.planned.runs),

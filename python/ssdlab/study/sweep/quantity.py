@@ -1,4 +1,4 @@
-"""Numbers with units, as settings take them: what a range interpolates and what a dataset keeps."""
+"""Numbers with units, as settings take them; ranges interpolate them and datasets store them."""
 
 import re
 from typing import NamedTuple
@@ -25,11 +25,11 @@ class Quantity(NamedTuple):
     base: str
     """`bytes`, `ns`, `share`, `per_s`, or empty for a plain number."""
     whole: bool
-    """Whether it was written without a decimal point."""
+    """True if written without a decimal point."""
 
 
 def quantity(written: str) -> Quantity | None:
-    """The number that a value is; None for a name, or a mix such as `4KiB:70%,8KiB:30%`."""
+    """Parses a number; None for a name or a mix such as `4KiB:70%,8KiB:30%`."""
     match = _WRITTEN.fullmatch(written.strip())
     if match is None:
         return None
@@ -46,10 +46,10 @@ def quantity(written: str) -> Quantity | None:
 
 
 def written(value: float, base: str, *, whole: bool) -> str:
-    """A number in base units as a setting takes it.
+    """Formats a number in base units as a setting takes it.
 
-    Sizes are rounded to the next smaller unit (a size of gibibytes to mebibytes), times to nanoseconds, plain numbers
-    to whole ones if `whole`, others to six digits.
+    Rounding: sizes to the next smaller unit (gibibytes to mebibytes), times to nanoseconds, plain numbers to integers
+    if `whole`, others to six digits.
     """
     if base == "bytes":
         return _size(value)
@@ -63,7 +63,7 @@ def written(value: float, base: str, *, whole: bool) -> str:
 
 
 def exact(value: int, base: str) -> str:
-    """A whole number of bytes, nanoseconds, percent or ones as a setting takes it, without rounding."""
+    """Formats a whole number of bytes, nanoseconds, percent or units without rounding."""
     if base == "bytes":
         return text.exact_size(value)
     return f"{value}%" if base == SHARE else written(value, base, whole=True)

@@ -1,9 +1,8 @@
-"""Sweeps as a user calls them."""
+"""Sweeps: the functions that users call."""
 
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -33,7 +32,7 @@ from ssdlab.study.work.run import Run
 from ssdlab.study.work.workers import Workers
 
 Axes = Mapping[str, Values] | Sequence[str | Mapping[str, Values]]
-"""Axes as a user gives them: values by key, or texts such as `device.op=7%,28%` and linked keys, one or a list."""
+"""Axes as users write them: values by key, or texts such as `device.op=7%,28%` and mappings of linked keys."""
 
 
 @takes(outcomes=["write_amplification"], without=["device.op>20%"])
@@ -55,35 +54,34 @@ def sweep(
     retry: bool = False,
     monitor: Monitor | None = None,
 ) -> Study:
-    """Runs every point of a design over axes, those that the study holds already left out.
+    """Runs every point of a design over axes; the study's finished runs are not repeated.
 
-    The result depends on the arguments but for `out`, `jobs`, `cluster` and `retry` alone: neither on interruptions nor
-    on the order in which runs end. A run that fails is a row with its error.
+    The result depends neither on `out`, `jobs`, `cluster` and `retry`, nor on interruptions and the order in which runs
+    end. A failed run is a row with its error.
 
     Args:
-        axes: What is varied: `{"device.op": "7%..28%:4", "ftl.page.gc": ["greedy", "fifo"]}`, or a list of texts as on
-            the command line and of mappings, whose keys are linked. Beside settings, `trace` and `preset`.
-        config: The configuration that points are laid on; the defaults if left out.
-        trace: What all replay: a file, as runs of their own read it; their own workloads if None.
-        out: Folder of the study, or an address in storage that fsspec reaches, such as `s3://bucket/op`. Runs that it
-            holds are not run again. Nothing is kept if left out.
+        axes: `{"device.op": "7%..28%:4", "ftl.page.gc": ["greedy", "fifo"]}`, or a list of command-line texts and of
+            mappings with linked keys. Besides settings, `trace` and `preset` can vary.
+        config: Configuration below the points; the defaults if left out.
+        trace: Trace file that all points replay; their own workloads if None.
+        out: Folder of the study, or a remote address such as `s3://bucket/op`; nothing is kept if left out.
         design: `grid`, `random`, `latin-hypercube`, `sobol`, `one-at-a-time`, `factorial` or `saltelli`.
-        samples: Points of the designs that draw or fill; 64 if left out.
-        resolution: 3, 4 or 5, of a fractional factorial; all combinations if left out.
+        samples: Number of samples of a sampled design; 64 if left out.
+        resolution: 3, 4 or 5 for a fractional factorial; all combinations if left out.
         without: Combinations to leave out, such as `"ftl.page.gc=fifo device.op>20%"`.
-        seeds: Runs of each point: with its own `seed`, and with those that follow.
+        seeds: Number of runs per point, with consecutive seeds from the configuration's.
         outcomes: Figures to show first, such as `"write_amplification"` and `"time.iops:max"`.
-        seed: Of the designs that are random.
-        jobs: Worker processes at a time; one per processor if None.
-        cluster: Address of a Dask scheduler whose workers do the runs instead.
-        retry: Whether runs that failed before are run again.
-        monitor: Told how many runs are finished, in the phase `runs`. If it returns something true, those that are
-            finished are kept, and `Study.partial` is set.
+        seed: Seed of a random design.
+        jobs: Number of worker processes; one per processor if None.
+        cluster: Address of a Dask scheduler whose workers execute the runs instead.
+        retry: True to repeat failed runs.
+        monitor: Called with the number of finished runs in the phase `runs`. A true return value stops the sweep; it
+            keeps finished runs and sets `Study.partial`.
 
     Raises:
         ConfigError: If axes, design or settings are wrong, or the folder cannot be used.
-        TraceError: If a trace is no file that can be read, or was changed meanwhile.
-        OSError: If the folder cannot be written; what is finished is kept.
+        TraceError: If a trace is not a readable file, or changed meanwhile.
+        OSError: If the folder cannot be written; finished runs are kept.
     """
     samples = None if samples is None else whole("samples", samples)
     resolution = None if resolution is None else whole("resolution", resolution)
@@ -107,29 +105,23 @@ def question(
     outcomes: Sequence[str],
     reading: Mapping[str, Any] | None = None,
 ) -> Question:
-    """The question of arguments as a user gives them.
-
-    Raises:
-        ConfigError: If they are wrong.
-    """
+    """Checks a user's arguments and returns their question."""
     base = config_of(config)
-    found, shown, seeds = fitted(distinct(_axes(axes)), base), several(outcomes), whole("seeds", seeds)
+    checked, shown, seeds = fitted(distinct(_axes(axes)), base), several(outcomes), whole("seeds", seeds)
     check_outcomes(shown)
     if seeds > 1:
-        # What means over seeds are made with may be missing: better now than after the runs.
+        # Fails now rather than after the runs if the library for means over seeds is missing.
         student(seeds - 1)
     source = None if trace is None else source_of(trace)
     if source is not None and not isinstance(source, TraceFile):
-        raise ConfigError(
-            "a study replays files, which it can find again; save the trace, and give its path: trace.save('t.parquet')"
-        )
+        raise ConfigError("a study replays trace files; save the trace and give its path: trace.save('t.parquet')")
     return Question(
-        axes=tuple(found),
+        axes=tuple(checked),
         base=base,
         trace=source,
         reading=reading or {},
         design=design,
-        conditions=tuple(Condition.of(one, found) for one in several(without)),
+        conditions=tuple(Condition.of(one, checked) for one in several(without)),
         seeds=seeds,
         outcomes=tuple(shown),
     )
@@ -142,23 +134,19 @@ def _axes(given: Axes) -> list[Axis]:
 
 
 def workers(jobs: int | None, cluster: str | None) -> Workers:
-    """Who does the runs.
-
-    Raises:
-        ConfigError: If a cluster cannot be reached, or is of another program.
-    """
+    """Returns local or cluster workers."""
     return LocalWorkers(at_a_time(jobs)) if cluster is None else DaskWorkers(cluster)
 
 
 class Planned(Protocol):
-    """What is asked of a study."""
+    """A plan that can be run."""
 
     @property
     def runs(self) -> Mapping[str, Run]:
-        """By key."""
+        """Runs by key."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The plan as the folder keeps it."""
+        """Returns the plan as the folder stores it."""
 
 
 def run(
@@ -170,12 +158,7 @@ def run(
     retry: bool = False,
     monitor: Monitor | None = None,
 ) -> Study:
-    """Runs what of a plan a folder, or an address, does not hold; in a folder that is removed afterwards if it is None.
-
-    Raises:
-        ConfigError: As `sweep`.
-        OSError: As `sweep`.
-    """
+    """Executes the runs of a plan that a folder or address lacks; in a temporary folder if None."""
     if where is None:
         with tempfile.TemporaryDirectory(prefix="ssdlab-study-") as made:
             return run(planned, Path(made), jobs=jobs, cluster=cluster, monitor=monitor)
@@ -191,36 +174,27 @@ def run(
         store.ask(asked)
         executor = Executor("runs", len(left), monitor=monitor, workers=crew)
 
-        def one(task: Run) -> None:
-            outcome = executor.do(task)
-            if outcome is not None:
-                store.keep(task.key, outcome)
-
         try:
-            executor.run([partial(one, task) for task in left])
+            executor.execute(left, store.keep)
         finally:
-            # Whatever ends it, the dataset is of what is finished.
-            found = Study(asked, store.records)
-            store.pack(found.table)
-    return found
+            # The dataset holds finished runs, whatever ended the sweep.
+            study = Study(asked, store.records)
+            store.pack(study.table)
+    return study
 
 
 @takes()
 def open_study(path: str | os.PathLike[str]) -> Study:
-    """A study from its folder, or from its address; what it holds so far, if it is still being written.
+    """Opens a study by its folder or address; a study in progress shows what is finished.
 
     Raises:
-        ConfigError: If there is no study that this version reads.
+        ConfigError: If there is no study that this version can read.
     """
     return Study.read(place(os.fspath(path)))
 
 
 def preview(planned: Plan, where: Path | str | None, *, jobs: int | None) -> Preview:
-    """What a plan would run, with times from pilot runs, which are not kept.
-
-    Raises:
-        ConfigError: If the folder holds something else than a study of this program.
-    """
+    """Returns what a plan would run, with estimates from pilot runs, whose results are dropped."""
     done: set[str] = set()
     if where is not None:
         with reading(where) as folder:
@@ -232,8 +206,7 @@ def preview(planned: Plan, where: Path | str | None, *, jobs: int | None) -> Pre
     with LocalWorkers(1) as crew:
         most_bytes = crew.most_bytes
         able = {key: one for key, one in left.items() if one.memory_bytes <= most_bytes}
-        its = {key: points[key] for key in able}
-        tried = pilots.run(able, its, planned.question.axes, crew) if able else None
+        tried = pilots.run(able, {key: points[key] for key in able}, planned.question.axes, crew) if able else None
     return Preview(
         planned=planned,
         left=len(left),

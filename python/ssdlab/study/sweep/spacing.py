@@ -1,4 +1,4 @@
-"""Spacing of the values that a setting may have: multiples, powers of two, divisors of a number."""
+"""Possible values of a setting: multiples, powers of two, divisors of a number."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -9,33 +9,28 @@ from ssdlab.study.sweep.quantity import SHARE, Quantity, exact
 
 @dataclass(frozen=True)
 class Spacing:
-    """Possible values of a setting; in bytes, nanoseconds, percent or ones."""
+    """Possible values in bytes, nanoseconds, percent or units."""
 
     multiple: int = 1
-    """Values are multiples of this."""
     power_of_two: bool = False
-    """Values are powers of two."""
     divides: int | None = None
-    """Values divide this number."""
+    """Number that values must divide."""
 
     def nearest(self, value: float, low: Quantity, high: Quantity, *, log: bool) -> str | None:
-        """The possible value in a range that is nearest to a number in base units, as a setting takes it.
-
-        None if the range holds no possible value.
-        """
+        """Returns the possible value in a range that is nearest to a number in base units; None if there is none."""
         unit = 0.01 if low.base == SHARE else 1.0
-        # 7 % is not exactly 7 times 1 %.
+        # Rounding, because 7 % is not exactly 7 times 1 %.
         least, most = math.ceil(round(low.value / unit, 6)), math.floor(round(high.value / unit, 6))
         wanted = value / unit
 
         def distance(number: int) -> float:
             return abs(math.log(number / wanted)) if log else abs(number - wanted)
 
-        found = min(self._around(wanted, least, most), key=distance, default=None)
-        return None if found is None else exact(found, low.base)
+        number = min(self._around(wanted, least, most), key=distance, default=None)
+        return None if number is None else exact(number, low.base)
 
     def _around(self, wanted: float, least: int, most: int) -> Iterator[int]:
-        """Possible values of least to most, the nearest to `wanted` among them."""
+        """Yields possible values from least to most, including the nearest to `wanted`."""
         if self.power_of_two:
             numbers: Sequence[int] = [1 << power for power in range(max(most, 0).bit_length())]
         elif self.divides is not None:
@@ -50,7 +45,7 @@ class Spacing:
                 yield number
 
     def words(self, base: str) -> str:
-        """What values are, for messages."""
+        """Describes the values for messages."""
         if self.divides is not None:
             return f"divisor of {exact(self.divides, base)}"
         return "power of two" if self.power_of_two else f"multiple of {exact(self.multiple, base)}"

@@ -1,8 +1,8 @@
-"""Tuning: the best configuration under constraints, found in fewer runs than a design would take.
+"""Tuning: finds the best configuration under constraints in fewer runs than a design takes.
 
-`space.py` is what is searched, `goal.py` what is asked of it, `search.py` proposes points (Optuna), `runs.py` has them
-done by the executor of sweeps, `running.py` puts these together, `result.py` is what comes of it. The folder is that of
-a study, described in `ssdlab.study.store`, with the trials of Optuna beside it (`trials.db`).
+`space.py` defines the space, `goal.py` goals and constraints, `search.py` proposes points (Optuna), `runs.py` executes
+them, `finals.py` repeats the best, `running.py` combines these, `result.py` holds the outcome. The folder is that of a
+study (`ssdlab.study.store`) with Optuna's trials in `trials.db`.
 
 >>> import ssdlab
 >>> tuned = ssdlab.tune(["device.op=3%..40%"], outcomes=["device.physical_bytes"],

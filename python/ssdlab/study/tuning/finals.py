@@ -1,7 +1,7 @@
-"""Which points of a search are run again with fresh seeds, and which of these is the best.
+"""Repeats the best points of a search with fresh seeds and chooses the best.
 
-The best of many is better than it really is, by luck of its seeds. Fresh seeds tell how good it is, whether it still
-keeps the constraints, and whether the next best is not as good.
+The best of many points owes part of its value to lucky seeds. Fresh seeds show its true value, whether it satisfies the
+constraints, and whether another point is better.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -12,19 +12,18 @@ from ssdlab.study.tuning.goal import Aims, Measured
 from ssdlab.study.tuning.result import Finalist, Trial
 
 FINALISTS = 3
-"""Of a single outcome."""
+"""Finalists of a search with one outcome."""
 FRONT = 12
-"""Most finalists of several outcomes."""
+"""Maximum finalists with several outcomes."""
 
 
 def finalists(trials: Sequence[Trial], aims: Aims, drive: Callable[[Point], Hashable]) -> list[list[Trial]]:
-    """The trials that are run again. The first few are; those that follow, where fresh seeds show that none of those
-    before meets the constraints.
+    """Returns batches of trials to repeat; a further batch is needed only if all earlier ones violate the constraints
+    with fresh seeds.
 
-    Of points with equal `drive` one is, as others have the same runs.
-
-    Of a single outcome they are the best; of several those on the front, evenly along the first outcome if there are
-    too many. Where no trial meets the constraints, those that miss them by least.
+    Points with equal `drive` have the same runs and count once. With one outcome these are the best points; with
+    several, points on the front, evenly spaced along the first outcome. If no trial satisfies the constraints, those
+    that violate them least.
     """
     by_drive: dict[Hashable, Trial] = {}
     for one in trials:
@@ -45,24 +44,24 @@ def finalists(trials: Sequence[Trial], aims: Aims, drive: Callable[[Point], Hash
 
 
 def rank(measured: Measured, aims: Aims) -> tuple[float, float, float]:
-    """By the first goal, less is better: what fails comes last, what misses constraints after what meets them."""
+    """Sort key by the first goal, ascending: failures come last, violations before them."""
     if measured.error is not None:
         return (1.0, 0.0, 0.0)
     missed = sum(max(0.0, missed) for missed in measured.violations(aims.constraints))
     return (0.0, missed, measured.means()[0] * (-1 if aims.goals[0].large else 1))
 
 
-def judged(found: Sequence[Finalist], aims: Aims) -> list[Finalist]:
-    """The finalists by their fresh seeds: best first, and which of them are the best. Of equal ones it is the one that
-    meets the constraints with more seeds.
+def judged(repeated: Sequence[Finalist], aims: Aims) -> list[Finalist]:
+    """Sorts finalists by fresh seeds and marks the best; of equal ones, first those that satisfy the constraints with
+    more seeds.
     """
     goals, constraints = aims
-    ordered = sorted(found, key=lambda one: (rank(one.fresh, aims), -one.fresh.kept(constraints)))
+    ordered = sorted(repeated, key=lambda one: (rank(one.fresh, aims), -one.fresh.kept(constraints)))
     if len(goals) == 1:
         return [one._replace(best=at == 0) for at, one in enumerate(ordered)]
     feasible = [at for at, one in enumerate(ordered) if one.fresh.feasible(constraints)]
     on = (
         on_the_front([ordered[at].fresh.means() for at in feasible], [goal.large for goal in goals]) if feasible else []
     )
-    best = {at for at, its in zip(feasible, on, strict=True) if its}
+    best = {at for at, is_best in zip(feasible, on, strict=True) if is_best}
     return [one._replace(best=at in best) for at, one in enumerate(ordered)]

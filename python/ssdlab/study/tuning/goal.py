@@ -1,4 +1,4 @@
-"""What is asked of a configuration: figures to make small or large, and constraints that it has to meet."""
+"""Goals and constraints of a search."""
 
 import math
 from collections.abc import Sequence
@@ -12,24 +12,20 @@ from ssdlab.study.survey.outcome import check_figure, is_large, null
 from ssdlab.study.sweep.quantity import quantity
 
 UNITS = {"_ns": ("ns", "a time such as 20ms"), "_bytes": ("bytes", "a size such as 64MiB")}
-"""The bounds of figures by the end of their names: the unit, and how it is written."""
+"""Units of bounds by the suffix of a figure, with an example."""
 
 
 class Goal(NamedTuple):
-    """A figure, or arithmetic on figures, that is to be small or large."""
+    """A figure, or arithmetic on figures, to minimize or maximize."""
 
     name: str
     value: Value
     large: bool
-    """Whether more is better."""
+    """True if more is better."""
 
     @classmethod
     def of(cls, written: str) -> "Goal":
-        """The goal of a text such as `write_amplification`, `time.iops:max` or `cost=3 * device.physical_bytes`.
-
-        Raises:
-            ConfigError: If it is none.
-        """
+        """Parses a goal example as `write_amplification`, `time.iops:max` or `cost=3 * device.physical_bytes`."""
         body, colon, sense = written.partition(":")
         if sense.strip() not in ("min", "max") and colon:
             raise ConfigError(f"outcome {text.path(written)}: {text.path(sense)} is neither min nor max")
@@ -39,52 +35,50 @@ class Goal(NamedTuple):
 
     @property
     def figure(self) -> str:
-        """The figure that it is; empty of arithmetic."""
+        """The figure; empty for arithmetic."""
         return _figure(self.value)
 
     @property
     def sense(self) -> str:
-        """In a word."""
+        """`min` or `max`."""
         return "max" if self.large else "min"
 
 
 class Constraint(NamedTuple):
-    """A bound that a figure, or arithmetic on figures, has to keep."""
+    """A bound of a figure or of arithmetic on figures."""
 
     name: str
-    """As it was written."""
+    """Source text."""
     value: Value
     at_least: bool
     bound: float
-    """In the unit of the figure."""
+    """Bound in the unit of the figure."""
 
     @classmethod
     def of(cls, written: str) -> "Constraint":
-        """The constraint of a text such as `write_amplification<=2` or `latency.all.p99_ns<=20ms`.
-
-        Raises:
-            ConfigError: If it is none.
-        """
+        """Parses a constraint example as `write_amplification<=2` or `latency.all.p99_ns<=20ms`."""
         where = f"constraint {text.path(written)}"
         operator = next((one for one in ("<=", ">=") if one in written), None)
         if operator is None:
-            raise ConfigError(f"{where}: compares nothing; write FIGURE<=BOUND or FIGURE>=BOUND")
+            raise ConfigError(f"{where}: is not a comparison; write FIGURE<=BOUND or FIGURE>=BOUND")
         left, _, right = written.partition(operator)
         value, bound = _value(where, left), quantity(right)
         if bound is None:
-            raise ConfigError(f"{where}: {text.path(right.strip()) or 'nothing'} is no number")
-        unit, such = next((its for end, its in UNITS.items() if _figure(value).endswith(end)), ("", ""))
+            raise ConfigError(f"{where}: {text.path(right.strip()) or 'nothing'} is not a number")
+        unit, example = next((known for end, known in UNITS.items() if _figure(value).endswith(end)), ("", ""))
         if unit and bound.base not in ("", unit):
-            raise ConfigError(f"{where}: {text.path(right.strip())} is no bound of {value.text}; write {such}")
+            raise ConfigError(
+                f"{where}: {text.path(right.strip())} has the wrong unit for {value.text}; write {example}"
+            )
         return cls(f"{value.text} {operator} {right.strip()}", value, operator == ">=", bound.value)
 
     @property
     def figure(self) -> str:
-        """The figure that is bounded; empty of arithmetic."""
+        """The bounded figure; empty for arithmetic."""
         return _figure(self.value)
 
     def violation(self, mean: float) -> float:
-        """By how much it is missed, as a share of the bound; not above 0 where it is met."""
+        """Returns the violation relative to the bound; positive if the bound is violated."""
         over = self.bound - mean if self.at_least else mean - self.bound
         return over / (abs(self.bound) or 1.0)
 
@@ -105,32 +99,24 @@ def _value(where: str, written: str) -> Value:
 
 
 class Aims(NamedTuple):
-    """What a search is for."""
+    """Goals and constraints of a search."""
 
     goals: Sequence[Goal]
     constraints: Sequence[Constraint] = ()
 
     @classmethod
     def of(cls, outcomes: Sequence[str], constraints: Sequence[str]) -> "Aims":
-        """The aims of texts as a user gives them.
-
-        Raises:
-            ConfigError: If one is none.
-        """
+        """Parses goals and constraints."""
         return cls([*map(Goal.of, several(outcomes))], [*map(Constraint.of, several(constraints))])
 
     @property
     def measured(self) -> list[Goal | Constraint]:
-        """What is measured of a point, in order."""
+        """Goals, then constraints."""
         return [*self.goals, *self.constraints]
 
 
 def declared(asked: Sequence[Goal | Constraint]) -> None:
-    """Checks, before anything runs, that results may have the figures.
-
-    Raises:
-        ConfigError: If one is unknown.
-    """
+    """Checks before the runs that results can have the figures."""
     for one in asked:
         for path in one.value.paths:
             check_figure(_where(one), path)
@@ -141,11 +127,7 @@ def _where(one: Goal | Constraint) -> str:
 
 
 def checked(asked: Sequence[Goal | Constraint], known: Sequence[str]) -> None:
-    """Checks that the first runs that came to an end have the figures; of none nothing is known.
-
-    Raises:
-        ConfigError: If one is unknown.
-    """
+    """Checks that the first finished runs have the figures, if there are any."""
     if not known:
         return
     for one in asked:
@@ -155,36 +137,36 @@ def checked(asked: Sequence[Goal | Constraint], known: Sequence[str]) -> None:
                 raise ConfigError(
                     f"{_where(one)}: {text.path(path)} {why}"
                     if why
-                    else f"{_where(one)}: no run has a figure called {text.path(path)}{text.suggestion(path, known)}; "
+                    else f"{_where(one)}: unknown figure {text.path(path)}{text.suggestion(path, known)}; "
                     "docs/results.md lists them"
                 )
 
 
 class Measured(NamedTuple):
-    """What a point came to."""
+    """Measurements of a point."""
 
     goals: tuple[tuple[float, ...], ...] = ()
-    """The values of each goal, by seed."""
+    """Values of each goal by seed."""
     constraints: tuple[tuple[float, ...], ...] = ()
     error: str | None = None
-    """Why there are no values."""
+    """Reason why there are no values."""
     lacking: str = ""
-    """What has no value in one of its runs, though these came to an end."""
+    """Goal or constraint without a value in a finished run."""
 
     def means(self) -> list[float]:
-        """Of each goal, over the seeds."""
+        """Returns the mean of each goal over the seeds."""
         return [mean(values) for values in self.goals]
 
     def violations(self, constraints: Sequence[Constraint]) -> list[float]:
-        """Of each constraint, by its mean over the seeds."""
+        """Returns the violation of each constraint by its mean over the seeds."""
         return [one.violation(mean(values)) for one, values in zip(constraints, self.constraints, strict=True)]
 
     def feasible(self, constraints: Sequence[Constraint]) -> bool:
-        """Whether it meets all constraints."""
+        """True if all constraints hold."""
         return self.error is None and all(missed <= 0 for missed in self.violations(constraints))
 
     def kept(self, constraints: Sequence[Constraint]) -> int:
-        """Seeds with which it meets all constraints."""
+        """Returns the number of seeds with which all constraints hold."""
         if self.error is not None:
             return 0
         by_seed = zip(*self.constraints, strict=True) if constraints else [()] * len(self.goals[0])
@@ -194,5 +176,5 @@ class Measured(NamedTuple):
 
 
 def mean(values: Sequence[float]) -> float:
-    """Over seeds."""
+    """Returns the mean over seeds."""
     return math.fsum(values) / len(values)

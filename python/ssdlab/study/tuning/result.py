@@ -1,6 +1,7 @@
-"""What a search came to."""
+"""Results of a search."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ssdlab.model.config import Config
@@ -15,35 +16,35 @@ class Trial(NamedTuple):
     """A point that was tried."""
 
     point: Point
-    """The axes that apply, as settings take them."""
+    """Values of the axes that apply, as settings take them."""
     warm: bool
-    """Whether it was taken from another study."""
+    """True if taken from another study."""
     measured: Measured
 
 
 class Finalist(NamedTuple):
-    """One of the best, run again with seeds that the search did not see."""
+    """A top point, run again with seeds that the search did not see."""
 
     config: Config
     point: Point
     searched: Measured
-    """As the search saw it."""
+    """Values during the search."""
     fresh: Measured
-    """With the new seeds."""
+    """Values with fresh seeds."""
     best: bool
-    """Whether it is the best; of several outcomes, on the front."""
+    """True for the best; with several outcomes, for points on the front."""
     spare: Spare | None = None
-    """The space that its drive has beyond the capacity, if that is not what its settings ask for."""
+    """Spare space of the drive if it differs from the requested."""
     as_given: bool = False
-    """Whether it is the configuration as it was given, or one that differs only in the space that it asks for and gets
-    the same drive, as blocks are whole."""
+    """True for the unchanged configuration, or one whose drive differs in the requested spare space only."""
 
 
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Tuned(Finding):
     """The best configurations that a search found.
 
-    Saved are `report.html`, `tuning.json`, `trials.csv`, a line for each trial, and the best configuration as
-    `best.toml`, or those on the front as `best-1.toml` and so on.
+    Files: `report.html`, `tuning.json`, `trials.csv` with a line per trial, and the best configuration as `best.toml`,
+    or those on the front as `best-1.toml` and so on.
     """
 
     _page = "tuning"
@@ -51,71 +52,53 @@ class Tuned(Finding):
     _optional = ("best*.toml",)
     saved = "report.html, tuning.json, trials.csv and best.toml (best-1.toml and so on of a front)"
 
-    def __init__(
-        self,
-        *,
-        base: Config,
-        source: Mapping[str, Any] | None,
-        axes: Sequence[str],
-        goals: Sequence[Goal],
-        constraints: Sequence[Constraint],
-        seeds: int,
-        repeats: int,
-        asked: int,
-        exhausted: bool,
-        trials: Sequence[Trial],
-        finalists: Sequence[Finalist],
-        unchanged: Measured | None,
-        importance: Mapping[str, Mapping[str, float]],
-        notes: Sequence[str] = (),
-    ) -> None:
-        self._base = base
-        self._from = source
-        self.axes = tuple(axes)
-        """Keys of the axes."""
-        self.goals = tuple(goals)
-        self.constraints = tuple(constraints)
-        self.seeds = seeds
-        """Runs of each trial."""
-        self.repeats = repeats
-        """Fresh seeds of the finalists."""
-        self.asked = asked
-        """Trials that were asked for."""
-        self.exhausted = exhausted
-        """Whether every point of the space was tried, so that there are no more."""
-        self.trials = tuple(trials)
-        self.finalists = tuple(finalists)
-        """The best of the search, best first by fresh seeds; of several outcomes, those on the front."""
-        self.unchanged = unchanged
-        """What the configuration came to as it was given, with the fresh seeds; None if these are still to be run."""
-        self.importance = {name: dict(shares) for name, shares in importance.items()}
-        """By outcome and constraint: how much each axis decides whether a point is among the best tenth."""
-        self.notes = tuple(notes)
-        """What should be known of its runs, summed up."""
+    base: Config
+    source: Mapping[str, Any] | None
+    axes: Sequence[str]
+    """Keys of the axes."""
+    goals: Sequence[Goal]
+    constraints: Sequence[Constraint]
+    seeds: int
+    """Number of runs per trial."""
+    repeats: int
+    """Number of fresh seeds for the finalists."""
+    asked: int
+    """Number of trials requested."""
+    exhausted: bool
+    """True if every point of the space was tried."""
+    trials: Sequence[Trial]
+    finalists: Sequence[Finalist]
+    """Best trials, best first by fresh seeds; with several outcomes, those on the front."""
+    unchanged: Measured | None
+    """The unchanged configuration with the fresh seeds; None if not run yet."""
+    importance: Mapping[str, Mapping[str, float]]
+    """By outcome and constraint: share of each axis in deciding whether a point is in the best tenth."""
+    notes: Sequence[str] = ()
+    """Notes on the runs."""
 
     @property
     def partial(self) -> bool:
-        """Whether trials or repeats are still to be done."""
+        """True if trials or repeats are left to do."""
         return (len(self.tried) < self.asked and not self.exhausted) or self.unchanged is None
 
     @property
     def tried(self) -> list[Trial]:
-        """The trials that this search ran."""
+        """Trials that this search ran."""
         return [one for one in self.trials if not one.warm]
 
     @property
     def best(self) -> Finalist | None:
-        """The best by fresh seeds; of several outcomes, that with the best first one. None if nothing could be run."""
+        """Best finalist, with several outcomes by the first one; None if nothing could be run."""
         return next((one for one in self.finalists if one.best), None)
 
     @property
     def feasible(self) -> bool:
-        """Whether the best meets all constraints."""
+        """True if the best meets all constraints."""
         return self.best is not None and self.best.fresh.feasible(self.constraints)
 
     def lead(self) -> Estimate | None:
-        """By how much the best is better than the next of the finalists in the only outcome, paired by seed; None of
-        several outcomes, and where only one of the two meets the constraints.
+        """Returns the lead of the best over the second finalist, paired by seed; None with several outcomes or if only
+        one of the two meets the constraints.
         """
         if len(self.goals) > 1 or len(self.finalists) < 2:
             return None
@@ -126,14 +109,14 @@ class Tuned(Finding):
         return estimate([sign * (a - b) for a, b in zip(first.goals[0], second.goals[0], strict=True)])
 
     def _named(self, measured: Measured) -> dict[str, Any]:
-        """Means of all goals and constrained figures, by name."""
+        """Returns the means of all goals and constrained figures by name."""
         names = [*(goal.name for goal in self.goals), *(one.value.text for one in self.constraints)]
         if measured.error is not None:
             return dict.fromkeys(names)
         return dict(zip(names, map(mean, (*measured.goals, *measured.constraints)), strict=True))
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
+        """Returns everything, ready for JSON."""
         return {
             "outcomes": {goal.name: {"value": goal.value.text, "better": goal.sense} for goal in self.goals},
             "constraints": [one.name for one in self.constraints],
@@ -179,16 +162,16 @@ class Tuned(Finding):
         }
 
     def _source(self) -> Mapping[str, Any] | None:
-        return self._from
+        return self.source
 
     @property
     def written(self) -> str:
-        """What `save` writes, in words: without the best where there is none, as of a search that was stopped."""
+        """Files that `save` writes; a stopped search has no best configuration."""
         *names, last = ["report.html", "tuning.json", "trials.csv", *self._best()]
         return f"{', '.join(names)} and {last}"
 
     def _configuration(self) -> dict[str, Any]:
-        return self._base.to_dict()
+        return self.base.to_dict()
 
     def _tables(self) -> Contents:
         figures = [*self._named(Measured(error=""))]
@@ -207,7 +190,7 @@ class Tuned(Finding):
         return {"trials.csv": rows, **{name: one.config.to_toml() for name, one in self._best().items()}}
 
     def _best(self) -> dict[str, Finalist]:
-        """The best, or those on the front, by the names of their files."""
+        """Returns the best finalists by file name."""
         best = [one for one in self.finalists if one.best]
         several = len(self.goals) > 1
         return {f"best-{at}.toml" if several else "best.toml": one for at, one in enumerate(best, 1)}

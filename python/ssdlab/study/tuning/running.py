@@ -1,4 +1,4 @@
-"""Searches as a user calls them."""
+"""Searches: the function that users call."""
 
 import hashlib
 import os
@@ -34,10 +34,10 @@ from ssdlab.study.work.run import TraceRef
 from ssdlab.study.work.workers import Workers
 
 DATABASE = "trials.db"
-"""Optuna's file in the folder."""
+"""Optuna's database in the folder."""
 
 TRIALS, BATCH, REPEATS = 100, 4, 5
-"""Unless they are given."""
+"""Defaults."""
 
 
 @takes(outcomes=["write_amplification"], constraints=["time.iops>=5000"])
@@ -59,36 +59,35 @@ def tune(
     cluster: str | None = None,
     monitor: Monitor | None = None,
 ) -> Tuned:
-    """Searches for the configuration with the best outcome that meets constraints.
+    """Searches for the configuration with the best outcome under constraints.
 
-    The same arguments give the same trials on any number of workers, whatever interrupts the search, with the same
-    versions of Optuna and NumPy.
+    With the same versions of Optuna and NumPy, equal arguments give equal trials for any number of workers and
+    regardless of interruptions.
 
     Args:
-        axes: What may be varied, as for `sweep`: lists, ranges such as `"device.op=3%..30%"` or with `:log`, and
-            settings without values, which take all that the table of settings names.
-        config: The configuration that points are laid on; the defaults if left out.
-        trace: What all replay: a file, as runs of their own read it; their own workloads if None.
-        outcomes: What is made small, or with `:max` and such as `time.iops` large: a figure of the results, or
-            arithmetic on figures, such as `"cost=device.physical_bytes + 40 * device.mapping_table_bytes"`. Several
-            give a front.
-        constraints: Such as `"write_amplification<=2"`, `"latency.all.p99_ns<=20ms"`, `"time.iops>=5000"`.
-        out: Folder of the study; a search that it holds goes on. Nothing is kept if left out.
-        trials: Points to try, rounded up to whole batches; fewer where the space has fewer.
-        seeds: Runs of each point, whose mean counts.
-        repeats: Fresh seeds with which the best are run again.
-        batch: Points that are proposed at a time.
-        seed: Of the proposals.
-        warm_start: Folder of a study whose runs are taken where they are the same as those of points of the space.
-        jobs: Worker processes at a time; one per processor if None.
-        cluster: Address of a Dask scheduler whose workers do the runs instead.
-        monitor: Told how many runs are finished, in the phase `runs`. If it returns something true, `Tuned.partial` is
-            set.
+        axes: Axes as for `sweep`: lists, ranges such as `"device.op=3%..30%"` or with `:log`, and settings without
+            values, which take all their named values.
+        config: Configuration below the points; the defaults if left out.
+        trace: Trace file that all points replay; their own workloads if None.
+        outcomes: Figures to minimize, or with `:max` to maximize, or arithmetic on figures such as
+            `"cost=device.physical_bytes + 40 * device.mapping_table_bytes"`. Several give a Pareto front.
+        constraints: Bounds such as `"write_amplification<=2"`, `"latency.all.p99_ns<=20ms"`, `"time.iops>=5000"`.
+        out: Folder of the study; an interrupted search resumes. Nothing is kept if left out.
+        trials: Number of points to try, rounded up to whole batches; fewer if the space has fewer.
+        seeds: Number of runs per point, which are averaged.
+        repeats: Number of fresh seeds for the best points.
+        batch: Number of points proposed at a time.
+        seed: Seed of the proposals.
+        warm_start: Folder of a study whose runs are reused for equal points.
+        jobs: Number of worker processes; one per processor if None.
+        cluster: Address of a Dask scheduler whose workers execute the runs instead.
+        monitor: Called with the number of finished runs in the phase `runs`. A true return value stops the search and
+            sets `Tuned.partial`.
 
     Raises:
         ConfigError: If axes, outcomes, constraints or settings are wrong, or the folder cannot be used.
-        TraceError: If the trace is no file that can be read.
-        OSError: If the folder cannot be written; what is finished is kept.
+        TraceError: If the trace is not a readable file.
+        OSError: If the folder cannot be written; finished runs are kept.
     """
     asked = question(axes, config, trace, design=Design(SEARCH), without=(), seeds=seeds, outcomes=())
     return run(
@@ -104,16 +103,15 @@ def tune(
 
 
 class Budget(NamedTuple):
-    """How much is tried."""
+    """Size of a search."""
 
     trials: int = TRIALS
-    """Points."""
     repeats: int = REPEATS
-    """Fresh seeds of the best."""
+    """Number of fresh seeds for the best points."""
     batch: int = BATCH
-    """Points that are proposed at a time."""
+    """Number of points proposed at a time."""
     seed: int = 1
-    """Of the proposals."""
+    """Seed of the proposals."""
 
 
 def run(
@@ -127,19 +125,14 @@ def run(
     cluster: str | None,
     monitor: Monitor | None,
 ) -> Tuned:
-    """Searches in a folder; in one that is removed afterwards if it is None.
-
-    Raises:
-        ConfigError: As `tune`; a folder that was made for it is removed.
-        OSError: As `tune`.
-    """
+    """Searches in a folder, or in a temporary one if None; on ConfigError a new folder is removed."""
     _check(asked, aims, budget)
     declared(aims.measured)
     made = folder is None or not folder.exists()
     place = Path(tempfile.mkdtemp(prefix="ssdlab-tuning-")) if folder is None else folder
     try:
         with workers(jobs, cluster) as crew, Store(place) as store:
-            found = _search(asked, aims, budget, store, crew, warm_start, monitor)
+            tuned = _search(asked, aims, budget, store, crew, warm_start, monitor)
     except ConfigError:
         if made:
             shutil.rmtree(place, ignore_errors=True)
@@ -147,7 +140,7 @@ def run(
     finally:
         if folder is None:
             shutil.rmtree(place, ignore_errors=True)
-    return found
+    return tuned
 
 
 def _search(
@@ -174,13 +167,13 @@ def _search(
         known: list[str] = []
         runs.begin("runs", trials * len(seen))
         while sum(not one.warm for one in search.proposals() if one.finished) < trials:
-            its = search.open()
-            if not its or not runs.do([one.point for one in its], seen):
+            proposed = search.open()
+            if not proposed or not runs.do([one.point for one in proposed], seen):
                 break
             if not known:
-                known = runs.figures([one.point for one in its], seen)
+                known = runs.figures([one.point for one in proposed], seen)
                 checked(aims.measured, known)
-            for one in its:
+            for one in proposed:
                 search.tell(one.number, runs.measured(one.point, seen))
             store.ask({**plan, "points": _points(search, runs, space, seen)})
         tried = [
@@ -190,7 +183,7 @@ def _search(
         ran = runs.ran([one.point for one in tried], seen) + runs.ran([one.point for one in final], fresh)
         importance, exhausted = search.importance(), search.exhausted
     finally:
-        # Whatever ends it, the dataset is of what is finished.
+        # The dataset holds finished runs, whatever ended the search.
         plan["points"] = _points(search, runs, space, seen)
         store.ask(plan)
         store.pack(Study(plan, store.records).table)
@@ -217,9 +210,9 @@ def _check(asked: Question, aims: Aims, budget: Budget) -> None:
     if not asked.axes:
         raise ConfigError("nothing is varied; give an axis, such as device.op=3%..30%")
     if any(TRACE in axis.keys for axis in asked.axes):
-        raise ConfigError("axis trace: a trace is no choice of the drive; give it as what is replayed")
+        raise ConfigError("axis trace: a trace is not part of the drive; give it as what is replayed")
     if not aims.goals:
-        raise ConfigError("no outcome is named; say what is to be small, or with :max large: write_amplification")
+        raise ConfigError("no outcome is named; name one, such as write_amplification or time.iops:max")
     counts = {"seeds": asked.seeds, "trials": budget.trials, "repeats": budget.repeats, "batch": budget.batch}
     for name, count in counts.items():
         if count < 1:
@@ -231,14 +224,14 @@ def _check(asked: Question, aims: Aims, budget: Budget) -> None:
 
 
 def _check_values(space: Space, runs: Runs) -> None:
-    """Finds values that no configuration can have, before anything runs."""
+    """Reports values that no configuration can have, before anything runs."""
     faults: dict[str, tuple[str, ...]] = {}
     for axis, level, corners in space.corners():
-        found = [fault for point in corners if (fault := runs.fault(point))]
-        # What does not fit the other values alone is no fault: the search finds that out.
-        if len(found) < len(corners):
+        at_corners = [fault for point in corners if (fault := runs.fault(point))]
+        # Values that fit some points are no fault; the search avoids the others.
+        if len(at_corners) < len(corners):
             continue
-        told = found[0].splitlines()
+        lines = at_corners[0].splitlines()
         if axis.range is not None:
             [(key, end)] = level.items()
             possible = space.nearest(axis, level, lambda points: any(runs.fault(point) is None for point in points))
@@ -246,8 +239,8 @@ def _check_values(space: Space, runs: Runs) -> None:
                 where = "neither end of its range is possible"
             else:
                 where = f"the end {end} of its range is not possible, {possible[key]} for one is"
-            told = [f"axis {key}: {where}: {line}" for line in told]
-        faults |= dict.fromkeys(told, tuple(level.values()))
+            lines = [f"axis {key}: {where}: {line}" for line in lines]
+        faults |= dict.fromkeys(lines, tuple(level.values()))
     if faults:
         raise ConfigError(listed(faults))
 
@@ -259,7 +252,7 @@ def _plan(
     trace: TraceRef | None,
     budget: Budget,
 ) -> dict[str, Any]:
-    """What the folder keeps of the question, in the shape of a sweep's, and what says that it is the same."""
+    """Returns the question as the folder stores it: like a sweep's, with the arguments that identify the search."""
     plain = [
         f"{one.figure}:{one.sense}" if isinstance(one, Goal) and (one.large or is_large(one.figure, "")) else one.figure
         for one in aims.measured
@@ -283,7 +276,7 @@ def _plan(
 
 
 def _points(search: Search, runs: Runs, space: Space, seeds: range) -> list[tuple[list[str], int, str]]:
-    """The points that were tried, each once, as the plan of a sweep has them."""
+    """Returns the distinct points tried, as in the plan of a sweep."""
     points = {str(sorted(one.point.items())): one.point for one in search.proposals() if one.finished}
     return [
         ([row.values.get(key, "") for key in space.columns], row.seed, row.key)
@@ -293,28 +286,29 @@ def _points(search: Search, runs: Runs, space: Space, seeds: range) -> list[tupl
 
 
 def _take(folder: Path, space: Space, runs: Runs, search: Search, seeds: range) -> None:
-    """Takes the points of a study whose runs are those of this search; before its first trial alone."""
+    """Reuses points of another study; only before the first trial of this search."""
     known = search.proposals()
     if any(not one.warm for one in known):
         return
     plan, records = read_plan(folder), records_of(folder)
-    settings = {key: str(its["value"]) for key, its in plan["configuration"].items()}
+    settings = {key: str(setting["value"]) for key, setting in plan["configuration"].items()}
     have = [one.point for one in known]
     taken = len(have)
     for row in points_of(plan):
-        its = space.parameters({**settings, **row.values})
-        if its is None or its[0] in have or not runs.holds(its[0], seeds, records):
+        parameters = space.parameters({**settings, **row.values})
+        if parameters is None or parameters[0] in have or not runs.holds(parameters[0], seeds, records):
             continue
-        runs.take(its[0], seeds, records)
-        have.append(its[0])
-        measured = runs.measured(its[0], seeds)
+        point = parameters[0]
+        runs.take(point, seeds, records)
+        have.append(point)
+        measured = runs.measured(point, seeds)
         if measured.error is None:
-            search.add(*its, measured)
+            search.add(*parameters, measured)
             taken += 1
     if taken == 0:
         raise ConfigError(
-            f"warm start {text.path(folder)}: no run there is one of this search; settings, trace, seeds and version "
-            "have to be the same, and the values of its axes within these"
+            f"warm start {text.path(folder)}: no run there belongs to this search; settings, trace, seeds and version "
+            "must be equal, and the values of its axes within these"
         )
 
 
@@ -325,25 +319,25 @@ def _repeat(
     seen: range,
     fresh: range,
 ) -> tuple[list[Finalist], Measured | None]:
-    """The best with fresh seeds, and the configuration as it was given; None if that was not run."""
-    found: list[Finalist] = []
+    """Returns the best with fresh seeds, and the unchanged configuration; None if that was not run."""
+    repeated: list[Finalist] = []
 
     def drive(point: Point) -> tuple[str, ...]:
         [run] = runs.ran([point], seen[:1])
         return drive_of(run)
 
-    # Where nothing could be run, the configuration as it was given may tell why.
-    for some in finalists(tried, aims, drive) or [[]]:
-        runs.begin("repeats", (len(some) + 1) * len(fresh))
-        if runs.stopped or not runs.do([*(one.point for one in some), {}], fresh):
+    # Without finalists, the unchanged configuration may show why nothing ran.
+    for batch in finalists(tried, aims, drive) or [[]]:
+        runs.begin("repeats", (len(batch) + 1) * len(fresh))
+        if runs.stopped or not runs.do([*(one.point for one in batch), {}], fresh):
             return [], None
         given = runs.ran([{}], fresh[:1])
-        for one in some:
+        for one in batch:
             ran = runs.ran([one.point], fresh)
-            spare = next((other_spare(its.config, its.summary) for its in ran), None)
-            as_given = any(same_drive(its, base) for its, base in zip(ran, given, strict=False))
+            spare = next((other_spare(run.config, run.summary) for run in ran), None)
+            as_given = any(same_drive(run, base) for run, base in zip(ran, given, strict=False))
             measured = runs.measured(one.point, fresh)
-            found.append(Finalist(runs.config(one.point), one.point, one.measured, measured, False, spare, as_given))
-        if any(one.fresh.feasible(aims.constraints) for one in found):
+            repeated.append(Finalist(runs.config(one.point), one.point, one.measured, measured, False, spare, as_given))
+        if any(one.fresh.feasible(aims.constraints) for one in repeated):
             break
-    return judged(found, aims), runs.measured({}, fresh)
+    return judged(repeated, aims), runs.measured({}, fresh)

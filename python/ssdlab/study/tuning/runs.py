@@ -1,7 +1,6 @@
-"""The runs behind points: what of them the folder does not hold is done by workers, and kept."""
+"""Runs behind the points of a search: executed by workers unless the folder holds them."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from ssdlab._ssdlab import ConfigError
@@ -24,12 +23,12 @@ class Runs:
     """Measures points.
 
     Args:
-        base: The configuration that points are laid on.
-        trace: What all replay.
-        aims: What is measured.
-        store: The folder.
-        workers: Who does runs.
-        monitor: Told how many of all runs of a phase are finished.
+        base: Configuration below the points.
+        trace: Trace that all points replay.
+        aims: Figures to measure.
+        store: Folder of the study.
+        workers: Workers that execute runs.
+        monitor: Called with the number of finished runs of a phase.
     """
 
     def __init__(
@@ -43,32 +42,28 @@ class Runs:
         monitor: Monitor | None,
     ) -> None:
         self.stopped = False
-        """Whether the monitor has ended it."""
+        """True once the monitor has stopped the search."""
         self._builder, self._trace, self._aims = Builder(base), trace, aims
         self._store, self._workers, self._monitor = store, workers, monitor
         self._phase, self._total, self._finished = "", 0, 0
         self._known: dict[tuple[tuple[str, str], ...], tuple[Row, Run] | str] = {}
 
     def begin(self, phase: str, total: int) -> None:
-        """Tells the monitor from now on of a phase of so many runs."""
+        """Starts a phase of `total` runs for the monitor."""
         self._phase, self._total, self._finished = phase, total, 0
 
     def config(self, point: Point) -> Config:
-        """The configuration of a point with its own seed.
-
-        Raises:
-            ConfigError: If its settings are wrong, or do not fit each other.
-        """
+        """Returns the configuration of a point with its own seed."""
         return self._builder.of(point, 0, replays=self._trace is not None)[0]
 
     def fault(self, point: Point) -> str | None:
-        """What is wrong with the settings of a point."""
+        """Returns the error of a point's settings, if any."""
         made = self._made(point, range(1))
         return made if isinstance(made, str) else None
 
     def _made(self, point: Point, seeds: range) -> list[tuple[Row, Run]] | str:
-        """The runs of a point with their rows, or what is wrong with its settings."""
-        found = []
+        """Returns the rows and runs of a point, or the error of its settings."""
+        runs = []
         for number in seeds:
             named = (*sorted(point.items()), ("", str(number)))
             if named not in self._known:
@@ -82,11 +77,11 @@ class Runs:
             made = self._known[named]
             if isinstance(made, str):
                 return made
-            found.append(made)
-        return found
+            runs.append(made)
+        return runs
 
     def rows(self, point: Point, seeds: range) -> list[Row]:
-        """The rows of a point in a study, one for each seed; none if its settings do not fit each other."""
+        """Returns a row per seed; none if the settings do not fit each other."""
         made = self._made(point, seeds)
         return [] if isinstance(made, str) else [row for row, _ in made]
 
@@ -95,7 +90,7 @@ class Runs:
         return [] if isinstance(made, str) else [run for _, run in made]
 
     def do(self, points: Sequence[Point], seeds: range) -> bool:
-        """Has the runs of points done that the folder does not hold; false if the monitor ended it."""
+        """Executes the runs of points that the folder lacks; returns False if the monitor stopped it."""
         left: dict[str, Run] = {}
         for point in points:
             for run in self._runs(point, seeds):
@@ -112,70 +107,65 @@ class Runs:
             self._phase, len(left), monitor=None if self._monitor is None else watch, workers=self._workers
         )
 
-        def one(run: Run) -> None:
-            outcome = executor.do(run)
-            if outcome is not None:
-                self._store.keep(run.key, outcome)
-
-        executor.run([partial(one, run) for run in left.values()])
+        executor.execute(left.values(), self._store.keep)
         self._finished += len(left)
-        # Batches that end at once are told of here.
+        # Batches without runs never call the monitor otherwise.
         self.stopped = executor.stopped.is_set() or (self._monitor is not None and watch(self._phase, 0, None, 0))
         return not self.stopped
 
     def holds(self, point: Point, seeds: range, records: Mapping[str, Record]) -> bool:
-        """Whether all runs of a point are among the records of a study."""
+        """True if all runs of a point are among the records of a study."""
         runs = self._runs(point, seeds)
         return bool(runs) and all(run.key in records for run in runs)
 
     def take(self, point: Point, seeds: range, records: Mapping[str, Record]) -> None:
-        """Keeps the records of another study of the runs of a point."""
+        """Copies the records of a point's runs from another study."""
         for run in self._runs(point, seeds):
             self._store.keep(run.key, Outcome(*records[run.key]))
 
     def summaries(self, point: Point, seeds: range) -> list[dict[str, Any]] | str:
-        """The results of a point by seed, or why there is none."""
+        """Returns the results of a point by seed, or the reason why there are none."""
         made = self._made(point, seeds)
         if isinstance(made, str):
             return made.splitlines()[0].removeprefix(f"{AXIS}: ")
-        found = []
+        summaries = []
         for row, _ in made:
             record = self._store.records[row.key]
             if record.result is None:
                 return record.error or ""
-            found.append(record.summary)
-        return found
+            summaries.append(record.summary)
+        return summaries
 
     def ran(self, points: Sequence[Point], seeds: range) -> list[Ran]:
-        """The runs of points that have a result."""
-        found: dict[str, Ran] = {}
+        """Returns the distinct runs of points that have a result."""
+        ran: dict[str, Ran] = {}
         for point in points:
             for run in self._runs(point, seeds):
                 record = self._store.records.get(run.key)
                 if record is not None and record.result is not None:
-                    found[run.key] = Ran(point, run.config, record.summary)
-        return [*found.values()]
+                    ran[run.key] = Ran(point, run.config, record.summary)
+        return [*ran.values()]
 
     def measured(self, point: Point, seeds: range) -> Measured:
-        """What a point came to whose runs were done."""
+        """Returns the measurements of a point after its runs."""
         summaries = self.summaries(point, seeds)
         if isinstance(summaries, str):
             return Measured(error=summaries)
         values: list[tuple[float, ...]] = []
         for asked in self._aims.measured:
-            its = [asked.value.of(summary) for summary in summaries]
-            there = tuple(value for value in its if value is not None)
-            if len(there) < len(its):
+            by_seed = [asked.value.of(summary) for summary in summaries]
+            known = tuple(value for value in by_seed if value is not None)
+            if len(known) < len(by_seed):
                 return Measured(error=f"a run has no value of {asked.name}", lacking=asked.name)
-            values.append(there)
+            values.append(known)
         count = len(self._aims.goals)
         return Measured(tuple(values[:count]), tuple(values[count:]))
 
     def figures(self, points: Sequence[Point], seeds: range) -> list[str]:
-        """Every figure that one of the runs of points has."""
-        found: dict[str, None] = {}
+        """Returns every figure that a run of the points has."""
+        figures: dict[str, None] = {}
         for point in points:
             summaries = self.summaries(point, seeds)
             if not isinstance(summaries, str):
-                found |= dict.fromkeys(path for summary in summaries for path in figure_paths(summary))
-        return [*found]
+                figures |= dict.fromkeys(path for summary in summaries for path in figure_paths(summary))
+        return [*figures]

@@ -1,11 +1,9 @@
-"""Proposals of points: the tree-structured Parzen estimator of Optuna, in batches.
+"""Proposes points in batches with Optuna's tree-structured Parzen estimator.
 
-A batch is proposed from what is known of those before it, and ends before the next one begins. So the trials do not
-depend on how many runs go on at a time, nor on the order in which they end. The sampler is seeded anew for each trial:
-whoever takes up a search that was killed proposes the same.
+A batch is proposed from the results of earlier batches only, so trials depend neither on the number of workers nor on
+the order in which runs end. The sampler is seeded for each trial, so a resumed search proposes the same points.
 
-The estimator is not told to keep away from what runs (`constant_liar`): in small batches that found nothing better, and
-worse in one problem of `tests/tuning.py`.
+`constant_liar` is off: in small batches it found nothing better, and worse in one problem of `tests/tuning.py`.
 """
 
 import random
@@ -22,39 +20,39 @@ from ssdlab.study.tuning.goal import Aims, Measured
 from ssdlab.study.tuning.space import Parameter, Space
 
 POINT, WARM = "point", "warm"
-"""What is noted of a trial: the settings that it stands for; whether it is taken from elsewhere."""
+"""User attributes of a trial: its settings, and a mark if it comes from another study."""
 
 NAME = "ssdlab"
-"""Of the study of Optuna."""
+"""Name of Optuna's study."""
 
 RUNS = "it runs"
-"""The constraint that a point without values breaks, by `BROKEN`."""
+"""Constraint that points without values violate, by `BROKEN`."""
 BROKEN = 1e9
 
 
 Named = frozenset[tuple[str, str]]
-"""A point as a member of a set."""
+"""Hashable form of a point."""
 
 
 class Proposal(NamedTuple):
-    """A point that was proposed."""
+    """A proposed point."""
 
     number: int
-    """Of the trial of Optuna."""
+    """Number of Optuna's trial."""
     point: Point
     warm: bool
     finished: bool
 
 
 class Search:
-    """The trials so far, and the next ones.
+    """Trials so far, and the next ones.
 
     Args:
-        space: What is searched.
-        aims: What is made small or large, and what is to be met.
-        seed: Of the proposals.
-        batch: Trials that are proposed at a time.
-        database: SQLite file that keeps the trials; None keeps them in memory.
+        space: Space to search.
+        aims: Goals and constraints.
+        seed: Seed of the proposals.
+        batch: Number of trials proposed at a time.
+        database: SQLite file of the trials; None keeps them in memory.
     """
 
     def __init__(
@@ -78,7 +76,7 @@ class Search:
             )
 
     def proposals(self) -> list[Proposal]:
-        """Every trial that stands for a point, in order."""
+        """Returns every trial with a point, in order."""
         return [
             Proposal(one.number, one.user_attrs[POINT], WARM in one.user_attrs, one.state.is_finished())
             for one in self._study.get_trials(deepcopy=False)
@@ -86,9 +84,9 @@ class Search:
         ]
 
     def open(self) -> list[Proposal]:
-        """The trials of the batch that is under way; of a new one if none is. Fewer where no other points are left."""
+        """Returns the unfinished trials of the current batch, or of a new one; fewer if the space is exhausted."""
         for one in self._study.get_trials(deepcopy=False):
-            # Killed while it was drawn: the rest would be drawn otherwise than in one go.
+            # An interrupted draw would change the following ones.
             if POINT not in one.user_attrs:
                 self._give_up(one.number)
         asked = self._asked()
@@ -96,7 +94,7 @@ class Search:
         last = asked[begin:]
         if all(one.finished for one in last):
             begin, last = len(asked), []
-        # Whether proposing was interrupted: no trial of a batch ends before all are proposed.
+        # Trials end only after all of their batch are proposed, so an unfinished batch may be incomplete.
         if not any(one.finished for one in last):
             for index in range(len(asked), begin + self._batch):
                 if not self._propose(index):
@@ -108,15 +106,15 @@ class Search:
         return [one for one in self.proposals() if not one.warm]
 
     def _give_up(self, number: int) -> None:
-        """Has no proposal take account of a trial."""
+        """Excludes a trial from further proposals."""
         with _quiet():
             self._study.tell(number, state=optuna.trial.TrialState.FAIL, skip_if_finished=True)
 
     def _propose(self, index: int) -> bool:
-        """Proposes a point that was not proposed before; false if there is none.
+        """Proposes a new point; returns False if there is none.
 
-        A run is the same each time, but the estimator does not know that: the nearer it has come to the best, the more
-        often it proposes what was tried. Any other point then tells more.
+        The estimator does not know that runs are deterministic and repeats points near the best. A random untried point
+        replaces repetitions.
         """
         draw = random.Random(f"{self._seed} {index}")
         seed, tried = draw.getrandbits(32), self._tried()
@@ -137,7 +135,7 @@ class Search:
 
     @property
     def exhausted(self) -> bool:
-        """Whether every point of the space was tried, or is known from elsewhere."""
+        """True if every point of the space is known."""
         finished = all(one.finished for one in self.proposals())
         return finished and self._other(self._tried(), random.Random(0)) is None
 
@@ -151,11 +149,11 @@ class Search:
         return optuna.trial.Trial(self._study, frozen._trial_id)
 
     def tell(self, number: int, measured: Measured) -> None:
-        """Ends a trial with what its point came to."""
+        """Finishes a trial."""
         frozen = self._study.get_trials(deepcopy=False)[number]
         with _quiet():
             trial = self._trial(frozen)
-            # A trial that was interrupted here has some of its constraints, and the same.
+            # An interrupted call may have set some constraints already.
             for name, violation in self._violations(measured).items():
                 if name not in frozen.constraints:
                     trial.set_constraint(name, violation)
@@ -165,15 +163,15 @@ class Search:
                 self._study.tell(number, measured.means())
 
     def add(self, point: Point, parameters: Mapping[str, Parameter], measured: Measured) -> None:
-        """Takes in a point that was measured elsewhere."""
+        """Adds a point measured in another study."""
         known = {"values": measured.means(), "constraints": self._violations(measured)}
         self._add(parameters, {POINT: dict(point), WARM: True}, **known)
 
     def _add(self, parameters: Mapping[str, Parameter], notes: Mapping[str, object], **known: Any) -> None:
-        """Adds a trial that the sampler has not proposed."""
+        """Adds a trial that the sampler did not propose."""
         distributions = self._space.distributions()
-        its = {name: distributions[name] for name in parameters}
-        trial = optuna.trial.create_trial(params=dict(parameters), distributions=its, user_attrs=dict(notes), **known)
+        own = {name: distributions[name] for name in parameters}
+        trial = optuna.trial.create_trial(params=dict(parameters), distributions=own, user_attrs=dict(notes), **known)
         self._study.add_trial(trial)
 
     def _violations(self, measured: Measured) -> dict[str, float]:
@@ -184,8 +182,8 @@ class Search:
         )
 
     def importance(self) -> dict[str, dict[str, float]]:
-        """How much each axis decides whether a point is among the best tenth of a goal, or of those that keep a
-        constraint by most: PED-ANOVA, as shares of 1, by the names of goals and constraints.
+        """Returns the importance of axes as shares of 1 by goal and constraint (PED-ANOVA): how much each decides
+        whether a point is among the best tenth.
         """
         complete = [one for one in self._study.get_trials(deepcopy=False) if one.values is not None]
         if len({str(one.params) for one in complete}) < LEAST_FOR_IMPORTANCE:
@@ -195,15 +193,15 @@ class Search:
             for at, goal in enumerate(self._aims.goals)
         }
         targets |= {one.name: (lambda trial, name=one.name: trial.constraints[name]) for one in self._aims.constraints}
-        found = {}
+        importance = {}
         for name, target in targets.items():
             with _quiet():
                 shares = optuna.importance.get_param_importances(self._study, target=target)
-            found[name] = {axis.name: float(shares.get(axis.name, 0.0)) for axis in self._space.axes}
-        return found
+            importance[name] = {axis.name: float(shares.get(axis.name, 0.0)) for axis in self._space.axes}
+        return importance
 
     def close(self) -> None:
-        """Lets go of the database."""
+        """Closes the database."""
         if self._storage is not None:
             self._storage.remove_session()
             self._storage.engine.dispose()
@@ -214,19 +212,19 @@ def _named(point: Point) -> Named:
 
 
 LEAST_FOR_IMPORTANCE = 20
-"""Different points below which the best tenth is too small to tell anything."""
+"""Minimum number of distinct points for a meaningful best tenth."""
 
 
 def _storage(path: Path) -> Any:
     def connect() -> sqlite3.Connection:
         connection = sqlite3.connect(path, check_same_thread=False)
-        # A kill loses nothing; a loss of power may lose the last trials, which are then proposed again.
+        # Survives a kill; a power loss may lose the last trials, which are then proposed again.
         connection.execute("pragma journal_mode=wal")
         connection.execute("pragma synchronous=normal")
         return connection
 
     with _quiet():
-        # Opened here rather than by an address, in which a path may hold nothing that is written %, { or ?.
+        # Not opened by URL, which would interpret %, { and ? in the path.
         return optuna.storages.RDBStorage(
             "sqlite://", engine_kwargs={"creator": connect, "poolclass": sqlalchemy_pool.StaticPool}
         )
@@ -234,7 +232,7 @@ def _storage(path: Path) -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keeps Optuna from saying what a user need not know."""
+    """Suppresses Optuna's warnings."""
     before = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     try:

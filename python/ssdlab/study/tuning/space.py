@@ -1,7 +1,6 @@
-"""The space that is searched: axes, which of them apply where, and how the sampler sees each.
+"""The space to search: axes, the conditions under which they apply, and how the sampler sees them.
 
-A setting that belongs to a choice, such as the size of a map cache, is drawn only where that choice is taken: the table
-of settings says so.
+A setting that belongs to a choice, such as the size of a map cache, is drawn only if that choice is taken.
 """
 
 from bisect import bisect_left
@@ -19,26 +18,26 @@ from ssdlab.study.sweep.axes import Axis, Point, Range
 from ssdlab.study.sweep.quantity import quantity
 
 Parameter = str | int | float
-"""A value of an axis as the sampler knows it."""
+"""Value of an axis as the sampler sees it."""
 
 DIGITS = 3
-"""Of values that are drawn from a range."""
+"""Significant digits of values drawn from a range."""
 
-BISECTIONS = 40
-"""More halves of a range are no different values."""
+MAX_BISECTIONS = 40
+"""Further bisections give the same value."""
 
 
 @dataclass(frozen=True)
 class Space:
-    """Axes in an order in which each comes after those that it belongs to."""
+    """Axes, ordered so that each follows those that it depends on."""
 
     axes: tuple[Axis, ...]
     needs: Mapping[str, tuple[tuple[str, str], ...]]
-    """By the name of an axis, the keys of other axes with the values at which it applies."""
+    """Conditions of each axis by name: keys of other axes with the required values."""
 
     @classmethod
     def of(cls, axes: Sequence[Axis]) -> "Space":
-        """The space that axes span."""
+        """Returns the space that axes span."""
         varied = {key for axis in axes for key in axis.keys}
         needs = {
             axis.name: tuple(
@@ -49,7 +48,7 @@ class Space:
             )
             for axis in axes
         }
-        # An axis needs all that those need that it needs, so the longer list comes later.
+        # Dependencies are transitive, so axes with more conditions come later.
         return cls(tuple(sorted(axes, key=lambda axis: len(needs[axis.name]))), needs)
 
     @property
@@ -58,11 +57,11 @@ class Space:
         return tuple(key for axis in self.axes for key in axis.keys)
 
     def applies(self, axis: Axis, point: Mapping[str, str]) -> bool:
-        """Whether an axis counts where those before it have these values."""
+        """True if an axis applies at these values of earlier axes."""
         return all(point.get(key) == value for key, value in self.needs[axis.name])
 
     def draw(self, trial: Any) -> Point:
-        """The point that a trial of Optuna proposes."""
+        """Returns the point that a trial of Optuna proposes."""
         point: dict[str, str] = {}
         for axis in self.axes:
             if self.applies(axis, point):
@@ -70,51 +69,51 @@ class Space:
         return point
 
     def points(self, draw: Random) -> Iterator[tuple[Point, dict[str, Parameter]]]:
-        """Every point, with what the sampler calls its values, from one on that is drawn; of ranges to `DIGITS`."""
+        """Yields every point with its parameters, from a random start; ranges to `DIGITS`."""
         return self._spanned(self.axes, {}, {}, draw)
 
     def _spanned(
-        self, axes: Sequence[Axis], point: Point, found: dict[str, Parameter], draw: Random
+        self, axes: Sequence[Axis], point: Point, parameters: dict[str, Parameter], draw: Random
     ) -> Iterator[tuple[Point, dict[str, Parameter]]]:
-        """Every point with these values of the axes before."""
+        """Yields every point with these values of earlier axes."""
         if not axes:
-            yield point, found
+            yield point, parameters
         elif not self.applies(axes[0], point):
-            yield from self._spanned(axes[1:], point, found, draw)
+            yield from self._spanned(axes[1:], point, parameters, draw)
         else:
             axis, *others = axes
             for parameter in _all_of(axis, draw):
-                its = {**point, **_value(axis, parameter)}
-                yield from self._spanned(others, its, {**found, axis.name: parameter}, draw)
+                extended = {**point, **_value(axis, parameter)}
+                yield from self._spanned(others, extended, {**parameters, axis.name: parameter}, draw)
 
     def parameters(self, values: Mapping[str, str]) -> tuple[Point, dict[str, Parameter]] | None:
-        """The point of a study elsewhere, by all its settings, as one of this space; None if it lies outside."""
+        """Converts all settings of a point of another study; None if it lies outside the space."""
         point: dict[str, str] = {}
-        found: dict[str, Parameter] = {}
+        parameters: dict[str, Parameter] = {}
         for axis in self.axes:
             if self.applies(axis, point):
                 parameter = _parameter(axis, values)
                 if parameter is None:
                     return None
-                found[axis.name] = parameter
+                parameters[axis.name] = parameter
                 point |= _value(axis, parameter)
-        return point, found
+        return point, parameters
 
     def distributions(self) -> dict[str, Any]:
-        """How the sampler sees each axis, by its name."""
+        """Returns Optuna's distributions by axis."""
         return {axis.name: _distribution(axis) for axis in self.axes}
 
     def corners(self) -> Iterator[tuple[Axis, Point, tuple[Point, Point]]]:
-        """Every value of each axis, and both ends of every range, with points that hold it: one with the first, and one
-        with the last value of the other axes.
+        """Yields every value of each axis and both ends of every range, with two points that hold it: one with the
+        first, one with the last values of the other axes.
         """
         for varied in self.axes:
             for level in varied.levels:
                 yield varied, level, self._holding(varied, level)
 
     def nearest(self, varied: Axis, end: Point, is_possible: Callable[[tuple[Point, Point]], bool]) -> Point | None:
-        """A value of a range towards one of its ends that is possible: the nearest to it, to `DIGITS`, where all beyond
-        that are. None if the other end is not possible.
+        """Returns the possible value nearest to an impossible end of a range, to `DIGITS`; None if the other end is
+        impossible too.
         """
         assert varied.range is not None
         low, high = varied.range.low.value, varied.range.high.value
@@ -122,7 +121,7 @@ class Space:
         level = varied.levels[-1] if end == varied.levels[0] else varied.levels[0]
         if not is_possible(self._holding(varied, level)):
             return None
-        for _ in range(BISECTIONS):
+        for _ in range(MAX_BISECTIONS):
             middle = (wrong * right) ** 0.5 if varied.range.log else (wrong + right) / 2
             tried = _value(varied, int(middle) if _whole(varied.range) else middle)
             if is_possible(self._holding(varied, tried)):
@@ -149,7 +148,7 @@ class Space:
 
 
 def _all_of(axis: Axis, draw: Random) -> Iterator[Parameter]:
-    """Every value of an axis as the sampler knows it, from one on that is drawn."""
+    """Yields every value of an axis as the sampler sees it, from a random start."""
     values: Sequence[Parameter]
     if axis.range is None:
         values = range(len(axis.levels)) if _ordered(axis) else _labels(axis)
@@ -163,30 +162,30 @@ def _all_of(axis: Axis, draw: Random) -> Iterator[Parameter]:
 
 @cache
 def _numbers(range_: Range) -> Sequence[Parameter]:
-    """Every number of a range as the sampler knows it; of several with the same possible value the first."""
+    """Returns the numbers of a range as the sampler sees them; of several that give the same setting, the first."""
     low, high = range_.low.value, range_.high.value
     numbers = range(int(low), int(high) + 1) if _whole(range_) else _written_out(low, high)
     if range_.spacing is None:
         return numbers
-    found: dict[str, Parameter] = {}
+    by_setting: dict[str, Parameter] = {}
     for number in numbers:
-        found.setdefault(range_.nearest(number), number)
-    return [*found.values()]
+        by_setting.setdefault(range_.nearest(number), number)
+    return [*by_setting.values()]
 
 
 def _written_out(low: float, high: float) -> Sequence[float]:
-    """Every number of a range to `DIGITS` digits, and its ends; below a thousandth of its end to as many places."""
+    """Returns the ends and all numbers of a range to `DIGITS` digits, with fewer below a thousandth of its end."""
     last = Decimal(str(high))
     digits = Context(prec=DIGITS, Emin=min(last.adjusted() - 3, 0))
-    found = [Decimal(str(low))]
-    while (following := digits.next_plus(found[-1])) < last:
-        found.append(following)
-    return [*map(float, found), high]
+    numbers = [Decimal(str(low))]
+    while (following := digits.next_plus(numbers[-1])) < last:
+        numbers.append(following)
+    return [*map(float, numbers), high]
 
 
 def _needed(key: str) -> list[tuple[str, str]]:
-    told = _ssdlab.explain(key)
-    return [] if told is None else told[3]
+    explained = _ssdlab.explain(key)
+    return [] if explained is None else explained[3]
 
 
 def _whole(range: Range) -> bool:
@@ -194,7 +193,7 @@ def _whole(range: Range) -> bool:
 
 
 def _ordered(axis: Axis) -> bool:
-    """Whether the levels rise or fall together, as numbers do."""
+    """True if the levels are monotonic numbers."""
     if len(axis.levels) < 3:
         return False
     for key in axis.keys:
@@ -233,10 +232,10 @@ def _suggested(trial: Any, axis: Axis) -> Parameter:
 
 
 def _value(axis: Axis, parameter: Parameter) -> Point:
-    """What an axis sets at a value of the sampler."""
+    """Converts a sampler's value to settings."""
     if axis.range is not None:
         low, high = axis.range.low, axis.range.high
-        # More digits make nothing better, and equal runs run once.
+        # Fewer digits make more runs equal.
         value = float(parameter) if _whole(axis.range) else float(f"{parameter:.{DIGITS}g}")
         return {axis.keys[0]: axis.range.nearest(min(max(value, low.value), high.value))}
     at = parameter if isinstance(parameter, int) else _labels(axis).index(str(parameter))
@@ -244,7 +243,7 @@ def _value(axis: Axis, parameter: Parameter) -> Point:
 
 
 def _parameter(axis: Axis, values: Mapping[str, str]) -> Parameter | None:
-    """What the sampler calls the value of an axis; None if it has none such."""
+    """Converts settings to a sampler's value; None if the axis lacks it."""
     if axis.range is not None:
         ours = quantity(values[axis.keys[0]])
         low, high = axis.range.low, axis.range.high

@@ -1,11 +1,11 @@
-"""Write amplification against published theory, row by row of `waf_reference.csv`.
+"""Compares write amplification with published theory, row by row of `waf_reference.csv`.
 
-Protocol: a device whose sealed blocks hold exactly `alpha` times the logical pages; open blocks and the spare
-one come on top (`device.reserve = "extra"`), survivors of collection go where host writes go. The device is
-filled once, then overwritten 6 times (uniform) or 14 times (skewed) as a warm-up, and measured over 3 more.
+Protocol: closed blocks hold exactly `alpha` times the logical pages; open blocks and the spare block come on top
+(`device.reserve = "extra"`), and garbage collection writes to the host's open block. The device is filled once,
+overwritten 6 times (uniform) or 14 times (skewed) as a warm-up, and measured over 3 more.
 
-Rows with separated pools are two independent devices, each under uniform writes: pool i has the share f_i of the
-logical pages, s_i of the spare ones and r_i of the writes, and A = sum of r_i A_i.
+Rows with separated pools are two independent devices with uniform writes: pool i has the share f_i of the logical
+pages, s_i of the spare pages and r_i of the writes, and A = sum of r_i A_i.
 """
 
 import csv
@@ -22,62 +22,60 @@ from ssdlab.model.requests import Monitor
 from ssdlab.study.executor import Executor
 
 REFERENCE = "waf_reference.csv"
-"""File with the rows."""
-
 TOLERANCE = 0.01
-"""Largest deviation from the reference, as a share of it."""
+"""Maximum relative deviation from the reference."""
 
 PAGE_BYTES = 4096
 BLOCKS = {64: 10_000, 128: 6_000, 256: 4_000}
-"""Sealed blocks by pages per block: as many as the reference simulations had."""
+"""Closed blocks by pages per block, as in the reference simulations."""
 
 QUICK_EVERY = 13
-"""The quick subset takes every so manieth row: it meets every policy, block size and kind of workload."""
+"""The quick subset takes every 13th row, which covers all policies, block sizes and kinds of workloads."""
 
 ROUND_SPARES = (0.03, 0.07, 0.1, 0.15, 0.2, 0.28)
-"""Spare factors that rows state exactly; the others state the over-provisioning exactly."""
+"""Spare factors that are exact; other rows state the over-provisioning exactly."""
 
 
 @dataclass(frozen=True)
 class Pool:
-    """One device of a row: all of it, or the hot or the cold part."""
+    """A device of a row: all of it, or the hot or cold part."""
 
     writes: float
-    """Share of the writes that go to it, r."""
+    """Share of the writes, r."""
     blocks: int
-    """Sealed blocks."""
+    """Closed blocks."""
     alpha: float
-    """Physical pages in them over logical pages."""
+    """Their physical pages per logical page."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One row of the reference."""
+    """A row of the reference."""
 
     number: int
     workload: str
     hot_requests: float | None
-    """Share of the requests that are hot, r; None for uniform writes."""
+    """Share of hot requests, r; None for uniform writes."""
     hot_space: float | None
-    """Share of the pages that are hot, f."""
+    """Share of hot pages, f."""
     alpha: float
     policy: str
     pages_per_block: int
     analytic: float | None
-    """Write amplification by closed formula; None where there is none."""
+    """Write amplification by a closed formula, if there is one."""
     simulated: float
-    """Write amplification of the reference simulation."""
+    """Write amplification in the reference simulation."""
     hot_spare: float | None
-    """Share of the spare pages that the hot pool has; None unless pools are separated."""
+    """Share of the spare pages in the hot pool; None without separated pools."""
 
     @property
     def reference(self) -> float:
-        """What is compared with: the formula, or the reference simulation where there is none."""
+        """The formula, or the reference simulation."""
         return self.simulated if self.analytic is None else self.analytic
 
     @property
     def pools(self) -> list[Pool]:
-        """The devices whose write amplifications add up to the row's."""
+        """Devices whose weighted write amplifications add up to the row's."""
         blocks = BLOCKS[self.pages_per_block]
         if self.hot_spare is None:
             return [Pool(1.0, blocks, self.alpha)]
@@ -92,7 +90,7 @@ class Row:
         return pools
 
     def config(self, pool: Pool) -> Config:
-        """The configuration of one of its devices."""
+        """Returns the configuration of a device."""
         skewed = self.hot_requests is not None
         mixed = skewed and self.hot_spare is None
         logical_pages = int(pool.blocks * self.pages_per_block / pool.alpha)
@@ -126,19 +124,19 @@ class Row:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a row came to."""
+    """Result of a row."""
 
     row: Row
     ours: float
 
     @property
     def difference(self) -> float:
-        """Deviation from the reference as a share of it."""
+        """Relative deviation from the reference."""
         return self.ours / self.row.reference - 1
 
     @property
     def passed(self) -> bool:
-        """Whether it is within the tolerance."""
+        """True if within the tolerance."""
         return abs(self.difference) <= TOLERANCE
 
 
@@ -154,7 +152,7 @@ def _number(text: str) -> float | None:
 
 
 def rows() -> Iterator[Row]:
-    """The rows of the reference, in its order."""
+    """Yields the rows of the reference in order."""
     text = Path(__file__).with_name(REFERENCE).read_text(encoding="utf-8")
     hot_spare = None
     for number, line in enumerate(csv.DictReader(text.splitlines()), 1):
@@ -164,7 +162,7 @@ def rows() -> Iterator[Row]:
         elif "same split" not in workload:
             hot_spare = None
         spare = float(line["spare_frac_of_physical_Sf"])
-        # The columns are rounded; one of the two ratios is exact.
+        # The columns are rounded, but one of the two ratios is exact.
         exact = 1 / (1 - spare) if spare in ROUND_SPARES else 1 + float(line["OP_over_logical"])
         hot = re.match(r"r=([0-9.]+) f=([0-9.]+)", line["hot_params"])
         yield Row(
@@ -182,7 +180,7 @@ def rows() -> Iterator[Row]:
 
 
 def quick_rows() -> list[Row]:
-    """A subset that takes seconds; the tolerance is the same."""
+    """Returns a subset that takes seconds."""
     return [row for row in rows() if row.number % QUICK_EVERY == 1]
 
 
@@ -195,20 +193,20 @@ class Amplification(Finding):
     def __init__(self, outcomes: Sequence[Outcome], asked: int) -> None:
         self.outcomes = tuple(outcomes)
         self.asked = asked
-        """Rows that were to be run."""
+        """Number of rows to run."""
 
     @property
     def partial(self) -> bool:
-        """Whether it was stopped before its end."""
+        """True if stopped early."""
         return len(self.outcomes) < self.asked
 
     @property
     def passed(self) -> bool:
-        """Whether every row is within the tolerance."""
+        """True if every row is within the tolerance."""
         return all(one.passed for one in self.outcomes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Whether all passed, and every row, ready for JSON."""
+        """Returns all rows, ready for JSON."""
         rows = [
             {**asdict(one.row), "ours": one.ours, "difference": one.difference, "passed": one.passed}
             for one in self.outcomes
@@ -220,10 +218,10 @@ class Amplification(Finding):
 
 
 def run(chosen: Sequence[Row], *, jobs: int | None = None, monitor: Monitor | None = None) -> Amplification:
-    """Simulates rows side by side; those that the monitor ends early are left out."""
+    """Simulates rows in parallel, without those that the monitor stopped."""
     executor = Executor("simulate", sum(len(row.pools) for row in chosen), jobs=jobs, monitor=monitor)
 
-    def one(row: Row) -> Outcome | None:
+    def simulate(row: Row) -> Outcome | None:
         total = 0.0
         for pool in row.pools:
             result = executor.simulate(row.config(pool))
@@ -232,5 +230,5 @@ def run(chosen: Sequence[Row], *, jobs: int | None = None, monitor: Monitor | No
             total += pool.writes * result.write_amplification
         return Outcome(row, total)
 
-    outcomes = executor.run([partial(one, row) for row in chosen])
+    outcomes = executor.run([partial(simulate, row) for row in chosen])
     return Amplification([one for one in outcomes if one is not None], len(chosen))

@@ -1,8 +1,8 @@
-"""Generated Filebench workloads against captures of Filebench: statistics of the requests, side by side.
+"""Compares generated Filebench workloads with captures by statistics of their requests.
 
-The captures are bios as queued: Filebench on ext4 on a loop device, Linux 6.18, some 31 s, page cache and processes
-limited to 768 MiB. `filebench_reference.csv` holds their statistics, computed by `statistics` here, the largest
-difference that passes, in the unit of the statistic, and why it is wide where it is: what the model leaves out.
+The captures are bios as queued: Filebench on ext4 on a loop device, Linux 6.18, about 31 s, page cache and processes
+limited to 768 MiB. `filebench_reference.csv` holds their statistics from `statistics`, the largest difference that
+passes, in the unit of the statistic, and the gap in the model that explains a wide tolerance.
 """
 
 import csv
@@ -37,10 +37,10 @@ STATISTICS = {
     "read_distinct": ("distinct bytes read", "MiB"),
     "write_distinct": ("distinct bytes written", "MiB"),
 }
-"""Statistics of requests: what each is, and its unit."""
+"""Statistics of requests: description and unit."""
 
 REQUESTS = {"fileserver": 211_261, "webserver": 378_540, "varmail": 459_750, "oltp": 72_282}
-"""Requests of the captures, flushes included."""
+"""Number of requests of the captures, including flushes."""
 
 SETS: dict[str, dict[str, object]] = {
     "fileserver": {},
@@ -48,25 +48,24 @@ SETS: dict[str, dict[str, object]] = {
     "varmail": {"files": 50_000, "threads": 100, "think": "2700us"},
     "oltp": {"file_size": "256MiB", "think": "30ms", "cache": "370MiB"},
 }
-"""How the captures differ from the defaults. The times are those of the captures: with the bandwidth of webserver and
-with the times between operations of varmail and oltp the runs take 31 to 33 s as the captured ones did; webserver
-creates its files in 3.3 s, as the first commit of its capture tells. The run of fileserver takes 21 s and not 32 s:
-slowed down by 340 MB/s it takes freed blocks again sooner than the captured ext4 did."""
+"""Settings of the captures that differ from the defaults. Times are fitted to the captures: with webserver's bandwidth
+and the think times of varmail and oltp, runs take 31 to 33 s as captured; webserver creates its files in 3.3 s, as the
+first commit of its capture shows. fileserver takes 21 s instead of 32 s: slowed down by 340 MB/s it reuses freed blocks
+sooner than the captured ext4 did."""
 
 COMMON = {"cache": "485MiB", "service": "4ms", "depth": 256}
-"""Settings of all. The cache was not recorded. With this size webserver, which reads its files in rotation, reads
-571 MiB between two reads of the same page, here as in the capture. The 211 processes of oltp leave less: it reads
-nothing of the files created last, some 370 MiB. The service time is the median from a read to the write of the same
-page by the same thread there."""
+"""Settings of all workloads. The cache size was not recorded. With this size webserver reads 571 MiB between two reads
+of a page, here as in the capture. The 211 processes of oltp leave less: it never reads the last 370 MiB of its files.
+The service time is the median from a read to the write of the same page by the same thread."""
 
 SPAN = "24GiB"
 
 SHARE_POINTS, RELATIVE = 5.0, 0.1
-"""Differences up to which a share, and anything else, counts as alike."""
+"""Differences that count as alike: of a share, and relative for others."""
 
 
 def statistics(trace: Iterable[_ssdlab.Requests]) -> dict[str, float]:
-    """The statistics of a trace in batches."""
+    """Returns the statistics of a trace in batches."""
     counts = {op: np.zeros(4, dtype=np.int64) for op in (READ, WRITE)}
     sync = meta = flushes = 0
     ends = {READ: -1, WRITE: -1}
@@ -122,43 +121,43 @@ def statistics(trace: Iterable[_ssdlab.Requests]) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Row:
-    """One statistic of one workload."""
+    """A statistic of a workload."""
 
     workload: str
     statistic: str
     captured: float
     tolerance: float
-    """Largest difference that passes; where it is wide, what lies beyond the general one is shown as a gap."""
+    """Maximum difference that passes."""
     reason: str
-    """Why the tolerance is wide; empty where the model has what decides the statistic."""
+    """Reason for a wide tolerance; may be empty."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a row came to."""
+    """Result of a row."""
 
     row: Row
     generated: float
 
     @property
     def difference(self) -> float:
-        """Generated less captured."""
+        """Generated minus captured."""
         return self.generated - self.row.captured
 
     @property
     def passed(self) -> bool:
-        """Whether it is within the tolerance."""
+        """True if within the tolerance."""
         return abs(self.difference) <= self.row.tolerance
 
     @property
     def alike(self) -> bool:
-        """Whether it is within what holds for all statistics: 5 points of a share, 10 % of anything else."""
+        """True if within the general limits: 5 points for shares, 10 % for others."""
         is_share = STATISTICS[self.row.statistic][1] == "%"
         return abs(self.difference) <= (SHARE_POINTS if is_share else RELATIVE * self.row.captured)
 
 
 def rows() -> Iterator[Row]:
-    """The rows of the reference, workload by workload."""
+    """Yields the rows of the reference by workload."""
     text = Path(__file__).with_name(REFERENCE).read_text(encoding="utf-8")
     for line in csv.DictReader(text.splitlines()):
         captured, tolerance = float(line["captured"]), float(line["tolerance"])
@@ -166,7 +165,7 @@ def rows() -> Iterator[Row]:
 
 
 def config(workload: str) -> Config:
-    """The configuration that generates as many requests of a workload as were captured."""
+    """Returns the configuration that generates as many requests as were captured."""
     key = "workload.pattern.filebench"
     own = {f"{key}.{name}": value for name, value in (COMMON | SETS[workload]).items()}
     return Config(
@@ -182,7 +181,7 @@ def config(workload: str) -> Config:
 
 
 class Filebench(Finding):
-    """Statistics of captures beside those of generated workloads."""
+    """Statistics of captured and generated workloads."""
 
     _page = "filebench"
     _json = "filebench.json"
@@ -192,11 +191,11 @@ class Filebench(Finding):
 
     @property
     def passed(self) -> bool:
-        """Whether every statistic is within its tolerance."""
+        """True if every statistic is within its tolerance."""
         return all(one.passed for one in self.outcomes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Whether all passed, and every row, ready for JSON."""
+        """Returns all rows, ready for JSON."""
         rows = [
             {**asdict(one.row), "generated": one.generated, "difference": one.difference, "passed": one.passed}
             for one in self.outcomes
@@ -208,11 +207,11 @@ class Filebench(Finding):
 
 
 def compare(workload: str) -> list[Outcome]:
-    """Generates one workload and compares it with its capture."""
-    found = statistics(batches(_ssdlab.Generator(config(workload)._inner)))
-    return [Outcome(row, found[row.statistic]) for row in rows() if row.workload == workload]
+    """Generates a workload and compares it with its capture."""
+    generated = statistics(batches(_ssdlab.Generator(config(workload)._inner)))
+    return [Outcome(row, generated[row.statistic]) for row in rows() if row.workload == workload]
 
 
 def run() -> Filebench:
-    """Generates every workload and compares it with its capture."""
+    """Generates all workloads and compares them with their captures."""
     return Filebench([outcome for workload in SETS for outcome in compare(workload)])

@@ -1,4 +1,4 @@
-"""Where runs are done: processes of this machine (`local.py`), or workers of a Dask cluster (`cluster.py`).
+"""Executes runs: in processes of this machine (`local.py`) or on a Dask cluster (`cluster.py`).
 
-A run (`run.py`) is text and paths, so that it goes anywhere; what it comes to is text as well.
+A run (`run.py`) and its outcome are text and paths, so they can be sent anywhere.
 """

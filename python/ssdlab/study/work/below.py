@@ -1,4 +1,4 @@
-"""Traces taken below the scheduler of one drive and replayed on another, as studies of schedulers do it."""
+"""Traces recorded below the scheduler of one drive and replayed on another, as in studies of schedulers."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from ssdlab.model.trace import Trace, generate
 
 READ, WRITE = 0, 1
 SYNC = 1
-"""The bit of `flags` of a request that somebody waits for."""
+"""Bit of `flags` for a request that a process waits for."""
 
 SECTOR_BYTES = 512
 
@@ -21,18 +21,18 @@ class Taking(NamedTuple):
     """How the trace between the two drives is taken."""
 
     partition: int = 0
-    """Sector that the partition begins at, to which the addresses of the file system are relative."""
+    """First sector of the partition; file system addresses are relative to it."""
     sync: bool = False
-    """Whether somebody waits for every write, not only for those that the workload says."""
+    """True if a process waits for every write, not only for those in the workload."""
     events: str = "dispatched"
-    """Which events of a request are replayed; see `EVENTS`."""
+    """Events of a request to replay; see `EVENTS`."""
     reads: bool = True
-    """Whether reads are replayed."""
+    """True to replay reads."""
     pages: bool = False
-    """Whether a request is replayed as whole pages: from the page that it begins in, as many as its bytes fill. It is
-    then never spread over one page more for beginning inside one."""
+    """True to replay whole pages: from the page of the first byte, as many as the size fills. An unaligned request then
+    touches no extra page."""
     seconds: float = 0.0
-    """Simulated time after which no more is taken; 0: all that was dispatched."""
+    """Simulated time after which recording stops; 0 for no limit."""
 
 
 EVENTS = {
@@ -43,17 +43,13 @@ EVENTS = {
 
 
 class Below(NamedTuple):
-    """The second drive of a run."""
+    """Second drive of a run."""
 
     config: Config
     taking: Taking
 
     def results(self, above: Config) -> dict[str, Any]:
-        """What `Result.to_dict` has of the first run, and as `below` of the second.
-
-        Raises:
-            SsdlabError: If one of them fails, or the first has no scheduler whose requests are recorded.
-        """
+        """Returns the first run's result, with the second's as `below`."""
         queued = issued(generate(above), self.taking)
         first = simulate(above, queued, diagnose=False)
         if first.dispatched is None:
@@ -64,10 +60,10 @@ class Below(NamedTuple):
 
 
 def issued(workload: Trace, taking: Taking) -> Trace:
-    """The requests that a file system on a partition gives to the block layer."""
+    """Returns the requests of a file system on a partition."""
     columns = workload.columns()
     if taking.partition:
-        # A flush has no address.
+        # Flushes have no address.
         before = np.uint64(taking.partition * SECTOR_BYTES)
         columns["offset"] = np.where(columns["bytes"] > 0, columns["offset"] + before, columns["offset"])
     if taking.sync:
@@ -76,13 +72,13 @@ def issued(workload: Trace, taking: Taking) -> Trace:
 
 
 def taken(dispatched: Trace, queued: Trace, taking: Taking, page_bytes: int) -> Trace:
-    """The requests that are replayed.
+    """Returns the requests to replay.
 
     Args:
-        dispatched: What the scheduler gave to the drive.
-        queued: What it was given.
-        taking: How they are taken.
-        page_bytes: The page of the drive that replays them.
+        dispatched: Output of the scheduler.
+        queued: Input of the scheduler.
+        taking: How the trace is taken.
+        page_bytes: Page size of the second drive.
     """
     columns: Mapping[str, Any] = {name: dispatched.columns()[name] for name in ("op", "offset", "bytes")}
     if taking.seconds:
@@ -104,13 +100,13 @@ def taken(dispatched: Trace, queued: Trace, taking: Taking, page_bytes: int) -> 
 
 
 def _every_event(dispatched: Mapping[str, Any], queued: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Each request once as it is queued, once as it is dispatched and once as it is complete.
+    """Returns each request three times: queued, dispatched and completed.
 
-    A closed loop has no time of queueing of its own, so that requests are queued when as many bytes were dispatched;
-    few wait at a time. What is dispatched is complete next.
+    A closed loop has no queueing times. A request counts as queued when as many bytes were dispatched, since few wait
+    at a time, and completes right after its dispatch.
     """
     at = [np.cumsum(one["bytes"].astype(np.int64)) for one in (queued, dispatched)]
     early = at[0] <= (at[1][-1] if len(at[1]) else 0)
-    # Stable: of equal places what is queued comes first, and what is complete last.
+    # A stable sort puts queued requests first and completed ones last.
     order = np.argsort(np.concatenate([at[0][early], at[1], at[1]]), kind="stable")
     return {name: np.concatenate([queued[name][early], dispatched[name], dispatched[name]])[order] for name in queued}

@@ -1,20 +1,22 @@
-"""Workers of a Dask cluster.
+"""Runs simulations on the workers of a Dask cluster.
 
-A run is sent to a worker of our choice: one with a free thread and with memory for it. So no worker has more than its
-limit, and a run that ends its worker is known and not only suspected: it is tried again with a worker to itself. A task
-of Dask costs several times what a short run takes, so short runs share one. Traces are read where they lie if the
-worker finds the same contents there; else they are sent, once to each worker.
+Dask moves code, results and failures. This file chooses the worker of each task, because Dask knows neither how much
+memory a run needs nor which run killed a worker:
+
+- A worker gets a run only if the run fits into the worker's free memory.
+- A run whose worker died is repeated with a worker to itself, which identifies the run at fault.
+- Short runs share a task, because a Dask task costs several times as much as a short run.
+- A worker reads a trace at the same path if the contents are equal; otherwise it receives a copy once.
 """
 
 import asyncio
 import logging
-import math
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -28,39 +30,39 @@ from ssdlab.study.work.run import Outcome, Run, TraceRef, execute_some, program
 from ssdlab.study.work.workers import Stopped, WorkerDied, Workers
 
 SCHEMES = ("tcp", "tls", "ws", "wss", "ucx")
-"""How schedulers are reached."""
-
 CONNECT_SECONDS = 5.0
-"""After which a scheduler that does not answer counts as unreachable."""
-
-LOGGERS = ("distributed", "distributed.client", "tornado.application", "asyncio")
-"""Through which Dask tells, page by page, of connections that fail."""
+"""Time limit for the scheduler's first answer."""
 
 WORKERS_SECONDS = 30.0
-"""After which a cluster without workers is given up."""
+"""Time limit for the first worker to appear."""
+
+POLL_SECONDS = 0.5
+"""Interval between checks of workers and of lost tasks."""
+
+LOGGERS = ("distributed", "distributed.client", "tornado.application", "asyncio")
+"""Loggers to which Dask writes tracebacks of failed connections."""
 
 FETCH_SECONDS = 2.0
-"""After which a result that is ready and does not arrive is asked for again."""
-
-LOOK_SECONDS = 0.5
-"""Between two looks at which workers there are."""
+"""Time limit to fetch a finished result."""
 
 CHUNK_BYTES = 4 << 20
-"""A trace is sent in parts of this size."""
+"""Size of the messages that carry a trace."""
 
 AHEAD = 2
-"""Tasks that a worker has for each of its threads: while one is done the next is on its way."""
+"""Tasks per worker thread; while one executes, the next is on its way."""
 
-MOST_TOGETHER = 8
-"""Runs that share a task: more would gain little, as the cost of a task is then less than that of its runs."""
+MAX_BATCH = 8
+"""Maximum runs per task; beyond this a task's overhead is small compared to its runs."""
 
-LEAST_THREADS, MOST_THREADS = 32, 512
-"""Runs that wait for the cluster at a time: more than it has threads, as it may grow."""
+MIN_THREADS, MAX_THREADS = 32, 512
+"""Limits for the number of runs submitted at a time; the minimum leaves room for workers that join later."""
+
+UNLIMITED_BYTES = 1 << 62
 
 
 @dataclass(eq=False)
-class _Asked:
-    """A run that somebody waits for."""
+class PendingRun:
+    """A run that a thread waits for."""
 
     run: Run
     alone: bool
@@ -68,339 +70,308 @@ class _Asked:
 
 
 @dataclass(eq=False)
-class _Place:
-    """A worker."""
+class ClusterWorker:
+    """A worker of the cluster and the tasks sent to it."""
 
     address: str
     threads: int
-    limit_bytes: float
-    checked: bool = False
-    """Whether it is known to have our program."""
+    limit_bytes: int
+    is_checked: bool = False
+    """True if the worker has the same version of ssdlab."""
     tasks: int = 0
-    """That it has been sent, and has not answered."""
-    taken_bytes: int = 0
-    """What these take."""
-    together: int = 1
-    """Runs for which a task has time."""
+    """Number of tasks in flight."""
+    used_bytes: int = 0
+    """Memory of the tasks in flight."""
+    batch: int = 1
+    """Number of runs to put into the next task."""
     alone: bool = False
-    """Whether it does a run beside which nothing may go on."""
+    """True while a run has the worker to itself."""
+    is_gone: bool = False
     traces: dict[TraceRef, TraceRef] = field(default_factory=dict)
-    """Traces by how they are found here."""
-    asking: threading.Lock = field(default_factory=threading.Lock)
-    gone: bool = False
-    waiting: set[threading.Event] = field(default_factory=set)
-    """Of those who wait for a task here, to be told when it ends or cannot end."""
+    """Traces with their paths on the worker."""
+    preparing: threading.Lock = field(default_factory=threading.Lock)
+    """Held while the version is checked or a trace is sent."""
 
     @property
     def load(self) -> float:
-        """Tasks by thread."""
+        """Tasks per thread."""
         return self.tasks / self.threads
 
-    def leave(self) -> None:
-        """Tells all who wait that nothing more comes."""
-        self.gone = True
-        for one in [*self.waiting]:
-            one.set()
+    def next_task(self, pending: Sequence[PendingRun]) -> list[PendingRun]:
+        """Returns runs to start here now; empty if there is no room.
 
-    def task_of(self, asked: Sequence[_Asked]) -> list[_Asked]:
-        """Those of the runs with which a task can begin here, or be sent ahead: then only as many as it has time for.
-
-        A task does its runs one after another, so that it takes the memory of the largest.
+        A task executes its runs one after another, so it needs the memory of the largest. Tasks sent ahead wait until
+        they are full.
         """
         if self.alone or self.load >= AHEAD:
             return []
-        left_bytes = self.limit_bytes - self.taken_bytes
-        fitting = (one for one in asked if not one.alone and one.run.memory_bytes <= left_bytes)
-        found = [*islice(fitting, self.together)]
-        return found if self.load < 1 or len(found) == self.together else []
+        free_bytes = self.limit_bytes - self.used_bytes
+        fitting = (one for one in pending if not one.alone and one.run.memory_bytes <= free_bytes)
+        task = [*islice(fitting, self.batch)]
+        return task if self.load < 1 or len(task) == self.batch else []
 
 
 class DaskWorkers(Workers):
-    """The workers of the cluster whose scheduler has an address.
-
-    Raises:
-        ConfigError: If it cannot be reached, or has no workers.
-    """
+    """Workers of the cluster at a scheduler's address."""
 
     def __init__(self, address: str) -> None:
-        self._address = address
-        self._where = f"cluster {text.path(address)}"
-        scheme, separator, _ = address.partition("://")
-        if separator and scheme not in SCHEMES:
-            raise ConfigError(
-                f"{self._where}: {text.path(scheme)} is none of {', '.join(SCHEMES)}; write tcp://host:8786"
-            )
-        self._heard = _silenced()
-        try:
-            asyncio.run(_greeted(address))
-            self._client: Any = distributed.Client(
-                address, timeout=CONNECT_SECONDS, set_as_default=False, name="ssdlab"
-            )
-        except ConfigError:
-            # Dask is not installed.
-            self._heard()
-            raise
-        # What answers may be any program, so that any error may come of what it says.
-        except Exception as error:
-            self._heard()
-            if isinstance(error, TimeoutError):
-                reason = f"nothing in {CONNECT_SECONDS:g} s"
-            elif isinstance(error, OSError | ValueError | TypeError):
-                reason = " ".join(str(error).split()).rstrip(".")
-            else:
-                reason = "another program does"
-            raise ConfigError(
-                f"{self._where}: no scheduler answers ({reason}); check the address, such as tcp://host:8786"
-            ) from None
+        self._name = f"cluster {text.path(address)}"
         self._lock = threading.Lock()
-        self._asked: deque[_Asked] = deque()
-        self._places: dict[str, _Place] = {}
-        self._stopped = False
-        self._lost = False
+        self._pending: deque[PendingRun] = deque()
+        self._workers: dict[str, ClusterWorker] = {}
+        self._is_stopped = False
+        self._is_broken = False
         self._closed = threading.Event()
-        self._carriers = ThreadPoolExecutor(MOST_THREADS, "carrier")
-        try:
+        with ExitStack() as cleanup:
+            unmute = _mute_dask()
+            cleanup.callback(unmute)
+            self._client: Any = self._connect(address)
+            cleanup.callback(self._client.close)
             deadline = time.monotonic() + WORKERS_SECONDS
-            self._look()
-            while not self._places:
+            self._refresh()
+            while not self._workers:
                 if time.monotonic() > deadline:
-                    raise ConfigError(f"{self._where}: has no workers; start some, or wait until they are there")
-                time.sleep(LOOK_SECONDS)
-                self._look()
-        except BaseException:
-            self._client.close()
-            self._heard()
-            raise
+                    raise ConfigError(f"{self._name}: has no workers; start at least one")
+                time.sleep(POLL_SECONDS)
+                self._refresh()
+            cleanup.pop_all()
+        self._unmute = unmute
+        self._carriers = ThreadPoolExecutor(MAX_THREADS, "carrier")
         self._watcher = threading.Thread(target=self._watch, daemon=True)
         self._watcher.start()
 
+    def _connect(self, address: str) -> Any:
+        scheme, separator, _ = address.partition("://")
+        if separator and scheme not in SCHEMES:
+            raise ConfigError(
+                f"{self._name}: {text.path(scheme)} is none of {', '.join(SCHEMES)}; write tcp://host:8786"
+            )
+        try:
+            asyncio.run(_greet(address))
+            return distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False, name="ssdlab")
+        except ConfigError:
+            # Dask is not installed.
+            raise
+        except TimeoutError:
+            reason = f"nothing in {CONNECT_SECONDS:g} s"
+        except (OSError, ValueError, TypeError) as error:
+            reason = " ".join(str(error).split()).rstrip(".")
+        except Exception:
+            # An answer in another protocol can raise anything.
+            reason = "another program does"
+        raise ConfigError(f"{self._name}: no scheduler answers ({reason}); check the address, such as tcp://host:8786")
+
     @property
     def threads(self) -> int:
-        """Enough to keep all threads of all workers busy, and those of workers that join."""
-        threads = sum(place.threads for place in self._places.values())
-        return min(max(AHEAD * MOST_TOGETHER * threads, LEAST_THREADS), MOST_THREADS)
+        """Number of runs to submit at a time."""
+        threads = sum(worker.threads for worker in self._workers.values())
+        return min(max(AHEAD * MAX_BATCH * threads, MIN_THREADS), MAX_THREADS)
 
     @property
     def most_bytes(self) -> int:
-        """The memory of the largest worker."""
+        """Memory of the largest worker."""
         with self._lock:
-            most = max((place.limit_bytes for place in self._places.values()), default=math.inf)
-        return 1 << 62 if math.isinf(most) else int(most)
+            return max((worker.limit_bytes for worker in self._workers.values()), default=UNLIMITED_BYTES)
 
-    def _look(self) -> None:
-        """Takes note of workers that have come and gone."""
-        info = self._client.scheduler_info(n_workers=-1)["workers"]
+    def _refresh(self) -> None:
+        """Updates the list of workers."""
+        known = self._client.scheduler_info(n_workers=-1)["workers"]
         with self._lock:
-            for address in self._places.keys() - info.keys():
-                self._places.pop(address).leave()
-            for address in info.keys() - self._places.keys():
-                limit = info[address]["memory_limit"] or math.inf
-                self._places[address] = _Place(address, info[address]["nthreads"], limit)
-        self._hand_out()
+            for address in self._workers.keys() - known.keys():
+                self._workers.pop(address).is_gone = True
+            for address in known.keys() - self._workers.keys():
+                limit = known[address]["memory_limit"] or UNLIMITED_BYTES
+                self._workers[address] = ClusterWorker(address, known[address]["nthreads"], limit)
+        self._dispatch()
 
     def _watch(self) -> None:
-        while not self._closed.wait(LOOK_SECONDS):
+        while not self._closed.wait(POLL_SECONDS):
             try:
-                if self._client.status != "running":
-                    raise OSError("the scheduler is gone")
-                self._look()
+                self._refresh()
             except Exception:
-                # Whatever it is, those who wait have to be told.
-                self._lost = True
-                self._leave()
+                # Whatever failed, waiting threads must learn of it.
+                self._is_broken = True
+            if self._is_lost:
+                self._dispatch()
                 return
 
-    def _leave(self) -> None:
-        """Tells all who wait that nothing more comes."""
-        with self._lock:
-            for place in self._places.values():
-                place.leave()
-        self._hand_out()
+    @property
+    def _is_lost(self) -> bool:
+        return self._is_broken or self._client.status != "running"
 
-    def _end(self) -> Exception | None:
-        """Why no run begins any more, if none does."""
-        if self._stopped:
+    def _refusal(self) -> Exception | None:
+        """Returns the reason why no run can start any more; None if runs can."""
+        if self._is_stopped:
             return Stopped()
-        if self._lost:
-            return ConfigError(f"{self._where}: was lost; what is finished is kept, so start it and sweep again")
+        if self._is_lost:
+            return ConfigError(f"{self._name}: was lost; what is finished is kept, so start it and sweep again")
         return None
 
     def once(self, run: Run, *, alone: bool) -> Outcome:
-        """Does a run on a worker that has room for it.
-
-        Raises:
-            ConfigError: If the worker has another program, or the cluster is lost.
-        """
-        asked = _Asked(run, alone)
+        """Executes a run on a worker with enough free memory."""
+        pending = PendingRun(run, alone)
         with self._lock:
-            self._asked.append(asked)
-        self._hand_out()
-        return asked.outcome.result()
+            self._pending.append(pending)
+        self._dispatch()
+        return pending.outcome.result()
 
-    def _hand_out(self) -> None:
-        """Sends runs that wait to workers that have room for them."""
+    def _dispatch(self) -> None:
+        """Sends pending runs to workers with room for them."""
         with self._lock:
-            while self._asked and (end := self._end()):
-                self._asked.popleft().outcome.set_exception(end)
-            while self._asked and (found := self._next()):
-                place, task = found
+            while self._pending and (refusal := self._refusal()):
+                self._pending.popleft().outcome.set_exception(refusal)
+            while self._pending and (chosen := self._choose()):
+                worker, task = chosen
                 for one in task:
-                    self._asked.remove(one)
-                place.tasks += 1
-                place.alone = task[0].alone
-                bytes = max(one.run.memory_bytes for one in task)
-                place.taken_bytes += bytes
-                self._carriers.submit(self._carry, place, task, bytes)
+                    self._pending.remove(one)
+                task_bytes = max(one.run.memory_bytes for one in task)
+                worker.tasks += 1
+                worker.used_bytes += task_bytes
+                worker.alone = task[0].alone
+                self._carriers.submit(self._carry, worker, task, task_bytes)
 
-    def _next(self) -> tuple[_Place, list[_Asked]] | None:
-        """The worker that has least to do, and runs for it."""
-        places = sorted(self._places.values(), key=lambda one: one.load)
-        alone = next((one for one in self._asked if one.alone), None)
+    def _choose(self) -> tuple[ClusterWorker, list[PendingRun]] | None:
+        """Returns the least loaded worker that can start a task, with the task."""
+        workers = sorted(self._workers.values(), key=lambda worker: worker.load)
+        alone = next((one for one in self._pending if one.alone), None)
         if alone is not None:
-            # Nothing begins at the place that is emptied for it.
-            empties = next((one for one in places if one.limit_bytes >= alone.run.memory_bytes), None)
-            if empties is not None and empties.tasks == 0:
-                return empties, [alone]
-            places = [one for one in places if one is not empties]
-        return next(((place, task) for place in places if (task := place.task_of(self._asked))), None)
+            # One worker gets no other tasks until it is empty.
+            reserved = next((worker for worker in workers if worker.limit_bytes >= alone.run.memory_bytes), None)
+            if reserved is not None and reserved.tasks == 0:
+                return reserved, [alone]
+            workers = [worker for worker in workers if worker is not reserved]
+        return next(((worker, task) for worker in workers if (task := worker.next_task(self._pending))), None)
 
-    def _carry(self, place: _Place, task: list[_Asked], bytes: int) -> None:
-        """Has a worker do runs; those for which there was no time wait again."""
+    def _carry(self, worker: ClusterWorker, task: list[PendingRun], task_bytes: int) -> None:
+        """Executes a task on a worker; runs that the task had no time for become pending again."""
+        done: list[Outcome] = []
+        left: list[PendingRun] = []
         try:
-            self._check(place)
+            self._check_version(worker)
             runs = [one.run for one in task]
-            sent = [one if one.trace is None else one._replace(trace=self._trace(place, one.trace)) for one in runs]
-            done: list[Outcome] = self._ask(place, execute_some, sent)
+            sent = [run if run.trace is None else run._replace(trace=self._trace(worker, run.trace)) for run in runs]
+            done = self._call(worker, execute_some, sent)
+            left = task[len(done) :]
+            for one, outcome in zip(task, done, strict=False):
+                one.outcome.set_result(outcome)
         except BaseException as error:
             for one in task:
                 one.outcome.set_exception(error)
-            done, left = [], []
-        else:
-            for one, outcome in zip(task, done, strict=False):
-                one.outcome.set_result(outcome)
-            left = task[len(done) :]
         with self._lock:
-            self._asked.extendleft(reversed(left))
-            place.together = max(1, len(done) if left else min(2 * len(done), MOST_TOGETHER))
-            place.tasks -= 1
-            place.alone = False
-            place.taken_bytes -= bytes
-        self._hand_out()
+            self._pending.extendleft(reversed(left))
+            worker.batch = max(1, len(done) if left else min(2 * len(done), MAX_BATCH))
+            worker.tasks -= 1
+            worker.used_bytes -= task_bytes
+            worker.alone = False
+        self._dispatch()
 
-    def _ask(self, place: _Place, function: Callable[..., Any], *arguments: object) -> Any:
-        """What a function returns on a worker.
+    def _call(self, worker: ClusterWorker, function: Callable[..., Any], *arguments: object) -> Any:
+        """Calls a function on a worker and returns its result.
 
         Raises:
-            WorkerDied: If the worker is gone before that is here.
-            Stopped: If all are to end.
+            WorkerDied: If the worker dies first.
+            Stopped: If `stop` is called first.
         """
-        # Without a key of its own Dask would take equal tasks for one, and keep what failed.
+        # Impure: Dask would merge equal tasks and remember their failures.
         future = self._client.submit(
-            function, *arguments, workers=[place.address], allow_other_workers=False, pure=False, retries=0
+            function, *arguments, workers=[worker.address], allow_other_workers=False, pure=False, retries=0
         )
-        told = threading.Event()
-        place.waiting.add(told)
-        future.add_done_callback(lambda _: told.set())
+        # Not by polling `result`: a time-out there may break in Dask.
+        done = threading.Event()
+        future.add_done_callback(lambda _: done.set())
         try:
-            while not (self._stopped or place.gone):
-                if not future.done():
-                    told.wait(LOOK_SECONDS)
+            while not (self._is_stopped or worker.is_gone or self._is_lost):
+                if not done.wait(POLL_SECONDS):
                     continue
                 try:
                     return future.result(timeout=FETCH_SECONDS)
                 except TimeoutError:
-                    # Done, but the worker that has it may be gone; then that shows soon.
+                    # The worker that holds the result may be gone, which shows soon.
                     continue
                 except (distributed.KilledWorker, CancelledError, OSError):
-                    raise WorkerDied from None
-            if self._stopped:
-                raise Stopped
-            raise WorkerDied
+                    break
+            raise self._refusal() or WorkerDied()
         finally:
-            place.waiting.discard(told)
             with suppress(Exception):
                 if future.done():
                     future.release()
                 else:
                     future.cancel()
 
-    def _check(self, place: _Place) -> None:
-        """Refuses a worker that would come to other results."""
-        with place.asking:
-            if place.checked:
+    def _check_version(self, worker: ClusterWorker) -> None:
+        """Refuses a worker whose results could differ."""
+        with worker.preparing:
+            if worker.is_checked:
                 return
             try:
-                theirs = self._ask(place, program)
+                version = self._call(worker, program)
             except (ImportError, AttributeError, RuntimeError) as error:
                 raise ConfigError(
-                    f"{self._where}: worker {place.address} cannot run ssdlab ({error}); install there what is "
-                    "installed here"
+                    f"{self._name}: worker {worker.address} cannot run ssdlab ({error}); install {program()} there"
                 ) from None
-            if theirs != program():
+            if version != program():
                 raise ConfigError(
-                    f"{self._where}: worker {place.address} has ssdlab {theirs}, and this is {program()}; install the "
+                    f"{self._name}: worker {worker.address} has ssdlab {version}, and this is {program()}; install the "
                     "same everywhere"
                 )
-            place.checked = True
+            worker.is_checked = True
 
-    def _trace(self, place: _Place, trace: TraceRef) -> TraceRef:
-        """The trace as the worker finds it, sent to it if it does not."""
-        with place.asking:
-            if trace not in place.traces:
+    def _trace(self, worker: ClusterWorker, trace: TraceRef) -> TraceRef:
+        """Returns the trace with its paths on a worker, after sending files that the worker lacks."""
+        with worker.preparing:
+            if trace not in worker.traces:
                 paths = [
-                    self._ask(place, _found, path, digest) or self._send(place, path, digest)
+                    self._call(worker, _same_file, path, digest) or self._send(worker, path, digest)
                     for path, digest in zip(trace.paths, trace.sha256, strict=True)
                 ]
-                place.traces[trace] = trace._replace(paths=tuple(paths))
-            return place.traces[trace]
+                worker.traces[trace] = trace._replace(paths=tuple(paths))
+            return worker.traces[trace]
 
-    def _send(self, place: _Place, path: str, digest: str) -> str:
+    def _send(self, worker: ClusterWorker, path: str, digest: str) -> str:
+        """Copies a file to a worker and returns its path there."""
+        offset = 0
         with Path(path).open("rb") as file:
-            offset = 0
             while True:
                 chunk = file.read(CHUNK_BYTES)
-                there: str = self._ask(place, _receive, digest, Path(path).name, offset, chunk)
-                offset += len(chunk)
+                copy: str = self._call(worker, _receive, digest, Path(path).name, offset, chunk)
                 if not chunk:
-                    return there
+                    return copy
+                offset += len(chunk)
 
     def stop(self) -> None:
-        """Gives up what is being done; workers finish what they are at, and nobody hears of it."""
-        self._stopped = True
-        self._leave()
+        """Fails pending runs and abandons those in flight, which workers finish unheard."""
+        self._is_stopped = True
+        self._dispatch()
 
     def close(self) -> None:
-        """Leaves the cluster as it is."""
+        """Disconnects; the cluster goes on."""
         self._closed.set()
         self._watcher.join()
+        is_lost = self._is_lost
         self.stop()
         self._carriers.shutdown()
         with suppress(Exception):
             self._client.close()
-        if not self._lost:
-            self._heard()
+        # Dask goes on logging a lost connection.
+        if not is_lost:
+            self._unmute()
 
 
-def _silenced() -> Callable[[], None]:
-    """Silences what Dask logs of lost connections, page by page, as we tell of them in a line; what undoes that."""
-    loggers = [logging.getLogger(name) for name in LOGGERS]
-    levels = [one.level for one in loggers]
-    for one in loggers:
-        one.setLevel(logging.CRITICAL + 1)
+def _mute_dask() -> Callable[[], None]:
+    """Mutes Dask's tracebacks of lost connections, which we report in a line; returns the function that undoes it."""
+    levels = {name: logging.getLogger(name).level for name in LOGGERS}
+    for name in LOGGERS:
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
-    def heard() -> None:
-        for one, level in zip(loggers, levels, strict=True):
-            one.setLevel(level)
+    def unmute() -> None:
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
 
-    return heard
+    return unmute
 
 
-async def _greeted(address: str) -> None:
-    """Asks who is at an address: a client of Dask waits for long, or reads without end, if that is no scheduler.
-
-    Raises:
-        Exception: If no scheduler answers in time.
-    """
+async def _greet(address: str) -> None:
+    """Checks that a scheduler answers; Dask's own client hangs if another program listens at the address."""
     async with asyncio.timeout(CONNECT_SECONDS):
         arguments = distributed.Security().get_connection_args("client")
         comm = await distributed.comm.connect(address, timeout=CONNECT_SECONDS, **arguments)
@@ -412,13 +383,13 @@ async def _greeted(address: str) -> None:
             comm.abort()
 
 
-def _found(path: str, digest: str) -> str | None:
-    """On a worker: the path, if the same file is there."""
+def _same_file(path: str, digest: str) -> str | None:
+    """On a worker: returns the path if the file there has this checksum."""
     return path if identified({"kind": "trace", "paths": [path]})["sha256"] == [digest] else None
 
 
 def _receive(digest: str, name: str, offset: int, chunk: bytes) -> str:
-    """On a worker: takes a part of a file; where it is kept."""
+    """On a worker: writes a chunk of a file and returns the file's path."""
     path = Path(distributed.get_worker().local_directory) / "ssdlab-traces" / digest / name
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("r+b" if offset else "wb") as file:

@@ -1,8 +1,7 @@
-"""Worker processes of this machine.
+"""Worker processes on this machine.
 
-A process for each, rather than a thread: a run that the system kills for its memory, or that ends in a defect, takes
-nothing else with it. A worker is a program of its own (`process.py`) that gets runs by a pipe and ends when the pipe
-does, so that no worker outlives whoever started it.
+Processes rather than threads isolate runs: a crash, or a kill for lack of memory, ends only one run. A worker is a
+separate program (`process.py`) that reads runs from a pipe and ends with the pipe, so no worker outlives its parent.
 """
 
 import os
@@ -10,22 +9,84 @@ import pickle
 import subprocess
 import sys
 import threading
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
-from ssdlab.study.work.memory import SHARE, Admission, free_bytes
 from ssdlab.study.work.run import Outcome, Run
 from ssdlab.study.work.workers import Stopped, WorkerDied, Workers
 
 PROGRAM = "ssdlab.study.work.process"
 
 LENGTH = 8
-"""Bytes that tell how long a message is."""
+"""Size of the length prefix of messages."""
+
+
+SHARE = 0.8
+"""Share of the free memory for runs; the rest is for other programs."""
+
+CGROUP = Path("/sys/fs/cgroup")
+
+
+def free_bytes() -> int:
+    """Returns the free memory of the machine, limited by this process's control group."""
+    free = _meminfo() or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    try:
+        limit = (CGROUP / "memory.max").read_text(encoding="ascii").strip()
+        if limit != "max":
+            used = int((CGROUP / "memory.current").read_text(encoding="ascii"))
+            free = min(free, max(int(limit) - used, 0))
+    except (OSError, ValueError):
+        # No control group of version 2.
+        return free
+    return free
+
+
+def _meminfo() -> int | None:
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    available = [line.split() for line in lines if line.startswith("MemAvailable:")]
+    return int(available[0][1]) << 10 if available else None
+
+
+class Admission:
+    """Admits runs while their memory is within a limit."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self.limit_bytes = limit_bytes
+        self._taken = 0
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def of(self, bytes: int, stopped: Callable[[], bool]) -> Iterator[None]:
+        """Waits for memory and holds it inside the block.
+
+        Raises:
+            Stopped: If `stopped` becomes true; call `wake` after the change.
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: stopped() or self._taken + bytes <= self.limit_bytes)
+            if stopped():
+                raise Stopped
+            self._taken += bytes
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._taken -= bytes
+                self._changed.notify_all()
+
+    def wake(self) -> None:
+        """Makes all waiting threads check again."""
+        with self._changed:
+            self._changed.notify_all()
 
 
 class _Process:
-    """One worker process."""
+    """A worker process."""
 
     def __init__(self) -> None:
         package = str(Path(__file__).parents[3])
@@ -38,10 +99,10 @@ class _Process:
         )
 
     def do(self, run: Run) -> Outcome:
-        """Does a run.
+        """Executes a run.
 
         Raises:
-            WorkerDied: If the process ends over it.
+            WorkerDied: If the process ends first.
         """
         assert self._process.stdin is not None and self._process.stdout is not None
         message = pickle.dumps(run)
@@ -58,7 +119,7 @@ class _Process:
         return outcome
 
     def end(self) -> None:
-        """Ends the process, whatever it does."""
+        """Kills the process."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
@@ -68,11 +129,11 @@ class _Process:
 
 
 class LocalWorkers(Workers):
-    """Processes of this machine, started when they are needed.
+    """Processes of this machine, started on demand.
 
     Args:
-        jobs: How many at a time.
-        limit_bytes: Memory that all may take; most of what is free if left out.
+        jobs: Maximum number of processes.
+        limit_bytes: Memory for all processes; most of the free memory if left out.
     """
 
     def __init__(self, jobs: int, limit_bytes: int | None = None) -> None:
@@ -85,16 +146,16 @@ class LocalWorkers(Workers):
 
     @property
     def threads(self) -> int:
-        """One for each process."""
+        """One thread per process."""
         return self._jobs
 
     @property
     def most_bytes(self) -> int:
-        """What all may take: one run may have it to itself."""
+        """Memory limit of all processes, which a single run may use."""
         return self._admission.limit_bytes
 
     def once(self, run: Run, *, alone: bool) -> Outcome:
-        """Does a run in a process of its own."""
+        """Executes a run in a process."""
         with self._admission.of(self.most_bytes if alone else run.memory_bytes, lambda: self._stopped):
             process = self._take()
             try:
@@ -121,7 +182,7 @@ class LocalWorkers(Workers):
                 return process
 
     def stop(self) -> None:
-        """Ends all processes."""
+        """Kills all processes."""
         with self._lock:
             self._stopped = True
             running = [*self._all]
@@ -130,7 +191,7 @@ class LocalWorkers(Workers):
             process._process.kill()
 
     def close(self) -> None:
-        """Ends all processes."""
+        """Kills all processes and waits for them."""
         self.stop()
         for process in self._all:
             process.end()

@@ -1,6 +1,6 @@
-"""The program of a worker process: does the runs that its standard input names, and ends when that does.
+"""Worker process: executes the runs on its standard input and ends with the input.
 
-The input is read by a thread of its own, so that the process ends at once when whoever started it is gone.
+A separate thread reads the input, so the process ends at once when its parent is gone.
 """
 
 import os
@@ -15,11 +15,11 @@ from ssdlab.study.work.run import Run, execute
 
 
 def main() -> None:
-    """Does runs."""
-    # Ctrl-C reaches every process of a terminal; the one that started this decides what becomes of runs.
+    """Executes runs."""
+    # A terminal sends Ctrl-C to every process; the parent decides what to do.
     handle(signal.SIG_IGN)
     replies = os.fdopen(os.dup(1), "wb")
-    # What prints, prints where it does no harm.
+    # Redirects anything printed, so that it does not mix with replies.
     os.dup2(2, 1)
     runs: SimpleQueue[Run] = SimpleQueue()
     threading.Thread(target=_read, args=(runs,), daemon=True).start()

@@ -1,4 +1,4 @@
-"""One run as a worker gets it, and what it comes to."""
+"""Runs as workers receive them, and their outcomes."""
 
 import hashlib
 import json
@@ -17,30 +17,30 @@ from ssdlab.model.trace_file import TraceFile
 from ssdlab.study.work.below import Below
 
 BASE_BYTES = 96 << 20
-"""What a process of Python with the models takes before it has a drive."""
+"""Memory of a Python process with the models, without a drive."""
 PAGE_BYTES = 16
-"""What a simulated drive takes for a flash page: maps, counts, and what precedes its first request."""
+"""Memory per flash page of a simulated drive: maps, counts, preconditioning."""
 CHECK_BYTES = 24
-"""What checking takes for one."""
+"""Additional memory per page for checking."""
 TOGETHER_SECONDS = 0.1
-"""After which runs that were sent together, and have not begun, go back: another worker may be free by now."""
+"""Time limit of a task; its remaining runs go back, because another worker may be free."""
 SIZED_BY_TRACE = "16GiB"
-"""What a drive counts as whose size its trace decides, which is known only when that has been read."""
+"""Assumed capacity of a drive that its trace sizes."""
 
 
 @cache
 def program() -> str:
-    """Which program simulates: the version and a checksum of the models, as builds of one version may differ."""
+    """Returns version and checksum of the models; builds of one version may differ."""
     with Path(_ssdlab.__file__).open("rb") as file:
         return f"{_ssdlab.__version__} {hashlib.file_digest(file, 'sha256').hexdigest()[:12]}"
 
 
 class TraceRef(NamedTuple):
-    """A trace in files, with what tells whether a file elsewhere is the same."""
+    """A trace in files, with checksums to recognize copies."""
 
     paths: tuple[str, ...]
     sha256: tuple[str, ...]
-    """Of each file."""
+    """Checksum of each file."""
     format: str | None
     columns: str | None
     files: str | None
@@ -51,12 +51,7 @@ class TraceRef(NamedTuple):
 
     @classmethod
     def of(cls, trace: TraceFile) -> "TraceRef":
-        """The trace as it is now.
-
-        Raises:
-            TraceError: If a file is not there, is not ordinary or holds no trace, or if nobody has said what several
-                are to each other.
-        """
+        """Returns a reference to a trace's present contents."""
         paths = tuple(str(path.absolute()) for path in trace.paths)
         for path in trace.paths:
             if not path.exists():
@@ -64,7 +59,7 @@ class TraceRef(NamedTuple):
             if not path.is_file():
                 raise TraceError(f"{text.path(path)}: is no file that can be read again and again; give one that is")
         if trace.files is None:
-            # Every run would say so. Files that are merged lie side by side, which to find out takes reading them all.
+            # Finds missing options once rather than in every run. Merged files may need a full pass, so not for those.
             trace.open()
         digests = identified({"kind": "trace", "paths": paths})["sha256"]
         return cls(
@@ -74,12 +69,12 @@ class TraceRef(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """What of it decides about a result: contents, names and options, not where the files lie."""
+        """Everything that results depend on: contents, names and options, but not paths."""
         names = [Path(path).name for path in self.paths]
         return json.dumps([self.sha256, names, *self[2:]])
 
     def file(self) -> TraceFile:
-        """The trace to be read."""
+        """Returns the trace."""
         return TraceFile(
             *self.paths,
             format=self.format,
@@ -94,38 +89,38 @@ class TraceRef(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A simulation to be done."""
+    """A simulation to execute."""
 
     key: str
-    """Checksum of all that decides about its result."""
+    """Checksum of everything that the result depends on."""
     config: Config
-    """With its layers: what a trace decides depends on what was said, and what is a default."""
+    """Configuration with its layers: traces decide only settings that are defaults."""
     trace: TraceRef | None
     memory_bytes: int
-    """What a process that does it takes, about."""
+    """Estimated memory of the process."""
     below: Below | None = None
-    """The drive that replays what the scheduler gives to that of `config`, if there is one."""
+    """Second drive, which replays what the scheduler of `config` sends."""
 
     @classmethod
     def on_two(cls, config: Config, below: Below) -> "Run":
-        """The run of a workload on a drive, and of what its scheduler gives to it on another."""
+        """Returns the run of a workload on a drive, followed by a replay of its scheduler's output on another."""
         first, second = cls.of(config, None), cls.of(below.config, None)
         key = hashlib.sha256("\n".join((first.key, second.key, json.dumps(below.taking))).encode()).hexdigest()[:32]
         return cls(key, config, None, max(first.memory_bytes, second.memory_bytes), below)
 
     @classmethod
     def of(cls, config: Config, trace: TraceRef | None, capacity_bytes: int | None = None) -> "Run":
-        """The run of a configuration on a trace, or on its own workload.
+        """Returns the run of a configuration on a trace or its own workload.
 
         Args:
             config: The configuration.
             trace: The trace.
-            capacity_bytes: Most that the drive holds, if its trace sizes it.
+            capacity_bytes: Upper bound of the capacity if the trace sizes the drive.
         """
         toml = config.to_toml()
         identity = "" if trace is None else trace.identity
         if trace is not None and (replayed := config.for_trace()) is not config:
-            # A trace sizes what nobody has said.
+            # A trace sizes a drive without a capacity.
             unsaid = [one.key for one in replayed.settings if one.origin.startswith("default")]
             identity = json.dumps([identity, unsaid])
         key = hashlib.sha256("\n".join((program(), identity, toml)).encode()).hexdigest()[:32]
@@ -133,14 +128,14 @@ class Run(NamedTuple):
 
 
 def memory_bytes(config: Config, capacity_bytes: int | None = None) -> int:
-    """What a process takes that simulates a drive, about; a trace may add to it with `host.fit` and `device.fill`."""
+    """Estimates the memory of a simulation; a trace may need more with `host.fit` and `device.fill`."""
     needed = ("device.capacity", "nand.page_size", "device.op", "device.spare", "check")
-    # A TOML scalar is a JSON scalar.
+    # TOML scalars are JSON scalars.
     given: dict[str, Any] = {key: json.loads(value) for key, value, _ in config.settings if key in needed}
     if capacity_bytes is None:
         capacity_bytes = _ssdlab.size(given.get("device.capacity", SIZED_BY_TRACE))
     pages = capacity_bytes / _ssdlab.size(given["nand.page_size"])
-    # Two ways to say the same: one of them is there.
+    # Exactly one of the two settings is there.
     if "device.spare" in given:
         pages /= 1 - _ssdlab.share(given["device.spare"])
     else:
@@ -149,16 +144,16 @@ def memory_bytes(config: Config, capacity_bytes: int | None = None) -> int:
 
 
 class Outcome(NamedTuple):
-    """What a run came to."""
+    """Outcome of a run."""
 
     result: str | None
-    """`Result.to_dict` as JSON text; None if it failed."""
+    """`Result.to_dict` as JSON; None if it failed."""
     error: str | None
-    """Why it failed."""
+    """Reason of the failure."""
 
 
 def execute(run: Run) -> Outcome:
-    """Does a run. What it raises is an outcome as well: another time it would be the same."""
+    """Executes a run. Errors are outcomes, because they would recur."""
     try:
         if run.below is None:
             result = simulate(run.config, None if run.trace is None else run.trace.file()).to_dict()
@@ -170,7 +165,7 @@ def execute(run: Run) -> Outcome:
 
 
 def execute_some(runs: Sequence[Run]) -> list[Outcome]:
-    """Does runs, one after another, until they have taken `TOGETHER_SECONDS`; what the first of them came to."""
+    """Executes runs for `TOGETHER_SECONDS` and returns the outcomes of those that finished."""
     began = time.monotonic()
     done: list[Outcome] = []
     for run in runs:

@@ -1,4 +1,4 @@
-"""What all kinds of workers have in common."""
+"""Common base of all workers."""
 
 from abc import ABC, abstractmethod
 from types import TracebackType
@@ -8,56 +8,56 @@ from ssdlab import text
 from ssdlab.study.work.run import Outcome, Run
 
 DEATHS = 3
-"""A run whose worker dies so often is not tried again."""
+"""Number of dead workers after which a run fails."""
 
 
-class WorkerDied(Exception):  # noqa: N818 (it names what happened, as KeyboardInterrupt does)
-    """The process that did a run is gone."""
+class WorkerDied(Exception):  # noqa: N818 (an event, like KeyboardInterrupt)
+    """The process of a run is gone."""
 
 
 class Stopped(Exception):  # noqa: N818
-    """A run was given up because all are to end."""
+    """A run was abandoned because all runs end."""
 
 
 class Workers(ABC):
-    """Processes that do runs, on behalf of threads that wait for them."""
+    """Processes that execute runs for waiting threads."""
 
     @property
     @abstractmethod
     def threads(self) -> int:
-        """Threads that keep all of them busy."""
+        """Number of threads that keep all workers busy."""
 
     @property
     @abstractmethod
     def most_bytes(self) -> int:
-        """Memory of the largest of the places where a run can be done."""
+        """Memory of the largest worker."""
 
     @abstractmethod
     def once(self, run: Run, *, alone: bool) -> Outcome:
-        """Does a run once, when there is memory for it.
+        """Executes a run once, when there is memory for it.
 
         Args:
             run: The run.
-            alone: Whether nothing else may go on beside it.
+            alone: True to run it without others beside it.
 
         Raises:
-            WorkerDied: If the process that did it is gone.
-            Stopped: If all are to end.
+            WorkerDied: If its process is gone.
+            Stopped: If all runs end.
         """
 
     @abstractmethod
     def stop(self) -> None:
-        """Gives up what is being done."""
+        """Abandons all runs."""
 
     @abstractmethod
     def close(self) -> None:
-        """Lets go of all processes."""
+        """Releases all processes."""
 
     def do(self, run: Run) -> Outcome:
-        """Does a run. One that its worker does not survive is tried again, by itself.
+        """Executes a run; if its worker dies, again by itself.
 
         Raises:
-            Stopped: If all are to end.
+            Stopped: If all runs end.
         """
         if run.memory_bytes > self.most_bytes:
             return Outcome(

@@ -43,7 +43,7 @@ def _strengths(result: TableResult, which: Which) -> Numbers:
         return result.difference / limit
     # One scale for both tables, unless an anchor makes their levels incomparable.
     values: Array = getattr(result, which)
-    shown = values if result.table.anchor else np.array([result.document, result.ours])
+    shown = values if result.table.comparison.anchor else np.array([result.document, result.ours])
     low, high = float(np.nanmin(shown)), float(np.nanmax(shown))
     return (values - low) / ((high - low) or 1.0)
 
@@ -65,10 +65,10 @@ def lines(result: TableResult) -> Chart:
     for name, colour, here, there in zip(names.labels, _colours(names.labels), ours, document, strict=True):
         marks.append(Line(name, at, here, colour, 1.5, dots=True))
         marks.append(Line(name, at, there, colour, 1.1, dash="dashed"))
-    if table.reference is None:
+    if table.comparison.reference is None:
         marks = marks[::2]
     across, up = places(x.labels, x.name.replace("_", " ")), Axis(table.unit or table.title)
-    note = "dashed: document" if table.reference is not None else ""
+    note = "dashed: document" if table.comparison.reference is not None else ""
     legend = names.name.replace("_", " ")
     return Chart([Panel(marks, across, up, note=note)], 3.6, dashes="document", legend=legend)
 

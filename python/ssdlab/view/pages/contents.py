@@ -51,6 +51,6 @@ def page(experiment: Experiment) -> Page:
 
 def _row(table: Planned) -> tuple[str, ...]:
     size = f"{len(table.rows.labels)} x {len(table.columns.labels)}"
-    seeds = str(len(table.seeds) or 1) if table.simulated else text.MISSING
-    document = [word for word, has in (("compared", table.reference), ("claim", table.claim)) if has]
+    seeds = str(len(table.runs.seeds) or 1) if table.simulated else text.MISSING
+    document = [word for word, has in (("compared", table.comparison.reference), ("claim", table.claim)) if has]
     return table.name, table.title, table.unit, size, seeds, ", ".join(document) or text.MISSING

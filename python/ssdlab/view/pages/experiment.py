@@ -49,7 +49,7 @@ def _section(result: TableResult) -> Section:
     maps: tuple[tuple[str, Which], ...] = (
         ("Document", "document"),
         ("Ours", "ours"),
-        (f"Difference, {table.difference_unit}", "difference"),
+        (f"Difference, {table.comparison.unit}", "difference"),
     )
     drawn: list[Item] = [
         Beside(
@@ -86,7 +86,7 @@ def _rows(result: TableResult) -> Iterator[Row]:
     for row, label in enumerate(result.rows):
         cells = [(row, column) for column in range(len(result.columns))]
         lines = [("ours", values(result.ours, best_here, cells))]
-        if result.table.reference is not None:
+        if result.table.comparison.reference is not None:
             differs = [
                 Cell("anchor  ", "soft")
                 if anchors[at]
@@ -98,7 +98,7 @@ def _rows(result: TableResult) -> Iterator[Row]:
             # Alternatives share one row of the document.
             if row == 0 or not result.table.alternatives:
                 lines.insert(0, ("document", values(result.document, best_there, cells)))
-            lines.append((f"differs, {result.table.difference_unit}", differs))
+            lines.append((f"differs, {result.table.comparison.unit}", differs))
         if result.seeds > 1:
             lines.append(("spread", [Cell(f"{write(float(result.spread[at]))}  ", "soft") for at in cells]))
         for number, (name, texts) in enumerate(lines):
@@ -148,17 +148,19 @@ _COMPARISONS = {
 
 def sentences(result: TableResult) -> list[str]:
     """Agreement of a table with the document and the winners, in sentences."""
-    table, unit = result.table, result.table.difference_unit
+    table, unit = result.table, result.table.comparison.unit
     lines = [f"ours need a trace: supply {replay.help} with --trace {replay.name}=FILE" for replay in result.missing]
-    if table.given:
-        lines.append(f"ours: computed from {', '.join(given.file for given in table.given.values())}, not simulated")
-    if table.sources:
-        lines.append(f"ours: computed from the tables {', '.join(table.sources)}")
-    if table.model is not None:
-        how = "measured on this machine by" if table.model in MEASURED else "computed by the model"
-        lines.append(f"ours: {how} {table.model}, not simulated")
+    if table.source.files:
+        lines.append(
+            f"ours: computed from {', '.join(given.file for given in table.source.files.values())}, not simulated"
+        )
+    if table.source.tables:
+        lines.append(f"ours: computed from the tables {', '.join(table.source.tables)}")
+    if table.source.model is not None:
+        how = "measured on this machine by" if table.source.model in MEASURED else "computed by the model"
+        lines.append(f"ours: {how} {table.source.model}, not simulated")
     largest, rms = result.largest, result.rms
-    compared = f"difference ({_COMPARISONS[table.compare]})"
+    compared = f"difference ({_COMPARISONS[table.comparison.kind]})"
     if table.alternatives:
         lines.append(f"{compared}: rms of each row against the document's row, in {unit}")
         lines += [f"  {label}: {value:.2f}" for label, value in result.row_rms.items()]
@@ -168,10 +170,10 @@ def sentences(result: TableResult) -> list[str]:
             f"{compared}: rms {rms:.2f} {unit}, "
             f"largest {signed(value)} {unit} ({table.rows.name} {row}, {table.columns.name} {column})"
         )
-        if table.tolerance is not None:
+        if table.comparison.tolerance is not None:
             misses = int(result.misses.sum())
-            lines[-1] += f"; {misses} beyond {table.tolerance:g} {unit}"
-    elif table.reference is None and not table.note:
+            lines[-1] += f"; {misses} beyond {table.comparison.tolerance:g} {unit}"
+    elif table.comparison.reference is None and not table.note:
         lines.append("no values in the document to compare with")
     lines += [*_changes(result), *_winners(result), *_claim(result)]
     spreads = [float(value) for value in result.spread.flat if not math.isnan(value)]
@@ -205,10 +207,10 @@ def _winners(result: TableResult) -> list[str]:
     compared = [winner for winner in winners if winner.agrees is not None]
     if not compared:
         return []
-    counted = result.table.by + ("s" if len(compared) > 1 else "")
+    counted = result.table.ranking.by + ("s" if len(compared) > 1 else "")
     among = " among the document's cells" if any(winner.ours != winner.best for winner in compared) else ""
     lines = [f"winners{among}: {sum(bool(winner.agrees) for winner in compared)} of {len(compared)} {counted} agree"]
-    unit = result.table.difference_unit
+    unit = result.table.comparison.unit
     for winner in compared:
         if not winner.agrees:
             excess = "" if winner.excess is None else f", where {winner.document[0]} is {winner.excess:.2f} {unit} off"
