@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from rich.console import Console
 
@@ -190,7 +191,7 @@ def test_a_trace_is_not_converted_onto_itself(cli: Cli, tmp_path: Path) -> None:
     linked.symlink_to(trace)
     for target in (trace, linked):
         done = cli("trace", "convert", trace, target, "--to", "mqsim", check=False)
-        assert done.returncode == 2 and "is the trace that is read; name another file" in done.stderr
+        assert done.returncode == 2 and "is the trace itself; name another file" in done.stderr
     assert trace.read_text() == "0,R,0,512,0x11,7\n"
 
 
@@ -233,11 +234,17 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
 
 
 def test_completion_knows_the_settings() -> None:
-    from ssdlab.cli.options import _complete_preset, complete_set
+    from ssdlab.cli import app
 
-    assert ("nand.erase=", "Block erase (t_BERS).") in list(complete_set("nand.e"))
-    assert "ftl.page.gc=fifo" in [text for text, _ in complete_set("ftl.page.gc=")]
-    assert [name for name, _ in _complete_preset("tlc")] == ["tlc-chip", "tlc-nvme"]
+    def completed(option: str, typed: str) -> list[tuple[str, str | None]]:
+        command = app.commands["run"].loaded
+        context = click.Context(command)
+        (parameter,) = (one for one in command.params if one.name == option)
+        return [(item.value, item.help) for item in parameter.shell_complete(context, typed)]
+
+    assert ("nand.erase=", "Block erase (t_BERS).") in completed("set", "nand.e")
+    assert "ftl.page.gc=fifo" in [text for text, _ in completed("set", "ftl.page.gc=")]
+    assert [name for name, _ in completed("preset", "tlc")] == ["tlc-chip", "tlc-nvme"]
 
 
 def test_a_path_of_any_characters_gives_one_line(cli: Cli, tmp_path: Path) -> None:

@@ -447,10 +447,10 @@ def test_a_scale_that_is_none_is_an_error(tmp_path: Path, scale: Any) -> None:
         (["--file", "new.drive", "--record", "nowhere/r.parquet"], "nowhere/r.parquet"),
         (
             ["--file", "new.drive", "--record", "./new.drive"],
-            "--record new.drive: that is what --file names too; give another path",
+            "--record new.drive: --file names the same file; give another path",
         ),
-        (["--file", "new.drive", "--out", "new.drive"], "--out new.drive: that is what --file names too"),
-        (["--file", "new.drive", "--metrics", "./s"], "--metrics s: that is what --socket names too"),
+        (["--file", "new.drive", "--out", "new.drive"], "--out new.drive: --file names the same file"),
+        (["--file", "new.drive", "--metrics", "./s"], "--metrics s: --socket names the same file"),
         (["--file", "new.drive", "--socket", "foreign"], "foreign: exists and is no socket"),
         (["--file", "new.drive", "--metrics", "./foreign"], "foreign: exists and is no socket"),
         (

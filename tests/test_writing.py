@@ -113,8 +113,8 @@ def test_a_directory_that_cannot_be_written_is_told_at_once(cli: Cli, tmp_path: 
         "file": "is a file",
         "file/out": "is a file",
         "": "names no directory",
-        "astray": "astray is a link to nothing",
-        "astray/out": "astray is a link to nothing",
+        "astray": "astray is a dangling link",
+        "astray/out": "astray is a dangling link",
         "sealed/out": "cannot be written: Permission denied",
         "out/" + 256 * "x": "cannot be written: File name too long",
         # Nobody makes a directory there, whoever it is.

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError
-from ssdlab.analyse.cache.benchmark import bench
+from ssdlab.analyse.cache.accesses import Load
+from ssdlab.analyse.cache.benchmark import Pools, Storage, bench
 from ssdlab.analyse.cache.planning.compressors import Compressor
 from ssdlab.analyse.corpus import Corpus
 from ssdlab.model.requests import Monitor
@@ -83,21 +84,16 @@ def compare(plan: "CachePlan", contents: Corpus, monitor: Monitor | None = None)
     )  # fmt: skip
     others = SHARES if plan.share is None else (0,)
     shares = sorted({*others, round(100 * plan.best.share)})
-    measured = bench(
-        contents,
+    pools = Pools(
         page_size=f"{plan.page_bytes}B",
         budget=f"{small.memory_bytes}B",
         shares=[str(share) for share in shares],
         codecs=[one.name for one in real],
-        access=plan.distribution,
-        pages=pages,
-        accesses=ACCESSES_A_PAGE * pages,
         workers=0,
-        threads=1,
-        cost_us=plan.device_us,
-        busy=True,
-        monitor=monitor,
     )
+    load = Load(access=plan.distribution, pages=pages, accesses=ACCESSES_A_PAGE * pages)
+    storage = Storage(cost_us=plan.device_us, busy=True)
+    measured = bench(contents, pools=pools, load=load, storage=storage, threads=1, monitor=monitor)
     by_name = {one.name: one for one in real}
     rows = []
     for cell in measured.cells:
