@@ -221,10 +221,10 @@ def test_items_expire_by_hand(cli: Cli) -> None:
     ever = cache.simulate(trace, ["lru"], [2])
     assert ever.expired is None and ever.hits.tolist() == [[4]]
     for arguments, words in (
-        (["--ttl", "1500ms"], "ttl 1500ms: items live for whole seconds; write 1s to"),
+        (["--ttl", "1500ms"], "ttl 1500ms: not whole seconds; write 1s to"),
         (["--ttl", "5"], "5"),
         (["--ttl", "5s", "--write-back"], "leave ttl out, or do not write back"),
-        (["--ttl", "5s", "--policy", "belady"], "policy belady does not know which items will have expired"),
+        (["--ttl", "5s", "--policy", "belady"], "policy belady does not support expiry"),
     ):
         done = cli("cache", "sim", OLTP, *arguments, check=False)
         assert done.returncode == 2 and words in done.stderr and done.stderr.count("\n") == 1, done.stderr
@@ -314,10 +314,10 @@ def test_what_is_saved_is_what_was_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("policies", "sizes", "more", "message"),
     [
-        (["lur"], ["10%"], {}, "no policy is called 'lur'; did you mean lru?"),
+        (["lur"], ["10%"], {}, "unknown policy 'lur'; did you mean lru?"),
         (["lru-k:l=3"], ["10%"], {}, "no parameter 'l'; did you mean k?; it has k, correlated, retained, admission"),
         (["lru:admision=bloom"], ["10%"], {}, "has no parameter 'admision'; did you mean admission?"),
-        (["lru:admission=blom"], ["10%"], {}, "no admission is called 'blom'; did you mean bloom?"),
+        (["lru:admission=blom"], ["10%"], {}, "unknown admission 'blom'; did you mean bloom?"),
         (["lru:admission.percent=10"], ["10%"], {}, "write lru:admission=probability:admission.percent=10"),
         (["lru:admission=bloom:remembered=5"], ["10%"], {}, "did you mean admission.remembered?"),
         (["lru:admission=bloom:admission.remembred=5"], ["10%"], {}, "did you mean admission.remembered?"),
@@ -339,7 +339,7 @@ def test_what_is_saved_is_what_was_found(tmp_path: Path) -> None:
         (["lru"], ["10%"], {"page": "3KiB"}, "use a power of two"),
         (["lru"], ["10%"], {"jobs": 0}, "0 jobs: give at least one"),
         (["lru"], ["10%"], {"jobs": 1025}, "1025 jobs: write 1 to 1024"),
-        (["belady"], ["10%"], {"write_back": True}, "must know the future, and with write-back it is not told"),
+        (["belady"], ["10%"], {"write_back": True}, "must know the future and does not support write-back"),
         (["lru"], ["10%"], {"write_back": True, "granularity": "objects"}, "only pages are written back"),
         (["lru"], ["10%"], {"write_back": True, "ignore_trims": True}, "drops what is trimmed; do not ignore trims"),
         (["lru"], ["10%"], {"dirty": "101%", "write_back": True}, "is above 100%"),
@@ -357,7 +357,7 @@ def test_samples_that_cannot_be_are_named() -> None:
         ({"sample": "0%"}, "is not above 0%"),
         ({"sample": "0.5"}, "may mean 0.5% or, as a share of 1, 50%"),
         ({"sample": "1%", "replicas": 1}, "write 2 to 64"),
-        ({"sample": "3", "replicas": 8}, "leaves none for some of 8 replicas"),
+        ({"sample": "3", "replicas": 8}, "is too small for 8 replicas"),
     ):
         with pytest.raises(ssdlab.ConfigError, match=message):
             cache.mrc(loop(), ["arc"], **more)
@@ -372,7 +372,7 @@ def test_a_trace_with_nothing_to_cache_is_named(cli: Cli, tmp_path: Path, comman
     done = cli("cache", command[0], "trims.csv", *command[1:], check=False)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert done.stderr.startswith("ssdlab: trims.csv: nothing in the trace reads or writes (unknown op: 1 record ")
-    assert done.stderr.endswith("so that there is nothing to cache; give a trace with reads or writes\n")
+    assert done.stderr.endswith("so there is nothing to cache; give a trace with reads or writes\n")
 
 
 def test_the_commands_print_and_save(cli: Cli, tmp_path: Path) -> None:

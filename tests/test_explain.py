@@ -234,7 +234,7 @@ def test_requests_of_a_trace_are_numbered_anew(tmp_path: Path, cli: Cli) -> None
     )
     assert steps.excerpt(trace, 4096) == ("1-2 r0-0 3-3", 4, None)
     assert steps.excerpt(trace, 4096, skip=1, count=2) == ("r0-0", 1, None)
-    with pytest.raises(ConfigError, match="the trace has no requests with pages behind the first 9; lower --skip"):
+    with pytest.raises(ConfigError, match="the trace has no requests with pages after the first 9; lower --skip"):
         steps.excerpt(trace, 4096, skip=9)
     trims = ssdlab.Trace.from_columns(op=["write", "trim", "trim"], offset=[0, 512, 0], bytes=[8192, 8192, 512])
     assert steps.excerpt(trims, 4096) == ("0-1 t1-1", 2, None)  # As in a run, a part of a page is not trimmed.
@@ -271,7 +271,7 @@ def refused(cli: Cli, *arguments: object) -> str:
 
 
 def test_what_cannot_be_is_refused_with_a_remedy(cli: Cli, tmp_path: Path) -> None:
-    assert "there is no scene fast-trashing; did you mean fast-thrashing?" in refused(cli, "fast-trashing")
+    assert "unknown scene fast-trashing; did you mean fast-thrashing?" in refused(cli, "fast-trashing")
     assert "known are bast-full-merge, " in refused(cli, "zzz")
     assert "more than 4096 flash pages is not drawn" in " ".join(cli("explain", "--help").stdout.split())
     assert "at most 4096 can be drawn. Lower the capacity" in refused(cli, "--preset", "sbfast", "--requests", "0")
@@ -285,26 +285,26 @@ def test_what_cannot_be_is_refused_with_a_remedy(cli: Cli, tmp_path: Path) -> No
     for text, fault in {
         "": "title is missing",
         "titel = 1": "titel: no such key in a scene; did you mean title?",
-        "title = 1": "title in a scene: 1 is not what belongs there; write text",
-        HEAD.replace('"0"', '["0", "1"]'): "requests in a scene: ['0', '1'] is not what belongs there; write text",
-        f"{HEAD}drive = 3": "drive in a scene: 3 is not what belongs there; write one table, headed [drive]",
+        "title = 1": "title in a scene: invalid value 1; write text",
+        HEAD.replace('"0"', '["0", "1"]'): "requests in a scene: invalid value ['0', '1']; write text",
+        f"{HEAD}drive = 3": "drive in a scene: invalid value 3; write one table, headed [drive]",
         f"{HEAD}[[drive]]\nblocks = 8": "write one table, headed [drive]",
         f"{HEAD}[[ftl]]": "drive is missing in a scene; give one table, headed [drive]",
         f'{HEAD}{drive}[ftl]\nname = "bast"': "write one or two tables [[ftl]]",
-        f"{HEAD}{drive}seed = 1.5\n[[ftl]]\n": "seed in [drive]: 1.5 is not what belongs there; write a whole number",
-        f"{HEAD}{drive.replace('= 8', '= -1')}[[ftl]]\n": "logical_pages in [drive]: -1 is not what belongs there",
+        f"{HEAD}{drive}seed = 1.5\n[[ftl]]\n": "seed in [drive]: invalid value 1.5; write a whole number",
+        f"{HEAD}{drive.replace('= 8', '= -1')}[[ftl]]\n": "logical_pages in [drive]: invalid value -1",
         f"{HEAD}{drive}times = {{ read_us = 1 }}\n[[ftl]]\n": "program_us is missing in times; give microseconds",
         f"{HEAD}{drive}[[ftl]]\nlog = 1": "name is missing in [[ftl]]; known are page, bast",
-        f'{HEAD}{drive}[[ftl]]\nname = "nope"': "there is no FTL nope; known are page, bast, fast, faster, sbfast",
+        f'{HEAD}{drive}[[ftl]]\nname = "nope"': "unknown FTL nope; known are page, bast, fast, faster, sbfast",
         f'{HEAD}{drive}[[ftl]]\nname = "bast"\nfoo = 1': "foo: no such key in [[ftl]] bast; known are name, log, v",
         f'{HEAD}{drive}[[ftl]]\nname = "page"': "gc is missing in [[ftl]] page; give a name",
-        f'{HEAD}{drive}[[ftl]]\nname = "page"\ngc = {{ d = 2 }}': "gc in [[ftl]] page: {'d': 2} is not what belongs",
+        f'{HEAD}{drive}[[ftl]]\nname = "page"\ngc = {{ d = 2 }}': "gc in [[ftl]] page: invalid value {'d': 2}",
         f'{HEAD}{drive}[[ftl]]\nname = "page"\nlog = 2': "log: no such key in [[ftl]] page; known are name, gc, surv",
         f'{HEAD.replace("0", "8")}{drive}[[ftl]]\nname = "bast"': "in a scene: logical_pages",
         "title = ": "a scene is a TOML file",
-        "seed = 2\n[device]": "is no scene but a configuration; give it as one",
+        "seed = 2\n[device]": "is a configuration, not a scene; give it with --config",
         f'{HEAD}drive = {{blocks = 8}}\n[[ftl]]\nname = "bast"': "logical_pages is missing in [drive]",
-        f'{HEAD}{drive}[[ftl]]\nname = "bats"': "there is no FTL bats; did you mean bast?",
+        f'{HEAD}{drive}[[ftl]]\nname = "bats"': "unknown FTL bats; did you mean bast?",
         f'{HEAD}{drive}[[ftl]]\nname = "page"\ngc = "gredy"': "unknown victim policy gredy; did you mean greedy?",
         f'{HEAD}{drive}[[ftl]]\nname = "fast"\nwidth = 1': "width: no such key in [[ftl]] fast",
     }.items():
@@ -345,7 +345,7 @@ def test_the_ftl_of_a_run_is_explained_on_a_small_drive(small: ssdlab.Config) ->
     )
     assert found.recordings[0]["drive"] == alone.recordings[0]["drive"]
     assert found.scene.requests == "0 4 8 12 0 4" and "<iframe" in found._repr_html_()
-    with pytest.raises(ConfigError, match="nothing is requested"):
+    with pytest.raises(ConfigError, match="there are no requests"):
         ssdlab.simulate(small).explain("")
     for wrong in ([0, 1], ssdlab.Trace.from_columns(op=["write"], offset=[0], bytes=[4096])):
         with pytest.raises(ConfigError, match=r"requests: .* is no text; give a text, such as '0 4 8-11 r5'"):

@@ -286,7 +286,7 @@ def test_objects_of_libcachesim_go_through_caches(
     assert paged.returncode == 2 and paged.stderr.endswith("add --objects, or --sized-objects for their sizes\n")
     refused = cli("run", tmp_path / "objects.bin", check=False)
     assert refused.returncode == 2
-    assert f"objects.bin: holds objects of a cache ({format}), which lie at no address of a drive" in refused.stderr
+    assert f"objects.bin: holds cache objects ({format}), which have no drive addresses" in refused.stderr
     for advised in (["advise", "mapcache"], ["trace", "intervals"], ["explain", "--trace"]):
         assert refused.stderr == cli(*advised, tmp_path / "objects.bin", check=False).stderr
     with pytest.raises(ssdlab.TraceError, match=r"in memory: holds objects of a cache"):

@@ -194,7 +194,7 @@ def test_the_command_prints_and_writes(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["reads.csv"], ["reads.csv: writes nothing, so that there are no write intervals; give one with writes"]),
+        (["reads.csv"], ["reads.csv: holds no writes, so there are no write intervals"]),
         (["nothere.csv"], ["nothere.csv", "No such file"]),
         (["reads.csv", "--log", "0"], ["writes nothing"]),
         ([str(OLTP), "--log", "10%,0"], ["is smaller than a page"]),

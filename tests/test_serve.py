@@ -201,7 +201,7 @@ def test_no_kept_drive_takes_the_place_of_one_that_holds_bytes(cli: Cli, tmp_pat
     before = (tmp_path / "disk.drive").read_bytes()
     run = ("run", *SMALL_SETS, "--set", "workload.requests=10", "--save-state")
     done = cli(*run, "disk.drive", check=False)
-    said = "ssdlab: --save-state disk.drive: holds what programs wrote to a drive; name another file\n"
+    said = "ssdlab: --save-state disk.drive: is a served drive with data; name another file\n"
     assert (done.returncode, done.stderr) == (2, said)
     assert (tmp_path / "disk.drive").read_bytes() == before
     for _ in "made", "replaced":

@@ -259,7 +259,7 @@ def test_a_result_of_another_version_is_refused(copy: Path, tmp_path: Path) -> N
     found = json.loads((copy / "result.json").read_text())
     found["version"] = {"ssdlab": "0.0.1", "shape": 0}
     (copy / "result.json").write_text(json.dumps(found))
-    assert "was saved by ssdlab 0.0.1, which this version" in refused(copy, tmp_path)
+    assert "was saved by ssdlab 0.0.1, and cannot be read by" in refused(copy, tmp_path)
 
 
 def test_a_page_needs_its_columns(copy: Path, tmp_path: Path) -> None:

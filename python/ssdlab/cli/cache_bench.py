@@ -5,7 +5,8 @@ from pathlib import Path
 
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError
-from ssdlab.analyse.cache import accesses, benchmark
+from ssdlab.analyse.cache import accesses as loads
+from ssdlab.analyse.cache import benchmark
 from ssdlab.cli import options
 from ssdlab.cli.command import App
 from ssdlab.cli.declare import group, option
@@ -25,7 +26,7 @@ ssdlab cache bench --drive sata-mlc --set nand.read=30us --share 0,50
 
 CACHE, LOAD, BELOW = "Cache", "Accesses", "Storage below"
 
-POOLS, ACCESSES, STORAGE = benchmark.Pools(), accesses.Load(), benchmark.Storage()
+POOLS, ACCESSES, STORAGE = benchmark.Pools(), loads.Load(), benchmark.Storage()
 """Defaults."""
 
 
@@ -97,9 +98,9 @@ class Load:
     writes: str = option("--writes SHARE", "Accesses that write.", LOAD, default="0%")
     scan: str = option("--scan SHARE", "Accesses that read all pages front to back.", LOAD, default="0%")
 
-    def to_send(self) -> accesses.Load:
+    def to_send(self) -> loads.Load:
         """Returns the accesses."""
-        return accesses.Load(
+        return loads.Load(
             access=self.access,
             trace=read_trace(*self.trace, concat=len(self.trace) > 1) if self.trace else None,
             pages=options.count("--pages", self.pages),

@@ -38,7 +38,7 @@ def _scene(
     skip: int,
     most: int,
 ) -> steps.Scene:
-    """Returns the scene of the drives that `configs` makes; it takes settings below the typed ones."""
+    """Returns the scene of the drives that `configs` makes; takes settings below the typed."""
     if bool(requests) == bool(source):
         raise ConfigError("a scene of your own takes its requests from --requests or from --trace; give one of them")
     if source is None:
@@ -48,8 +48,8 @@ def _scene(
     whose = "" if device is None else f", device {device}"
     another = "" if device is None or source.device is not None else " Choose another device with --device NAME."
     about = (
-        f"The trace is {source_text(source.about)}{whose}: {text.counted(len(requests.split()), 'requests')} with pages "
-        f"after the first {text.count(skip)}. The {text.count(pages)} pages that they touch are renumbered from 0, in "
+        f"The trace is {source_text(source.about)}{whose}: {text.counted(len(requests.split()), 'requests')} with "
+        f"pages after the first {text.count(skip)}. The {text.count(pages)} pages that they touch are renumbered from 0, in "
         f"the order of their addresses.{another}"
     )
     return steps.of_configs(

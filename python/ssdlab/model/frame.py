@@ -91,11 +91,7 @@ class Streams:
         return list(self.names) if len(self.names) > 1 else []
 
     def numbers(self, name: str, column: Words) -> "npt.NDArray[Any]":
-        """The number of each row's stream.
-
-        Raises:
-            TraceError: If there are more than a trace tells apart.
-        """
+        """The number of each row's stream."""
         values = [self.names.setdefault(word, len(self.names)) for word in column.words]
         if len(self.names) > 1 << 16:
             raise TraceError(f"{name} holds more than 65,535 different names; group them")
@@ -105,11 +101,7 @@ class Streams:
 
 
 class Frame:
-    """What the columns of a table hold; its parts come one after the other.
-
-    Raises:
-        TraceError: If a column is missing, or several may be meant.
-    """
+    """What the columns of a table hold; its parts come one after the other."""
 
     def __init__(self, schema: "pa.Schema", where: str) -> None:
         self.held: dict[str, tuple[str, int | None]] = {}
@@ -142,19 +134,11 @@ class Frame:
         return [name for name, _ in self.held.values()]
 
     def columns(self, table: "pa.Table | pa.RecordBatch", where: str) -> dict[str, Any]:
-        """The columns of a part as `from_columns` takes them.
-
-        Raises:
-            TraceError: Naming the column, and where it can the row.
-        """
+        """The columns of a part as `from_columns` takes them."""
         return {column: self._column(column, table, where) for column in self.held if column != "device"}
 
     def devices(self, table: "pa.Table | pa.RecordBatch", where: str) -> Words | None:
-        """The device of each row of a part; None if no column names any.
-
-        Raises:
-            TraceError: For the first row without one.
-        """
+        """The device of each row of a part; None if no column names any."""
         if "device" not in self.held or not table.num_rows:
             return None
         return _words(self._values("device", table, where))
@@ -238,11 +222,7 @@ def _words(values: "pa.Array") -> Words:
 
 
 def _scaled(column: str, name: str, values: "npt.NDArray[Any]", unit: int) -> "npt.NDArray[Any]":
-    """Values in nanoseconds or bytes; what floats of a coarser unit have behind the point is rounded.
-
-    Raises:
-        TraceError: For the first row that is none of them, in the unit of the table.
-    """
+    """Values in nanoseconds or bytes; what floats of a coarser unit have behind the point is rounded."""
     if unit == 1:
         return values
     # A fraction is rounded up at most. Not a number is not within any limit.

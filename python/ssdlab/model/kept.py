@@ -44,9 +44,6 @@ def directory() -> Path | None:
     """Where drives are kept; None if they are not.
 
     It is that of `SSDLAB_CACHE_DIR`, else `ssdlab` in `XDG_CACHE_HOME` or `~/.cache`.
-
-    Raises:
-        ConfigError: If something else than a directory is named.
     """
     named = os.environ.get(DIRECTORY)
     if named is not None:
@@ -60,11 +57,7 @@ def directory() -> Path | None:
 
 
 def limit_bytes() -> int:
-    """Bytes that may be kept.
-
-    Raises:
-        ConfigError: If `SSDLAB_CACHE_SIZE` is no size.
-    """
+    """Bytes that may be kept."""
     written = os.environ.get(LIMIT, DEFAULT_LIMIT)
     try:
         return _ssdlab.size(written)

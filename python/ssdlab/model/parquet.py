@@ -33,11 +33,7 @@ def _begins(path: Path, *marks: bytes) -> bool:
 
 
 def are_parquet(named: Sequence[tuple[Path, Path]]) -> bool:
-    """True if files, each with its name in messages, are Parquet.
-
-    Raises:
-        TraceError: If some are and some are not, or one is Feather.
-    """
+    """True if files, each with its name in messages, are Parquet."""
     for path, name in named:
         if _begins(path, b"ARROW1", b"FEA1"):
             shown, made = text.path(name), text.path(name.with_suffix(".parquet"))
@@ -157,11 +153,7 @@ class ParquetRows:
                 raise TraceError(f"{text.path(name)}: cannot be read on: {reason}; copy it again") from None
 
     def read(self, max: int) -> _ssdlab.Requests:
-        """The next rows as requests at times of their file, at most `max`; none at the end.
-
-        Raises:
-            TraceError: Naming the file and what is wrong with it.
-        """
+        """The next rows as requests at times of their file, at most `max`; none at the end."""
         while self._pending is None or self._pending.num_rows == 0:
             self._pending = next(self._rows, None)
             if self._pending is None:
@@ -232,11 +224,7 @@ class TableReader(ABC):
         """The next requests that are taken, in file order; None at the end."""
 
     def read(self, max: int) -> _ssdlab.Requests:
-        """The next requests, at most `max`; none at the end.
-
-        Raises:
-            TraceError: Naming the file and what is wrong with it.
-        """
+        """The next requests, at most `max`; none at the end."""
         while not len(batch := self._order.take(max)) and not self._ended:
             taken = self._taken()
             if taken is None or self._rows.file != self._file:

@@ -28,11 +28,7 @@ class Copies:
         self._lock = threading.Lock()
 
     def file(self, path: Path) -> Path:
-        """Where the bytes of `path` are.
-
-        Raises:
-            TraceError: If it is a terminal, or a copy cannot be made.
-        """
+        """Where the bytes of `path` are."""
         if path != STDIN and not path.is_fifo():
             return path
         with self._lock:

@@ -108,9 +108,6 @@ def from_columns(
         called: Names of columns in messages, where they are not their own.
         in_order: Times must not decrease.
         columns: The others.
-
-    Raises:
-        TraceError: Naming the row and column at fault.
     """
     names = called or {}
     numbers = _op_numbers(names.get("op", "op"), op)
@@ -147,9 +144,6 @@ def moments(name: str, values: object) -> "npt.NDArray[Any]":
     Args:
         name: What the user calls them.
         values: The times.
-
-    Raises:
-        TraceError: For the first row that has none.
     """
     times = array(name, values)
     if times.dtype.kind not in "mM":
@@ -175,9 +169,6 @@ def since_first(name: str, values: object, unit: int | None = None) -> "npt.NDAr
         name: What the user calls them.
         values: The times: nanoseconds, durations, or dates with time.
         unit: Nanoseconds of the unit in which the user has them, for messages; None for the unit of the values.
-
-    Raises:
-        TraceError: For the first row that has none, or whose time is before the time of the row before.
     """
     times = moments(name, values)
     back = np.flatnonzero(times[1:] < times[:-1])

@@ -102,9 +102,6 @@ class TraceFile(Source):
 
         Args:
             granularity: `"objects"` or `"sized-objects"`.
-
-        Raises:
-            TraceError: As `open`.
         """
         return self._open(granularity)
 
@@ -134,9 +131,6 @@ class TraceFile(Source):
     def beyond(self, capacity_bytes: int) -> str | None:
         """What is wrong with the first request that ends beyond a device, with its file and its line, record or row;
         None if none does.
-
-        Raises:
-            TraceError: As `open`, or where the content is at fault.
         """
         return self.open().beyond(capacity_bytes)
 
@@ -227,11 +221,7 @@ Given = Trace | TraceFile | Table | str | os.PathLike[str]
 
 
 def source_of(given: Given | None, config: Config | None = None) -> Trace | TraceFile | Workload:
-    """What a user gave as a trace; None stands for the workload of `config`.
-
-    Raises:
-        TraceError: If it is a table that holds no trace.
-    """
+    """What a user gave as a trace; None stands for the workload of `config`."""
     if isinstance(given, Trace | TraceFile):
         return given
     if given is None:

@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import TraceError
@@ -64,11 +64,7 @@ class Volumes(NamedTuple):
 
     @classmethod
     def read(cls, folder: Path) -> "Volumes":
-        """The dataset in a folder.
-
-        Raises:
-            TraceError: If there is none that this version reads.
-        """
+        """The dataset in a folder."""
         path = folder / INDEX
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
@@ -89,31 +85,8 @@ class Volumes(NamedTuple):
         return (last_ns - min(one.first_ns for one in self.volumes)) / 1e9
 
 
-class _Reader(Protocol):
-    """One pass over the requests of all volumes."""
-
-    def read(self, max: int) -> _ssdlab.Parted:
-        """The next requests; none at the end."""
-
-    def progress(self) -> tuple[int, int | None]:
-        """How much has been read, and how much there is where that is known, in a unit of the reader."""
-
-    def names_volumes(self) -> bool:
-        """Whether the trace names volumes; else each file is one."""
-
-    def format(self) -> str:
-        """Name of the format."""
-
-    def report(self) -> dict[str, Any]:
-        """What was met on the way; complete at the end."""
-
-
 def files_of(paths: Sequence[Path]) -> list[Path]:
-    """The files that are named, and those in folders that are, by name.
-
-    Raises:
-        TraceError: If a folder holds none.
-    """
+    """The files that are named, and those in folders that are, by name."""
     found = []
     for path in paths:
         if not path.is_dir():
@@ -136,7 +109,6 @@ def part(trace: TraceFile, folder: Path, monitor: Monitor | None = None) -> Volu
             raised.
 
     Raises:
-        TraceError: If a file cannot be read, or if the trace names no volumes.
         OSError: If the folder cannot be written.
     """
     if trace.device is not None or trace.files is not None:
@@ -193,7 +165,7 @@ def _passed(
     return partition, reader.report()
 
 
-def _opened(trace: TraceFile, paths: Sequence[Path]) -> _Reader:
+def _opened(trace: TraceFile, paths: Sequence[Path]) -> "_ParquetVolumes | _ssdlab.VolumeReader":
     named = [(path, path) for path in paths]
     if trace.format == "parquet" or (trace.format is None and are_parquet(named)):
         return _ParquetVolumes(paths)
@@ -202,7 +174,7 @@ def _opened(trace: TraceFile, paths: Sequence[Path]) -> _Reader:
     return reader
 
 
-def _check_volumes(reader: _Reader, paths: Sequence[Path]) -> None:
+def _check_volumes(reader: "_ParquetVolumes | _ssdlab.VolumeReader", paths: Sequence[Path]) -> None:
     if len(paths) == 1 and not reader.names_volumes():
         column = (
             "call the column that names them volume"
