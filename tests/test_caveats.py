@@ -20,7 +20,7 @@ def test_studies_say_what_their_runs_would(tmp_path: Path) -> None:
     assert same == "device.op=14%, 21% give the same drive, as blocks are whole"
     assert spare.startswith("6 of 8 runs: the drive has more than the device.op that was asked for")
     assert spare.endswith("(7%: 12.50 %, 14%: 25.00 %, 21%: 25.00 %)")
-    assert unsettled.startswith("8 of 8 runs: the drive has not settled") and "for a true answer" in unsettled
+    assert unsettled.startswith("8 of 8 runs: the drive has not settled") and "for steady state" in unsettled
     enough = int(unsettled.rpartition("--set workload.requests=")[2])
     assert not [
         told for told in ssdlab.sweep(axes, {**ROUNDED, "workload.requests": enough}).caveats if "settled" in told
@@ -58,7 +58,7 @@ def test_a_block_layer_that_merges_requests_does_not_end_their_workload() -> Non
     }  # fmt: skip
     result = ssdlab.simulate(ssdlab.Config(overrides=sets))
     assert result.summary["host"]["write_requests"] + result.summary["host"]["read_requests"] < 2_000
-    [told] = [one.requests for one in remarks_on(result) if "for a true answer" in one.text]
+    [told] = [one.requests for one in remarks_on(result) if "for steady state" in one.text]
     assert told is not None and told > 2_000
 
 
@@ -81,7 +81,7 @@ def test_remarks_are_those_of_the_runs_where_traces_and_presets_decide() -> None
         found = ssdlab.sweep(axes, base, PGBENCH)
         assert found.finished == len(found.points) and not found.failures
         told = over_runs([alone(dict(point.values), base, PGBENCH) for point in found.points])
-        sized = [one for one in found.caveats if one.startswith("no capacity is given, so the trace sizes the drive: ")]
+        sized = [one for one in found.caveats if one.startswith("No capacity set: using ")]
         assert told and list(found.caveats) == [*sized, *told]
         assert list(found.caveats_by_trace)[:1] == sized if base == {"time": "count"} else not sized
 
@@ -118,7 +118,7 @@ def test_of_a_drive_of_few_blocks_a_larger_one_is_named_that_settles(tmp_path: P
         assert told.startswith("write amplification was not steady when preconditioning ended, after 18.0 times the")
         # A drive that is there is as large as it is.
         remedy = "" if state else ": --set device.capacity=8GiB"
-        assert told.endswith(f"goes up and down with each collection{remedy}")
+        assert told.endswith(f"varies with each collection{remedy}")
     larger = ssdlab.simulate(ssdlab.Config("tlc-nvme", overrides={**asked, "device.capacity": "8GiB"}))
     assert larger.summary["precondition"]["stable"]
 

@@ -321,7 +321,7 @@ def test_every_rule_keeps_every_volume_and_the_room(seed: int) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["plain.csv"], "plain.csv: ssdlab-csv names no volumes, so all requests are of one; run it with 'ssdlab run'"),
+        (["plain.csv"], "plain.csv: ssdlab-csv names no volumes; give a file for each volume"),
         (["plain.parquet"], "call the column that names them volume"),
         (["fleet.csv", "--pack", "round-robbin"], "did you mean round-robin"),
         (["fleet.csv", "--pack", "name"], "pack name: say how many drives there are, or how much one holds"),
@@ -403,7 +403,7 @@ def test_a_fleet_says_what_its_runs_would(alone: Path) -> None:
     """Drives of whole blocks that are larger than asked for, and what has not settled."""
     found = ssdlab.open_fleet(alone)
     told = found.study.caveats
-    assert told[0].startswith("no capacity is given, so the trace sizes the drive: ")
+    assert told[0].startswith("No capacity set: using ")
     assert told[1].startswith("5 of 5 runs: the drive has more than the device.op that was asked for")
     assert any("has not settled" in one for one in told)
     assert {*told} <= {*found.envelope()["notes"]} and told[0] in found.report_html()

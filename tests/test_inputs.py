@@ -410,9 +410,11 @@ def test_a_trace_sizes_the_default_drive_unless_somebody_does(cli: Cli, tmp_path
     path.write_text("".join(f"{n},W,{n * 8 + (n % 2 << 40)},4096\n" for n in range(60_000)))
     plain = cli("run", path, "--no-cache")
     first = plain.stdout.splitlines()[1]
-    assert first.startswith("no capacity is given, so the trace sizes the drive: 256 MiB (--fit compact); for one")
+    assert first.startswith(
+        "No capacity set: using 256 MiB, just enough for the pages the trace touches (--fit compact)"
+    )
     asked = cli("run", path, "--no-cache", "--fit", "compact")
-    assert "no capacity is given" not in asked.stdout
+    assert "No capacity set" not in asked.stdout
     said = {line for line in plain.stdout.splitlines() if line != first}
     assert said == set(asked.stdout.splitlines())
     for own in (["--set", "device.capacity=4GiB"], ["--fit", "error"], ["--preset", "tlc-nvme"]):

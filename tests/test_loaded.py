@@ -307,7 +307,7 @@ def test_a_run_that_wrote_nothing_has_no_remedy(tmp_path: Path, cli: Cli) -> Non
     judged = {"about": "input", "name": "too_short", "share": 1.0, "evidence": evidence, "what_ifs": []}
     found["result"]["diagnosis"].append(judged)
     file.write_text(json.dumps(found))
-    told = "; nothing was written while it was measured, so there is none of that"
+    told = "; nothing was written during the measurement, so the WAF is undefined"
     assert any(one.text.endswith(told) for one in remarks_on(ssdlab.Result.load(tmp_path)))
     assert told in " ".join(cli("diagnose", tmp_path).stdout.split())
 

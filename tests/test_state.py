@@ -328,7 +328,7 @@ def test_addresses_that_are_packed_are_not_those_of_the_run_before(cli: Cli, tmp
     for drive, packed in (([], True), (["--preset", "small-nvme", "--fit", "wrap"], False)):
         cli("run", str(near), *drive, "--save-state", state[1])
         told = cli("run", str(far), *drive, *state).stdout
-        assert ("note: the addresses of the trace are packed (--fit compact), on a drive that" in told) == packed
+        assert ("note: addresses are packed (--fit compact) on a drive written" in told) == packed
 
 
 def test_a_drive_that_earlier_runs_have_written_is_not_to_be_sized_anew(cli: Cli, tmp_path: Path) -> None:
@@ -342,5 +342,5 @@ def test_a_drive_that_earlier_runs_have_written_is_not_to_be_sized_anew(cli: Cli
         (["--state", state], "--repeat until-steady"),
     ):
         out = cli("run", str(tmp_path / "few.csv"), *drive, "--fit", "wrap", *more).stdout
-        [told] = [line for line in out.splitlines() if "for a true answer: " in line]
-        assert told.endswith(f"for a true answer: {remedy}")
+        [told] = [line for line in out.splitlines() if "for steady state: " in line]
+        assert told.endswith(f"for steady state: {remedy}")

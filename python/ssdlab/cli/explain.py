@@ -47,10 +47,10 @@ def _scene(
     requests, pages, device = steps.excerpt(source, page_bytes, skip, most)
     whose = "" if device is None else f", device {device}"
     another = "" if device is None or source.device is not None else " Choose another device with --device NAME."
+    count = text.counted(len(requests.split()), "requests")
     about = (
-        f"The trace is {source_text(source.about)}{whose}: {text.counted(len(requests.split()), 'requests')} with "
-        f"pages after the first {text.count(skip)}. The {text.count(pages)} pages that they touch are renumbered from 0, in "
-        f"the order of their addresses.{another}"
+        f"The trace is {source_text(source.about)}{whose}: {count} with pages after the first {text.count(skip)}. The "
+        f"{text.count(pages)} touched pages are renumbered from 0, in the order of their addresses.{another}"
     )
     return steps.of_configs(
         configs([f"device.capacity={max(pages, steps.SMALL_PAGES) * page_bytes}B"]), requests, about

@@ -22,7 +22,7 @@ def no_devices(device: str | None, where: str) -> None:
 def chosen(
     requests: _ssdlab.Requests, devices: Words, streams: Sequence[str], device: str | None
 ) -> tuple[_ssdlab.Requests, list[str], dict[str, Any]]:
-    """Those of the requests of a table that are of the devices asked for, the names of their streams, and what was met."""
+    """Returns the requests of the selected devices, the names of their streams, and a report."""
     names: dict[str, int] = {}
     table = _ssdlab.Parted.of(requests, devices.numbered(names), list(names), list(streams))
     choice = _ssdlab.Devices(device)
