@@ -149,13 +149,8 @@ class CompressBench(Finding):
         self.threads = tuple(threads)
         self.runs = runs
         """Timed runs of each cell."""
-        self._partial = partial
+        self._is_partial = partial
         self.machine = machine()
-
-    @property
-    def partial(self) -> bool:
-        """True if it was stopped before all page sizes and numbers of threads were measured."""
-        return self._partial
 
     def cell(self, codec: str, page_bytes: int | None, threads: int | None = None) -> Cell:
         """Returns the cell of a codec, page size (None for whole files) and number of threads (the first if left out).

@@ -7,7 +7,7 @@ from ssdlab import _ssdlab
 from ssdlab._ssdlab import TraceError
 from ssdlab.lazy import Counts, Numbers, np
 from ssdlab.model.arrow import table
-from ssdlab.model.finding import Contents, Finding, Plot
+from ssdlab.model.finding import Contents, Plot, TraceFinding
 from ssdlab.model.requests import Monitor
 from ssdlab.model.several import several
 from ssdlab.model.source import Source, source_text
@@ -52,7 +52,7 @@ class FrequencyColumns(NamedTuple):
     """Pages with so many writes."""
 
 
-class WriteIntervals(Finding):
+class WriteIntervals(TraceFinding):
     """Write intervals of a trace.
 
     The write interval of a page write is the number of page writes, of any page, since the previous write of the same
@@ -76,10 +76,7 @@ class WriteIntervals(Finding):
         written: _ssdlab.WrittenPages,
         counted: _ssdlab.Intervals,
     ) -> None:
-        self.source = dict(source)
-        """Source of the requests: `kind` is `trace` or `memory`, with further keys."""
-        self.ingest = ingest
-        """Report on reading the trace; None without a file."""
+        super().__init__(source, ingest)
         self.page_bytes = written.page_bytes()
         """Bytes of a page."""
         self.page_writes = written.page_writes()
@@ -121,9 +118,6 @@ class WriteIntervals(Finding):
             "written_pages": self.written_pages,
             "logs": [self._log(index, log) for index, log in enumerate(self.logs)],
         }
-
-    def _source(self) -> Mapping[str, Any]:
-        return self.source
 
     def _log(self, index: int, log: str) -> dict[str, Any]:
         row = {name: int(column[index]) for name, column in self.windows._asdict().items()}

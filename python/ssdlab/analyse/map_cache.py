@@ -15,7 +15,7 @@ from ssdlab.lazy import Counts, Numbers, np, room
 from ssdlab.model.arguments import takes
 from ssdlab.model.config import Config, Overrides, layered, set_by
 from ssdlab.model.envelope import written
-from ssdlab.model.finding import Finding, Plot
+from ssdlab.model.finding import Plot, TraceFinding
 from ssdlab.model.requests import Monitor
 from ssdlab.model.several import several
 from ssdlab.model.source import nothing_in, source_text
@@ -69,7 +69,7 @@ class MapCacheCurve(NamedTuple):
     """Lower bound of relative IOPS: each changed segment is assumed to be written back by itself."""
 
 
-class MapCacheAdvice(Finding):
+class MapCacheAdvice(TraceFinding):
     """Predicted map caches of many sizes, from a single pass over a trace.
 
     Arrays have a row for each cache and a column for each segment size, both ascending. Look-ups, hits, misses and
@@ -92,12 +92,9 @@ class MapCacheAdvice(Finding):
         found: Mapping[str, Any],
     ) -> None:
         sizes: list[dict[str, Any]] = found["segments"]
+        super().__init__(source, ingest)
         self.config = config
         """The device; only page, capacity and flash times matter."""
-        self.source = dict(source)
-        """Source of the requests: `kind` is `trace`, `memory` or `workload`, with further keys."""
-        self.ingest = ingest
-        """Report on reading the trace; None without a file."""
         self.page_bytes, self.entry_bytes, self.logical_pages = advisor.device()
         self.caches: Counts = np.array(advisor.caches(), np.uint64)
         """RAM for segments in bytes: the rows."""
@@ -281,9 +278,6 @@ class MapCacheAdvice(Finding):
             "smaller": _plain(smaller) if smaller else None,
             "larger": _plain(larger) if larger else None,
         }
-
-    def _source(self) -> Mapping[str, Any]:
-        return self.source
 
     def _configuration(self) -> dict[str, Any]:
         return self.config.to_dict()

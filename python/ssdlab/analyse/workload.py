@@ -17,7 +17,7 @@ from ssdlab.analyse.workload_columns import (
 )
 from ssdlab.lazy import np
 from ssdlab.model.arrow import table
-from ssdlab.model.finding import Contents, Finding, Plot
+from ssdlab.model.finding import Contents, Plot, TraceFinding
 from ssdlab.model.requests import Ending, Monitor, batches
 from ssdlab.model.source import Source, source_text
 
@@ -37,7 +37,7 @@ ALIGNMENTS = tuple(512 << power for power in range(8))
 """Alignments in `TraceAnalysis.to_dict`: 512 B to 64 KiB."""
 
 
-class TraceAnalysis(Finding):
+class TraceAnalysis(TraceFinding):
     """Analysis of a workload. Equal requests give equal analyses, and equal bytes when saved.
 
     Counts are exact, except those of pages once the trace has touched more than 3,145,728 groups of 16 neighbouring
@@ -54,12 +54,8 @@ class TraceAnalysis(Finding):
     def __init__(
         self, *, source: Mapping[str, Any], ingest: Mapping[str, Any] | None, counted: _ssdlab.Analysis, partial: bool
     ) -> None:
+        super().__init__(source, ingest, partial=partial)
         self._figures = counted.figures()
-        self._partial = partial
-        self.source = dict(source)
-        """Source of the requests: `kind` is `trace` or `memory`, with further keys."""
-        self.ingest = ingest
-        """Report on reading the trace; None without a file."""
         self.requests: dict[str, int] = self._figures["requests"]
         """Requests by operation: `read`, `write`, `trim`, `flush`."""
         self.bytes: dict[str, int] = self._figures["bytes"]
@@ -113,11 +109,6 @@ class TraceAnalysis(Finding):
             for kind, counts in zip(KINDS, wholes, strict=True)
         }
 
-    @property
-    def partial(self) -> bool:
-        """True if it was stopped before the end of the trace."""
-        return self._partial
-
     def to_dict(self) -> dict[str, Any]:
         """Returns the figures without the columns, ready for JSON; `docs/analysis.md` explains every key.
 
@@ -156,9 +147,6 @@ class TraceAnalysis(Finding):
                 for scale, stretches, index in self._figures["dispersion"]
             ],
         }
-
-    def _source(self) -> Mapping[str, Any]:
-        return self.source
 
     def _working_set(self) -> dict[str, Any]:
         pages = self.windows.pages

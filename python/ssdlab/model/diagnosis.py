@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ssdlab.model.finding import Finding
+from ssdlab.model.finding import TraceFinding
 from ssdlab.model.source import source_text
 
 Summary = Mapping[str, Any]
@@ -63,7 +63,7 @@ class WhatIf(NamedTuple):
     """Reason for not running it."""
 
 
-class Diagnosis(Finding):
+class Diagnosis(TraceFinding):
     """Findings about a run, with the parts of response times and the changes tried.
 
     First come the bottlenecks of throughput, then the parts of slow reads and writes, then the rest by share.
@@ -83,17 +83,13 @@ class Diagnosis(Finding):
         ingest: Mapping[str, Any] | None = None,
         what_ifs: Sequence[WhatIf] = (),
     ) -> None:
-        self.source = dict(source)
-        """Source of the requests, as in the result."""
+        super().__init__(source, ingest, partial=partial)
         self.summary = summary
         """Figures of the run."""
-        self.ingest = ingest
-        """Report on reading the trace, as in the result."""
         self.what_ifs = list(what_ifs)
         """Changes that were tried."""
         self.configuration = configuration
         """Configuration of the run, each setting with its `value` and `origin`."""
-        self._stopped = partial
 
     @property
     def findings(self) -> list[dict[str, Any]]:
@@ -143,11 +139,6 @@ class Diagnosis(Finding):
         found: dict[str, Any] | None = None if drive is None else drive["response"]
         return found
 
-    @property
-    def partial(self) -> bool:
-        """True if the run was stopped before its end."""
-        return self._stopped
-
     def __repr__(self) -> str:
         names = ", ".join(finding["name"] for finding in self.findings) or "nothing stands out"
         return f"<ssdlab.Diagnosis of {source_text(self.source)}: {names}>"
@@ -169,9 +160,6 @@ class Diagnosis(Finding):
             "after": after,
             "why_not": what_if.why_not,
         }
-
-    def _source(self) -> Mapping[str, Any]:
-        return self.source
 
     def _configuration(self) -> dict[str, Any]:
         return self.configuration

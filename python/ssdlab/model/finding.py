@@ -105,10 +105,12 @@ class Finding(ABC):
         """Files that `save` writes for this finding, in words."""
         return self.saved
 
+    _is_partial: bool = False
+
     @property
     def partial(self) -> bool:
         """True if it was stopped before its end."""
-        return False
+        return self._is_partial
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -187,3 +189,17 @@ class Finding(ABC):
         for path in earlier:
             if path.name not in {*contents, *drawn}:
                 path.unlink()
+
+
+class TraceFinding(Finding):
+    """A finding about the requests of a trace or of a workload."""
+
+    def __init__(self, source: Mapping[str, Any], ingest: Mapping[str, Any] | None, *, partial: bool = False) -> None:
+        self.source = dict(source)
+        """Source of the requests: `kind` is `trace`, `memory` or `workload`, with further keys."""
+        self.ingest = ingest
+        """Report on reading the trace: `counts`, `notes`, `other_devices` ...; None without a file."""
+        self._is_partial = partial
+
+    def _source(self) -> Mapping[str, Any]:
+        return self.source

@@ -87,15 +87,15 @@ class LoadedResult(Result):
         config = recorded(found["configuration"])
         if config is None:
             raise of_another_version(file, found["version"])
-        self._version = found["version"]
-        self.summary = dict(found["result"])
+        summary = dict(found["result"])
         try:
-            self.ingest = ingest_of(self.summary.pop("ingest"))
+            ingest = ingest_of(summary.pop("ingest"))
         except KeyError:
             raise of_another_version(file, found["version"]) from None
-        self.config, self.source = config, found["source"]
-        saved = _Saved(file.parent, self.summary, config)
-        self._columns = Columns(*(getattr(saved, field.name) for field in fields(Columns)))
+        saved = _Saved(file.parent, summary, config)
+        columns = Columns(*(getattr(saved, field.name) for field in fields(Columns)))
+        super().__init__(config=config, source=found["source"], summary=summary, ingest=ingest, columns=columns)
+        self._version = found["version"]
 
     def check(self) -> None:
         """Reads all columns, which its page needs."""

@@ -1,7 +1,6 @@
 """The result of a simulation."""
 
 import os
-from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,7 @@ from ssdlab.model.columns import (
 )
 from ssdlab.model.config import Config
 from ssdlab.model.diagnosis import Diagnosis
-from ssdlab.model.finding import Contents, Finding, Plot
+from ssdlab.model.finding import Contents, Plot, TraceFinding
 from ssdlab.model.source import ingest_dict, source_text
 from ssdlab.model.trace import Trace
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from ssdlab.analyse.steps import Explanation
 
 
-class Result(Finding):
+class Result(TraceFinding):
     """Figures and columns of one run.
 
     Nothing depends on wall time: equal runs give equal results, and equal bytes when saved.
@@ -54,14 +53,11 @@ class Result(Finding):
         ingest: dict[str, Any] | None,
         columns: Columns,
     ) -> None:
+        super().__init__(source, ingest, partial=bool(summary["partial"]))
         self.config = config
         """Configuration of the run."""
-        self.source = source
-        """Source of the requests: `kind` is `trace`, `memory` or `workload`, with further keys."""
         self.summary = summary
         """All figures as nested dicts, with the keys of `result.json`; see `docs/results.md`."""
-        self.ingest = ingest
-        """Report on reading the trace: `counts`, `notes`, `other_devices` ...; None without a file."""
         self._columns = columns
 
     @cached_property
@@ -120,11 +116,6 @@ class Result(Finding):
         return loaded
 
     @property
-    def partial(self) -> bool:
-        """True if the run was stopped before its end."""
-        return bool(self.summary["partial"])
-
-    @property
     def write_amplification(self) -> float | None:
         """Pages programmed per page written by the host; None without host writes."""
         value: float | None = self.summary["write_amplification"]
@@ -150,9 +141,6 @@ class Result(Finding):
     def to_dict(self) -> dict[str, Any]:
         """Returns everything but the columns, ready for JSON: `result` in `result.json`."""
         return {"ingest": ingest_dict(self.ingest), **self.summary}
-
-    def _source(self) -> Mapping[str, Any]:
-        return self.source
 
     def _configuration(self) -> dict[str, Any]:
         return self.config.to_dict()

@@ -89,7 +89,7 @@ class DriveServer:
             raise ConfigError("no place to listen at; give socket or listen")
         if scale is not None and not LEAST_SCALE <= scale < float("inf"):
             raise ConfigError(
-                f"scale {scale!r}: not a number from {LEAST_SCALE:g} on; give 1.0 for real time, or None to reply at once"
+                f"scale {scale!r}: not a number from {LEAST_SCALE:g} on; give 1 for real time, or None to reply at once"
             )
         if verify_clients and tls is None:
             raise ConfigError("clients show certificates only over TLS; give the folder of certificates as tls")

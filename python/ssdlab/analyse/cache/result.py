@@ -5,12 +5,12 @@ from typing import Any
 
 from ssdlab.analyse.cache.policies import Asked, Items
 from ssdlab.lazy import Counts, Numbers, np, pa
-from ssdlab.model.finding import Contents, Finding, Plot
+from ssdlab.model.finding import Contents, Plot, TraceFinding
 from ssdlab.model.source import source_text
 from ssdlab.text import counted
 
 
-class _Caches(Finding):
+class _Caches(TraceFinding):
     """Common part of the results of caches on one trace."""
 
     _page = "caches"
@@ -29,10 +29,7 @@ class _Caches(Finding):
         footprint: tuple[int, int, int],
         partial: bool,
     ) -> None:
-        self.source = dict(source)
-        """Source of the requests: `kind` is `trace` or `memory`, with further keys."""
-        self.ingest = ingest
-        """Report on reading the trace; None without a file."""
+        super().__init__(source, ingest, partial=partial)
         self.granularity = items.granularity
         """Kind of the cached items: `pages`, `objects` or `sized-objects`."""
         self.unit_bytes = items.unit_bytes
@@ -43,12 +40,6 @@ class _Caches(Finding):
         """Capacities of the caches in units, ascending: the columns."""
         self.accesses, self.items, self.footprint_units = footprint
         self._items = items
-        self._partial = partial
-
-    @property
-    def partial(self) -> bool:
-        """True if it was stopped before all policies and sizes were simulated."""
-        return self._partial
 
     def size_text(self, units: int) -> str:
         """Formats a capacity."""
@@ -85,9 +76,6 @@ class _Caches(Finding):
 
     def _more(self) -> dict[str, Any]:
         return {}
-
-    def _source(self) -> Mapping[str, Any]:
-        return self.source
 
     def to_arrow(self) -> "pa.Table":
         """Returns an Arrow table with a row for each policy and size."""
