@@ -181,7 +181,7 @@ _HEADED = _Kind("one table, headed [drive]", lambda value: isinstance(value, dic
 _TAKEN = _Kind("{ read_us = 25, program_us = 200, erase_us = 2000 }", lambda value: isinstance(value, dict))
 _TABLES = _Kind(
     "one or two tables [[ftl]]",
-    lambda value: isinstance(value, list) and 1 <= len(value) <= 2 and all(isinstance(one, dict) for one in value),
+    lambda value: isinstance(value, list) and 1 <= len(value) <= 2 and all(isinstance(table, dict) for table in value),
 )
 _SCENE = {"title": _TEXT, "requests": _TEXT, "drive": _HEADED, "ftl": _TABLES, "text": _TEXT, "before": _TEXT}
 _TIMES = dict.fromkeys(("read_us", "program_us", "erase_us"), _MICROSECONDS)
@@ -330,7 +330,7 @@ def explain(
             raise ConfigError("a scene has its own requests; leave them out, or give a configuration")
         return Explanation(scene(what))
     each: list[Any] = [what] if isinstance(what, Config | Mapping) else several(what)
-    configs = [_drawn(each)] if each and isinstance(each[0], str) else [_drawn(one) for one in each]
+    configs = [_drawn(each)] if each and isinstance(each[0], str) else [_drawn(given) for given in each]
     return Explanation(of_configs(configs, requests))
 
 

@@ -72,9 +72,9 @@ def calibrate(
     sizes = None if regions is None else regions.split(",")
     depths = None if in_flight is None else options.numbers("--in-flight", in_flight)
     for name, given in [("--regions", sizes or []), ("--offset", [offset] if offset else [])]:
-        for one in given:
+        for written in given:
             with options.blaming(name):
-                bytes_of(one)
+                bytes_of(written)
     with watching("calibrate") as watch:
         if target is None:
             if write or seconds is not None or offset is not None:

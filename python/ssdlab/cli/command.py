@@ -116,7 +116,7 @@ class Command(click.Command):
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Returns what follows the command's name in the usage line."""
-        arguments = [(_argument(one), one.required) for one in self.get_params(ctx) if isinstance(one, Argument)]
+        arguments = [(_argument(word), word.required) for word in self.get_params(ctx) if isinstance(word, Argument)]
         return ["[OPTIONS]", *(word if required else f"[{word}]" for word, required in arguments)]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -157,7 +157,7 @@ class Group(click.Group):
         """Writes each command with its summary."""
         commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
         with formatter.section("Commands"):
-            formatter.write_dl([(name, summary(one)) for name, one in commands.items() if one])
+            formatter.write_dl([(name, summary(command)) for name, command in commands.items() if command])
 
 
 @contextmanager
@@ -170,7 +170,7 @@ def _suggesting(command: click.Command, args: Sequence[str]) -> Iterator[None]:
         if any(parameter.name == "set" for parameter in command.params) and (sets := _sets(error.option_name, args)):
             said = f"; write {' or '.join(sets)}"
         else:
-            names = [name for one in command.params if isinstance(one, click.Option) for name in one.opts]
+            names = [name for known in command.params if isinstance(known, click.Option) for name in known.opts]
             # Single letters are no suggestions.
             options = [name for name in names if min(len(name), len(error.option_name)) > 2]
             said = text.suggestion(error.option_name, options)
@@ -187,7 +187,7 @@ def _sets(name: str, args: Sequence[str]) -> list[str]:
     at = next(at for at, argument in enumerate(args) if argument.partition("=")[0] == name)
     value = args[at].partition("=")[2] or next((word for word in args[at + 1 : at + 2] if word[:1] != "-"), "")
     sets = [f"{key}={value or example}" for key, example in settings if key.count(".") == depth]
-    return [f"--set {shlex.quote(one)}" for one in sets[:MOST_SETS]]
+    return [f"--set {shlex.quote(setting)}" for setting in sets[:MOST_SETS]]
 
 
 def summary(command: click.Command) -> str:

@@ -86,27 +86,26 @@ class Argument(click.Argument):
 
 def parameters(function: Callable[..., Any]) -> list[click.Parameter]:
     """Returns the click parameters of a command, in the order of the function's parameters."""
-    signature = inspect.signature(function).parameters.values()
-    return [_parameter(*member) for one in signature for member in _members(one)]
+    return [_parameter(*member) for own in inspect.signature(function).parameters.values() for member in _members(own)]
 
 
 def bound(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the arguments of a command's function, with the values of groups gathered in their dataclasses."""
     return {
-        one.name: one.annotation(**{name: given[name] for name, *_ in _members(one)})
-        if is_dataclass(one.annotation)
-        else given[one.name]
-        for one in inspect.signature(function).parameters.values()
+        own.name: own.annotation(**{name: given[name] for name, *_ in _members(own)})
+        if is_dataclass(own.annotation)
+        else given[own.name]
+        for own in inspect.signature(function).parameters.values()
     }
 
 
-def _members(one: inspect.Parameter) -> Iterator[tuple[str, Any, Declared]]:
+def _members(own: inspect.Parameter) -> Iterator[tuple[str, Any, Declared]]:
     """Yields name, type and declaration of a parameter, or of each option of a group."""
-    if not is_dataclass(one.annotation):
-        yield one.name, one.annotation, one.default
+    if not is_dataclass(own.annotation):
+        yield own.name, own.annotation, own.default
         return
-    replaced = one.default if isinstance(one.default, dict) else {}
-    for field in fields(one.annotation):
+    replaced = own.default if isinstance(own.default, dict) else {}
+    for field in fields(own.annotation):
         yield field.name, field.type, replaced.get(field.name, field.default)
 
 
@@ -130,7 +129,7 @@ def _parameter(name: str, kind: Any, declared: Declared) -> click.Parameter:
 def _without_none(kind: Any) -> Any:
     # `Literal[...] | None` is a `typing.Union`, the others are a `types.UnionType`.
     is_union = get_origin(kind) in (Union, UnionType)
-    return next(one for one in get_args(kind) if one is not NoneType) if is_union else kind
+    return next(member for member in get_args(kind) if member is not NoneType) if is_union else kind
 
 
 def _type(kind: Any, declared: Declared) -> Any:

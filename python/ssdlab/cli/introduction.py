@@ -32,7 +32,7 @@ def introduce(server: DriveServer, listen: str | None, scraped: "Endpoint | None
 
 
 def show_clients(uri: str, socket: Path, tls: Path | None, verifies: bool) -> None:
-    """Prints commands for clients, which work if the folder of the certificates has those of a client too."""
+    """Prints commands for clients, which work if the folder has client certificates too."""
     fio = f"fio --name=try --ioengine=nbd --uri={quote(uri)} --rw=randwrite --bs=4k --iodepth=32 --size=64M"
     qemu = f"qemu-io -f raw -c 'write -P 7 0 1M' {quote(uri)}"
     if tls is not None:

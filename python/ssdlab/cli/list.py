@@ -51,7 +51,7 @@ def _show(shown: Group, indent: str, *, with_parameters: bool) -> None:
 
 def _plain(shown: Group) -> dict[str, object]:
     entries = [
-        {"name": entry.name, "help": entry.help, "parameters": [one._asdict() for one in entry.parameters]}
+        {"name": entry.name, "help": entry.help, "parameters": [parameter._asdict() for parameter in entry.parameters]}
         for entry in shown.entries
     ]
     return {"name": shown.name, "help": shown.help, "entries": entries}

@@ -52,7 +52,7 @@ def serve(
     ),
     time: str = option(
         "--time none|real|SCALE",
-        "When replies leave: at once, at the speed of the simulated drive, or so many times slower.",
+        "Delay of replies: none, as long as the simulated drive takes, or SCALE times longer.",
         DRIVE,
         default="none",
     ),

@@ -76,7 +76,7 @@ class DesignOptions:
     )
     design_seed: int | None = option("--design-seed INTEGER", "Seed of a random design; 1 if left out.", DESIGN)
     seeds: int | None = option(
-        "--seeds INTEGER", "Run each point with so many successive seeds, from its own on.", DESIGN
+        "--seeds INTEGER", "Run each point with this many successive seeds, starting at its own.", DESIGN
     )  # fmt: skip
 
     def question(

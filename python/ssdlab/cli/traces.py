@@ -74,12 +74,13 @@ def reads_trace(command: Function) -> Function:
     if given.default is None:
         files = argument("TRACE", f"{FILES[:-1]}; none runs the configured workload.", default=None)
     own = [
-        one.replace(annotation=list[Path], default=files) if one is given else one
-        for one in signature.parameters.values()
-        if one.name != "reading"
+        parameter.replace(annotation=list[Path], default=files) if parameter is given else parameter
+        for parameter in signature.parameters.values()
+        if parameter.name != "reading"
     ]
     # Help lists the options for output last.
-    at = next((place for place, one in enumerate(own) if one.name == "json" or one.annotation is Output), len(own))
+    is_output = [parameter.name == "json" or parameter.annotation is Output for parameter in own]
+    at = is_output.index(True) if True in is_output else len(own)
     own[at:at] = [
         inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=declared, annotation=kind)
         for name, (kind, declared) in _READING.items()
@@ -101,5 +102,5 @@ def reads_trace(command: Function) -> Function:
         return command(trace=source, **given)
 
     read.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
-    read.__annotations__ = {one.name: one.annotation for one in own}
+    read.__annotations__ = {parameter.name: parameter.annotation for parameter in own}
     return read  # type: ignore[return-value]

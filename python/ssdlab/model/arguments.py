@@ -104,15 +104,15 @@ def _kinds(annotation: object) -> Kinds | None:
     simple: list[Kind] = []
     items = None
     members = get_args(annotation) if get_origin(annotation) is UnionType else (annotation,)
-    for one in members:
-        origin = get_origin(one) or one
+    for member in members:
+        origin = get_origin(member) or member
         if origin in KINDS:
             simple.append(KINDS[origin])
         elif origin in (Sequence, Iterable):
-            items = _kinds(get_args(one)[0])
+            items = _kinds(get_args(member)[0])
             simple += [LIST] if items is None else []
-        elif isinstance(one, type) and one is not Any and not getattr(one, "_is_protocol", False):
-            simple += [] if one is NoneType else [_kind_of(one)]
+        elif isinstance(member, type) and member is not Any and not getattr(member, "_is_protocol", False):
+            simple += [] if member is NoneType else [_kind_of(member)]
         else:
             return None
     if PATH in simple:

@@ -77,7 +77,7 @@ class DeviceReader(TableReader):
         return self._devices.take(batch)
 
     def beyond(self, capacity_bytes: int) -> str | None:
-        """What is wrong with the first request that ends beyond a device, with its file and row; None if none does."""
+        """Returns a message about the first request that ends beyond a device; None if there is none."""
         while (batch := self._part()) is not None:
             if (found := self._devices.beyond(batch, capacity_bytes, *self._rows.place)) is not None:
                 return found

@@ -91,7 +91,7 @@ def _compact(node: Any, indent: str = "") -> str:
     if isinstance(node, Mapping) and node:
         parts = ",\n".join(f"{inner}{json.dumps(key)}: {_compact(value, inner)}" for key, value in node.items())
         return f"{{\n{parts}\n{indent}}}"
-    if isinstance(node, list | tuple) and any(isinstance(one, list | tuple | Mapping) for one in node):
+    if isinstance(node, list | tuple) and any(isinstance(value, list | tuple | Mapping) for value in node):
         parts = ",\n".join(f"{inner}{_compact(value, inner)}" for value in node)
         return f"[\n{parts}\n{indent}]"
     return json.dumps(node)

@@ -189,7 +189,7 @@ class _Saved:
         return course
 
     def _requests(self, op: str) -> int:
-        """Returns the number of requests of a kind; without time only that of `all`."""
+        """Returns the number of requests of a kind; without time, only for `all`."""
         if self._summary["latency"] is not None:
             found = self._summary["latency"][op]
             return 0 if found is None else found["count"]

@@ -32,5 +32,5 @@ def never_saved(place: str, value: Any) -> ConfigError:
 
 def _placed(place: str, value: Any) -> Any:
     if isinstance(value, list):
-        return [_placed(f"{place}[{at}]", one) for at, one in enumerate(value)]
+        return [_placed(f"{place}[{at}]", item) for at, item in enumerate(value)]
     return Part(f"{place}.", value) if isinstance(value, dict) else value

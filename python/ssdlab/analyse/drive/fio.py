@@ -158,9 +158,9 @@ def _figures(fio: Fio, job: Job, status: int, written: str, said: str) -> tuple[
     try:
         found: Any = json.JSONDecoder().raw_decode(brace + rest)[0]
         jobs: Sequence[Any] = found["jobs"]
-        failed = any(one["error"] for one in jobs)
-        requests = sum(int(one[job.op]["total_ios"]) for one in jobs)
-        iops = sum(float(one[job.op]["iops"]) for one in jobs)
+        failed = any(thread["error"] for thread in jobs)
+        requests = sum(int(thread[job.op]["total_ios"]) for thread in jobs)
+        iops = sum(float(thread[job.op]["iops"]) for thread in jobs)
     except (ValueError, KeyError, TypeError):
         if status or not brace:
             raise CalibrationError(f"fio failed on {where}: {_reason(said, before, status)}") from None

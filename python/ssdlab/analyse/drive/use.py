@@ -103,7 +103,7 @@ def _mount_lines() -> Iterator[list[str]]:
 
 
 def _mounts() -> Iterator[tuple[str, str]]:
-    """Yields device numbers with mount points. For file systems with their own number, also that of their source."""
+    """Yields device numbers with mount points. For file systems with their own number, yields the number of the source too."""
     for fields in _mount_lines():
         where = _plain(fields[4])
         yield fields[2], where

@@ -194,7 +194,9 @@ class CachePlan(Finding):
             "compress": self.compress,
             "best": self.best.to_dict(),
             "choices": [choice.to_dict() for choice in self.choices],
-            "curves": {model: {one.name: self.curve(one.name, model) for one in self.compressors} for model in MODELS},
+            "curves": {
+                model: {known.name: self.curve(known.name, model) for known in self.compressors} for model in MODELS
+            },
             "corrections": self.corrections,
             "device_break_evens": {"ratios": RATIOS, "distributions": SKEWS, "us": self.device_break_evens},
             "comparison": None if self.comparison is None else asdict(self.comparison),
@@ -206,12 +208,12 @@ class CachePlan(Finding):
     def _tables(self) -> Contents:
         rows: list[Sequence[object]] = [("model", "compressor", "percent", "us")]
         for model in MODELS:
-            for one in self.compressors:
-                curve = self.curve(one.name, model)
-                rows += [(model, one.name, share, us) for share, us in zip(SHARES, curve, strict=True)]
+            for compressor in self.compressors:
+                curve = self.curve(compressor.name, model)
+                rows += [(model, compressor.name, share, us) for share, us in zip(SHARES, curve, strict=True)]
         return {"plan.csv": rows}
 
     plot = Plot("plan.curves")
 
     def __repr__(self) -> str:
-        return f"<ssdlab.CachePlan: {', '.join(one.name for one in self.compressors)}; best {self.best.us:.1f} us>"
+        return f"<ssdlab.CachePlan: {', '.join(known.name for known in self.compressors)}; best {self.best.us:.1f} us>"
