@@ -38,7 +38,7 @@ def skewed(requests: int = 5000) -> ssdlab.Trace:
 
 def test_a_dirty_share_means_something_to_caches_that_write_back_alone(cli: Cli) -> None:
     done = cli("cache", "sim", ROOT / "traces" / "oltp.csv.zst", "--dirty", "20%", check=False)
-    assert done.returncode == 2 and "make them write back, or leave it out" in done.stderr
+    assert done.returncode == 2 and "only write-back caches have a dirty share" in done.stderr
 
 
 def test_a_loop_by_hand() -> None:
@@ -223,7 +223,7 @@ def test_items_expire_by_hand(cli: Cli) -> None:
     for arguments, words in (
         (["--ttl", "1500ms"], "ttl 1500ms: not whole seconds; write 1s to"),
         (["--ttl", "5"], "5"),
-        (["--ttl", "5s", "--write-back"], "leave ttl out, or do not write back"),
+        (["--ttl", "5s", "--write-back"], "write-back caches have no expiry"),
         (["--ttl", "5s", "--policy", "belady"], "policy belady does not support expiry"),
     ):
         done = cli("cache", "sim", OLTP, *arguments, check=False)
@@ -280,8 +280,8 @@ def test_streams_that_are_no_times_to_live_are_refused(cli: Cli, tmp_path: Path)
     (tmp_path / "named.csv").write_text("0,1,read,100,5s\n")
     (tmp_path / "many.csv").write_text("".join(f"{ttl},1,read,100,{ttl}\n" for ttl in range(1, 65_600)))
     for trace, stream, words in (
-        ("named.csv", "", "the trace names no streams; say which column has the seconds: stream=COLUMN"),
-        ("named.csv", ",stream=4", "stream '5s' is no number of seconds, 0 to 4294967295"),
+        ("named.csv", "", "the trace names no streams; give the column with the seconds: stream=COLUMN"),
+        ("named.csv", ",stream=4", "stream '5s' is no number of seconds from 0 to 4294967295"),
         ("many.csv", ",stream=4", "more than 65,535 times to live"),
     ):
         columns = "time=0:s,offset=1,op=2,size=3" + stream
@@ -329,19 +329,19 @@ def test_what_is_saved_is_what_was_found(tmp_path: Path) -> None:
         (["lru"], [], {}, "no size is given"),
         (["lru"], ["1KiB"], {}, "a cache of 1KiB is smaller than one page of 4KiB"),
         (["lru"], ["0"], {}, "a cache of 0 is smaller than one page"),
-        (["lru"], ["0.1%"], {}, "a cache of 0.1% of 10 pages holds none of them"),
+        (["lru"], ["0.1%"], {}, "a cache of 0.1% of 10 pages holds no item"),
         (["lru"], ["10MB%"], {}, "is not a share"),
         (["lru"], ["ten"], {}, "is not a size"),
-        (["lru"], ["1KiB"], {"granularity": "objects"}, "counted objects have no bytes"),
-        (["lru"], ["10"], {"granularity": "sized-objects"}, "objects of different sizes are not counted"),
+        (["lru"], ["1KiB"], {"granularity": "objects"}, "counted objects have no size"),
+        (["lru"], ["10"], {"granularity": "sized-objects"}, "objects have different sizes"),
         (["lirs"], ["10%"], {"granularity": "sized-objects"}, "is defined for items of one size"),
         (["lru"], ["10%"], {"granularity": "page"}, "did you mean pages?"),
         (["lru"], ["10%"], {"page": "3KiB"}, "use a power of two"),
         (["lru"], ["10%"], {"jobs": 0}, "0 jobs: give at least one"),
         (["lru"], ["10%"], {"jobs": 1025}, "1025 jobs: write 1 to 1024"),
         (["belady"], ["10%"], {"write_back": True}, "must know the future and does not support write-back"),
-        (["lru"], ["10%"], {"write_back": True, "granularity": "objects"}, "only pages are written back"),
-        (["lru"], ["10%"], {"write_back": True, "ignore_trims": True}, "drops what is trimmed; do not ignore trims"),
+        (["lru"], ["10%"], {"write_back": True, "granularity": "objects"}, "write-back caches hold pages"),
+        (["lru"], ["10%"], {"write_back": True, "ignore_trims": True}, "drops trimmed pages; do not ignore trims"),
         (["lru"], ["10%"], {"dirty": "101%", "write_back": True}, "is above 100%"),
         (["lru"], ["10%"], {"dirty": "12.5%", "write_back": True}, "is no whole percentage"),
     ],

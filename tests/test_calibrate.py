@@ -484,7 +484,7 @@ def test_engines_are_tried_in_turn(target: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("ssdlab.analyse.drive.target._direct", lambda path: False)
     found = ssdlab.calibrate_target(target, regions=["128MiB"], in_flight=[4])
     assert found.source["engine"] == "psync" and not found.source["direct"]
-    assert "the page cache is measured" in found.remarks[0]
+    assert "results include the page cache" in found.remarks[0]
     assert (logged(target)[-1]["iodepth"], logged(target)[-1]["numjobs"]) == ("1", "4")
 
 

@@ -222,10 +222,10 @@ def test_an_excerpt_of_a_trace_of_several_devices_says_whose_it_is(tmp_path: Pat
     (tmp_path / "two.csv").write_text("\n".join(rows) + "\n")
     given = ["--set", "ftl=fast", "--trace", "two.csv", "--most", "20", "--out", "own.html"]
     said = cli("explain", *given).stdout
-    assert "Of device hm.0 of two.csv these are 20 requests" in said and "Another device is taken by --device" in said
+    assert "two.csv, device hm.0: 20 requests" in said and "Choose another device with --device" in said
     said = cli("explain", *given, "--device", "hm.1").stdout
-    assert "Of device hm.1 of two.csv these are 20 requests" in said and "Another device" not in said
-    assert "Of two.csv these are 20 requests" in cli("explain", *given, "--device", "all").stdout
+    assert "two.csv, device hm.1: 20 requests" in said and "another device" not in said
+    assert "The trace is two.csv: 20 requests" in cli("explain", *given, "--device", "all").stdout
 
 
 def test_requests_of_a_trace_are_numbered_anew(tmp_path: Path, cli: Cli) -> None:
@@ -245,7 +245,7 @@ def test_requests_of_a_trace_are_numbered_anew(tmp_path: Path, cli: Cli) -> None
         steps.excerpt(flushes, 4096, count=1)
     trace.save(tmp_path / "trace.csv")
     said = cli("explain", "--set", "ftl=fast", "--trace", "trace.csv", "--skip", "1", "--out", "own.html").stdout
-    about = "Of trace.csv these are 2 requests that have pages, behind the first 1; the 2 pages that they touch are"
+    about = "The trace is trace.csv: 2 requests with pages after the first 1. The 2 touched pages are renumbered"
     page = (tmp_path / "own.html").read_text()
     assert about in said and about in page and "FTL fast, step by step" in page
     for option in (["--skip", "1"], ["--most", "5"]):
@@ -273,7 +273,7 @@ def refused(cli: Cli, *arguments: object) -> str:
 def test_what_cannot_be_is_refused_with_a_remedy(cli: Cli, tmp_path: Path) -> None:
     assert "unknown scene fast-trashing; did you mean fast-thrashing?" in refused(cli, "fast-trashing")
     assert "known are bast-full-merge, " in refused(cli, "zzz")
-    assert "more than 4096 flash pages is not drawn" in " ".join(cli("explain", "--help").stdout.split())
+    assert "may have 4096 flash pages at most" in " ".join(cli("explain", "--help").stdout.split())
     assert "at most 4096 can be drawn. Lower the capacity" in refused(cli, "--preset", "sbfast", "--requests", "0")
     assert "give one of them" in refused(cli, "--set", "ftl=bast")
     assert "leave out the other options" in refused(cli, "bast-thrashing", "--requests", "0")

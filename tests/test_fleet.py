@@ -341,7 +341,7 @@ def test_every_rule_keeps_every_volume_and_the_room(seed: int) -> None:
         ),
         (["missing.csv"], "missing.csv: No such file"),
         (["empty"], "empty: holds no files"),
-        (["cache.csv", "--format", "cache-csv"], "holds objects of a cache"),
+        (["cache.csv", "--format", "cache-csv"], "holds cache objects"),
         (["fleet.csv", "--set", "device.opp=3%"], "did you mean device.op"),
     ],
 )

@@ -289,7 +289,7 @@ def test_objects_of_libcachesim_go_through_caches(
     assert f"objects.bin: holds cache objects ({format}), which have no drive addresses" in refused.stderr
     for advised in (["advise", "mapcache"], ["trace", "intervals"], ["explain", "--trace"]):
         assert refused.stderr == cli(*advised, tmp_path / "objects.bin", check=False).stderr
-    with pytest.raises(ssdlab.TraceError, match=r"in memory: holds objects of a cache"):
+    with pytest.raises(ssdlab.TraceError, match=r"in memory: holds cache objects"):
         ssdlab.simulate(trace=again)
     as_addresses = cli("trace", "convert", tmp_path / "objects.bin", tmp_path / "sectors.csv", check=False)
     assert as_addresses.returncode == 2 and "write one of oracle-general, lcs, cache-csv, parquet with --to" in (

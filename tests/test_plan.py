@@ -240,7 +240,7 @@ def test_negative_costs_and_shares_beyond_the_memory_are_refused() -> None:
 def test_a_curve_is_of_points() -> None:
     wrong: list[Any] = [[], [1], [("a", "b")], [(0.1,)], [(0.1, None)], np.zeros(3)]
     for points in wrong:
-        with pytest.raises(ssdlab.ConfigError, match=r"^distribution: .*give pairs of numbers"):
+        with pytest.raises(ssdlab.ConfigError, match=r"^distribution: .*give pairs of the share"):
             ssdlab.cache.plan("1GiB", "2GiB", distribution=points, paper=True)
     points = [(0.25, 0.5), (0.5, 0.75)]
     right: list[Any] = [points, np.array(points), [list(point) for point in points]]

@@ -252,6 +252,6 @@ def test_what_can_never_be_stored_is_refused_at_once(tmp_path: Path) -> None:
 
 
 def test_budgets_beyond_memory_are_one_clear_error() -> None:
-    for budget, said in (("1000000TiB", "that are free"), (2**64, "of some memory")):
+    for budget, said in (("1000000TiB", "that are free"), (2**64, "or too large")):
         with pytest.raises(ssdlab.ConfigError, match=said):
             ssdlab.Pool(budget, "4KiB", Storage())

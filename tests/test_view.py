@@ -181,7 +181,7 @@ def test_the_page_of_a_run_is_opened(saved: Path, tmp_path: Path, name: str) -> 
 def test_where_there_is_no_browser_the_address_is_printed(saved: Path, tmp_path: Path) -> None:
     done, _ = view(saved, tmp_path, browser=False)
     assert done.returncode == 0
-    assert done.stdout == f"there is no browser here; open {(saved / 'report.html').as_uri()} in one\n"
+    assert done.stdout == f"no browser found; open {(saved / 'report.html').as_uri()} in one\n"
 
 
 def test_the_page_of_a_study_is_of_what_is_finished(tmp_path: Path) -> None:

@@ -58,7 +58,6 @@ class Stored:
     raw_pages: int
     """Pages kept raw because they did not shrink enough."""
     raw_bytes: int
-    """Bytes of the raw pages."""
 
     @property
     def ratio(self) -> float:

@@ -21,7 +21,6 @@ class WindowColumns(NamedTuple):
     """
 
     log_pages: Counts
-    """Pages of the log."""
     hot_writes: Counts
     """Hot page writes; as many pages are invalidated before a FIFO log evicts them."""
     warm_writes: Counts
@@ -36,11 +35,9 @@ class IntervalColumns(NamedTuple):
     """Histogram of write intervals without empty steps; uint64 arrays of equal length."""
 
     lower: Counts
-    """Shortest interval of the step in page writes."""
     upper: Counts
     """First interval of the next step: `lower` + 1 below 128, at most 1.6 % above `lower` beyond."""
     writes: Counts
-    """Page writes in the step."""
 
 
 class FrequencyColumns(NamedTuple):

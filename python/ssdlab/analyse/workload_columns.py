@@ -30,7 +30,6 @@ class SizeColumns(NamedTuple):
     """Requests by size in sectors of 512 bytes, rounded up."""
 
     lower: Counts
-    """Smallest size of the step."""
     upper: Counts
     """First size of the next step: `lower` + 1 up to 65,536 sectors (32 MiB), steps of 1.6 % beyond."""
     reads: Counts
@@ -56,7 +55,6 @@ class RunColumns(NamedTuple):
     """Sequential runs by their length in requests; 1 for a request that nothing continues."""
 
     lower: Counts
-    """Shortest run of the step."""
     upper: Counts
     """First length of the next step: `lower` + 1 below 128, steps of 1.6 % beyond."""
     reads: Counts
@@ -68,9 +66,7 @@ class GapColumns(NamedTuple):
     """Requests by the time since the previous request, in steps of 1.6 %."""
 
     lower_ns: Counts
-    """Shortest time of the step."""
     upper_ns: Counts
-    """First time of the next step."""
     all: Counts
     """Requests of any operation, since the previous one of any."""
     reads: Counts
@@ -84,7 +80,6 @@ class TraceWindowColumns(NamedTuple):
     """The trace in at most 512 windows of equally many requests; the last may be shorter."""
 
     first_request: Counts
-    """Requests before the window."""
     first_ns: Counts
     """Arrival of its first request."""
     reads: Counts

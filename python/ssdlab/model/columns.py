@@ -26,7 +26,6 @@ class LatencyColumns(NamedTuple):
     upper_ns: "npt.NDArray[np.uint64]"
     """First value of the next bucket; at most 1.6 % above `lower_ns`."""
     requests: "npt.NDArray[np.uint64]"
-    """Requests in the bucket."""
 
 
 class IntervalColumns(NamedTuple):
@@ -37,9 +36,7 @@ class IntervalColumns(NamedTuple):
     lower_ns: "npt.NDArray[np.uint64]"
     """Smallest value of the bucket in nanoseconds; ascending within an interval."""
     upper_ns: "npt.NDArray[np.uint64]"
-    """First value of the next bucket."""
     requests: "npt.NDArray[np.uint64]"
-    """Requests in the bucket."""
 
 
 class SlowColumns(NamedTuple):
@@ -48,13 +45,10 @@ class SlowColumns(NamedTuple):
     op: list[str]
     """`read` or `write`."""
     offset: "npt.NDArray[np.uint64]"
-    """First byte."""
     bytes: "npt.NDArray[np.uint64]"
-    """Length."""
     ended_ns: "npt.NDArray[np.uint64]"
     """Time of completion, from the start of the measured phase."""
     response_ns: "npt.NDArray[np.uint64]"
-    """Response time."""
     waiting_ns: "npt.NDArray[np.uint64]"
     """Part of the response time spent waiting."""
     part: list[str]
@@ -92,7 +86,6 @@ class LogColumns(NamedTuple):
     reclaim_copies: "npt.NDArray[np.uint64]"
     """Pages copied by a reclaim; one entry per distinct cost, as in the three columns below."""
     reclaim_erases: "npt.NDArray[np.uint64]"
-    """Blocks erased."""
     reclaim_ns: "npt.NDArray[np.uint64]"
     """Duration in nanoseconds; 0 where time is not modelled."""
     reclaim_times: "npt.NDArray[np.uint64]"
@@ -105,7 +98,6 @@ class GanttColumns(NamedTuple):
     die: "npt.NDArray[np.uint64]"
     """Die among all dies, numbered channel by channel."""
     plane: "npt.NDArray[np.uint64]"
-    """Plane in the die."""
     bus: "npt.NDArray[np.bool_]"
     """True for a transfer on the channel; else the cells of the plane were busy."""
     begin_ns: "npt.NDArray[np.uint64]"
@@ -127,23 +119,19 @@ class ActivityColumns(NamedTuple):
     """Activity of dies and channels over the measured phase.
 
     Sums are uint64, by bins of equal simulated time. Bins double as time goes on, so each column has its own bin
-    length; a column ends with the last non-zero bin.
+    length in nanoseconds, given before it; a column ends with the last non-zero bin.
     """
 
     die_bin_ns: int
-    """Bin length of the next column in nanoseconds."""
     dies_busy_ns: "npt.NDArray[np.uint64]"
     """Busy time of the cells of each die, shape (dies, bins); dies are numbered channel by channel."""
     channel_bin_ns: int
-    """Bin length of the next column in nanoseconds."""
     channels_busy_ns: "npt.NDArray[np.uint64]"
     """Busy time of each channel, shape (channels, bins)."""
     internal_bin_ns: int
-    """Bin length of the next column in nanoseconds."""
     internal_busy_ns: "npt.NDArray[np.uint64]"
     """Busy time of the cells for internal work, such as garbage collection, summed over the dies."""
     queue_bin_ns: int
-    """Bin length of the next column in nanoseconds."""
     outstanding_ns: "npt.NDArray[np.uint64]"
     """Outstanding requests times nanoseconds; divided by the bin length, the mean queue depth."""
     waiting: dict[str, LatencyColumns]

@@ -51,7 +51,6 @@ class Preset(NamedTuple):
     name: str
     """Name, as `preset=` takes it."""
     title: str
-    """Description in one line."""
     text: str
     """The TOML document; its comments give the source of every number."""
 

@@ -17,7 +17,6 @@ class Format(NamedTuple):
     name: str
     """Name, as `--format` takes it."""
     help: str
-    """Description in one line."""
     writable: bool
     """True if it can be written."""
     objects: bool

@@ -56,7 +56,6 @@ class WhatIf(NamedTuple):
     """The change: `dies`, `channels`, `link` or `controller` twice as fast; `buffer`, `slots`, `depth`, `spare`
     or `cache` twice as much; `protected`, `no_think`, `no_block_layer`, `placement` or `map`."""
     settings: Mapping[str, str]
-    """Settings of the change."""
     summary: Summary | None
     """`Result.summary` of the run with the change; None if it was not run."""
     why_not: str = ""

@@ -36,7 +36,6 @@ class Faults:
     factory: int = 0
     """Blocks per factory-bad block."""
     seed: int = 0
-    """Random seed."""
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
@@ -48,11 +47,8 @@ class Operations(NamedTuple):
     """Flash operations by cause."""
 
     reads: dict[str, int]
-    """Pages read."""
     programs: dict[str, int]
-    """Pages programmed."""
     erases: dict[str, int]
-    """Blocks erased."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +64,9 @@ class MountReport:
     blocks_scanned: int
     """Blocks whose spare areas were read."""
     spares_read: int
-    """Spare areas read."""
     pages_verified: int
     """Pages read to compare their checksums."""
     operations: Operations
-    """FTL operations, by cause."""
     time_ns: int | None
     """Simulated time; None without a clock."""
 

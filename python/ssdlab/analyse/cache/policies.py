@@ -23,7 +23,6 @@ class CachePolicy(NamedTuple):
     name: str
     """Name, as `policies` take it."""
     help: str
-    """One sentence."""
     parameters: tuple["CacheParameter", ...]
     """Parameters, set as `name:parameter=value`."""
     sizes: bool
@@ -40,7 +39,6 @@ class CacheAdmission(NamedTuple):
     name: str
     """Name, as `policies` take it after `admission=`."""
     help: str
-    """One sentence."""
     parameters: tuple["CacheParameter", ...]
     """Parameters, set as `:admission.parameter=value`."""
     sizes: bool
@@ -51,17 +49,11 @@ class CacheParameter(NamedTuple):
     """A parameter of a policy."""
 
     name: str
-    """Name."""
     unit: str
-    """Unit."""
     default: int
-    """Default value."""
     least: int
-    """Smallest value."""
     most: int
-    """Largest value."""
     help: str
-    """One sentence."""
 
 
 def policies() -> list[CachePolicy]:

@@ -33,7 +33,6 @@ class Fio:
     """The installed fio."""
 
     program: str
-    """Path of the program."""
     version: str
     """Version as printed, such as `fio-3.33`."""
 

@@ -103,7 +103,7 @@ def _mount_lines() -> Iterator[list[str]]:
 
 
 def _mounts() -> Iterator[tuple[str, str]]:
-    """Yields device numbers with mount points. For file systems with their own number, yields the number of the source too."""
+    """Yields device numbers with mount points, and the number of the source if a file system has its own number."""
     for fields in _mount_lines():
         where = _plain(fields[4])
         yield fields[2], where
