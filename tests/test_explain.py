@@ -210,7 +210,7 @@ def test_a_trace_is_read_as_it_is_asked_for(tmp_path: Path, cli: Cli) -> None:
     given = ["--set", "ftl=fast", "--trace", "two.csv", "--out", "own.html"]
     done = cli("explain", *given, check=False)
     assert done.stderr.endswith("fix it or pass --skip-bad\n")
-    assert "these are 2 requests" in cli("explain", *given, "--skip-bad", "--device", "1").stdout
+    assert "device 1: 2 requests" in cli("explain", *given, "--skip-bad", "--device", "1").stdout
     done = cli("explain", "--set", "ftl=fast", "--requests", "1", "--device", "1", check=False)
     assert done.stderr == "ssdlab: --device says how a trace is read, and there is none; name one, or leave it out\n"
 

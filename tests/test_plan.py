@@ -212,7 +212,7 @@ def test_a_wrong_point_of_a_curve_is_named_as_it_was_written(
             ["--memory", "1GiB", "--data", "2GiB", "--paper", "--page", "4KiB"],
             "leave out the files, and the size of a page",
         ),
-        (["--memory", "1GiB", "--data", "2GiB", "--paper", "--compressor", "zlib"], "has lz4, zstd"),
+        (["--memory", "1GiB", "--data", "2GiB", "--paper", "--compressor", "zlib"], "take one of lz4, zstd"),
         (["--memory", "1GiB", "--data", "2GiB", "--device-us", "5", "--compressor", "lz5"], 'did you mean "lz4"'),
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--distribution", "70/30"], "must be even, 80/20"),
         (["--memory", "1GiB", "--data", "2GiB", "--device-us", "5", "missing"], "no file with contents"),

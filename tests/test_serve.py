@@ -224,7 +224,7 @@ def test_a_drive_that_is_there_needs_no_settings(tmp_path: Path) -> None:
 def test_how_a_drive_was_mounted_is_said_at_the_start(tmp_path: Path) -> None:
     file = tmp_path / "disk.drive"
     for words, end in (
-        (": made anew", signal.SIGTERM),
+        (": created", signal.SIGTERM),
         (": mounted by checkpoint and journal in ", signal.SIGKILL),
         (": mounted by checkpoint and journal in ", signal.SIGTERM),
     ):

@@ -93,7 +93,7 @@ def bound(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, A
     """Returns the arguments of a command's function, with the values of groups gathered in their dataclasses."""
     return {
         own.name: own.annotation(**{name: given[name] for name, *_ in _members(own)})
-        if is_dataclass(own.annotation)
+        if isinstance(own.annotation, type) and is_dataclass(own.annotation)
         else given[own.name]
         for own in inspect.signature(function).parameters.values()
     }
