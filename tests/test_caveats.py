@@ -18,7 +18,7 @@ def test_studies_say_what_their_runs_would(tmp_path: Path) -> None:
     assert found.table["device.op_without_reserve"].to_pylist() == [0.125] * 2 + [0.25] * 4 + [0.625] * 2
     same, spare, unsettled = found.caveats
     assert same == "device.op=14%, 21% give the same drive, as blocks are whole"
-    assert spare.startswith("6 of 8 runs: the drive has more than the device.op that was asked for")
+    assert spare.startswith("6 of 8 runs: device.op is rounded up to whole blocks per plane")
     assert spare.endswith("(7%: 12.50 %, 14%: 25.00 %, 21%: 25.00 %)")
     assert unsettled.startswith("8 of 8 runs: the drive has not settled") and "for steady state" in unsettled
     enough = int(unsettled.rpartition("--set workload.requests=")[2])

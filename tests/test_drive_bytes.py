@@ -134,7 +134,7 @@ def test_a_drive_of_other_settings_is_opened_by_what_the_message_says(
 
 def test_errors_have_their_numbers() -> None:
     drive = Drive(SMALL)
-    with pytest.raises(OSError, match="and the drive has 4194304") as error:
+    with pytest.raises(OSError, match="exceeds the drive of 4194304") as error:
         drive.read(0, (4 << 20) + 1)
     assert error.value.errno == errno.EINVAL
     for call in (

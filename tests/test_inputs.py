@@ -295,7 +295,7 @@ def test_objects_of_libcachesim_go_through_caches(
     assert as_addresses.returncode == 2 and "write one of oracle-general, lcs, cache-csv, parquet with --to" in (
         as_addresses.stderr
     )
-    with pytest.raises(ssdlab.TraceError, match="ssdlab-csv is of addresses of a drive"):
+    with pytest.raises(ssdlab.TraceError, match="ssdlab-csv holds drive requests"):
         again.save(tmp_path / "sectors.csv")
     assert not (tmp_path / "sectors.csv").exists()
     again.save(tmp_path / "objects.parquet")
