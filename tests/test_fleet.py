@@ -404,7 +404,7 @@ def test_a_fleet_says_what_its_runs_would(alone: Path) -> None:
     found = ssdlab.open_fleet(alone)
     told = found.study.caveats
     assert told[0].startswith("No capacity set: using ")
-    assert told[1].startswith("5 of 5 runs: the drive has more than the device.op that was asked for")
+    assert told[1].startswith("5 of 5 runs: device.op is rounded up to whole blocks per plane")
     assert any("has not settled" in one for one in told)
     assert {*told} <= {*found.envelope()["notes"]} and told[0] in found.report_html()
 

@@ -132,7 +132,7 @@ def test_only_what_is_not_in_force_is_proposed(cli: Cli, tmp_path: Path, options
     drive = ["--preset", "tlc-chip", "--set", "device.op=100%", "--set", "nand.pages_per_block=64"]
     out = cli("run", "some.csv", *drive, *options).stdout
     [told] = [line for line in out.splitlines() if "still reflects the preconditioning" in line]
-    assert told.endswith(f"too{proposed}")
+    assert told.endswith(f"the preconditioning{proposed}")
     diagnosed = cli("diagnose", "some.csv", "--no-what-ifs", *drive, *options).stdout.splitlines()
     [told] = [line for line in diagnosed if "times the capacity, and it takes" in line]
     assert told.partition("; for")[2] == proposed.partition("; for")[2]
