@@ -8,7 +8,7 @@ from ssdlab import cache
 
 def bench(*dataset: Any, **given: Any) -> cache.CacheBench:
     groups = {"pools": cache.Pools, "load": cache.Load, "storage": cache.Storage}
-    objects = {}
+    objects: dict[str, Any] = {}
     for name, kind in groups.items():
         names = {field.name for field in fields(kind)}
         objects[name] = kind(**{key: given.pop(key) for key in names & given.keys()})

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 import ssdlab
-from ssdlab.model.columns import ActivityColumns
+from ssdlab.model.columns import ActivityColumns, Columns
 
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -135,17 +135,20 @@ def drive(
         source=result.source,
         summary=summary,
         ingest=result.ingest,
-        columns=FakedColumns(result, activity),
+        columns=faked_columns(result, activity),
     )
 
 
-class FakedColumns:
-    """Those of `result`, but for what it did when."""
-
-    def __init__(self, result: ssdlab.Result, activity: dict[str, Any]) -> None:
-        self.series, self.erase_counts = lambda: result.series, lambda: result.erase_counts
-        self.latency, self.log, self.dispatched = lambda: result.latency, lambda: None, lambda: None
-        self.activity = lambda: ActivityColumns.of(activity)
+def faked_columns(result: ssdlab.Result, activity: dict[str, Any]) -> Columns:
+    """The columns of `result` with another activity."""
+    return Columns(
+        series=lambda: result.series,
+        erase_counts=lambda: result.erase_counts,
+        latency=lambda: result.latency,
+        log=lambda: None,
+        activity=lambda: ActivityColumns.of(activity),
+        dispatched=lambda: None,
+    )
 
 
 def in_halves(times: ssdlab.LatencyColumns, elapsed_ns: int, interval_ns: int) -> dict[str, Any]:

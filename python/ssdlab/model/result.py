@@ -48,9 +48,9 @@ class Result(TraceFinding):
         self,
         *,
         config: Config,
-        source: dict[str, Any],
+        source: Mapping[str, Any],
         summary: dict[str, Any],
-        ingest: dict[str, Any] | None,
+        ingest: Mapping[str, Any] | None,
         columns: Columns,
     ) -> None:
         super().__init__(source, ingest, partial=bool(summary["partial"]))
