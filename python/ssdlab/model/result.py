@@ -1,6 +1,7 @@
 """The result of a simulation."""
 
 import os
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
