@@ -235,9 +235,12 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
 
 def test_completion_knows_the_settings() -> None:
     from ssdlab.cli import app
+    from ssdlab.cli.command import Later
 
     def completed(option: str, typed: str) -> list[tuple[str, str | None]]:
-        command = app.commands["run"].loaded
+        later = app.commands["run"]
+        assert isinstance(later, Later)
+        command = later.loaded
         context = click.Context(command)
         (parameter,) = (one for one in command.params if one.name == option)
         return [(item.value, item.help) for item in parameter.shell_complete(context, typed)]
