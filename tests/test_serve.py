@@ -283,7 +283,7 @@ def test_settings_that_only_a_run_uses_are_told(tmp_path: Path) -> None:
     with ssdlab.DriveServer(config, socket=tmp_path / "s") as server:
         (told,) = server.service().page().remarks
     keys = "host.warmup, precondition.fill, workload.requests"
-    assert told.startswith(f"nothing uses {keys}, as a drive that is served")
+    assert told.startswith(f"nothing uses {keys}, as a served drive starts empty")
 
 
 def test_replies_take_the_time_of_the_drive(tmp_path: Path) -> None:
