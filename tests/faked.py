@@ -7,7 +7,7 @@ import numpy as np
 
 import ssdlab
 from ssdlab.model import shape
-from ssdlab.model.columns import ActivityColumns
+from ssdlab.model.columns import ActivityColumns, Columns
 
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -134,7 +134,7 @@ def drive(
         source=result.source,
         summary=summary,
         ingest=result.ingest,
-        columns=FakedColumns(result, activity),
+        columns=faked_columns(result, activity),
     )
 
 
@@ -145,13 +145,16 @@ def blank(kind: Any) -> Any:
     return None if isinstance(kind, shape.Maybe) else [] if isinstance(kind, list) else 0
 
 
-class FakedColumns:
-    """The columns of `result`, with invented activity."""
-
-    def __init__(self, result: ssdlab.Result, activity: dict[str, Any]) -> None:
-        self.series, self.erase_counts = lambda: result.series, lambda: result.erase_counts
-        self.latency, self.log, self.dispatched = lambda: result.latency, lambda: None, lambda: None
-        self.activity = lambda: ActivityColumns.of(activity)
+def faked_columns(result: ssdlab.Result, activity: dict[str, Any]) -> Columns:
+    """The columns of `result` with another activity."""
+    return Columns(
+        series=lambda: result.series,
+        erase_counts=lambda: result.erase_counts,
+        latency=lambda: result.latency,
+        log=lambda: None,
+        activity=lambda: ActivityColumns.of(activity),
+        dispatched=lambda: None,
+    )
 
 
 def in_halves(times: ssdlab.LatencyColumns, elapsed_ns: int, interval_ns: int) -> dict[str, Any]:

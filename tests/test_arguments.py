@@ -28,6 +28,9 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "TraceFile": (lambda **given: ssdlab.TraceFile("none", **given), {}),
     "advise.map_cache": (advise.map_cache, {"trace": MADE}),
     "advise_drive": (ssdlab.advise_drive, {"trace": None, "config": SMALL}),
+    "cache.Load": (cache.Load, {}),
+    "cache.Pools": (cache.Pools, {}),
+    "cache.Storage": (cache.Storage, {}),
     "cache.bench": (cache.bench, {}),
     "cache.mrc": (cache.mrc, {"trace": MADE}),
     "cache.plan": (cache.plan, {"memory": "15GiB", "data": "200GiB", "paper": True}),
@@ -117,8 +120,8 @@ def test_wrong_argument_types_are_named(
             {"policies": ["lru", 2]},
             "policies: 2 is no text; give a list of texts, such as ['lru']",
         ),
-        ("cache.bench", {"trace": 5}, "trace: 5 is no Trace; give a Trace, or None"),
-        ("cache.bench", {"writes": "0.5"}, "writes: '0.5' is no number; give a number"),
+        ("cache.Load", {"trace": 5}, "trace: 5 is no Trace; give a Trace, or None"),
+        ("cache.Load", {"writes": "0.5"}, "writes: '0.5' is no number; give a number"),
     ],
 )
 def test_messages_name_a_valid_value(name: str, given: dict[str, Any], message: str) -> None:

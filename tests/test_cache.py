@@ -38,7 +38,7 @@ def skewed(requests: int = 5000) -> ssdlab.Trace:
 
 def test_dirty_limit_needs_write_back(cli: Cli) -> None:
     done = cli("cache", "sim", ROOT / "traces" / "oltp.csv.zst", "--dirty", "20%", check=False)
-    assert done.returncode == 2 and "make them write back, or leave it out" in done.stderr
+    assert done.returncode == 2 and "only write-back caches have a dirty share" in done.stderr
 
 
 def test_loop_matches_hand_computed_misses() -> None:
@@ -221,10 +221,10 @@ def test_expiry_matches_hand_computed_hits(cli: Cli) -> None:
     ever = cache.simulate(trace, ["lru"], [2])
     assert ever.expired is None and ever.hits.tolist() == [[4]]
     for arguments, words in (
-        (["--ttl", "1500ms"], "ttl 1500ms: items live for whole seconds; write 1s to"),
+        (["--ttl", "1500ms"], "ttl 1500ms: not whole seconds; write 1s to"),
         (["--ttl", "5"], "5"),
-        (["--ttl", "5s", "--write-back"], "leave ttl out, or do not write back"),
-        (["--ttl", "5s", "--policy", "belady"], "policy belady does not know which items will have expired"),
+        (["--ttl", "5s", "--write-back"], "write-back caches have no expiry"),
+        (["--ttl", "5s", "--policy", "belady"], "policy belady does not support expiry"),
     ):
         done = cli("cache", "sim", OLTP, *arguments, check=False)
         assert done.returncode == 2 and words in done.stderr and done.stderr.count("\n") == 1, done.stderr
@@ -278,8 +278,8 @@ def test_streams_that_are_no_times_to_live_are_refused(cli: Cli, tmp_path: Path)
     (tmp_path / "named.csv").write_text("0,1,read,100,5s\n")
     (tmp_path / "many.csv").write_text("".join(f"{ttl},1,read,100,{ttl}\n" for ttl in range(1, 65_600)))
     for trace, stream, words in (
-        ("named.csv", "", "the trace names no streams; say which column has the seconds: stream=COLUMN"),
-        ("named.csv", ",stream=4", "stream '5s' is no number of seconds, 0 to 4294967295"),
+        ("named.csv", "", "the trace names no streams; give the column with the seconds: stream=COLUMN"),
+        ("named.csv", ",stream=4", "stream '5s' is no number of seconds from 0 to 4294967295"),
         ("many.csv", ",stream=4", "more than 65,535 times to live"),
     ):
         columns = "time=0:s,offset=1,op=2,size=3" + stream
@@ -312,10 +312,10 @@ def test_saved_caches_equal_the_simulated_ones(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("policies", "sizes", "more", "message"),
     [
-        (["lur"], ["10%"], {}, "no policy is called 'lur'; did you mean lru?"),
+        (["lur"], ["10%"], {}, "unknown policy 'lur'; did you mean lru?"),
         (["lru-k:l=3"], ["10%"], {}, "no parameter 'l'; did you mean k?; it has k, correlated, retained, admission"),
         (["lru:admision=bloom"], ["10%"], {}, "has no parameter 'admision'; did you mean admission?"),
-        (["lru:admission=blom"], ["10%"], {}, "no admission is called 'blom'; did you mean bloom?"),
+        (["lru:admission=blom"], ["10%"], {}, "unknown admission 'blom'; did you mean bloom?"),
         (["lru:admission.percent=10"], ["10%"], {}, "write lru:admission=probability:admission.percent=10"),
         (["lru:admission=bloom:remembered=5"], ["10%"], {}, "did you mean admission.remembered?"),
         (["lru:admission=bloom:admission.remembred=5"], ["10%"], {}, "did you mean admission.remembered?"),
@@ -327,19 +327,19 @@ def test_saved_caches_equal_the_simulated_ones(tmp_path: Path) -> None:
         (["lru"], [], {}, "no size is given"),
         (["lru"], ["1KiB"], {}, "a cache of 1KiB is smaller than one page of 4KiB"),
         (["lru"], ["0"], {}, "a cache of 0 is smaller than one page"),
-        (["lru"], ["0.1%"], {}, "a cache of 0.1% of 10 pages holds none of them"),
+        (["lru"], ["0.1%"], {}, "a cache of 0.1% of 10 pages holds no item"),
         (["lru"], ["10MB%"], {}, "is not a share"),
         (["lru"], ["ten"], {}, "is not a size"),
-        (["lru"], ["1KiB"], {"granularity": "objects"}, "counted objects have no bytes"),
-        (["lru"], ["10"], {"granularity": "sized-objects"}, "objects of different sizes are not counted"),
+        (["lru"], ["1KiB"], {"granularity": "objects"}, "counted objects have no size"),
+        (["lru"], ["10"], {"granularity": "sized-objects"}, "objects have different sizes"),
         (["lirs"], ["10%"], {"granularity": "sized-objects"}, "is defined for items of one size"),
         (["lru"], ["10%"], {"granularity": "page"}, "did you mean pages?"),
         (["lru"], ["10%"], {"page": "3KiB"}, "use a power of two"),
         (["lru"], ["10%"], {"jobs": 0}, "0 jobs: give at least one"),
         (["lru"], ["10%"], {"jobs": 1025}, "1025 jobs: write 1 to 1024"),
-        (["belady"], ["10%"], {"write_back": True}, "must know the future, and with write-back it is not told"),
-        (["lru"], ["10%"], {"write_back": True, "granularity": "objects"}, "only pages are written back"),
-        (["lru"], ["10%"], {"write_back": True, "ignore_trims": True}, "drops what is trimmed; do not ignore trims"),
+        (["belady"], ["10%"], {"write_back": True}, "must know the future and does not support write-back"),
+        (["lru"], ["10%"], {"write_back": True, "granularity": "objects"}, "write-back caches hold pages"),
+        (["lru"], ["10%"], {"write_back": True, "ignore_trims": True}, "drops trimmed pages; do not ignore trims"),
         (["lru"], ["10%"], {"dirty": "101%", "write_back": True}, "is above 100%"),
         (["lru"], ["10%"], {"dirty": "12.5%", "write_back": True}, "is no whole percentage"),
     ],
@@ -355,7 +355,7 @@ def test_impossible_samples_are_named() -> None:
         ({"sample": "0%"}, "is not above 0%"),
         ({"sample": "0.5"}, "may mean 0.5% or, as a share of 1, 50%"),
         ({"sample": "1%", "replicas": 1}, "write 2 to 64"),
-        ({"sample": "3", "replicas": 8}, "leaves none for some of 8 replicas"),
+        ({"sample": "3", "replicas": 8}, "is too small for 8 replicas"),
     ):
         with pytest.raises(ssdlab.ConfigError, match=message):
             cache.mrc(loop(), ["arc"], **more)
@@ -370,7 +370,7 @@ def test_a_trace_with_nothing_to_cache_is_named(cli: Cli, tmp_path: Path, comman
     done = cli("cache", command[0], "trims.csv", *command[1:], check=False)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert done.stderr.startswith("ssdlab: trims.csv: nothing in the trace reads or writes (unknown op: 1 record ")
-    assert done.stderr.endswith("so that there is nothing to cache; give a trace with reads or writes\n")
+    assert done.stderr.endswith("so there is nothing to cache; give a trace with reads or writes\n")
 
 
 def test_the_commands_print_and_save(cli: Cli, tmp_path: Path) -> None:

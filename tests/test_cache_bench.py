@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import ssdlab
+from benches import bench
 from conftest import ROOT, Cli
-from ssdlab import cache
 from ssdlab.analyse.cache import benchmark
 from ssdlab.analyse.cache.accesses import drawn, of_trace
 from ssdlab.analyse.corpus import Corpus, Member
@@ -22,7 +22,7 @@ TEXT = Corpus("text", (Member("text", b"".join(b"%06d abcdefgh " % (at % 777) fo
 def alone(**arguments: Any) -> benchmark.Cell:
     """The single cell measured with one thread and no worker: its counts are always the same."""
     quick: dict[str, Any] = {"workers": 0, "threads": 1, "runs": 1, "cost_us": 0.0, "page_size": "4KiB"}
-    (cell,) = cache.bench(TEXT, **quick, **arguments).cells
+    (cell,) = bench(TEXT, **quick, **arguments).cells
     return cell
 
 
@@ -88,7 +88,7 @@ def test_pages_of_a_trace_are_its_pages() -> None:
 
 
 def test_a_file_below(tmp_path: Path) -> None:
-    bench = cache.bench(
+    bench = bench(
         TEXT, shares=["0", "adaptive"], codecs=["lz4"], pages=300, accesses=3000, writes=0.3, budget="25%",
         directory=tmp_path, page_size="4KiB", threads=3, workers=2, runs=2,
     )  # fmt: skip
@@ -100,7 +100,7 @@ def test_a_file_below(tmp_path: Path) -> None:
 
 
 def test_threads_wait_for_their_own_pages() -> None:
-    bench = cache.bench(
+    bench = bench(
         TEXT, shares=["0"], pages=300, accesses=3000, budget="25%", cost_us=20.0, page_size="4KiB", threads=3,
         workers=0, runs=1,
     )  # fmt: skip
@@ -113,7 +113,7 @@ def test_a_simulated_drive_below() -> None:
     drive = ssdlab.Config(
         "tlc-chip", overrides={"device.capacity": "64MiB", "nand.channels": 2, "nand.read": "300us", "device.op": "28%"}
     )
-    bench = cache.bench(
+    bench = bench(
         TEXT, shares=["0"], pages=400, accesses=400, writes=0.2, budget="25%", drive=drive, busy=True,
         page_size="4KiB", threads=2, runs=1,
     )  # fmt: skip
@@ -123,19 +123,19 @@ def test_a_simulated_drive_below() -> None:
     assert cell.load_us.median > 300 and cell.late_us.median >= 0
     assert cell.access_p50_us.median <= cell.access_p99_us.median
     with pytest.raises(ssdlab.ConfigError, match="has 67108864 bytes and the pages take"):
-        cache.bench(TEXT, shares=["0"], pages=30_000, accesses=90_000, drive=drive)
+        bench(TEXT, shares=["0"], pages=30_000, accesses=90_000, drive=drive)
     counting = ssdlab.Config("tlc-chip", overrides={"time": "count"})
     with pytest.raises(ssdlab.ConfigError, match="set time to serial or event"):
-        cache.bench(TEXT, shares=["0"], pages=400, drive=counting)
+        bench(TEXT, shares=["0"], pages=400, drive=counting)
 
 
 def test_a_monitor_stops_it() -> None:
     with pytest.raises(KeyboardInterrupt):
-        cache.bench(TEXT, monitor=lambda *_: True)
+        bench(TEXT, monitor=lambda *_: True)
     # 2,000 accesses per share.
     stop: ssdlab.Monitor = lambda _phase, done, *_: done >= 4000  # noqa: E731
     quick: dict[str, Any] = {"pages": 500, "accesses": 2000, "runs": 1, "cost_us": 0.0, "codecs": ["lz4"]}
-    bench = cache.bench(TEXT, shares=["0", "25", "50"], monitor=stop, **quick)
+    bench = bench(TEXT, shares=["0", "25", "50"], monitor=stop, **quick)
     assert bench.partial and [cell.share for cell in bench.cells] == ["0", "25"]
 
 
@@ -143,7 +143,7 @@ def test_cells_are_measured_in_rounds() -> None:
     # 2,000 accesses per run: two of the first cell, one of the other.
     stop: ssdlab.Monitor = lambda _phase, done, *_: done >= 6000  # noqa: E731
     quick: dict[str, Any] = {"pages": 500, "accesses": 2000, "runs": 2, "cost_us": 0.0, "codecs": ["lz4"]}
-    bench = cache.bench(TEXT, shares=["0", "25"], monitor=stop, **quick)
+    bench = bench(TEXT, shares=["0", "25"], monitor=stop, **quick)
     assert [cell.share for cell in bench.cells] == ["0", "25"] and (bench.done, bench.asked) == (3, 4)
     assert bench.partial and bench.page().partial.startswith("3 of 4 runs were measured")
     of_two, of_one = (cell.pages_s for cell in bench.cells)

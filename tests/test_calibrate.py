@@ -487,7 +487,7 @@ def test_engines_are_tried_in_turn(target: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("ssdlab.analyse.drive.target._direct", lambda path: False)
     measured = ssdlab.calibrate_target(target, regions=["128MiB"], in_flight=[4])
     assert measured.source["engine"] == "psync" and not measured.source["direct"]
-    assert "the page cache is measured" in measured.remarks[0]
+    assert "results include the page cache" in measured.remarks[0]
     assert (logged(target)[-1]["iodepth"], logged(target)[-1]["numjobs"]) == ("1", "4")
 
 
@@ -496,11 +496,11 @@ def test_engines_are_tried_in_turn(target: Path, monkeypatch: pytest.MonkeyPatch
     [
         ("broken", ["fio failed on", "a file: of mine", "Input/output error"]),
         ("mute", ["fio failed on", "ended with status 1 and said nothing"]),
-        ("cut", ["fio-3.33 did not tell how many requests per second"]),
-        ("strange", ["fio-3.33 did not tell how many requests per second"]),
+        ("cut", ["fio-3.33 reported no requests per second"]),
+        ("strange", ["fio-3.33 reported no requests per second"]),
         ("idle", ["completed no request in 1 s; measure for more seconds"]),
         ("old", ["is fio-2.99; install fio 3 or later"]),
-        ("other", ["does not tell its version but: file input and output 9"]),
+        ("other", ["printed no version but: file input and output 9"]),
     ],
 )
 def test_fio_failures_are_one_line(

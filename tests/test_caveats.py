@@ -18,9 +18,9 @@ def test_studies_repeat_the_notes_of_their_runs(tmp_path: Path) -> None:
     assert study.table["device.op_without_reserve"].to_pylist() == [0.125] * 2 + [0.25] * 4 + [0.625] * 2
     same, spare, unsettled = study.caveats
     assert same == "device.op=14%, 21% give the same drive, as blocks are whole"
-    assert spare.startswith("6 of 8 runs: the drive has more than the device.op that was asked for")
+    assert spare.startswith("6 of 8 runs: device.op is rounded up to whole blocks per plane")
     assert spare.endswith("(7%: 12.50 %, 14%: 25.00 %, 21%: 25.00 %)")
-    assert unsettled.startswith("8 of 8 runs: the drive has not settled") and "for a true answer" in unsettled
+    assert unsettled.startswith("8 of 8 runs: the drive has not settled") and "for steady state" in unsettled
     enough = int(unsettled.rpartition("--set workload.requests=")[2])
     assert not [
         told for told in ssdlab.sweep(axes, {**ROUNDED, "workload.requests": enough}).caveats if "settled" in told
@@ -58,7 +58,7 @@ def test_merged_requests_do_not_count_as_the_end_of_a_workload() -> None:
     }  # fmt: skip
     result = ssdlab.simulate(ssdlab.Config(overrides=sets))
     assert result.summary["host"]["write_requests"] + result.summary["host"]["read_requests"] < 2_000
-    [told] = [remark.requests for remark in remarks_on(result) if "for a true answer" in remark.text]
+    [told] = [remark.requests for remark in remarks_on(result) if "for steady state" in remark.text]
     assert told is not None and told > 2_000
 
 
@@ -84,7 +84,7 @@ def test_notes_of_studies_over_traces_and_presets_equal_those_of_runs() -> None:
         sized = [
             caveat
             for caveat in study.caveats
-            if caveat.startswith("no capacity is given, so the trace sizes the drive: ")
+            if caveat.startswith("No capacity set: using ")
         ]
         assert told and list(study.caveats) == [*sized, *told]
         assert list(study.caveats_by_trace)[:1] == sized if base == {"time": "count"} else not sized
@@ -122,7 +122,7 @@ def test_a_drive_of_few_blocks_names_a_larger_one_that_settles(tmp_path: Path) -
         assert note.startswith("write amplification was not steady when preconditioning ended, after 18.0 times the")
         # An existing drive keeps its size.
         remedy = "" if state else ": --set device.capacity=8GiB"
-        assert note.endswith(f"goes up and down with each collection{remedy}")
+        assert note.endswith(f"varies with each collection{remedy}")
     larger = ssdlab.simulate(ssdlab.Config("tlc-nvme", overrides={**asked, "device.capacity": "8GiB"}))
     assert larger.summary["precondition"]["stable"]
 

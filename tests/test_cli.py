@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from rich.console import Console
 
@@ -87,7 +88,7 @@ def test_one_request_is_written_in_the_singular(cli: Cli, tmp_path: Path) -> Non
 
 
 def test_a_warm_up_of_all_requests_is_reported(cli: Cli) -> None:
-    assert "host.warmup took them all" in cli("run", *SMALL_SETS, "--set", "host.warmup=20000").stdout
+    assert "host.warmup covers all of it" in cli("run", *SMALL_SETS, "--set", "host.warmup=20000").stdout
 
 
 @pytest.mark.parametrize(
@@ -143,7 +144,7 @@ def test_a_warm_up_of_all_requests_is_reported(cli: Cli) -> None:
         ),
         (["trace", "convert", str(OLTP), "x.txt", "--to", "csv"], ["did you mean ssdlab-csv?"]),
         (["trace", "convert", str(OLTP), "no/such/dir.parquet"], ["no/such/dir.parquet", "cannot be written"]),
-        (["presets", "show", "x"], ["ssdlab presets list"]),
+        (["presets", "show", "x"], ["no preset is called"]),
         (["config", "check", "--preset", "sbfast", "--set", "device.op=0.01%"], ["device.op", "raise it to 0.04%"]),
     ],
 )
@@ -190,7 +191,7 @@ def test_a_trace_is_not_converted_onto_itself(cli: Cli, tmp_path: Path) -> None:
     linked.symlink_to(trace)
     for target in (trace, linked):
         done = cli("trace", "convert", trace, target, "--to", "mqsim", check=False)
-        assert done.returncode == 2 and "is the trace that is read; name another file" in done.stderr
+        assert done.returncode == 2 and "is the trace itself; name another file" in done.stderr
     assert trace.read_text() == "0,R,0,512,0x11,7\n"
 
 
@@ -233,11 +234,20 @@ def test_a_reader_that_closes_early_is_no_error() -> None:
 
 
 def test_completion_knows_the_settings() -> None:
-    from ssdlab.cli.options import _complete_preset, complete_set
+    from ssdlab.cli import app
+    from ssdlab.cli.command import Later
 
-    assert ("nand.erase=", "Block erase (t_BERS).") in list(complete_set("nand.e"))
-    assert "ftl.page.gc=fifo" in [text for text, _ in complete_set("ftl.page.gc=")]
-    assert [name for name, _ in _complete_preset("tlc")] == ["tlc-chip", "tlc-nvme"]
+    def completed(option: str, typed: str) -> list[tuple[str, str | None]]:
+        later = app.commands["run"]
+        assert isinstance(later, Later)
+        command = later.loaded
+        context = click.Context(command)
+        (parameter,) = (one for one in command.params if one.name == option)
+        return [(item.value, item.help) for item in parameter.shell_complete(context, typed)]
+
+    assert ("nand.erase=", "Block erase (t_BERS).") in completed("set", "nand.e")
+    assert "ftl.page.gc=fifo" in [text for text, _ in completed("set", "ftl.page.gc=")]
+    assert [name for name, _ in completed("preset", "tlc")] == ["tlc-chip", "tlc-nvme"]
 
 
 def test_a_path_of_any_characters_gives_one_line(cli: Cli, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from matplotlib.figure import Figure as Drawn
 
 import ssdlab
+from benches import bench
 from conftest import ROOT, SMALL, SMALL_SETS, Cli
 from ssdlab import cache
 from ssdlab.analyse.cache.planning.advice import BUSY, busy
@@ -76,7 +77,7 @@ def findings() -> Iterator[tuple[str, Page]]:
 
 def small_bench(**arguments: object) -> cache.CacheBench:
     given = {"pages": 500, "accesses": 1000, "budget": "30%", "cost_us": 0.0, "runs": 2, "threads": 1, **arguments}
-    return cache.bench(**given)  # type: ignore[arg-type]
+    return bench(**given)
 
 
 def test_no_chart_is_a_single_dot() -> None:

@@ -283,7 +283,7 @@ def test_a_what_if_that_replaces_a_variant_is_complete(in_time: ssdlab.Config) -
         (
             '{"kind": "result", "version": {"ssdlab": "0.0.1", "shape": 0}, "result": {}}',
             [],
-            "was saved by ssdlab 0.0.1, which this version",
+            "was saved by ssdlab 0.0.1, and cannot be read by",
         ),
         ("{}", ["--set", "seed=2"], "leave out the settings, or give the trace of the run"),
     ],

@@ -92,7 +92,7 @@ def test_a_drive_in_a_file(tmp_path: Path) -> None:
             Drive(SMALL, path)
         assert error.value.errno == errno.EBUSY
     for use in (lambda: drive.read(0, 1), drive.flush, drive.mount, lambda: drive.capacity_bytes):
-        with pytest.raises(OSError, match="the drive is closed; open it anew") as error:
+        with pytest.raises(OSError, match="the drive is closed; open it again") as error:
             use()
         assert error.value.errno == errno.EBADF
     drive.close()
@@ -132,7 +132,7 @@ def test_the_message_on_other_settings_opens_the_drive(ftl: dict[str, str], prov
 
 def test_errors_have_their_numbers() -> None:
     drive = Drive(SMALL)
-    with pytest.raises(OSError, match="and the drive has 4194304") as error:
+    with pytest.raises(OSError, match="exceeds the drive of 4194304") as error:
         drive.read(0, (4 << 20) + 1)
     assert error.value.errno == errno.EINVAL
     for call in (
@@ -146,7 +146,7 @@ def test_errors_have_their_numbers() -> None:
         lambda: drive.allocation(-1),
         lambda: drive.allocation(1 << 65),
     ):
-        with pytest.raises(OSError, match="are asked for, and the drive has 4194304") as error:
+        with pytest.raises(OSError, match="exceeds the drive of 4194304 bytes") as error:
             call()
         assert error.value.errno == errno.EINVAL
     with pytest.raises(ssdlab.ConfigError, match="keep the bytes in a file"):
@@ -367,9 +367,9 @@ def test_a_drive_describes_itself(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "given", "message"),
     [
-        (Faults, {"programs": 1.5}, "^programs=1.5: operations are counted in whole numbers from 0 and below 2"),
-        (Faults, {"seed": "x"}, "^seed='x': operations are counted in whole numbers"),
-        (Faults, {"erases": None}, "^erases=None: operations are counted in whole numbers"),
+        (Faults, {"programs": 1.5}, "^programs=1.5: not a whole number from 0 and below 2"),
+        (Faults, {"seed": "x"}, "^seed='x': not a whole number"),
+        (Faults, {"erases": None}, "^erases=None: not a whole number"),
         (Drive, {"faults": 5}, r"^faults: 5 is no Faults; give a Faults, such as Faults\(programs=1000, "),
         (Drive, {"faults": {"programs": 9}}, "^faults: dict is no Faults"),
         (Drive, {"path": 5}, "^path: 5 is no path; give a path, such as 'drive.ssd', or None$"),
@@ -416,7 +416,7 @@ def test_unusable_numbers_and_paths_are_bad_input() -> None:
         assert error.value.errno == errno.EINVAL
     for data, why in (
         (np.array([object()]), "an array of Python objects has no bytes"),
-        (np.zeros(9)[::2], "does not lie in one piece"),
+        (np.zeros(9)[::2], "is not contiguous"),
         ("text", "bytes-like"),
     ):
         with pytest.raises(TypeError, match=why):
@@ -427,7 +427,7 @@ def test_unusable_numbers_and_paths_are_bad_input() -> None:
     assert drive.holds(0, fields.tobytes())
     with pytest.raises(TypeError, match="an array of Python objects"):
         drive.write(0, np.zeros(1, [("a", "O")]))
-    with pytest.raises(ssdlab.ConfigError, match="programs=-1: operations are counted in whole numbers from 0"):
+    with pytest.raises(ssdlab.ConfigError, match="programs=-1: not a whole number from 0"):
         Faults(programs=-1)
     with pytest.raises(ssdlab.ConfigError, match=r"path: .* holds a zero byte"):
         Drive(SMALL, "a\0b")

@@ -210,7 +210,7 @@ def test_trace_options_are_honoured(tmp_path: Path, cli: Cli) -> None:
     given = ["--set", "ftl=fast", "--trace", "two.csv", "--out", "own.html"]
     done = cli("explain", *given, check=False)
     assert done.stderr.endswith("fix it or pass --skip-bad\n")
-    assert "these are 2 requests" in cli("explain", *given, "--skip-bad", "--device", "1").stdout
+    assert "device 1: 2 requests" in cli("explain", *given, "--skip-bad", "--device", "1").stdout
     done = cli("explain", "--set", "ftl=fast", "--requests", "1", "--device", "1", check=False)
     assert done.stderr == "ssdlab: --device says how a trace is read, and there is none; name one, or leave it out\n"
 
@@ -223,11 +223,11 @@ def test_an_excerpt_of_several_devices_names_its_device(tmp_path: Path, cli: Cli
     given = ["--set", "ftl=fast", "--trace", "two.csv", "--most", "20", "--out", "own.html"]
     output = cli("explain", *given).stdout
     assert (
-        "Of device hm.0 of two.csv these are 20 requests" in output and "Another device is taken by --device" in output
+        "two.csv, device hm.0: 20 requests" in output and "Choose another device with --device" in output
     )
     output = cli("explain", *given, "--device", "hm.1").stdout
-    assert "Of device hm.1 of two.csv these are 20 requests" in output and "Another device" not in output
-    assert "Of two.csv these are 20 requests" in cli("explain", *given, "--device", "all").stdout
+    assert "two.csv, device hm.1: 20 requests" in output and "another device" not in output
+    assert "The trace is two.csv: 20 requests" in cli("explain", *given, "--device", "all").stdout
 
 
 def test_requests_of_a_trace_are_renumbered(tmp_path: Path, cli: Cli) -> None:
@@ -236,7 +236,7 @@ def test_requests_of_a_trace_are_renumbered(tmp_path: Path, cli: Cli) -> None:
     )
     assert steps.excerpt(trace, 4096) == ("1-2 r0-0 3-3", 4, None)
     assert steps.excerpt(trace, 4096, skip=1, count=2) == ("r0-0", 1, None)
-    with pytest.raises(ConfigError, match="the trace has no requests with pages behind the first 9; lower --skip"):
+    with pytest.raises(ConfigError, match="the trace has no requests with pages after the first 9; lower --skip"):
         steps.excerpt(trace, 4096, skip=9)
     trims = ssdlab.Trace.from_columns(op=["write", "trim", "trim"], offset=[0, 512, 0], bytes=[8192, 8192, 512])
     assert steps.excerpt(trims, 4096) == ("0-1 t1-1", 2, None)  # As in a run, part of a page is not trimmed.
@@ -247,7 +247,7 @@ def test_requests_of_a_trace_are_renumbered(tmp_path: Path, cli: Cli) -> None:
         steps.excerpt(flushes, 4096, count=1)
     trace.save(tmp_path / "trace.csv")
     output = cli("explain", "--set", "ftl=fast", "--trace", "trace.csv", "--skip", "1", "--out", "own.html").stdout
-    about = "Of trace.csv these are 2 requests that have pages, behind the first 1; the 2 pages that they touch are"
+    about = "The trace is trace.csv: 2 requests with pages after the first 1. The 2 touched pages are renumbered"
     page = (tmp_path / "own.html").read_text()
     assert about in output and about in page and "FTL fast, step by step" in page
     for option in (["--skip", "1"], ["--most", "5"]):
@@ -273,9 +273,9 @@ def refused(cli: Cli, *arguments: object) -> str:
 
 
 def test_impossible_scenes_are_refused_with_a_remedy(cli: Cli, tmp_path: Path) -> None:
-    assert "there is no scene fast-trashing; did you mean fast-thrashing?" in refused(cli, "fast-trashing")
+    assert "unknown scene fast-trashing; did you mean fast-thrashing?" in refused(cli, "fast-trashing")
     assert "known are bast-full-merge, " in refused(cli, "zzz")
-    assert "more than 4096 flash pages is not drawn" in " ".join(cli("explain", "--help").stdout.split())
+    assert "may have 4096 flash pages at most" in " ".join(cli("explain", "--help").stdout.split())
     assert "at most 4096 can be drawn. Lower the capacity" in refused(cli, "--preset", "sbfast", "--requests", "0")
     assert "give one of them" in refused(cli, "--set", "ftl=bast")
     assert "leave out the other options" in refused(cli, "bast-thrashing", "--requests", "0")
@@ -287,26 +287,26 @@ def test_impossible_scenes_are_refused_with_a_remedy(cli: Cli, tmp_path: Path) -
     for text, fault in {
         "": "title is missing",
         "titel = 1": "titel: no such key in a scene; did you mean title?",
-        "title = 1": "title in a scene: 1 is not what belongs there; write text",
-        HEAD.replace('"0"', '["0", "1"]'): "requests in a scene: ['0', '1'] is not what belongs there; write text",
-        f"{HEAD}drive = 3": "drive in a scene: 3 is not what belongs there; write one table, headed [drive]",
+        "title = 1": "title in a scene: invalid value 1; write text",
+        HEAD.replace('"0"', '["0", "1"]'): "requests in a scene: invalid value ['0', '1']; write text",
+        f"{HEAD}drive = 3": "drive in a scene: invalid value 3; write one table, headed [drive]",
         f"{HEAD}[[drive]]\nblocks = 8": "write one table, headed [drive]",
         f"{HEAD}[[ftl]]": "drive is missing in a scene; give one table, headed [drive]",
         f'{HEAD}{drive}[ftl]\nname = "bast"': "write one or two tables [[ftl]]",
-        f"{HEAD}{drive}seed = 1.5\n[[ftl]]\n": "seed in [drive]: 1.5 is not what belongs there; write a whole number",
-        f"{HEAD}{drive.replace('= 8', '= -1')}[[ftl]]\n": "logical_pages in [drive]: -1 is not what belongs there",
+        f"{HEAD}{drive}seed = 1.5\n[[ftl]]\n": "seed in [drive]: invalid value 1.5; write a whole number",
+        f"{HEAD}{drive.replace('= 8', '= -1')}[[ftl]]\n": "logical_pages in [drive]: invalid value -1",
         f"{HEAD}{drive}times = {{ read_us = 1 }}\n[[ftl]]\n": "program_us is missing in times; give microseconds",
         f"{HEAD}{drive}[[ftl]]\nlog = 1": "name is missing in [[ftl]]; known are page, bast",
-        f'{HEAD}{drive}[[ftl]]\nname = "nope"': "there is no FTL nope; known are page, bast, fast, faster, sbfast",
+        f'{HEAD}{drive}[[ftl]]\nname = "nope"': "unknown FTL nope; known are page, bast, fast, faster, sbfast",
         f'{HEAD}{drive}[[ftl]]\nname = "bast"\nfoo = 1': "foo: no such key in [[ftl]] bast; known are name, log, v",
         f'{HEAD}{drive}[[ftl]]\nname = "page"': "gc is missing in [[ftl]] page; give a name",
-        f'{HEAD}{drive}[[ftl]]\nname = "page"\ngc = {{ d = 2 }}': "gc in [[ftl]] page: {'d': 2} is not what belongs",
+        f'{HEAD}{drive}[[ftl]]\nname = "page"\ngc = {{ d = 2 }}': "gc in [[ftl]] page: invalid value {'d': 2}",
         f'{HEAD}{drive}[[ftl]]\nname = "page"\nlog = 2': "log: no such key in [[ftl]] page; known are name, gc, surv",
         f'{HEAD.replace("0", "8")}{drive}[[ftl]]\nname = "bast"': "in a scene: logical_pages",
         "title = ": "a scene is a TOML file",
-        "seed = 2\n[device]": "is no scene but a configuration; give it as one",
+        "seed = 2\n[device]": "is a configuration, not a scene; give it with --config",
         f'{HEAD}drive = {{blocks = 8}}\n[[ftl]]\nname = "bast"': "logical_pages is missing in [drive]",
-        f'{HEAD}{drive}[[ftl]]\nname = "bats"': "there is no FTL bats; did you mean bast?",
+        f'{HEAD}{drive}[[ftl]]\nname = "bats"': "unknown FTL bats; did you mean bast?",
         f'{HEAD}{drive}[[ftl]]\nname = "page"\ngc = "gredy"': "unknown victim policy gredy; did you mean greedy?",
         f'{HEAD}{drive}[[ftl]]\nname = "fast"\nwidth = 1': "width: no such key in [[ftl]] fast",
     }.items():
@@ -347,7 +347,7 @@ def test_the_ftl_of_a_run_is_explained_on_a_small_drive(small: ssdlab.Config) ->
     )
     assert result.recordings[0]["drive"] == alone.recordings[0]["drive"]
     assert result.scene.requests == "0 4 8 12 0 4" and "<iframe" in result._repr_html_()
-    with pytest.raises(ConfigError, match="nothing is requested"):
+    with pytest.raises(ConfigError, match="there are no requests"):
         ssdlab.simulate(small).explain("")
     for wrong in ([0, 1], ssdlab.Trace.from_columns(op=["write"], offset=[0], bytes=[4096])):
         with pytest.raises(ConfigError, match=r"requests: .* is no text; give a text, such as '0 4 8-11 r5'"):

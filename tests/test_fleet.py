@@ -325,7 +325,7 @@ def test_every_rule_keeps_every_volume_and_the_room(seed: int) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["plain.csv"], "plain.csv: ssdlab-csv names no volumes, so all requests are of one; run it with 'ssdlab run'"),
+        (["plain.csv"], "plain.csv: ssdlab-csv names no volumes; give a file for each volume"),
         (["plain.parquet"], "call the column that names them volume"),
         (["fleet.csv", "--pack", "round-robbin"], "did you mean round-robin"),
         (["fleet.csv", "--pack", "name"], "pack name: the number of drives is open"),
@@ -345,7 +345,7 @@ def test_every_rule_keeps_every_volume_and_the_room(seed: int) -> None:
         ),
         (["missing.csv"], "missing.csv: No such file"),
         (["empty"], "empty: holds no files"),
-        (["cache.csv", "--format", "cache-csv"], "holds objects of a cache"),
+        (["cache.csv", "--format", "cache-csv"], "holds cache objects"),
         (["fleet.csv", "--set", "device.opp=3%"], "did you mean device.op"),
     ],
 )
@@ -407,8 +407,8 @@ def test_a_fleet_repeats_the_notes_of_its_runs(alone: Path) -> None:
     """Drives of whole blocks that are larger than requested, and drives that have not settled."""
     fleet = ssdlab.open_fleet(alone)
     notes = fleet.study.caveats
-    assert notes[0].startswith("no capacity is given, so the trace sizes the drive: ")
-    assert notes[1].startswith("5 of 5 runs: the drive has more than the device.op that was asked for")
+    assert notes[0].startswith("No capacity set: using ")
+    assert notes[1].startswith("5 of 5 runs: device.op is rounded up to whole blocks per plane")
     assert any("has not settled" in note for note in notes)
     assert {*notes} <= {*fleet.envelope()["notes"]} and notes[0] in fleet.report_html()
 

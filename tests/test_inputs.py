@@ -284,16 +284,16 @@ def test_libcachesim_objects_go_through_caches(
     assert paged.returncode == 2 and paged.stderr.endswith("add --objects, or --sized-objects for their sizes\n")
     refused = cli("run", tmp_path / "objects.bin", check=False)
     assert refused.returncode == 2
-    assert f"objects.bin: holds objects of a cache ({format}), which lie at no address of a drive" in refused.stderr
+    assert f"objects.bin: holds cache objects ({format}), which have no drive addresses" in refused.stderr
     for advised in (["advise", "mapcache"], ["trace", "intervals"], ["explain", "--trace"]):
         assert refused.stderr == cli(*advised, tmp_path / "objects.bin", check=False).stderr
-    with pytest.raises(ssdlab.TraceError, match=r"in memory: holds objects of a cache"):
+    with pytest.raises(ssdlab.TraceError, match=r"in memory: holds cache objects"):
         ssdlab.simulate(trace=again)
     as_addresses = cli("trace", "convert", tmp_path / "objects.bin", tmp_path / "sectors.csv", check=False)
     assert as_addresses.returncode == 2 and "write one of oracle-general, lcs, cache-csv, parquet with --to" in (
         as_addresses.stderr
     )
-    with pytest.raises(ssdlab.TraceError, match="ssdlab-csv is of addresses of a drive"):
+    with pytest.raises(ssdlab.TraceError, match="ssdlab-csv holds drive requests"):
         again.save(tmp_path / "sectors.csv")
     assert not (tmp_path / "sectors.csv").exists()
     again.save(tmp_path / "objects.parquet")
@@ -408,9 +408,11 @@ def test_a_trace_sizes_the_default_drive(cli: Cli, tmp_path: Path) -> None:
     path.write_text("".join(f"{n},W,{n * 8 + (n % 2 << 40)},4096\n" for n in range(60_000)))
     plain = cli("run", path, "--no-cache")
     first = plain.stdout.splitlines()[1]
-    assert first.startswith("no capacity is given, so the trace sizes the drive: 256 MiB (--fit compact); for one")
+    assert first.startswith(
+        "No capacity set: using 256 MiB, just enough for the pages the trace touches (--fit compact)"
+    )
     asked = cli("run", path, "--no-cache", "--fit", "compact")
-    assert "no capacity is given" not in asked.stdout
+    assert "No capacity set" not in asked.stdout
     output = {line for line in plain.stdout.splitlines() if line != first}
     assert output == set(asked.stdout.splitlines())
     for own in (["--set", "device.capacity=4GiB"], ["--fit", "error"], ["--preset", "tlc-nvme"]):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import ssdlab
+from benches import bench
 from ssdlab import cache, compress
 from ssdlab.study.store.study import Study
 
@@ -50,7 +51,7 @@ def test_numpy_numbers_equal_pythons() -> None:
         *((lambda **given: ssdlab.compare({"case": SMALL}, **given), name) for name in ("seeds", "jobs")),
         *((lambda **given: ssdlab.fleet("none.csv", **given), name) for name in ("drives", "jobs")),
         (lambda **given: cache.simulate(ssdlab.generate(SMALL), ["lru"], ["10%"], **given), "jobs"),
-        *((lambda **given: cache.bench(**given), name) for name in ("pages", "accesses", "workers", "runs", "threads")),
+        *((bench, name) for name in ("pages", "accesses", "workers", "runs", "threads")),
         *((lambda **given: compress.bench(**given), name) for name in ("threads", "runs")),
     ],
 )

@@ -74,7 +74,7 @@ def test_ratios_are_by_bytes_of_shrinking_pages() -> None:
     assert (nothing.ratio, nothing.shrinking, nothing.decompress_us) == (1.0, 0.0, 0.0)
     plan = ssdlab.cache.plan("1GiB", "10GiB", page="4KiB", device_us=100, compressors=[nothing])
     assert not plan.compress and plan.best.us == pytest.approx(plan.raw_us)
-    with pytest.raises(ssdlab.ConfigError, match="no file holds a page of 8KiB"):
+    with pytest.raises(ssdlab.ConfigError, match="no file has a whole page of 8KiB"):
         compressors.measure(["lz4"], contents=Corpus("noise", (NOISE,)), page_bytes=8192)
 
 
@@ -86,7 +86,7 @@ def test_without_files_the_suites_corpus_is_measured() -> None:
     assert lz4.shrinking == 1 - total.raw_pages / total.pages
     assert lz4.ratio == (total.bytes - total.raw_bytes) / (total.stored_bytes - total.raw_bytes) < zstd.ratio
     assert all(compressor.compress_us > 0 and compressor.decompress_us >= 0 for compressor in plan.compressors)
-    assert "a corpus of ours" in plan.remarks[0]
+    assert "the built-in corpus" in plan.remarks[0]
     modelled = ssdlab.cache.plan("1GiB", "10GiB", device_us=100, compressors=["modelled:2:10:10"])
     assert modelled.remarks == ()
 
@@ -210,10 +210,10 @@ def test_a_wrong_point_of_a_curve_is_named_as_written(cli: Cli, tmp_path: Path, 
             ["--memory", "1GiB", "--data", "2GiB", "--paper", "--page", "4KiB"],
             "leave out the files, and the size of a page",
         ),
-        (["--memory", "1GiB", "--data", "2GiB", "--paper", "--compressor", "zlib"], "has lz4, zstd"),
+        (["--memory", "1GiB", "--data", "2GiB", "--paper", "--compressor", "zlib"], "take one of lz4, zstd"),
         (["--memory", "1GiB", "--data", "2GiB", "--device-us", "5", "--compressor", "lz5"], 'did you mean "lz4"'),
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--distribution", "70/30"], "must be even, 80/20"),
-        (["--memory", "1GiB", "--data", "2GiB", "--device-us", "5", "missing"], "no file with contents was found"),
+        (["--memory", "1GiB", "--data", "2GiB", "--device-us", "5", "missing"], "no file with contents"),
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--share", "140%"], "140 %, but must lie in 0 to 100 %"),
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--share", "-1%"], "is not a share"),
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--share", "half"], "is not a share"),
@@ -238,7 +238,7 @@ def test_negative_costs_and_shares_beyond_the_memory_are_refused() -> None:
 def test_a_curve_needs_points() -> None:
     wrong: list[Any] = [[], [1], [("a", "b")], [(0.1,)], [(0.1, None)], np.zeros(3)]
     for points in wrong:
-        with pytest.raises(ssdlab.ConfigError, match=r"^distribution: .*give pairs of numbers"):
+        with pytest.raises(ssdlab.ConfigError, match=r"^distribution: .*give pairs of the share"):
             ssdlab.cache.plan("1GiB", "2GiB", distribution=points, paper=True)
     points = [(0.25, 0.5), (0.5, 0.75)]
     right: list[Any] = [points, np.array(points), [list(point) for point in points]]

@@ -172,7 +172,7 @@ def test_unreadable_files(tmp_path: Path) -> None:
         ({"share": "adaptive", "miss_us": 1.0, "restore_us": 20.0}, "longer than the time to restore"),
         ({"page_size": 1000}, "power of two"),
         ({"budget": "8KiB"}, "budget"),
-        ({"budget": -1}, "positive"),
+        ({"budget": -1}, "negative"),
         ({"workers": 1000}, "workers"),
     ],
 )
@@ -252,6 +252,6 @@ def test_pages_too_large_to_store_are_refused_at_once(tmp_path: Path) -> None:
 
 
 def test_budgets_beyond_memory_are_one_clear_error() -> None:
-    for budget, said in (("1000000TiB", "that are free"), (2**64, "of some memory")):
+    for budget, said in (("1000000TiB", "that are free"), (2**64, "or too large")):
         with pytest.raises(ssdlab.ConfigError, match=said):
             ssdlab.Pool(budget, "4KiB", Storage())

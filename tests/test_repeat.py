@@ -102,7 +102,7 @@ def test_steadiness_is_reported(sparse: ssdlab.Trace) -> None:
     assert repeat["steady"] and repeat["replays"] == len(repeat["write_amplification"]) > 1
     assert steady.write_amplification == repeat["write_amplification"][-1]
     notes = [remark.text for remark in remarks_on(steady)]
-    message = f"was steady after {repeat['replays']} replays of the same requests; the last is measured"
+    message = f"was steady after {repeat['replays']} replays of the same requests; the last replay is measured"
     assert f"write amplification {message}" in notes
     cut = ssdlab.simulate(
         PACKED.with_overrides({"host.repeat": "until-steady", "host.repeat.until-steady.most": 2}), sparse
@@ -119,11 +119,11 @@ def test_steadiness_is_reported(sparse: ssdlab.Trace) -> None:
 @pytest.mark.parametrize(
     ("options", "proposed"),
     [
-        (["--fit", "wrap"], "; for a true answer: --fit compact --repeat until-steady"),
-        (["--fit", "compact", "--set", "device.fill=10%"], "; for a true answer: --repeat until-steady"),
-        (["--set", "host.repeat.until-steady.most=2", "--fit", "wrap"], "; for a true answer: --fit compact"),
+        (["--fit", "wrap"], "; for steady state: --fit compact --repeat until-steady"),
+        (["--fit", "compact", "--set", "device.fill=10%"], "; for steady state: --repeat until-steady"),
+        (["--set", "host.repeat.until-steady.most=2", "--fit", "wrap"], "; for steady state: --fit compact"),
         (["--set", "host.repeat.until-steady.most=2", "--fit", "compact", "--set", "device.fill=10%"], ""),
-        (["--fit", "wrap", "--set", "device.capacity=1MiB"], "; for a true answer: --repeat until-steady"),
+        (["--fit", "wrap", "--set", "device.capacity=1MiB"], "; for steady state: --repeat until-steady"),
     ],
 )
 def test_only_inactive_remedies_are_proposed(cli: Cli, tmp_path: Path, options: list[str], proposed: str) -> None:
@@ -131,8 +131,8 @@ def test_only_inactive_remedies_are_proposed(cli: Cli, tmp_path: Path, options: 
     (tmp_path / "some.csv").write_text(f"time_ns,op,sector,bytes,flags,pid\n{rows}")
     drive = ["--preset", "tlc-chip", "--set", "device.op=100%", "--set", "nand.pages_per_block=64"]
     out = cli("run", "some.csv", *drive, *options).stdout
-    [told] = [line for line in out.splitlines() if "still tells of the preconditioning" in line]
-    assert told.endswith(f"too{proposed}")
+    [told] = [line for line in out.splitlines() if "still reflects the preconditioning" in line]
+    assert told.endswith(f"the preconditioning{proposed}")
     diagnosed = cli("diagnose", "some.csv", "--no-what-ifs", *drive, *options).stdout.splitlines()
     [told] = [line for line in diagnosed if "times the capacity; " in line]
     assert told.partition("; for")[2] == proposed.partition("; for")[2]
@@ -145,10 +145,10 @@ def test_more_requests_are_proposed_for_a_generated_workload_and_settle_it(cli: 
 
     def told_by(command: str, *options: str) -> list[str]:
         out = cli(command, *drive, *options).stdout
-        return [line for line in out.splitlines() if "for a true answer" in line]
+        return [line for line in out.splitlines() if "for steady state" in line]
 
     [told] = told_by("run", *few, "--set", "time=count")
-    remedy = told.rpartition("for a true answer: ")[2].split()
+    remedy = told.rpartition("for steady state: ")[2].split()
     assert remedy[0] == "--set" and remedy[1].startswith("workload.requests=")
     assert told_by("run", *remedy, "--set", "time=count") == []
     [diagnosed] = told_by("diagnose", *few)
@@ -166,36 +166,36 @@ def test_warm_up_writes_count_towards_the_replays_needed(cli: Cli, tmp_path: Pat
     for warmup in (0, 15_900):
         out = cli("run", "some.csv", *columns, "--set", f"host.warmup={warmup}", "--set", "time=count").stdout
         [told] = [line for line in out.splitlines() if "times the capacity" in line]
-        assert told.endswith("for a true answer: --repeat until-steady"), warmup
+        assert told.endswith("for steady state: --repeat until-steady"), warmup
 
 
 def test_a_finite_workload_can_only_be_replayed(cli: Cli) -> None:
     drive = ["--set", "device.capacity=64MiB", "--set", "nand.pages_per_block=64", "--set", "time=count"]
     files = ["-w", "copy_files", "--set", "workload.pattern.copy_files.file_size=1MiB"]
     out = cli("run", *files, *drive).stdout
-    assert "for a true answer: --repeat until-steady" in out and "workload.requests" not in out
+    assert "for steady state: --repeat until-steady" in out and "workload.requests" not in out
     # A workload that was cut short is replayed whole: 10 files of 256 requests.
     few = ["--set", "workload.requests=700"]
     whole = ["--set", "workload.requests=2560"]
     out = cli("run", *files, *drive, *few).stdout
-    remedy = out.partition("for a true answer: ")[2].splitlines()[0].split()
+    remedy = out.partition("for steady state: ")[2].splitlines()[0].split()
     assert remedy == [*whole, "--repeat", "until-steady"]
     out = cli("run", *files, *drive, *few, *remedy).stdout
-    assert "was steady after" in out and "for a true answer" not in out
+    assert "was steady after" in out and "for steady state" not in out
     at_most = [*few, "--repeat", "until-steady", "--set", "host.repeat.until-steady.most=2"]
     out = cli("run", *files, *drive, *at_most).stdout
-    assert out.partition("for a true answer: ")[2].splitlines()[0].split() == whole
+    assert out.partition("for steady state: ")[2].splitlines()[0].split() == whole
     # Where even the whole would be replayed too often.
     tiny = ["--set", "workload.pattern.copy_files.file_size=64KiB", "--set", "workload.requests=16"]
     out = cli("run", *files, *drive, *tiny).stdout
-    assert "it takes at least" in out and "replays of all 160 requests" in out and "for a true answer" not in out
+    assert "at least" in out and "replays of all 160 requests" in out and "for steady state" not in out
 
 
 def test_a_trace_too_small_for_its_drive_never_settles(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "one.csv").write_text("time_ns,op,sector,bytes\n0,W,0,4096\n")
     drive = ["--set", "device.capacity=4MiB", "--set", "nand.pages_per_block=64"]
     out = cli("run", "one.csv", *drive, "--fit", "compact").stdout
-    [told] = [line for line in out.splitlines() if "still tells of the preconditioning" in line]
+    [told] = [line for line in out.splitlines() if "still reflects the preconditioning" in line]
     written, needed = (float(told.split(before)[1].split()[0]) for before in ("wrote ", "below "))
     replays = int(told.removesuffix(" replays").rpartition("at least ")[2].replace(",", ""))
     assert replays == pytest.approx(needed / written, rel=0.01) and "until-steady" not in told
@@ -215,7 +215,7 @@ def test_the_proposed_number_of_replays_is_the_least_that_is_steady(tmp_path: Pa
     # If only the warm-up writes, a replay settles nothing and has no write amplification.
     ssdlab.Trace.from_columns(op=["write", "read"], offset=[0, 0], bytes=[4096, 4096]).save(trace)
     others = [remark.text for remark in remarks_on(ssdlab.simulate(drive.with_overrides({"host.warmup": 1}), trace))]
-    assert not [other for other in others if "true answer" in other]
+    assert not [other for other in others if "steady state" in other]
 
 
 @pytest.mark.parametrize(("space", "op"), [("op=7%", 12.5), ("op=50%", None), ("spare=2%", 11.11)])
@@ -223,11 +223,11 @@ def test_rounded_up_space_is_reported(cli: Cli, space: str, op: float | None) ->
     out = cli(
         "run", "--set", "device.capacity=256MiB", "--set", f"device.{space}", "--set", "workload.requests=9"
     ).stdout
-    lines = [line for line in out.splitlines() if "was asked for and the drive has" in line]
+    lines = [line for line in out.splitlines() if "rounded up to whole blocks per plane" in line]
     if op is None:
         assert not lines
     else:
-        assert f"device.{space} was asked for and the drive has {op:.2f} %" in lines[0]
+        assert f"device.{space} became {op:.2f} %" in lines[0]
 
 
 @pytest.mark.parametrize(

@@ -201,7 +201,7 @@ def test_a_saved_state_never_replaces_a_drive_with_bytes(cli: Cli, tmp_path: Pat
     before = (tmp_path / "disk.drive").read_bytes()
     run = ("run", *SMALL_SETS, "--set", "workload.requests=10", "--save-state")
     done = cli(*run, "disk.drive", check=False)
-    message = "ssdlab: --save-state disk.drive: holds what programs wrote to a drive; name another file\n"
+    message = "ssdlab: --save-state disk.drive: is a served drive with data; name another file\n"
     assert (done.returncode, done.stderr) == (2, message)
     assert (tmp_path / "disk.drive").read_bytes() == before
     for _ in "made", "replaced":
@@ -224,7 +224,7 @@ def test_an_existing_drive_needs_no_settings(tmp_path: Path) -> None:
 def test_the_start_describes_the_mount(tmp_path: Path) -> None:
     file = tmp_path / "disk.drive"
     for words, end in (
-        (": made anew", signal.SIGTERM),
+        (": created", signal.SIGTERM),
         (": mounted by checkpoint and journal in ", signal.SIGKILL),
         (": mounted by checkpoint and journal in ", signal.SIGTERM),
     ):
@@ -283,7 +283,7 @@ def test_unused_settings_are_reported(tmp_path: Path) -> None:
     with ssdlab.DriveServer(config, socket=tmp_path / "s") as server:
         (told,) = server.service().page().remarks
     keys = "host.warmup, precondition.fill, workload.requests"
-    assert told.startswith(f"nothing uses {keys}, as a drive that is served")
+    assert told.startswith(f"nothing uses {keys}, as a served drive starts empty")
 
 
 def test_replies_take_the_drives_time(tmp_path: Path) -> None:
@@ -422,7 +422,7 @@ def test_waiting_for_a_server_can_be_interrupted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scale", [0, 1e-12, float("inf"), float("nan")])
 def test_an_invalid_scale_is_an_error(tmp_path: Path, scale: Any) -> None:
-    with pytest.raises(ssdlab.ConfigError, match=r"replies cannot be timed so; give 1.0 for real time"):
+    with pytest.raises(ssdlab.ConfigError, match=r"not a number from 0.001 on; give 1 for real time"):
         ssdlab.DriveServer(small(), socket=tmp_path / "s", scale=scale)
 
 
@@ -447,10 +447,10 @@ def test_an_invalid_scale_is_an_error(tmp_path: Path, scale: Any) -> None:
         (["--file", "new.drive", "--record", "nowhere/r.parquet"], "nowhere/r.parquet"),
         (
             ["--file", "new.drive", "--record", "./new.drive"],
-            "--record new.drive: that is what --file names too; give another path",
+            "--record new.drive: --file names the same file; give another path",
         ),
-        (["--file", "new.drive", "--out", "new.drive"], "--out new.drive: that is what --file names too"),
-        (["--file", "new.drive", "--metrics", "./s"], "--metrics s: that is what --socket names too"),
+        (["--file", "new.drive", "--out", "new.drive"], "--out new.drive: --file names the same file"),
+        (["--file", "new.drive", "--metrics", "./s"], "--metrics s: --socket names the same file"),
         (["--file", "new.drive", "--socket", "foreign"], "foreign: exists and is no socket"),
         (["--file", "new.drive", "--metrics", "./foreign"], "foreign: exists and is no socket"),
         (

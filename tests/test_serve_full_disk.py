@@ -63,7 +63,7 @@ def test_a_full_disk_loses_neither_record_nor_summary(tmp_path: Path) -> None:
             process.send_signal(signal.SIGTERM)
             output, errors = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 2 and "could not be flushed at the end" in errors, errors
-    assert "the drive goes off and what was not flushed may be lost" in output
+    assert "the drive fails and unflushed writes may be lost" in output
     assert "A drive in use" in output
     assert len(ssdlab.read_trace(record)) == written
     report = json.loads((out / "service.json").read_text(encoding="utf-8"))

@@ -127,10 +127,10 @@ def test_a_slow_host_is_not_blamed_on_the_drive(small: ssdlab.Config) -> None:
     for sets, rate, told in ((thinks, "replay", True), ({"host.replay": "open"}, "trace", False)):
         result = ssdlab.simulate(small.with_overrides(sets), trace)
         assert result.summary["lifetime"]["rate"] == rate
-        remarks = [remark for remark in result.page().remarks if "by the times of the trace" in remark]
+        remarks = [remark for remark in result.page().remarks if "the times of the trace" in remark]
         assert remarks == told * [
-            "requests came more slowly than by the times of the trace, as each waited for one before it: the projected "
-            "life is that at the rate of the replay, and shorter at the rate of the trace"
+            "the drive could not keep up with the times of the trace, as requests waited for earlier ones; lifetime is "
+            "computed at the replay rate, and is shorter at the rate of the trace"
         ]
 
 
@@ -280,7 +280,7 @@ def test_configurations_traces_and_results_survive_pickling(small: ssdlab.Config
 def test_results_say_if_they_reflect_more_than_the_requests(small: ssdlab.Config) -> None:
     brief = ssdlab.simulate(small.with_overrides({"workload.requests": 100, "workload.reads": "0%"}))
     assert brief.summary["capacities_written"] < 1
-    assert any("still tells of the preconditioning" in remark.text for remark in remarks_on(brief))
+    assert any("still reflects the preconditioning" in remark.text for remark in remarks_on(brief))
     flooded = {
         "time": "serial",
         "host.replay": "open",

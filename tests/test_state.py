@@ -326,7 +326,7 @@ def test_packed_addresses_of_two_runs_differ(cli: Cli, tmp_path: Path) -> None:
     for drive, packed in (([], True), (["--preset", "small-nvme", "--fit", "wrap"], False)):
         cli("run", str(near), *drive, "--save-state", state[1])
         output = cli("run", str(far), *drive, *state).stdout
-        assert ("note: the addresses of the trace are packed (--fit compact), on a drive that" in output) == packed
+        assert ("note: addresses are packed (--fit compact) on a drive written" in output) == packed
 
 
 def test_a_resumed_drive_is_not_told_to_resize(cli: Cli, tmp_path: Path) -> None:
@@ -340,5 +340,5 @@ def test_a_resumed_drive_is_not_told_to_resize(cli: Cli, tmp_path: Path) -> None
         (["--state", state], "--repeat until-steady"),
     ):
         out = cli("run", str(tmp_path / "few.csv"), *drive, "--fit", "wrap", *more).stdout
-        [told] = [line for line in out.splitlines() if "for a true answer: " in line]
-        assert told.endswith(f"for a true answer: {remedy}")
+        [told] = [line for line in out.splitlines() if "for steady state: " in line]
+        assert told.endswith(f"for steady state: {remedy}")

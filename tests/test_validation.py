@@ -77,12 +77,12 @@ def test_a_statistic_beyond_its_tolerance_is_a_miss(
     outcomes = [filebench.Outcome(row, row.captured + row.tolerance), filebench.Outcome(row, row.captured + 100)]
     monkeypatch.setattr(filebench, "SETS", {row.workload: {}})
     monkeypatch.setattr(filebench, "compare", lambda _: outcomes[:1])
-    assert validate("filebench", json=True) == 0
+    assert validate("filebench", False, None, True) == 0
     monkeypatch.setattr(filebench, "compare", lambda _: outcomes)
     capsys.readouterr()
-    assert validate("filebench", json=True) == 1
+    assert validate("filebench", False, None, True) == 1
     assert [record["passed"] for record in json.loads(capsys.readouterr().out)["result"]["rows"]] == [True, False]
-    assert validate("filebench") == 1
+    assert validate("filebench", False, None, False) == 1
     # The tolerance of this row is twice the general one; at its edge there is a gap.
     shown = capsys.readouterr().out
     assert "0 of 2 statistics within 5 points or 10 %; 1 known gaps" in shown and "1 beyond their tolerances" in shown

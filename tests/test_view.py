@@ -181,7 +181,7 @@ def test_the_page_of_a_run_is_opened(saved: Path, tmp_path: Path, name: str) -> 
 def test_the_address_is_printed_without_a_browser(saved: Path, tmp_path: Path) -> None:
     done, _ = view(saved, tmp_path, browser=False)
     assert done.returncode == 0
-    assert done.stdout == f"there is no browser here; open {(saved / 'report.html').as_uri()} in one\n"
+    assert done.stdout == f"no browser found; open {(saved / 'report.html').as_uri()} in one\n"
 
 
 def test_the_page_of_a_study_covers_finished_runs(tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_a_result_of_another_version_is_refused(copy: Path, tmp_path: Path) -> N
     payload = json.loads((copy / "result.json").read_text())
     payload["version"] = {"ssdlab": "0.0.1", "shape": 0}
     (copy / "result.json").write_text(json.dumps(payload))
-    assert "was saved by ssdlab 0.0.1, which this version" in refused(copy, tmp_path)
+    assert "was saved by ssdlab 0.0.1, and cannot be read by" in refused(copy, tmp_path)
 
 
 def test_a_page_needs_its_columns(copy: Path, tmp_path: Path) -> None:

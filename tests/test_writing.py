@@ -113,8 +113,8 @@ def test_an_unwritable_directory_is_reported_at_once(cli: Cli, tmp_path: Path) -
         "file": "is a file",
         "file/out": "is a file",
         "": "names no directory",
-        "astray": "astray is a link to nothing",
-        "astray/out": "astray is a link to nothing",
+        "astray": "astray is a dangling link",
+        "astray/out": "astray is a dangling link",
         "sealed/out": "cannot be written: Permission denied",
         "out/" + 256 * "x": "cannot be written: File name too long",
         # Nobody can create a directory there, not even root.

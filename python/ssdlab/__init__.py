@@ -4,17 +4,20 @@
     >>> result = ssdlab.simulate(ssdlab.Config(overrides={"device.capacity": "256MiB"}))
     >>> result.write_amplification  # doctest: +SKIP
 
-The package has rooms, and imports lead down only; `tests/test_rooms.py` keeps that:
+Packages import only the ones below them; `tests/test_rooms.py` checks that:
 
-    cli       one file for each command: parse, call, hand over
-    view      how findings look: `page` is what is shown, `terminal` and `html` show it, `plots` draw
+    cli       one file per command: parse, call, print
+    view      presentation of findings: a `page`, rendered by `terminal` and `html`; `plots`
     study     many simulations: experiments, calibration, validation, comparison, the executor
-    analyse   what is computed and found: workloads, write intervals, caches, codecs, real drives
-    model     what a user holds: configurations, traces, simulations, results, the two-pool cache
+    analyse   analysis: workloads, write intervals, caches, codecs, real drives
+    model     what users hold: configurations, traces, simulations, results, the two-pool cache
 
-`api` lists what is public. It loads with the first name that is used, so that the command line loads only what its
-command needs. A finding hands over to `view` by name (`lazy.room`, `model.finding.Plot`), as traces do to `analyse`.
-NumPy, pyarrow and matplotlib are loaded when they are first used (`lazy`).
+`api` lists the public names. It is loaded when the first of them is used, so that a command loads only what it needs.
+Findings call `view` by name (`lazy.room`, `model.finding.Plot`), and traces call `analyse`. NumPy, pyarrow and
+matplotlib are loaded on first use (`lazy`).
+
+Functions raise ConfigError for wrong arguments and settings, and TraceError for faults in a trace. Both name the place
+and a remedy in one line; docstrings repeat that only in the public interface.
 """
 
 from ssdlab.lazy import TYPE_CHECKING, room
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    # `from ssdlab import text` asks here first.
+    # `from ssdlab import text` calls this first.
     try:
         value: object = room(name)
     except ModuleNotFoundError as error:

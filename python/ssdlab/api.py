@@ -1,4 +1,4 @@
-"""What `import ssdlab` offers; the package loads it with the first of these names that is used."""
+"""The public names of `ssdlab`, loaded when the first of them is used."""
 
 from ssdlab import cache
 from ssdlab._ssdlab import (

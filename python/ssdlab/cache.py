@@ -1,4 +1,4 @@
-"""Buffer caches: simulated on traces, a real one at work, and whether to compress part of one.
+"""Buffer caches: simulated on traces, measured on this machine, and planned with a compressed part.
 
 >>> from ssdlab import cache
 >>> found = cache.simulate("traces/oltp.csv.zst", ["lru", "arc"], ["64MiB", "10%"])  # doctest: +SKIP
@@ -6,7 +6,8 @@
 'zstd'
 """
 
-from ssdlab.analyse.cache.benchmark import CacheBench, bench
+from ssdlab.analyse.cache.accesses import Load
+from ssdlab.analyse.cache.benchmark import CacheBench, Pools, Storage, bench
 from ssdlab.analyse.cache.planning import CachePlan, Compressor, plan
 from ssdlab.analyse.cache.policies import admissions, policies
 from ssdlab.analyse.cache.result import CacheSimulation, MissRatioCurves
@@ -17,7 +18,10 @@ __all__ = [
     "CachePlan",
     "CacheSimulation",
     "Compressor",
+    "Load",
     "MissRatioCurves",
+    "Pools",
+    "Storage",
     "admissions",
     "bench",
     "mrc",

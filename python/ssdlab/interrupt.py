@@ -1,9 +1,9 @@
-"""Ctrl-C, for all commands. SIGTERM, and the SIGHUP of a terminal that is closed, are the same to them.
+"""Ctrl-C in all commands. SIGTERM, and SIGHUP from a closed terminal, have the same effect.
 
-While modules load before any work begins there is nothing to lose, and the program leaves at once. A command is
-interrupted as Python does it, but not in the middle of an import, where Python would wrap the exception, or lose it:
-that ends first. Work that asks a monitor now and then is told through that to end, so that it can hand over what is
-finished; work that does not ask is interrupted like the rest. A second Ctrl-C waits for nobody.
+- While modules load before any work begins, the program exits at once.
+- A command is interrupted by KeyboardInterrupt, but not during an import, where Python would wrap or lose it.
+- Work that polls a monitor is told to end through it, so that it can return what is finished.
+- A second Ctrl-C interrupts at once.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ else:
     import _signal as signal
 
 SILENT_SECONDS = 1.0
-"""Work that has not asked for so long does not ask; that which does asks some twenty times in that time. What it waited
-for a processor is not its own silence: on a busy machine that takes seconds."""
+"""Work that has not polled for this long is taken not to poll at all; other work polls some twenty times in it. Time
+spent waiting for a processor does not count."""
 AGAIN_SECONDS = 0.2
-"""Between two looks at whether work that was told to end has heard it."""
+"""Interval of checks that work has noticed the request to end."""
 LOADED_SECONDS = 0.01
-"""Between two looks at whether an import is over."""
+"""Interval of checks that an import is over."""
 
 IMPORT = "<frozen importlib._bootstrap>"
-"""What Python calls the file of its own code that imports."""
+"""File name of Python's import machinery."""
 
 
 @contextmanager
 def handled(handler: Handler) -> Iterator[None]:
-    """Ctrl-C, SIGTERM and SIGHUP call this while it lasts."""
+    """Makes Ctrl-C, SIGTERM and SIGHUP call `handler`."""
     global _begun
     _begun = True
     before = handle(handler)
@@ -54,10 +54,9 @@ def handled(handler: Handler) -> Iterator[None]:
 
 
 def end() -> NoReturn:
-    """Ends the program with the status of an interrupt, once nothing is left to do.
+    """Ends the program with the status of an interrupt.
 
-    `python -m` would instead end by the signal if KeyboardInterrupt ever went through an `exec` of text, by which
-    dataclasses are made.
+    `python -m` would instead end by the signal if KeyboardInterrupt passed through an `exec`, which dataclasses use.
     """
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
@@ -67,20 +66,20 @@ def end() -> NoReturn:
 
 
 _begun = False
-"""Whether work has begun that has its own way to end."""
+"""True once work has begun that handles interrupts itself."""
 _waits = False
-"""Whether an interrupt waits for the end of an import."""
+"""True while an interrupt waits for the end of an import."""
 _was_raised = False
-"""Whether one was raised: what ends the command then, whoever wrapped it, is that."""
+"""True once KeyboardInterrupt was raised; any exception that ends the command then stems from it."""
 
 
 def was_raised() -> bool:
-    """Whether KeyboardInterrupt was raised for a signal."""
+    """True if KeyboardInterrupt was raised for a signal."""
     return _was_raised
 
 
 def _raise(number: int, frame: FrameType | None) -> None:
-    """Raises KeyboardInterrupt: now, or once no module is being loaded."""
+    """Raises KeyboardInterrupt, after any import in progress."""
     global _waits, _was_raised
     inner = frame
     while inner is not None:
@@ -102,7 +101,7 @@ def _raise_soon() -> None:
 
 
 def _on_unraisable(lost: sys.UnraisableHookArgs) -> None:
-    """Raises once more what came while Python took an object apart, where it loses what is raised."""
+    """Raises KeyboardInterrupt again if it was lost in a destructor."""
     if issubclass(lost.exc_type, KeyboardInterrupt):
         _raise_soon()
     else:
@@ -111,7 +110,7 @@ def _on_unraisable(lost: sys.UnraisableHookArgs) -> None:
 
 @contextmanager
 def raised() -> Iterator[None]:
-    """Ctrl-C raises KeyboardInterrupt while this lasts, and leaves at once after it."""
+    """Makes Ctrl-C raise KeyboardInterrupt; afterwards it ends the program at once."""
     handle(_raise)
     sys.unraisablehook = _on_unraisable
     try:
@@ -125,10 +124,9 @@ def raised() -> Iterator[None]:
 
 
 def _own_seconds() -> float:
-    """A clock that stands while the main thread is ready and others have the processors, where the system tells.
+    """Returns a clock that stops while the main thread waits for a processor, where the system reports that.
 
-    A signal calls this wherever the main thread is, in the middle of an import too: it must load no module, which text
-    with an encoding does.
+    Signal handlers call this during imports too, so it must load no module, as decoding text does.
     """
     try:
         file = os.open("/proc/self/schedstat", os.O_RDONLY)
@@ -142,16 +140,16 @@ def _own_seconds() -> float:
 
 
 class Request:
-    """Whether work is asked to end."""
+    """A request that work end."""
 
     def __init__(self) -> None:
         self._made = self._heard = False
         self._asked_at = float("-inf")
 
     def ask(self) -> bool:
-        """Asked by work, on any thread: whether to end."""
+        """Called by work, on any thread; returns true if it is to end."""
         self._asked_at = _own_seconds()
-        # Read once: a signal may come between two looks, and other threads may be asking.
+        # Read once: a signal may come in between, and other threads call this too.
         made = self._made
         self._heard = self._heard or made
         return made
@@ -164,7 +162,7 @@ class Request:
 
     def _unless_heard(self, number: int, frame: FrameType | None) -> None:
         global _waits
-        # Ctrl-C may have come before the work, in the middle of an import.
+        # Ctrl-C may have come before the work, during an import.
         self._made, _waits = True, False
         if self._heard:
             return
@@ -176,10 +174,10 @@ class Request:
 
 @contextmanager
 def asked_for() -> Iterator[Request]:
-    """Ctrl-C makes the request while this lasts.
+    """Makes Ctrl-C request the work to end.
 
     Raises:
-        KeyboardInterrupt: At the end, if work was over before it heard a request.
+        KeyboardInterrupt: At the end, if the work finished before it noticed the request.
     """
     request = Request()
     with handled(request._on_ctrl_c):

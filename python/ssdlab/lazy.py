@@ -1,4 +1,4 @@
-"""What is loaded when it is first used: modules that are slow to import, and rooms above the one that asks.
+"""Lazy imports: modules that are slow to import, and packages above the importing one.
 
 `from ssdlab.lazy import np` costs nothing until an attribute of `np` is used; type checkers see NumPy itself.
 """
@@ -11,7 +11,7 @@ __all__ = [
 ]  # fmt: skip
 
 TYPE_CHECKING = False
-"""As `typing` has it, which takes a while to load: this module comes first, before Ctrl-C is the command line's."""
+"""As in `typing`, which is slow to import; this module is loaded before Ctrl-C is handled."""
 
 if TYPE_CHECKING:
     from concurrent import futures
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 else:
 
     class _Module:
-        """Stands for a module until it is used; `extra` is what of ssdlab has to be installed for it."""
+        """A module loaded on first use; `extra` is the extra of ssdlab that installs it."""
 
         def __init__(self, name: str, extra: str = "") -> None:
             self._name, self._extra = name, extra
@@ -64,10 +64,10 @@ else:
 
 
 def room(module: str) -> "Any":
-    """A module of the package by its name below `ssdlab`, for objects that hand work to a room above their own.
+    """Returns the module `ssdlab.{module}`, for calls into a package above.
 
     Raises:
-        ConfigError: If it needs matplotlib, as what draws for papers does, and that is not there.
+        ConfigError: If it needs matplotlib, which is not installed.
     """
     try:
         return import_module(f"ssdlab.{module}")
@@ -78,13 +78,18 @@ def room(module: str) -> "Any":
 
 
 def _not_installed(name: str, extra: str = "") -> Exception:
-    """That a module is missing, with the command that installs it, with all of its extra of ssdlab, into this
-    environment: that of a clone or of pipx knows no `ssdlab[extra]`, and one that uv made has no pip.
+    """Returns an error with the command that installs a missing module and the rest of its extra.
+
+    The command lists requirements, as clones and pipx know no `ssdlab[extra]`, and uses uv where there is no pip.
     """
     metadata, util, sys, shlex = map(import_module, ("importlib.metadata", "importlib.util", "sys", "shlex"))
-    parted = [one.partition(";") for one in metadata.requires("ssdlab")]
-    marker = f"extra == '{extra}'" if extra else ""
-    needed = [what.strip() for what, _, its in parted if its.strip() == marker and (extra or what.startswith(name))]
+    wanted = f"extra == '{extra}'" if extra else ""
+    requirements = [requirement.partition(";") for requirement in metadata.requires("ssdlab")]
+    needed = [
+        package.strip()
+        for package, _, marker in requirements
+        if marker.strip() == wanted and (extra or package.startswith(name))
+    ]
     pip = ["-m", "pip", "install"]
     command = [sys.executable, *pip] if util.find_spec("pip") else ["uv", *pip[1:], "--python", sys.executable]
     fault: type[Exception] = import_module("ssdlab._ssdlab").ConfigError

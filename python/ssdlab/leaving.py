@@ -1,7 +1,7 @@
-"""The end of the program by Ctrl-C while nothing is lost by it. SIGTERM, and SIGHUP of a closed terminal, do the same.
+"""Exit by Ctrl-C before any work begins; SIGTERM, and SIGHUP from a closed terminal, do the same.
 
-The command line loads this first: it imports only what the interpreter has loaded already, as Ctrl-C shows a traceback
-until its handler is set.
+The command line loads this first. It imports only modules that the interpreter has loaded already, as Ctrl-C prints a
+traceback until its handler is set.
 """
 
 import os
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 
     Handler = Callable[[int, FrameType | None], object] | signal.Handlers
 else:
-    # A part of the interpreter; `signal` loads much for its names.
+    # Built in; `signal` loads `enum`.
     import _signal as signal
 
 STATUS = 130
-"""Exit status of a command that Ctrl-C ended."""
+"""Exit status after Ctrl-C."""
 
 
 def handle(handler: "Handler") -> "dict[int, Any]":
-    """Has Ctrl-C, SIGTERM and SIGHUP call this from now on; returns what they called before. `nohup` ignores SIGHUP."""
+    """Makes Ctrl-C, SIGTERM and SIGHUP call `handler`; returns the former ones. SIGHUP stays ignored, as by `nohup`."""
     numbers = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
         numbers.append(signal.SIGHUP)
-    # `_signal` does not know the enumeration of `signal`, such as `signal.SIG_IGN`.
+    # `_signal` does not know the enum members of `signal`, such as `signal.SIG_IGN`.
     plain = int(handler) if isinstance(handler, int) else handler
     return {number: signal.signal(number, plain) for number in numbers}
 
 
 def leave_at_once() -> None:
-    """Has Ctrl-C end the program from now on, with one line."""
+    """Makes Ctrl-C end the program, with one line."""
     handle(leave)
 
 

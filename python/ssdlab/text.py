@@ -1,27 +1,27 @@
-"""Quantities as people read them; the same text on the terminal and in reports."""
+"""Formats quantities, alike on the terminal and in reports."""
 
 from collections.abc import Iterable, Sequence
 
 from ssdlab import _ssdlab
 
 MISSING = "–"
-"""What stands where there is no value."""
+"""Shown in place of a missing value."""
 
 BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
-"""Units of bytes, each 1,024 of the one before."""
+"""Binary units of bytes."""
 _DECIMAL = ("B", "kB", "MB", "GB", "TB", "PB")
 _TIMES = (("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 120e9), ("h", 7200e9))
-# From two minutes and two hours on, in minutes and hours.
+# Minutes and hours are used from two of them on.
 _SCALES = {"min": 60e9, "h": 3600e9}
 
 
 def path(name: object) -> str:
-    """A path for a message: one line that any terminal can show, whatever characters the name holds."""
+    """Returns a path for a message: one line of printable characters."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(name))
 
 
 def shortened(names: Iterable[str], longest: int) -> dict[str, str]:
-    """Names for figures: long ones lose their middle, unless some would be alike without."""
+    """Returns names for figures; long ones lose their middle, unless two would become equal."""
     whole = dict.fromkeys(names)
     half = longest // 2
     short = {name: name if len(name) <= longest else f"{name[:half]}…{name[half + 1 - longest :]}" for name in whole}
@@ -29,14 +29,14 @@ def shortened(names: Iterable[str], longest: int) -> dict[str, str]:
 
 
 def _digits(value: float) -> str:
-    """Three significant digits, never fewer than the whole part has."""
+    """Three significant digits, or all digits of the integer part."""
     if value >= 99.95:
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
 
 
 def _small(value: float) -> str:
-    """A number below all units: whole, or with the digits of one that would round to nothing."""
+    """A number without a unit prefix: whole, or with three digits if it would round to 0."""
     return significant(value) if 0 < value < 0.995 else f"{value:.0f}"
 
 
@@ -55,12 +55,12 @@ def count(value: float) -> str:
 
 
 def counted(value: float, things: str) -> str:
-    """`1,234 runs`, and of one `1 run`."""
+    """`1,234 runs`, or `1 run`."""
     return f"{count(value)} {things.removesuffix('s') if value == 1 else things}"
 
 
 def ratio(value: float) -> str:
-    """Three decimals, as write amplification is compared."""
+    """Three decimals, as for write amplification."""
     return f"{value:.3f}"
 
 
@@ -75,7 +75,7 @@ def significant(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share of 1 in percent with two decimals."""
+    """A fraction of 1 in percent, with two decimals."""
     return f"{100 * share:.2f} %"
 
 
@@ -85,7 +85,7 @@ def size(value: float) -> str:
 
 
 def exact_size(value: int) -> str:
-    """Bytes to the last one, as settings take them: `64MiB`."""
+    """Bytes without rounding, as settings take them: `64MiB`."""
     index = 0
     while index + 1 < len(BINARY) and value and value % 1024 == 0:
         value //= 1024
@@ -94,7 +94,7 @@ def exact_size(value: int) -> str:
 
 
 def size_decimal(value: float) -> str:
-    """Bytes in decimal units, as drives' endurance is sold."""
+    """Bytes in decimal units, as for endurance."""
     return _scaled(value, _DECIMAL, 1000)
 
 
@@ -104,7 +104,7 @@ def bandwidth(value: float) -> str:
 
 
 def duration(nanoseconds: float) -> str:
-    """Nanoseconds in the unit that suits them."""
+    """Nanoseconds in a suitable unit."""
     unit, scale = _TIMES[0]
     for name, factor in _TIMES:
         if nanoseconds >= factor * 0.9995:
@@ -114,7 +114,7 @@ def duration(nanoseconds: float) -> str:
 
 
 def years(value: float) -> str:
-    """Years, or days where a year is too coarse, or less where a tenth of a day is."""
+    """Years; days below a year; a smaller unit below a tenth of a day."""
     days = value * 365.25
     if 0 < days < 0.1:
         return duration(days * 86_400e9)
@@ -122,7 +122,7 @@ def years(value: float) -> str:
 
 
 def short_count(value: float) -> str:
-    """`1234567` as `1.23 M`, for rates and axes; three digits of a fraction as well."""
+    """`1234567` as `1.23 M`, for rates and axes."""
     for unit, scale in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if value >= scale * 0.9995:
             return f"{_digits(value / scale)} {unit}"
@@ -130,12 +130,12 @@ def short_count(value: float) -> str:
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """What a misspelt word may mean: `; did you mean that?`, or nothing if no known word is close."""
-    meant = _ssdlab.nearest(word, list(known))
-    return f"; did you mean {meant}?" if meant else ""
+    """Returns `; did you mean that?` for a misspelt word, or an empty string if no known word is close."""
+    nearest = _ssdlab.nearest(word, list(known))
+    return f"; did you mean {nearest}?" if nearest else ""
 
 
 def key_suggestion(key: str, known: Iterable[str]) -> str:
-    """The same of a setting, or a table of them, which may be in another table."""
-    meant = _ssdlab.nearest_key(key, list(known))
-    return f"; did you mean {meant}?" if meant else ""
+    """Returns a suggestion for a setting, or a table of settings, which may be in another table."""
+    nearest = _ssdlab.nearest_key(key, list(known))
+    return f"; did you mean {nearest}?" if nearest else ""

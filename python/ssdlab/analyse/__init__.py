@@ -1,1 +1,1 @@
-"""What is computed and found: workloads, write intervals, caches, codecs, real drives."""
+"""Analysis of workloads, write intervals, caches, codecs and real drives."""

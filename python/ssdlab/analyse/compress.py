@@ -1,4 +1,4 @@
-"""How far codecs shrink pages on this machine, and what that takes.
+"""Compression ratios and times of codecs on this machine.
 
 >>> from ssdlab import compress
 >>> found = compress.bench(["/usr/share/dict"], codecs=["lz4", "zstd:1"])  # doctest: +SKIP
@@ -8,8 +8,8 @@
 import os
 import platform
 import statistics
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from itertools import product
 from typing import Any
 
@@ -25,11 +25,11 @@ from ssdlab.model.requests import Ending, Monitor
 from ssdlab.model.several import several
 
 CODECS = ("lz4", "zstd:1", "zstd:3", "zlib:6")
-"""Measured unless others are asked for: those of Harper 2018, and a faster level of zstd."""
+"""Default codecs: those of Harper 2018, and a faster level of zstd."""
 PAGE_SIZES = ("4KiB", "8KiB", "16KiB", "32KiB", "64KiB", "file")
-"""Sizes of a page unless others are asked for; `file` is each file as a whole."""
+"""Default page sizes; `file` is each file as a whole."""
 RUNS = 5
-"""Timed runs unless another number is asked for."""
+"""Default number of timed runs."""
 
 
 @dataclass(frozen=True)
@@ -42,37 +42,34 @@ class Spread:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> "Spread":
-        """Median and range."""
+        """Returns median and range."""
         return cls(statistics.median(values), min(values), max(values))
 
 
 @dataclass(frozen=True)
 class Stored:
-    """What became of the pages of one file, or of all."""
+    """Pages of one file, or of all files, after compression."""
 
     pages: int
-    """Pages; the last of a file may be short."""
+    """Number of pages; the last page of a file may be short."""
     bytes: int
-    """Their bytes."""
     stored_bytes: int
-    """Bytes to keep for them."""
+    """Bytes after compression."""
     raw_pages: int
-    """Of the pages, those that did not shrink enough and are kept as they are."""
+    """Pages kept raw because they did not shrink enough."""
     raw_bytes: int
-    """Their bytes."""
 
     @property
     def ratio(self) -> float:
-        """Bytes over bytes kept."""
+        """Compression ratio."""
         return self.bytes / self.stored_bytes
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One codec at one size of pages on a number of threads.
+    """One codec with one page size on a number of threads.
 
-    Times are for a page of full size, or for an average file; those of a single thread are `compress_us` and
-    `decompress_us` of its processor, and `elapsed` ones as one page sees them.
+    Times are per page of full size, or per average file: `cpu` is processor time of a thread, `elapsed` its wall time.
     """
 
     codec: str
@@ -84,40 +81,33 @@ class Cell:
     compress_cpu_us: Spread
     """Processor time to compress a page."""
     compress_elapsed_us: Spread
-    """Elapsed time that a thread needs to compress a page."""
+    """Elapsed time of a thread to compress a page."""
     decompress_cpu_us: Spread
     """Processor time to restore a page."""
     decompress_elapsed_us: Spread
-    """Elapsed time that a thread needs to restore a page."""
+    """Elapsed time of a thread to restore a page."""
     compress_bytes_s: Spread
-    """Bytes compressed each second by all threads together."""
+    """Bytes per second compressed by all threads together."""
     decompress_bytes_s: Spread
-    """Bytes restored each second by all threads together."""
+    """Bytes per second restored by all threads together."""
     file_compress_us: tuple[float, ...]
-    """Processor time to compress a page of each file, median."""
+    """Median processor time to compress a page, by file."""
     file_decompress_us: tuple[float, ...]
-    """Processor time to restore a page of each file, median."""
+    """Median processor time to restore a page, by file."""
 
     @property
     def total(self) -> Stored:
         """All files together."""
-        return Stored(
-            *(
-                sum(getattr(file, name) for file in self.files)
-                for name in ("pages", "bytes", "stored_bytes", "raw_pages", "raw_bytes")
-            )
-        )
+        return Stored(*(sum(getattr(file, field.name) for file in self.files) for field in fields(Stored)))
 
     @property
     def ratio(self) -> float:
-        """Bytes of all files over bytes kept, by which a cache holds more."""
+        """Compression ratio over all files."""
         return self.total.ratio
 
     @property
     def waited(self) -> float:
-        """Share of its time that a thread waited for a processor, which others had; of compressing or restoring, the
-        larger one.
-        """
+        """Share of its time that a thread waited for a processor, compressing or restoring, whichever is larger."""
         return max(
             1 - cpu.median / elapsed.median
             for cpu, elapsed in (
@@ -129,14 +119,14 @@ class Cell:
 
     @property
     def mean_ratio(self) -> float:
-        """Unweighted mean of the files' ratios, small ones counting as much as large ones, as in Harper 2018."""
+        """Unweighted mean of the files' ratios, as in Harper 2018."""
         return statistics.fmean(file.ratio for file in self.files)
 
 
 class CompressBench(Finding):
-    """What `bench` found.
+    """Result of `bench`.
 
-    Saved are `report.html`, `compress.json` and `compress.csv`, which has a line for each file and one for all (named
+    Saves `report.html`, `compress.json` and `compress.csv`, which has a line for each file and one for all (named
     `all`), for each codec, page size and number of threads.
     """
 
@@ -149,25 +139,20 @@ class CompressBench(Finding):
         threads: Sequence[int], runs: int, partial: bool,
     ) -> None:  # fmt: skip
         self.corpus = contents
-        """What was compressed."""
+        """The compressed files."""
         self.cells = tuple(cells)
-        """By threads, then sizes of a page, then codecs."""
+        """Cells by threads, then page size, then codec."""
         self.codecs = tuple(codecs)
         self.page_sizes = tuple(page_sizes)
-        """Sizes of a page; None for whole files."""
+        """Page sizes; None for whole files."""
         self.threads = tuple(threads)
         self.runs = runs
         """Timed runs of each cell."""
-        self._partial = partial
+        self._is_partial = partial
         self.machine = machine()
 
-    @property
-    def partial(self) -> bool:
-        """Whether it was stopped before all page sizes and numbers of threads asked for were measured."""
-        return self._partial
-
     def cell(self, codec: str, page_bytes: int | None, threads: int | None = None) -> Cell:
-        """The cell of this codec, size of pages (None for whole files) and number of threads (the first if left out).
+        """Returns the cell of a codec, page size (None for whole files) and number of threads (the first if left out).
 
         Raises:
             KeyError: If it was not measured.
@@ -179,7 +164,7 @@ class CompressBench(Finding):
         raise KeyError((codec, page_bytes, threads))
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values."""
+        """Returns everything as plain values."""
         return {
             "corpus": {
                 "title": self.corpus.title,
@@ -210,7 +195,9 @@ class CompressBench(Finding):
             taken = (cell.compress_cpu_us.median, *cell.file_compress_us)
             restoring = (cell.decompress_cpu_us.median, *cell.file_decompress_us)
             for name, stored, *times in zip(names, (cell.total, *cell.files), taken, restoring, strict=True):
-                rows.append((cell.codec, size, cell.threads, name, *(getattr(stored, one) for one in counted), *times))
+                rows.append(
+                    (cell.codec, size, cell.threads, name, *(getattr(stored, column) for column in counted), *times)
+                )
         return {"compress.csv": rows}
 
     plot = Plot("compress.draw")
@@ -218,7 +205,7 @@ class CompressBench(Finding):
 
 
 def machine() -> str:
-    """What measured, in a line."""
+    """Describes this machine in one line."""
     return f"{platform.machine()}, {_ssdlab.processors()} processors, Python {platform.python_version()}"
 
 
@@ -236,38 +223,38 @@ def bench(
 ) -> CompressBench:
     """Measures codecs on pages of files.
 
-    Contexts of codecs and buffers are made once for each thread, unless `fresh`. Before the timed runs comes one that
-    warms them up, in which every page restored is compared with what it was. Codecs take turns within each run, so that
-    a disturbance hits all of them. A page that does not shrink enough is kept as it is.
+    Each thread reuses codec contexts and buffers, unless `fresh`. A warm-up run comes first, in which every restored
+    page is compared with its original. Codecs take turns within each run, so that interference hits all of them.
+    Pages that do not shrink enough are kept raw.
 
     Args:
         paths: Files and directories, a corpus already read, or None for the default one.
-        codecs: Names, with their numbers after colons: `lz4`, `zstd:3`, `libdeflate:1`.
-        page_sizes: Sizes of a page, and `file` for each file as a whole.
+        codecs: Names, with their levels after colons: `lz4`, `zstd:3`, `libdeflate:1`.
+        page_sizes: Page sizes, and `file` for each file as a whole.
         threads: Numbers of threads; 1 and as many as processors if left out.
         runs: Timed runs.
-        keep: Longest share of a page, up to 1, at which it is kept compressed.
-        fresh: Whether each page gets new contexts, and new memory when it is compressed, as in Harper 2018.
-        monitor: Told how far it is, as that of `simulate`. If it returns something true, the sizes and threads that are
-            finished are returned, or KeyboardInterrupt is raised if there are none.
+        keep: Largest compressed share of a page, up to 1, at which it is kept compressed.
+        fresh: Uses new contexts, and new memory for compressed pages, for each page, as in Harper 2018.
+        monitor: Progress callback as in `simulate`. If it returns something true, finished sizes and threads are
+            returned, or KeyboardInterrupt is raised if there are none.
 
     Raises:
-        ConfigError: If a codec or size is none, or no file has contents.
+        ConfigError: If a codec or size is invalid, or no file has contents.
     """
     labels = [codec.strip().lower() for codec in several(codecs)]
     sizes = [None if size == "file" else bytes_of_page(size) for size in several(page_sizes)]
     workers = (
-        sorted({1, _ssdlab.processors()}) if threads is None else [whole("threads", one) for one in several(threads)]
+        sorted({1, _ssdlab.processors()})
+        if threads is None
+        else [whole("threads", count) for count in several(threads)]
     )
     runs = whole("runs", runs)
     if not labels or not sizes or not workers:
         raise ConfigError("codecs, page sizes and threads need one entry each at least")
     if min(workers) < 1 or max(workers) > 1024 or not 1 <= runs <= 1000:
-        raise ConfigError("threads lie between 1 and 1024, and runs between 1 and 1000")
+        raise ConfigError("threads must be between 1 and 1024, and runs between 1 and 1000")
     if not 0 < keep <= 1:
-        raise ConfigError(
-            f"keeping pages that shrink to {keep:.0%} means nothing; give more than 0 % and at most 100 %"
-        )
+        raise ConfigError(f"keep: {keep:.0%} is not above 0 % and at most 100 %")
     for label in labels:
         _ssdlab.modelled_codec(label)
     contents = paths if isinstance(paths, Corpus) else corpus.read(paths) if paths else corpus.default()
@@ -279,7 +266,7 @@ def bench(
     def stop(now: int) -> bool:
         return ending("runs", done + now, total, 0)
 
-    found: dict[tuple[int, int | None], list[Cell]] = {}
+    cells: dict[tuple[int, int | None], list[Cell]] = {}
     for count, size in product(workers, sizes):
         try:
             # Short runs never ask.
@@ -287,16 +274,16 @@ def bench(
                 raise KeyboardInterrupt("stopped while measuring")
             each = _ssdlab.bench_codecs(data, labels, size, count, keep, fresh, runs, stop)
         except KeyboardInterrupt:
-            if not (ending.stopped and found):
+            if not (ending.stopped and cells):
                 raise
             break
-        found[count, size] = [_cell(label, size, count, one) for label, one in zip(labels, each, strict=True)]
+        cells[count, size] = [_cell(label, size, count, times) for label, times in zip(labels, each, strict=True)]
         done += runs_each
-    rows, columns = finished_part([[(count, size) in found for size in sizes] for count in workers])
+    rows, columns = finished_part([[(count, size) in cells for size in sizes] for count in workers])
     measured_threads, measured_sizes = [workers[row] for row in rows], [sizes[column] for column in columns]
     return CompressBench(
         contents=contents,
-        cells=[cell for at in product(measured_threads, measured_sizes) for cell in found[at]],
+        cells=[cell for at in product(measured_threads, measured_sizes) for cell in cells[at]],
         codecs=labels,
         page_sizes=measured_sizes,
         threads=measured_threads,
@@ -306,11 +293,7 @@ def bench(
 
 
 def bytes_of_page(text: str) -> int:
-    """The size of a page that is written as `8KiB`.
-
-    Raises:
-        ConfigError: If there are no pages of that size.
-    """
+    """Parses a page size such as `8KiB`."""
     size = _ssdlab.size(text)
     if not 512 <= size <= 1 << 20:
         raise ConfigError(f"a page of {text} is not between 512B and 1MiB; write 8KiB, or file for whole files")
@@ -318,23 +301,20 @@ def bytes_of_page(text: str) -> int:
 
 
 def _cell(codec: str, page_bytes: int | None, threads: int, found: Mapping[str, Any]) -> Cell:
-    files = tuple(
-        map(Stored, found["pages"], found["bytes"], found["stored_bytes"], found["raw_pages"], found["raw_bytes"])
-    )
-    bytes_in_all = sum(file.bytes for file in files)
-    scale = (page_bytes or bytes_in_all / len(files)) / 1e3
+    files = tuple(map(Stored, *(found[field.name] for field in fields(Stored))))
+    total_bytes = sum(file.bytes for file in files)
+    scale = (page_bytes or total_bytes / len(files)) / 1e3
 
     def each(name: str) -> Spread:
-        return Spread.of([sum(run) / bytes_in_all * scale for run in found[name]])
+        return Spread.of([sum(run) / total_bytes * scale for run in found[name]])
 
     def rate(name: str) -> Spread:
-        return Spread.of([bytes_in_all / (max(wall, 1) / 1e9) for wall in found[name]])
+        return Spread.of([total_bytes / (max(wall, 1) / 1e9) for wall in found[name]])
 
     def of_files(name: str) -> tuple[float, ...]:
-        runs: list[list[int]] = found[name]
-        full: Callable[[Stored], float] = lambda file: (page_bytes or file.bytes) / 1e3  # noqa: E731
+        medians = [statistics.median(times) for times in zip(*found[name], strict=True)]
         return tuple(
-            statistics.median(run[at] for run in runs) / file.bytes * full(file) for at, file in enumerate(files)
+            ns / file.bytes * (page_bytes or file.bytes) / 1e3 for ns, file in zip(medians, files, strict=True)
         )
 
     return Cell(

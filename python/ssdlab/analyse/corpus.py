@@ -1,4 +1,4 @@
-"""Contents to compress: files that a user names, or a corpus that every machine has."""
+"""Contents to compress: files, or a built-in corpus."""
 
 import os
 import random
@@ -14,11 +14,11 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.model.several import several
 
 FILE_LIMIT_BYTES = 64 << 20
-"""Of a larger file only the beginning is taken."""
+"""Bytes taken from a file at most."""
 LIMIT_BYTES = 1 << 30
-"""Of all files together; what comes later is left out."""
+"""Bytes taken from all files together at most."""
 DEFAULT_BYTES = 1 << 20
-"""Of each member of the default corpus."""
+"""Bytes of each member of the default corpus."""
 
 DEFAULT = (
     "default corpus: 1 MiB each of Python's own sources, machine code, a block trace as CSV and as binary records, "
@@ -28,33 +28,33 @@ DEFAULT = (
 
 @dataclass(frozen=True)
 class Member:
-    """Contents that are compressed by themselves."""
+    """Contents that are compressed as one file."""
 
     name: str
-    """Its path, or what it is."""
+    """Path, or description."""
     data: bytes
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """What there is to compress, and what could not be had."""
+    """Contents to compress, with a report on skipped files."""
 
     title: str
-    """What it is, in one line."""
+    """Description in one line."""
     members: tuple[Member, ...]
-    """Contents, in order; none is empty."""
+    """Non-empty contents, in order."""
     skipped: dict[str, str] = field(default_factory=dict)
-    """Why files were left out, by path."""
+    """Reasons for skipped files, by path."""
     shortened: tuple[str, ...] = ()
-    """Files of which only a beginning was taken."""
+    """Files of which only the beginning was taken."""
 
     @property
     def bytes(self) -> int:
-        """Bytes of all members."""
+        """Total bytes."""
         return sum(len(member.data) for member in self.members)
 
     def remarks(self) -> list[str]:
-        """What a person should know of files left out."""
+        """Returns remarks on skipped and shortened files."""
         remarks = []
         if self.skipped:
             path, why = next(iter(self.skipped.items()))
@@ -69,20 +69,19 @@ class Corpus:
 
 
 def read(paths: Sequence[str | os.PathLike[str]]) -> Corpus:
-    """The contents of files, and of all files in directories, by name.
+    """Reads files, and all files in directories, by name; does not follow links in directories.
 
-    Links within directories are not followed. What cannot be read, is no file or is empty is left out and reported;
-    a file that shrinks while it is read is taken as far as it goes.
+    Unreadable, special and empty files are skipped and reported.
 
     Raises:
-        ConfigError: If nothing is left.
+        ConfigError: If no file is left.
     """
     members, skipped, shortened = [], {}, []
     room = LIMIT_BYTES
     for path, why in _files(several(paths)):
         name = str(path)
         if why is None and room == 0:
-            why = f"there are {text.size(LIMIT_BYTES)} already"
+            why = f"over the limit of {text.size(LIMIT_BYTES)}"
         if why is None:
             try:
                 with path.open("rb") as file:
@@ -104,12 +103,12 @@ def read(paths: Sequence[str | os.PathLike[str]]) -> Corpus:
     corpus = Corpus(title, tuple(members), skipped, tuple(shortened))
     if not members:
         remark = "".join(f" ({remark})" for remark in corpus.remarks())
-        raise ConfigError(f"{title}: no file with contents was found{remark}; name files or directories that have some")
+        raise ConfigError(f"{title}: no file with contents{remark}; name other files or directories")
     return corpus
 
 
 def _files(paths: Sequence[str | os.PathLike[str]]) -> Iterator[tuple[Path, str | None]]:
-    """Every file, and why it cannot be taken."""
+    """Yields every file, with the reason to skip it, if any."""
     for given in map(Path, paths):
         if not given.is_dir():
             yield given, _fault(given)
@@ -126,17 +125,16 @@ def _files(paths: Sequence[str | os.PathLike[str]]) -> Iterator[tuple[Path, str 
 
 
 def _fault(path: Path) -> str | None:
-    """Devices and pipes may never end."""
     return None if path.is_file() or not path.exists() else "it is no ordinary file"
 
 
 @cache
 def default() -> Corpus:
-    """A corpus that is on every machine, so that results can be compared, with contents as caches of pages hold them.
+    """Returns the built-in corpus, with contents typical of page caches, for results comparable between machines.
 
-    Text, machine code and logs are there as in corpora for compressors; rows and indexes as in a database, which the
-    document's corpus was extended by (Harper 2018, table 2); and noise, as encrypted or compressed pages are, which no
-    codec shrinks. What is generated is the same everywhere; sources and machine code depend on what is installed.
+    It has text, machine code and logs as corpora for compressors do; rows and indexes of a database, as in the
+    document's extended corpus (Harper 2018, table 2); and incompressible noise. Generated members are the same
+    everywhere; sources and machine code depend on the installation.
     """
     members = {
         "python-sources": _python_sources(),
@@ -162,12 +160,12 @@ def _python_sources() -> bytes:
 
 
 def _low(draw: random.Random) -> float:
-    """A number below 1, more likely a small one; a product, as powers are not the same bits on every machine."""
+    """Draws a number below 1, small ones more often; a product, as powers differ between machines in the last bits."""
     return draw.random() * draw.random()
 
 
 def _requests() -> Iterator[tuple[int, int, int, int]]:
-    """Time in nanoseconds, kind, offset and length of requests, the popular addresses among few."""
+    """Yields time in nanoseconds, kind, offset and length of requests with skewed addresses."""
     draw = random.Random(1)
     time = 0
     while True:
@@ -202,7 +200,7 @@ _DATABASE_PAGE_BYTES = 8192
 
 
 def _pages(rows: Iterator[bytes]) -> Iterator[bytes]:
-    """Pages as databases lay them out: a header, pointers to rows from the front, rows from the back."""
+    """Yields database pages: a header, pointers to rows from the front, rows from the back."""
     row = next(rows)
     number = 0
     while True:
@@ -221,7 +219,7 @@ def _pages(rows: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _table_rows() -> bytes:
-    """Rows of a key, names, small and large integers, a timestamp in microseconds and a reference of random bytes."""
+    """Rows of a key, a name, small and large integers, a timestamp in microseconds and random bytes."""
     draw = random.Random(2)
     names = ["".join(draw.choices(_SYLLABLES, k=2 + at % 3)).capitalize() for at in range(2000)]
 
@@ -243,7 +241,7 @@ def _table_rows() -> bytes:
 
 
 def _index(keys: Iterator[int]) -> bytes:
-    """Leaves of an index: keys of eight bytes in order, each with the page and place of its row."""
+    """Leaves of an index: sorted keys of eight bytes, each with page and slot of its row."""
     draw = random.Random(3)
     return _filled(
         _pages(struct.pack("<IHHQ", int(draw.random() * 100_000), int(draw.random() * 60), 16, key) for key in keys)

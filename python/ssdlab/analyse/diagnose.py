@@ -1,4 +1,4 @@
-"""Diagnosing a run, and trying what would change it."""
+"""Diagnoses a run, and tries changes."""
 
 import re
 
@@ -10,14 +10,14 @@ from ssdlab.model.requests import Monitor
 from ssdlab.model.simulation import simulate
 from ssdlab.model.trace_file import Given
 
-SAME_DRIVE = "the drive is the same, as blocks are whole; make it larger"
-"""Why more spare was not tried."""
+SAME_DRIVE = "rounding to whole blocks gives the same drive; make the drive larger"
+"""Reason for not trying more spare space."""
 
 _PLACE = re.compile(r"^(?:configuration:\d+|change): ", re.MULTILINE)
-"""Where `Config.changed` has a setting from, which nobody but it has seen."""
+"""Origins of settings of `Config.changed`, which the user has not seen."""
 
 MOST = 6
-"""Changes that are tried: those of the weightiest findings."""
+"""Most changes that are tried, of the most important findings first."""
 
 
 @takes()
@@ -28,16 +28,16 @@ def diagnose(
     what_ifs: bool = True,
     monitor: Monitor | None = None,
 ) -> Diagnosis:
-    """Runs a simulation and says what is the matter.
+    """Runs a simulation and diagnoses it.
 
     Args:
-        config: What to simulate, as of `simulate`.
-        trace: What to replay, as of `simulate`.
-        what_ifs: Whether the changes that findings name are tried, up to six, each by another run.
-        monitor: Told how far each run is. If it returns something true, the rest is left out.
+        config: Configuration, as in `simulate`.
+        trace: Trace to replay, as in `simulate`.
+        what_ifs: Tries up to six changes that findings suggest, each in a further run.
+        monitor: Progress callback for each run. If it returns something true, the rest is left out.
 
     Raises:
-        ConfigError: As of `simulate`.
+        ConfigError: See `simulate`.
         TraceError: If the trace cannot be read.
         SimulationError: If a request lies beyond the device and `host.fit` is `error`, or a check fails.
     """

@@ -1,11 +1,12 @@
-"""What is kept of a table that was not finished."""
+"""The part of an unfinished table to keep."""
 
 from collections.abc import Sequence
 
 
 def finished_part(done: Sequence[Sequence[bool]]) -> tuple[list[int], list[int]]:
-    """Rows and columns of the cells to keep, so that these are a table: every row that is done, or else what is done of
-    the row with most. Both are empty only if nothing is done.
+    """Returns the rows and columns to keep: all finished rows, or else the finished cells of the row with most.
+
+    Both are empty only if nothing is finished.
 
     >>> finished_part([[True, True], [True, False]])
     ([0], [0, 1])

@@ -1,70 +1,63 @@
-"""When written pages are written again, and how much of that a log of some pages sees."""
+"""Write intervals of a trace, and the hits of logs of some sizes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import TraceError
-from ssdlab.lazy import np, npt
+from ssdlab.lazy import Counts, Numbers, np
 from ssdlab.model.arrow import table
-from ssdlab.model.finding import Contents, Finding, Plot
+from ssdlab.model.finding import Contents, Plot, TraceFinding
 from ssdlab.model.requests import Monitor
 from ssdlab.model.several import several
 from ssdlab.model.source import Source, source_text
 
 
 class WindowColumns(NamedTuple):
-    """What each log sees, one entry per log in the order asked; uint64 arrays of equal length.
+    """Page writes and pages by temperature, one entry per log; uint64 arrays of equal length.
 
-    A write is hot if its interval is at most the log, warm if it is at most twice the log, and cold otherwise or if
-    its page was not written before. A page is classed by the mean of its intervals, and cold if written once.
+    A write is hot if its interval is at most the log, warm if at most twice the log, and cold otherwise or if its page
+    was not written before. A page is classified by its mean interval; cold if written once.
     """
 
-    log_pages: "npt.NDArray[np.uint64]"
-    """Pages of the log."""
-    hot_writes: "npt.NDArray[np.uint64]"
-    """Hot page writes. As many are invalidated before their eviction from a first-in first-out log."""
-    warm_writes: "npt.NDArray[np.uint64]"
-    """Warm page writes. As many more are invalidated in time if a second chance doubles their stay in the log."""
-    cold_writes: "npt.NDArray[np.uint64]"
-    """Cold page writes."""
-    hot_pages: "npt.NDArray[np.uint64]"
-    """Hot pages."""
-    warm_pages: "npt.NDArray[np.uint64]"
-    """Warm pages."""
-    cold_pages: "npt.NDArray[np.uint64]"
-    """Cold pages."""
+    log_pages: Counts
+    hot_writes: Counts
+    """Hot page writes; as many pages are invalidated before a FIFO log evicts them."""
+    warm_writes: Counts
+    """Warm page writes; as many more are invalidated if a second chance doubles their stay in the log."""
+    cold_writes: Counts
+    hot_pages: Counts
+    warm_pages: Counts
+    cold_pages: Counts
 
 
 class IntervalColumns(NamedTuple):
-    """A histogram of write intervals, one entry per step that holds any; uint64 arrays of equal length."""
+    """Histogram of write intervals without empty steps; uint64 arrays of equal length."""
 
-    lower: "npt.NDArray[np.uint64]"
-    """Shortest interval of the step in page writes."""
-    upper: "npt.NDArray[np.uint64]"
-    """First interval of the next step: `lower` + 1 below 128, at most 1.6 % above `lower` from there on."""
-    writes: "npt.NDArray[np.uint64]"
-    """Page writes in the step."""
+    lower: Counts
+    upper: Counts
+    """First interval of the next step: `lower` + 1 below 128, at most 1.6 % above `lower` beyond."""
+    writes: Counts
 
 
 class FrequencyColumns(NamedTuple):
-    """How many pages were written how often, by number of writes; uint64 arrays of equal length."""
+    """Number of pages by their number of writes; uint64 arrays of equal length."""
 
-    writes: "npt.NDArray[np.uint64]"
-    """Writes of a page."""
-    pages: "npt.NDArray[np.uint64]"
-    """Pages written so often."""
+    writes: Counts
+    """Writes per page."""
+    pages: Counts
+    """Pages with so many writes."""
 
 
-class WriteIntervals(Finding):
+class WriteIntervals(TraceFinding):
     """Write intervals of a trace.
 
     The write interval of a page write is the number of page writes, of any page, since the previous write of the same
-    page, itself included. A request counts once for each page that it writes, wholly or in part; nothing but writes
-    counts. Equal requests give equal intervals, byte for byte when saved.
+    page, including itself. A request counts once for each page that it writes, wholly or in part. Equal requests give
+    equal intervals, and equal bytes when saved.
 
-    Saved are `report.html`, `intervals.json`, and as Parquet `windows`, `intervals`, `frequency` and `time_address`
-    (a row for each step of time and address: `page_writes` before it, its `first_page`, its `writes`).
+    Saves `report.html`, `intervals.json`, and as Parquet `windows`, `intervals`, `frequency` and `time_address` (a row
+    for each step of time and address: `page_writes` before it, its `first_page`, its `writes`).
     """
 
     _page = "intervals"
@@ -80,62 +73,48 @@ class WriteIntervals(Finding):
         written: _ssdlab.WrittenPages,
         counted: _ssdlab.Intervals,
     ) -> None:
-        self.source = dict(source)
-        """Where the requests came from: `kind` is `trace` or `memory`, with its particulars."""
-        self.ingest = ingest
-        """What was met while reading the trace (None without a file)."""
+        super().__init__(source, ingest)
         self.page_bytes = written.page_bytes()
         """Bytes of a page."""
         self.page_writes = written.page_writes()
-        """Page writes in all."""
+        """Total page writes."""
         self.written_pages = written.pages()
-        """Different pages written."""
+        """Number of different pages written."""
         self.extent_pages = written.extent()
-        """Number of the lowest page written, and of the one behind the highest."""
+        """Lowest page written, and the page after the highest."""
         self.logs = tuple(logs)
-        """The sizes of logs as asked."""
+        """Sizes of logs, as requested."""
         self.windows = WindowColumns(**counted.windows())
-        """Exact counts of writes and pages against each log."""
+        """Exact counts of writes and pages for each log."""
         self.histogram = IntervalColumns(**counted.histogram())
-        """Page writes by interval; the first writes of pages have none and are left out."""
+        """Page writes by interval; first writes of a page are left out."""
         self.frequency = FrequencyColumns(**counted.frequencies())
-        """Pages by how often they were written."""
+        """Pages by number of writes."""
         counts, steps = counted.time_address()
         self.time_address = counts.reshape(steps)
-        """Page writes by time (rows, at most 256) and address (columns, at most 128), uint64. Rows are equal steps of
-        page writes, columns equal steps of `extent_pages`."""
+        """Page writes by time (at most 256 rows) and address (at most 128 columns), uint64. Rows are equal steps of
+        page writes, columns are equal steps of `extent_pages`."""
 
-    def curve(self) -> "tuple[npt.NDArray[np.uint64], npt.NDArray[np.float64]]":
-        """The share of page writes invalidated before their eviction as a first-in first-out log grows.
-
-        Returns:
-            Pages of the log, and the shares of 1; exact at each of these sizes.
-        """
+    def curve(self) -> "tuple[Counts, Numbers]":
+        """Returns sizes of a FIFO log in pages, and for each the exact share of writes invalidated before eviction."""
         log_pages = np.concatenate(([0], self.histogram.upper - 1)).astype(np.uint64)
         writes = np.concatenate(([0], np.cumsum(self.histogram.writes)))
         return log_pages, writes / self.page_writes
 
-    def concentration(self) -> "tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]":
-        """How writes gather on few pages.
-
-        Returns:
-            Shares of the written pages, the most written first, and the shares of page writes that go to them.
-        """
+    def concentration(self) -> "tuple[Numbers, Numbers]":
+        """Returns shares of the written pages, most written first, and the shares of page writes that go to them."""
         pages = np.cumsum(self.frequency.pages[::-1]) / self.written_pages
         writes = np.cumsum((self.frequency.pages * self.frequency.writes)[::-1]) / self.page_writes
         return np.concatenate(([0.0], pages)), np.concatenate(([0.0], writes))
 
     def to_dict(self) -> dict[str, Any]:
-        """The figures without the columns, ready for JSON; shares are those of 1."""
+        """Returns the figures without the columns, ready for JSON; shares are fractions of 1."""
         return {
             "page_bytes": self.page_bytes,
             "page_writes": self.page_writes,
             "written_pages": self.written_pages,
             "logs": [self._log(index, log) for index, log in enumerate(self.logs)],
         }
-
-    def _source(self) -> Mapping[str, Any]:
-        return self.source
 
     def _log(self, index: int, log: str) -> dict[str, Any]:
         row = {name: int(column[index]) for name, column in self.windows._asdict().items()}
@@ -159,7 +138,7 @@ class WriteIntervals(Finding):
     def _tables(self) -> Contents:
         rows, columns = self.time_address.shape
         low, high = self.extent_pages
-        # The first whole number of each step.
+        # The first integer of each step.
         times = [-(-row * self.page_writes // rows) for row in range(rows)]
         pages = [low + -(-column * (high - low) // columns) for column in range(columns)]
         return {
@@ -187,16 +166,15 @@ class WriteIntervals(Finding):
 
 def measure(source: Source, page: str, logs: Sequence[str], monitor: Monitor | None) -> WriteIntervals:
     """See `Source.intervals`."""
-    # Wrong sizes are told before a long pass; whether a share comes to a page is known only after it.
+    # Refuses wrong sizes before the long pass.
     written = _ssdlab.WrittenPages(page)
     logs = several(logs)
     for log in logs:
         _ssdlab.check_log_size(log)
     source.open_addresses()
-    source.read(written, monitor)
+    source.read(written.add, monitor)
     if written.page_writes() == 0:
-        its = source_text(source.about)
-        raise TraceError(f"{its}: writes nothing, so that there are no write intervals; give one with writes")
+        raise TraceError(f"{source_text(source.about)}: holds no writes, so there are no write intervals")
     counted = _ssdlab.Intervals(written, logs)
-    ingest = source.read(counted, monitor, "count")
+    ingest = source.read(counted.add, monitor, "count")
     return WriteIntervals(source=source.about, ingest=ingest, logs=logs, written=written, counted=counted)

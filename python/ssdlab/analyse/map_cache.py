@@ -1,4 +1,4 @@
-"""Advice on the design of a drive from its trace, without simulating every choice.
+"""Predicts map caches of many sizes from one pass over a trace.
 
 >>> from ssdlab import TraceFile, advise
 >>> advice = advise.map_cache(TraceFile("traces/oltp.csv.zst"))  # doctest: +SKIP
@@ -15,7 +15,7 @@ from ssdlab.lazy import Counts, Numbers, np, room
 from ssdlab.model.arguments import takes
 from ssdlab.model.config import Config, Overrides, layered, set_by
 from ssdlab.model.envelope import written
-from ssdlab.model.finding import Finding, Plot
+from ssdlab.model.finding import Plot, TraceFinding
 from ssdlab.model.requests import Monitor
 from ssdlab.model.several import several
 from ssdlab.model.source import nothing_in, source_text
@@ -25,60 +25,58 @@ if TYPE_CHECKING:
     from ssdlab.view.page import Page
 
 PRESET = "mapcache"
-"""The device advice is about unless another is given: that of the map-cache document."""
+"""Default device: that of the map-cache document."""
 
 TARGET = 0.95
-"""Share of the requests per second with the whole map in RAM that a cache is to reach, unless another is asked for."""
+"""Default IOPS target, as a share of the IOPS with the whole map in RAM."""
 
 ENTRY = "4B"
-"""Size of an entry of the map, unless another is asked for."""
+"""Default size of a map entry."""
 
 MAP_OF_MAP_BYTES = 4
-"""RAM for each segment of the whole map: where it is in flash."""
+"""RAM per segment of the whole map for its location in flash."""
 
 
 @dataclass(frozen=True)
 class MapCacheChoice:
-    """One cache with segments of one size."""
+    """A cache with segments of one size."""
 
     cache_bytes: int
     """RAM for segments."""
     segment_bytes: int
     """Size of a segment."""
     ram_bytes: int
-    """RAM for segments and for the map of the map, 4 bytes for each segment of the device."""
+    """RAM for segments and for the map of the map, 4 bytes per segment of the device."""
     hit_ratio: float
-    """Look-ups that hit, over all."""
+    """Hits over look-ups."""
     iops: float
-    """Requests of the trace over their predicted time in seconds."""
+    """Predicted requests per second."""
     iops_share: float
-    """`iops` over those with the whole map in RAM."""
+    """`iops` relative to the whole map in RAM."""
     read_iops_share: float
-    """The same of the reads alone, which bear the misses of reads and writes and no write-back, as in the map-cache
-    document; NaN for a trace without reads."""
+    """Relative IOPS of reads, charged with all misses but no write-backs, as in the map-cache document; NaN without
+    reads."""
 
 
 class MapCacheCurve(NamedTuple):
-    """Caches of every whole number of segments of one size, up to the largest asked for; arrays of equal length."""
+    """Caches of every number of segments of one size, up to the largest requested; arrays of equal length."""
 
     cache_bytes: "Counts"
     """RAM for segments."""
     hit_ratio: "Numbers"
-    """Look-ups that hit, over all."""
+    """Hits over look-ups."""
     iops_share: "Numbers"
-    """Requests per second over those with the whole map in RAM; at least so much, as each changed segment is taken to
-    be written back by itself."""
+    """Lower bound of relative IOPS: each changed segment is assumed to be written back by itself."""
 
 
-class MapCacheAdvice(Finding):
-    """What caches of map segments of many sizes would do on one trace, from a single pass over it.
+class MapCacheAdvice(TraceFinding):
+    """Predicted map caches of many sizes, from a single pass over a trace.
 
-    Arrays have a row for each cache and a column for each segment size, both ascending. Look-ups, hits and misses are
-    those of the simulated cache (`ftl.page.map = "segments"`, policy `lru`), exactly, if it is empty at first, and so
-    are write-backs, of all dirty segments of a map page at once. Times are predicted: a page read takes `nand.read`
-    and its transfer, a page programmed `nand.program` and its transfer, a miss `nand.read` and the transfer of a
-    segment, a write-back a page read (unless the segment is a page) and a page programmed; one chip does one after the
-    other. Garbage collection is left out.
+    Arrays have a row for each cache and a column for each segment size, both ascending. Look-ups, hits, misses and
+    write-backs equal those of the simulated cache (`ftl.page.map = "segments"`, policy `lru`), starting empty. Times
+    are predicted for one chip that does one operation after the other: a page read takes `nand.read` and its transfer;
+    a page program takes `nand.program` and its transfer; a miss takes `nand.read` and the transfer of a segment; a
+    write-back reads a page (unless the segment is a page) and programs one. Garbage collection is left out.
     """
 
     _json = "advice.json"
@@ -94,12 +92,9 @@ class MapCacheAdvice(Finding):
         found: Mapping[str, Any],
     ) -> None:
         sizes: list[dict[str, Any]] = found["segments"]
+        super().__init__(source, ingest)
         self.config = config
-        """The device: its page, its capacity and the times of its flash count here."""
-        self.source = dict(source)
-        """Where the requests came from: `kind` is `trace`, `memory` or `workload`, with its particulars."""
-        self.ingest = ingest
-        """What was met while reading the trace (None without a file)."""
+        """The device; only page, capacity and flash times matter."""
         self.page_bytes, self.entry_bytes, self.logical_pages = advisor.device()
         self.caches: Counts = np.array(advisor.caches(), np.uint64)
         """RAM for segments in bytes: the rows."""
@@ -108,15 +103,15 @@ class MapCacheAdvice(Finding):
         self.requests: int = found["requests"]
         """Requests of every kind."""
         self.read_look_ups: int = sizes[0]["read_look_ups"]
-        """Look-ups for pages read, one for each; pages written in part are read as well."""
+        """Look-ups for reads, one per page, including pages read for partial writes."""
         self.change_look_ups: int = sizes[0]["change_look_ups"]
-        """Look-ups for pages written and for pages wholly trimmed, one for each."""
+        """Look-ups for writes and whole-page trims, one per page."""
         self.first_look_ups: Counts = np.array([size["first_reads"] + size["first_changes"] for size in sizes], "u8")
-        """First look-ups of a segment, for each segment size: they miss in every cache."""
+        """First look-ups of a segment, which miss in every cache, by segment size."""
         self.host_ns: int = found["host_ns"]
-        """Time of all requests with the whole map in RAM, nanoseconds."""
+        """Nanoseconds of all requests with the whole map in RAM."""
         self.host_read_ns: int = found["host_read_ns"]
-        """That of the read requests."""
+        """Nanoseconds of the reads with the whole map in RAM."""
         self._sizes = sizes
 
         self.read_hits: Counts = self._cells("read_hits")
@@ -130,21 +125,21 @@ class MapCacheAdvice(Finding):
         self.write_backs: Counts = np.stack([size["write_backs"] for size in sizes], axis=1)
         """Map pages written back."""
         self.hit_ratio: Numbers = (self.read_hits + self.change_hits) / self.look_ups
-        """Look-ups that hit, over all."""
+        """Hits over look-ups."""
         self.busy_ns: Counts = np.stack([size["busy_ns"] for size in sizes], axis=1)
-        """Predicted time of all requests, nanoseconds."""
+        """Predicted nanoseconds of all requests."""
         self.iops: Numbers = self.requests / (self.busy_ns / 1e9)
-        """Requests over their predicted time in seconds."""
+        """Predicted requests per second."""
         self.iops_share: Numbers = self.host_ns / self.busy_ns
-        """`iops` over those with the whole map in RAM."""
+        """`iops` relative to the whole map in RAM."""
         with np.errstate(invalid="ignore"):
             self.read_iops_share: Numbers = np.where(
                 self.host_read_ns > 0, self.host_read_ns / self._cells("read_busy_ns"), np.nan
             )
-        """The same of the reads alone, which bear all misses and no write-back, as in the map-cache document; NaN
-        without reads."""
+        """Relative IOPS of reads, charged with all misses but no write-backs, as in the map-cache document; NaN without
+        reads."""
         self.limit: Numbers = np.array([self.host_ns / size["least_busy_ns"] for size in sizes])
-        """For each segment size the share that no cache exceeds, as first look-ups miss."""
+        """Upper bound of `iops_share` by segment size, as first look-ups miss."""
         map_of_map = np.array([MAP_OF_MAP_BYTES * size["count"] for size in sizes], np.uint64)
         self.ram_bytes: Counts = self.caches[:, None] + map_of_map[None, :]
         """RAM of each cache and of its map of the map."""
@@ -156,7 +151,7 @@ class MapCacheAdvice(Finding):
 
     @property
     def full_iops(self) -> float:
-        """Requests over their time in seconds with the whole map in RAM."""
+        """Requests per second with the whole map in RAM."""
         return self.requests / (self.host_ns / 1e9)
 
     @property
@@ -165,7 +160,7 @@ class MapCacheAdvice(Finding):
         return self.logical_pages * self.entry_bytes
 
     def _cells(self, name: str) -> "Counts":
-        """Of each cache and segment size; a cache larger than the map is one of the whole map."""
+        """Returns a figure by cache and segment size; a cache larger than the map counts as the whole map."""
         columns = []
         for size in self._sizes:
             column: Counts = size[name]
@@ -174,32 +169,26 @@ class MapCacheAdvice(Finding):
         return np.stack(columns, axis=1)
 
     def choice(self, cache: int, segment: int) -> MapCacheChoice:
-        """The cache in this row with segments of this column."""
-        return MapCacheChoice(
-            cache_bytes=int(self.caches[cache]),
-            segment_bytes=int(self.segments[segment]),
-            ram_bytes=int(self.ram_bytes[cache, segment]),
-            hit_ratio=float(self.hit_ratio[cache, segment]),
-            iops=float(self.iops[cache, segment]),
-            iops_share=float(self.iops_share[cache, segment]),
-            read_iops_share=float(self.read_iops_share[cache, segment]),
-        )
+        """Returns the cache in a row with the segments of a column."""
+        names = ("ram_bytes", "hit_ratio", "iops", "iops_share", "read_iops_share")
+        figures = [getattr(self, name)[cache, segment].item() for name in names]
+        return MapCacheChoice(int(self.caches[cache]), int(self.segments[segment]), *figures)
 
     def _cells_in_order(self, target: float) -> list[tuple[int, int]]:
-        """The cells that reach `target`, by RAM; of equal RAM the fastest first."""
+        """Returns the cells that reach `target`, by RAM, then speed."""
         if not 0 < target <= 1:
             raise ConfigError(f"a target of {100 * target:g}% is not above 0% and at most 100%; write 95%, for example")
         reached = [(int(row), int(column)) for row, column in np.argwhere(self.iops_share >= target)]
         return sorted(reached, key=lambda cell: (self.ram_bytes[cell], -self.iops_share[cell]))
 
     def best(self, target: float = TARGET) -> MapCacheChoice | None:
-        """The choice that reaches a target with the least RAM, the map of the map included.
+        """Returns the choice that reaches a target with the least RAM, including the map of the map.
 
         Args:
-            target: Share of the requests per second with the whole map in RAM, above 0 and at most 1.
+            target: Share of the IOPS with the whole map in RAM, above 0 and at most 1.
 
         Returns:
-            None if no cache asked for reaches the target; `limit` tells whether a larger one can.
+            None if no requested cache reaches the target; `limit` shows whether a larger one can.
 
         Raises:
             ConfigError: If the target is out of range.
@@ -208,7 +197,7 @@ class MapCacheAdvice(Finding):
         return self.choice(*cells[0]) if cells else None
 
     def neighbours(self, choice: MapCacheChoice) -> tuple[MapCacheChoice | None, MapCacheChoice | None]:
-        """The next smaller and the next larger cache asked for, with segments of the same size."""
+        """Returns the next smaller and the next larger requested cache with the same segment size."""
         row = self.caches.tolist().index(choice.cache_bytes)
         column = self.segments.tolist().index(choice.segment_bytes)
         smaller = self.choice(row - 1, column) if row > 0 else None
@@ -216,10 +205,10 @@ class MapCacheAdvice(Finding):
         return smaller, larger
 
     def curve(self, segment_bytes: int) -> MapCacheCurve:
-        """Caches of every whole number of segments of this size, which must be one asked for.
+        """Returns caches of every number of segments of a requested size.
 
         Raises:
-            ConfigError: If it is not.
+            ConfigError: If the size was not requested.
         """
         if segment_bytes not in self.segments:
             asked = ", ".join(map(str, self.segments.tolist()))
@@ -233,15 +222,14 @@ class MapCacheAdvice(Finding):
         )
 
     def least(self, segment_bytes: int, target: float = TARGET) -> int | None:
-        """Bytes of the smallest cache known to reach a target: one asked for, or of any whole number of segments with
-        each changed one written back by itself.
+        """Returns the bytes of the smallest cache known to reach a target, among requested caches and those of `curve`.
 
         Args:
-            segment_bytes: Size of a segment; one of those asked for.
+            segment_bytes: Size of a segment; one of the requested sizes.
             target: As in `best`.
 
         Returns:
-            None if no cache up to the largest asked for does.
+            None if no cache up to the largest requested does.
 
         Raises:
             ConfigError: If the target is out of range or the segment size was not asked for.
@@ -253,7 +241,7 @@ class MapCacheAdvice(Finding):
         return min(reached, default=None)
 
     def to_dict(self, target: float = TARGET) -> dict[str, Any]:
-        """The figures without the curves, ready for JSON; shares are those of 1.
+        """Returns the figures without the curves, ready for JSON; shares are fractions of 1.
 
         Raises:
             ConfigError: If the target is out of range.
@@ -291,18 +279,15 @@ class MapCacheAdvice(Finding):
             "larger": _plain(larger) if larger else None,
         }
 
-    def _source(self) -> Mapping[str, Any]:
-        return self.source
-
     def _configuration(self) -> dict[str, Any]:
         return self.config.to_dict()
 
     def to_json(self, target: float = TARGET) -> str:
-        """`envelope` as JSON text, with advice for a target."""
+        """Returns the envelope as JSON text, with advice for a target."""
         return written({**self.envelope(), "result": self.to_dict(target)})
 
     def page(self, target: float = TARGET) -> "Page":
-        """What a person is shown of it, with advice for a target."""
+        """Returns the page, with advice for a target."""
         page: Page = room("view.pages.map_cache").page(self, target)
         return page
 
@@ -314,7 +299,7 @@ class MapCacheAdvice(Finding):
 
 
 def _plain(choice: MapCacheChoice) -> dict[str, Any]:
-    """A choice ready for JSON, which has no NaN."""
+    """Returns a choice ready for JSON, which has no NaN."""
     return {name: None if value != value else value for name, value in asdict(choice).items()}
 
 
@@ -328,24 +313,23 @@ def map_cache(
     entry: str = ENTRY,
     monitor: Monitor | None = None,
 ) -> MapCacheAdvice:
-    """Tells what caches of map segments of many sizes would do on a trace, all of them from one pass.
+    """Predicts map caches of many sizes on a trace, from one pass.
 
     Args:
         trace: A trace in memory, a file (streamed), or None for the workload that `config` describes.
-        config: The device: its page, its capacity, the times of its flash, and how addresses beyond it are fitted
-            (`host.fit`; `grow`, `scale` and `compact` read the trace once before). That of the map-cache document if
-            left out, and with settings alone on top of it. Its FTL plays no part.
-        caches: RAM for segments, such as `"64KiB"`; each a multiple of every segment size. Those of the document, 8 to
-            512 KiB, if left out.
-        segments: Sizes of a segment, each a power of two from an entry to a page. Those of the document, 1 to 8 KiB,
-            as far as they fit a page, if left out.
-        entry: Size of an entry of the map, a power of two.
-        monitor: Told how far the pass is, as that of `simulate`, in the phases `scan` and `advise`. If it returns
-            something true, KeyboardInterrupt is raised.
+        config: The device; its page, capacity, flash times and `host.fit` matter, not its FTL (`grow`, `scale` and
+            `compact` need another pass over the trace). The device of the map-cache document if left out; settings
+            alone are laid on top of it.
+        caches: RAM for segments, such as `"64KiB"`; each a multiple of every segment size. By default those of the
+            document, 8 to 512 KiB.
+        segments: Sizes of a segment, each a power of two from an entry to a page. By default those of the document, 1
+            to 8 KiB, as far as they fit a page.
+        entry: Size of a map entry, a power of two.
+        monitor: Progress callback as in `simulate`, in the phases `scan` and `advise`. If it returns something true,
+            KeyboardInterrupt is raised.
 
     Raises:
-        ConfigError: If sizes do not fit together, or the configuration has no times (`time = "count"`) or none
-            above 0.
+        ConfigError: If sizes are incompatible, or flash times are missing (`time = "count"`) or all 0.
         SimulationError: If a request lies beyond the device and `host.fit` is `error`.
         TraceError: If the trace cannot be read, or neither reads nor writes.
     """
@@ -358,12 +342,12 @@ def map_cache(
         config._inner, entry, caches and several(caches), segments and several(segments), space
     )
     with source.placing():
-        ingest = source.read(advisor, monitor, "advise")
+        ingest = source.read(advisor.add, monitor, "advise")
     found = advisor.advice()
     if found["host_ns"] == 0:
         requests = source.profile()["requests"]
         if requests["read"] + requests["write"] == 0:
-            told = nothing_in(source.about, ingest)
-            raise TraceError(f"{told}, so that there is nothing to compare; give a trace with reads or writes")
-        raise ConfigError("flash takes no time, so that there is nothing to compare; set nand.read and nand.program")
+            fault = nothing_in(source.about, ingest)
+            raise TraceError(f"{fault}, so there is nothing to compare; give a trace with reads or writes")
+        raise ConfigError("all flash times are 0, so there is nothing to compare; set nand.read and nand.program")
     return MapCacheAdvice(config=config, source=source.about, ingest=ingest, advisor=advisor, found=found)

@@ -1,7 +1,7 @@
-"""An FTL step by step: scenes, and what an FTL does with the requests of one.
+"""An FTL step by step on the requests of a scene.
 
-A scene is a TOML file with a small drive, one or two FTLs and requests; those that ship with ssdlab lie in `scenes/`.
-The simulation is Rust's; the page that plays it is `ssdlab.view.stepper`.
+A scene is a TOML file with a small drive, one or two FTLs and requests; `scenes/` holds the ones that ship with ssdlab.
+The simulation is in Rust; `ssdlab.view.stepper` is the page that plays it.
 """
 
 import json
@@ -29,21 +29,21 @@ SMALL = (
     "time=serial", f"device.capacity={SMALL_PAGES * 4}KiB", "device.op=100%", "nand.page_size=4KiB",
     "nand.pages_per_block=4", "nand.order=any", "nand.channels=1", "nand.ways=1", "nand.dies=1", "nand.planes=1",
 )  # fmt: skip
-"""A drive that is small enough to draw: 32 pages, as much beyond, and what the FTL keeps erased, in one plane."""
+"""A drive small enough to draw: one plane with 32 pages, 100 % spare, and the FTL's reserve."""
 _SMALL_SBFAST = "ftl.sbfast.sub_block=2"
-"""Sub-blocks of which a block of the small drive has two; those of the default are larger than its blocks."""
+"""Half a block of the small drive; the default sub-block is larger than its blocks."""
 _OPERATIONS = {0: "r", 1: "", 2: "t"}
-"""How requests write the operations of a trace that are shown; a flush has no pages."""
+"""Letters of the operations in requests; flushes, which have no pages, are not shown."""
 
 
 def small(settings: Iterable[str]) -> list[str]:
-    """What makes a drive small enough to draw, below these settings."""
+    """Returns settings that make a drive small enough to draw, to be laid below `settings`."""
     return [*SMALL, *small_ftl(settings)]
 
 
 def small_ftl(settings: Iterable[str]) -> list[str]:
-    """What of this fits the FTL that they choose."""
-    sbfast = any(one.startswith("ftl") and "sbfast" in one for one in settings)
+    """Returns the part of `small` that depends on the FTL."""
+    sbfast = any(setting.startswith("ftl") and "sbfast" in setting for setting in settings)
     return [_SMALL_SBFAST] if sbfast else []
 
 
@@ -53,30 +53,30 @@ class Scene:
 
     title: str
     text: str
-    """What there is to see; paragraphs are apart by an empty line."""
+    """What the scene shows; empty lines separate paragraphs."""
     drives: tuple[Mapping[str, Any], ...]
-    """The same drive with each FTL, as the crate `ssdlab-explain` reads it."""
+    """The drive with each FTL, in the format of the crate `ssdlab-explain`."""
     requests: str
-    """Pages that are written, such as `5` or `4-7`; with `r` before them they are read, with `t` trimmed."""
+    """Pages to write, such as `5` or `4-7`; `r` before them reads, `t` trims."""
     before: str = ""
-    """Requests that come before the first step."""
+    """Requests before the first step."""
     file: str = ""
-    """Where it was read from, for messages."""
+    """Its file, for messages."""
 
 
 class Explanation:
-    """What one or two FTLs do with a few requests, step by step."""
+    """One or two FTLs on a few requests, step by step."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self.recordings = [_recorded(drive, scene) for drive in scene.drives]
-        """For each FTL the state of the drive at the start, every step, and which steps belong together."""
+        """For each FTL the initial state of the drive, every step, and the grouping of steps."""
 
     def __repr__(self) -> str:
         return f"<ssdlab.Explanation: {self.scene.title}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """Title, text, requests and recordings, ready for JSON."""
+        """Returns title, text, requests and recordings, ready for JSON."""
         scene = self.scene
         return {
             "title": scene.title, "text": scene.text, "before": scene.before, "requests": scene.requests,
@@ -84,12 +84,12 @@ class Explanation:
         }  # fmt: skip
 
     def to_html(self) -> str:
-        """The page that plays it, in one file that needs nothing else. Equal scenes give equal pages."""
+        """Returns the page that plays it, as one self-contained file. Equal scenes give equal pages."""
         html: str = room("view.stepper").render(self)
         return html
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the page to a file, which appears whole or not at all.
+        """Writes the page to a file atomically.
 
         Raises:
             OSError: If it cannot be written.
@@ -98,7 +98,7 @@ class Explanation:
             hidden.write_text(self.to_html(), encoding="utf-8")
 
     def _repr_html_(self) -> str:
-        """The page inside a notebook, in a frame of its own."""
+        """Returns the page in a frame, for notebooks."""
         return (
             f'<iframe title="{escape(self.scene.title)}" srcdoc="{escape(self.to_html())}" '
             'style="width: 100%; height: 46rem; border: 0"></iframe>'
@@ -115,21 +115,17 @@ def _recorded(drive: Mapping[str, Any], scene: Scene) -> dict[str, Any]:
 
 
 def scenes() -> list[str]:
-    """Names of the scenes that ship with ssdlab."""
+    """Returns the names of the scenes that ship with ssdlab."""
     return sorted(path.stem for path in SCENES.glob("*.toml"))
 
 
 def scene(name: str | os.PathLike[str]) -> Scene:
-    """The scene of this name, or in this TOML file.
-
-    Raises:
-        ConfigError: If there is none, or it is none.
-    """
+    """Returns the scene of this name, or in this TOML file."""
     if str(name) in scenes():
         return _read(SCENES / f"{name}.toml")
     if Path(name).suffix == ".toml":
         return _read(Path(name))
-    raise ConfigError(f"there is no scene {name}{_meant(str(name), scenes())}, or give the path of a TOML file")
+    raise ConfigError(f"unknown scene {name}{_meant(str(name), scenes())}, or give the path of a TOML file")
 
 
 def _meant(word: str, known: Iterable[str]) -> str:
@@ -146,7 +142,7 @@ def _read(path: Path) -> Scene:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{text.path(path)}: {error}; a scene is a TOML file") from None
     if found and found.keys() <= {key.partition(".")[0] for key, *_ in _ssdlab.options()}:
-        raise ConfigError(f"{text.path(path)}: is no scene but a configuration; give it as one")
+        raise ConfigError(f"{text.path(path)}: is a configuration, not a scene; give it with --config")
     try:
         return replace(_of_document(found), file=text.path(path))
     except ConfigError as error:
@@ -154,14 +150,14 @@ def _read(path: Path) -> Scene:
 
 
 class _Kind(NamedTuple):
-    """What may stand behind a key."""
+    """A kind of value of a key."""
 
     words: str
     fits: Callable[[Any], bool]
 
 
 def _is_whole(value: object) -> bool:
-    # True is a number to Python.
+    # Excludes bool, a subclass of int.
     return type(value) is int and 0 <= value < 1 << 32
 
 
@@ -185,7 +181,7 @@ _HEADED = _Kind("one table, headed [drive]", lambda value: isinstance(value, dic
 _TAKEN = _Kind("{ read_us = 25, program_us = 200, erase_us = 2000 }", lambda value: isinstance(value, dict))
 _TABLES = _Kind(
     "one or two tables [[ftl]]",
-    lambda value: isinstance(value, list) and 1 <= len(value) <= 2 and all(isinstance(one, dict) for one in value),
+    lambda value: isinstance(value, list) and 1 <= len(value) <= 2 and all(isinstance(table, dict) for table in value),
 )
 _SCENE = {"title": _TEXT, "requests": _TEXT, "drive": _HEADED, "ftl": _TABLES, "text": _TEXT, "before": _TEXT}
 _TIMES = dict.fromkeys(("read_us", "program_us", "erase_us"), _MICROSECONDS)
@@ -202,12 +198,12 @@ _PAGE = {
 
 
 def _check(what: str, table: Mapping[str, Any], kinds: Mapping[str, _Kind], required: Iterable[str] = ()) -> None:
-    """Refuses a table that has other keys or values than these, or lacks one that is required."""
+    """Refuses a table with other keys or kinds of values, or without a required key."""
     for key, value in table.items():
         if key not in kinds:
             raise ConfigError(f"{key}: no such key in {what}{_meant(key, kinds)}")
         if not kinds[key].fits(value):
-            raise ConfigError(f"{key} in {what}: {value!r} is not what belongs there; write {kinds[key].words}")
+            raise ConfigError(f"{key} in {what}: invalid value {value!r}; write {kinds[key].words}")
     for key in required:
         if table.get(key) in (None, "", {}):
             raise ConfigError(f"{key} is missing in {what}; give {kinds[key].words}")
@@ -227,13 +223,13 @@ def _of_document(document: Mapping[str, Any]) -> Scene:
 
 
 def _ftl(ftl: Mapping[str, Any]) -> dict[str, Any]:
-    """An FTL of a scene as the crate reads it."""
+    """Returns an FTL of a scene in the format of the crate."""
     options, ftls = dict(ftl), [name for name, _ in _ssdlab.variants("ftl")]
     name = options.get("name")
     if name is None:
         raise ConfigError(f"name is missing in [[ftl]]; known are {', '.join(ftls)}")
     if name not in ftls:
-        raise ConfigError(f"name in [[ftl]]: there is no FTL {name}{_meant(str(name), ftls)}")
+        raise ConfigError(f"name in [[ftl]]: unknown FTL {name}{_meant(str(name), ftls)}")
     if name != "page":
         below = f"ftl.{name}."
         own = (key.removeprefix(below) for key, *_ in _ssdlab.options() if key.startswith(below))
@@ -262,20 +258,15 @@ class Excerpt(NamedTuple):
     """Requests of a trace."""
 
     requests: str
-    """In pages numbered anew: those touched, from 0 in the order of their addresses."""
+    """Requests for pages that are renumbered from 0, in the order of their addresses."""
     pages: int
-    """How many are touched."""
+    """Number of pages touched."""
     device: str | None = None
-    """Whose requests they are, where the trace was seen to have those of others; None of all."""
+    """Device of the requests, if the trace has others too; else None."""
 
 
 def excerpt(trace: Source, page_bytes: int, skip: int = 0, count: int = 100) -> Excerpt:
-    """Some of the requests of a trace.
-
-    Raises:
-        ConfigError: If none is left.
-        TraceError: As `trace.open`, or where the content is at fault.
-    """
+    """Takes some requests from a trace."""
     reader, batches, left = trace.open_addresses(), list[_ssdlab.Requests](), skip + count
     while left > 0 and len(batch := reader.read(left)):
         batches.append(batch)
@@ -304,14 +295,14 @@ def _touched(offset: int, size: int, page_bytes: int) -> tuple[int, int]:
 
 
 def _whole(offset: int, size: int, page_bytes: int) -> tuple[int, int]:
-    """The pages that a trim frees: a part of one holds data still."""
+    """Returns the range of pages that a trim frees: only whole ones."""
     return -(-offset // page_bytes), (offset + size) // page_bytes - 1
 
 
 def _without_pages(skip: int, count: int, *, whole: bool) -> str:
-    """That no request that was taken has pages, and what to do."""
+    """Returns a message that no excerpted request has pages."""
     if skip:
-        return f"the trace has no requests with pages behind the first {skip}; lower --skip"
+        return f"the trace has no requests with pages after the first {skip}; lower --skip"
     if whole:
         return "the trace has no reads, writes or trims of pages"
     return f"the first {count} requests of the trace read, write and trim no pages; raise --skip or --most"
@@ -321,12 +312,11 @@ def _without_pages(skip: int, count: int, *, whole: bool) -> str:
 def explain(
     what: "str | os.PathLike[str] | Config | Overrides | Iterable[Config | Mapping[str, object]]", requests: str = ""
 ) -> Explanation:
-    """What an FTL does step by step, as a page to play.
+    """Runs an FTL step by step, as a page to play.
 
     Args:
-        what: The name of a scene, the path of one, or a configuration of a small drive; two of these stand side by
-            side. Settings such as `{"ftl": "fast"}` are laid on a drive of 32 pages. The drive is filled as far as it
-            says, but not overwritten.
+        what: Name or path of a scene, or a configuration of a small drive, or two for comparison. Settings such as
+            `{"ftl": "fast"}` are laid on a drive of 32 pages. The drive is filled as configured, but not overwritten.
         requests: For configurations: pages to write such as `"5 4-7"`; `r5` reads and `t5` trims.
 
     Raises:
@@ -340,12 +330,12 @@ def explain(
             raise ConfigError("a scene has its own requests; leave them out, or give a configuration")
         return Explanation(scene(what))
     each: list[Any] = [what] if isinstance(what, Config | Mapping) else several(what)
-    configs = [_drawn(each)] if each and isinstance(each[0], str) else [_drawn(one) for one in each]
+    configs = [_drawn(each)] if each and isinstance(each[0], str) else [_drawn(given) for given in each]
     return Explanation(of_configs(configs, requests))
 
 
 def _drawn(given: "Config | Overrides") -> Config:
-    """A configuration as it is; of settings, one of the small drive, as the command has it."""
+    """Returns a configuration unchanged, and settings on top of the small drive."""
     config = config_of(given)
     if config is given:
         return config
@@ -354,28 +344,20 @@ def _drawn(given: "Config | Overrides") -> Config:
 
 
 def of_result(result: Result, requests: str) -> Explanation:
-    """The FTL of a run, step by step on a small drive.
-
-    Raises:
-        ConfigError: If a setting of the FTL does not fit the small drive, or a request is wrong.
-    """
-    own = [one for one in result.config.settings if one.key.partition(".")[0] == "ftl" and one.origin != "default"]
-    ftl = [f"{one.key}={one.value}" for one in own]
+    """Runs the FTL of a result step by step on a small drive."""
+    own = [setting for setting in result.config.settings if setting.key.partition(".")[0] == "ftl"]
+    ftl = [f"{key}={value}" for key, value, origin in own if origin != "default"]
     return explain(Config(overrides=[*small(ftl), *ftl]), requests)
 
 
 def of_configs(configs: Sequence[Config], requests: str, about: str = "") -> Scene:
-    """A scene of drives that are configured, with what is to be said of the requests.
-
-    Raises:
-        ConfigError: If a configuration is wrong, or there is not one or two, or nothing is requested.
-    """
+    """Returns a scene of configured drives; `about` describes the requests."""
     drives = tuple(json.loads(_ssdlab.steps_drive(config._inner)) for config in configs)
     if not 1 <= len(drives) <= 2:
-        raise ConfigError(f"{len(drives)} configurations cannot stand side by side; give one or two")
+        raise ConfigError(f"{len(drives)} configurations cannot be compared; give one or two")
     if not requests.split():
-        raise ConfigError("nothing is requested; give pages to write, such as 0 4 8-11")
+        raise ConfigError("there are no requests; give pages to write, such as 0 4 8-11")
     filled = drives[0]["filled"]
-    told = f"The drive has {drives[0]['logical_pages']} pages, of which {filled} were written once, in order."
+    drive = f"The drive has {drives[0]['logical_pages']} pages, of which {filled} were written once, in order."
     ftls = " beside ".join(config["ftl"] for config in configs)
-    return Scene(f"FTL {ftls}, step by step", f"{told} {about}".rstrip(), drives, requests)
+    return Scene(f"FTL {ftls}, step by step", f"{drive} {about}".rstrip(), drives, requests)

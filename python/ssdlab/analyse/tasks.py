@@ -1,4 +1,4 @@
-"""Tasks side by side: the one way to do many of them."""
+"""Runs tasks in parallel on threads."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -12,53 +12,49 @@ from ssdlab.model.requests import Monitor
 T = TypeVar("T")
 
 LOOK_SECONDS = 0.1
-"""Between two looks at whether tasks are to end."""
+"""Interval of checks that tasks are to end."""
 
 
 def at_a_time(jobs: int | None) -> int:
-    """How many tasks go on at a time: as many as are asked for, or one per processor that this process may use.
-
-    Raises:
-        ConfigError: If none would, or it is no whole number.
-    """
+    """Returns the number of parallel tasks: `jobs`, or one per processor of this process."""
     if jobs is None:
         return processors()
     jobs = whole("jobs", jobs)
     if jobs < 1:
-        raise ConfigError(f"{jobs} jobs: give at least one, or leave them out for one per processor")
+        raise ConfigError(f"{jobs} jobs: give at least one, or leave it out for one per processor")
     return jobs
 
 
 class Tasks:
-    """Does tasks on threads until all are done, one fails or the monitor stops them.
+    """Runs tasks on threads until all are done, one fails or the monitor stops them.
 
     Args:
-        phase: What the monitor is told that is going on.
-        total: What there is to count, in all.
-        jobs: Tasks at a time; one per processor if None.
-        monitor: Told every tenth of a second, and when a task is done, how many were counted, and how many requests
-            were replayed; by one thread at a time. Something true ends those that run, and begins no more.
+        phase: Phase reported to the monitor.
+        total: Total of what `count` counts.
+        jobs: Parallel tasks; one per processor if None.
+        monitor: Called every tenth of a second and after each task, by one thread at a time, with the count and the
+            number of replayed requests. If it returns something true, running tasks end and no more start.
     """
 
     def __init__(self, phase: str, total: int, *, jobs: int | None = None, monitor: Monitor | None = None) -> None:
         self.stopped = threading.Event()
         """Set when tasks are to end."""
         self.finished = 0
-        """What was counted."""
+        """Number of finished items."""
         self._phase, self._total, self._monitor = phase, total, monitor
         self._threads = at_a_time(jobs)
         self._lock, self._asking = threading.Lock(), threading.Lock()
 
     def count(self) -> None:
-        """One more is finished."""
+        """Counts a finished item."""
         with self._lock:
             self.finished += 1
 
     def run(self, tasks: Sequence[Callable[[], T]]) -> list[T]:
-        """What the tasks return, in their order.
+        """Runs tasks; returns their results in order.
 
         Raises:
-            BaseException: What the first task in order that failed raised, so that messages do not depend on timing.
+            BaseException: The error of the first failed task in order, so that messages do not depend on timing.
         """
         left = len(tasks)
         all_done = threading.Event()
@@ -84,7 +80,7 @@ class Tasks:
             try:
                 for future in futures:
                     future.add_done_callback(one_less)
-                # In short waits, as signals reach the main thread only between them.
+                # Short waits, as signals reach the main thread only between them.
                 while futures and not all_done.wait(LOOK_SECONDS):
                     self._ask()
             except BaseException:
@@ -93,19 +89,19 @@ class Tasks:
         return [future.result() for future in futures]
 
     def stop(self) -> None:
-        """Ends those that run."""
+        """Requests running tasks to end."""
         self.stopped.set()
 
     def _requests(self) -> int:
-        """How many requests were replayed."""
+        """Returns the number of replayed requests."""
         return 0
 
     def _ask(self) -> None:
         if self._monitor is None:
             return
         with self._asking:
-            told = not self.stopped.is_set() and self._monitor(
+            is_stopped = not self.stopped.is_set() and self._monitor(
                 self._phase, self.finished, self._total, self._requests()
             )
-        if told:
+        if is_stopped:
             self.stop()

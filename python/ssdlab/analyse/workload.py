@@ -1,4 +1,4 @@
-"""What a workload is like: where, how far apart, how large, how much at a time, in which order, when."""
+"""Workload analysis: addresses, distances, sizes, working sets, order and arrivals."""
 
 import math
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from ssdlab.analyse.workload_columns import (
 )
 from ssdlab.lazy import np
 from ssdlab.model.arrow import table
-from ssdlab.model.finding import Contents, Finding, Plot
+from ssdlab.model.finding import Contents, Plot, TraceFinding
 from ssdlab.model.requests import Ending, Monitor, batches
 from ssdlab.model.source import Source, source_text
 
@@ -28,23 +28,23 @@ PAGE = 4096
 """Bytes of a page of footprints and working sets."""
 
 KINDS = ("read", "write", "trim")
-"""Operations that address something."""
+"""Operations with an address."""
 
 TOP_SIZES = 10
 """Most frequent sizes in `TraceAnalysis.to_dict`."""
 
 ALIGNMENTS = tuple(512 << power for power in range(8))
-"""Alignments of which `TraceAnalysis.to_dict` gives shares: 512 B to 64 KiB."""
+"""Alignments in `TraceAnalysis.to_dict`: 512 B to 64 KiB."""
 
 
-class TraceAnalysis(Finding):
-    """What a workload is like. Equal requests give equal analyses, byte for byte when saved.
+class TraceAnalysis(TraceFinding):
+    """Analysis of a workload. Equal requests give equal analyses, and equal bytes when saved.
 
-    Counts are exact, but for pages once the trace has touched more than 3,145,728 groups of 16 neighbouring ones
-    (192 GiB if densely, 12 GiB if one of each): then they are estimates from a sample, see `sampling`.
+    Counts are exact, except those of pages once the trace has touched more than 3,145,728 groups of 16 neighbouring
+    pages (192 GiB if densely, 12 GiB if one page of each): then they are estimates from a sample, see `sampling`.
 
-    Saved are `report.html`, `analysis.json`, and as Parquet `ranges`, `deviations`, `sizes`, `alignments`, `runs`,
-    `gaps` and `windows`, each with the columns of the attribute of that name.
+    Saves `report.html`, `analysis.json`, and as Parquet `ranges`, `deviations`, `sizes`, `alignments`, `runs`, `gaps`
+    and `windows`, each with the columns of the attribute of that name.
     """
 
     _page = "workload"
@@ -54,42 +54,38 @@ class TraceAnalysis(Finding):
     def __init__(
         self, *, source: Mapping[str, Any], ingest: Mapping[str, Any] | None, counted: _ssdlab.Analysis, partial: bool
     ) -> None:
+        super().__init__(source, ingest, partial=partial)
         self._figures = counted.figures()
-        self._partial = partial
-        self.source = dict(source)
-        """Where the requests came from: `kind` is `trace` or `memory`, with its particulars."""
-        self.ingest = ingest
-        """What was met while reading the trace (None without a file)."""
         self.requests: dict[str, int] = self._figures["requests"]
         """Requests by operation: `read`, `write`, `trim`, `flush`."""
         self.bytes: dict[str, int] = self._figures["bytes"]
         """Bytes by operation."""
         self.duration_ns: int = self._figures["duration_ns"]
-        """From the first to the last request."""
+        """Time from the first to the last request."""
         self.extent: tuple[int, int] = self._figures["extent"]
         """Lowest first byte addressed, and the first byte after the highest."""
         self.range_bytes: int = self._figures["range_bytes"][0]
-        """Bytes of a range as asked; the unit of `deviations`."""
+        """Bytes of a range as requested; the unit of `deviations`."""
         self.counted_range_bytes: int = self._figures["range_bytes"][1]
-        """Bytes of a range of `ranges`: more than asked where addresses go beyond 1,048,576 ranges."""
+        """Bytes of a range of `ranges`; more than requested if addresses exceed 1,048,576 ranges."""
         self.window_requests: int = self._figures["window_requests"]
         """Requests of a window."""
         self.sampling: int = self._figures["sampling"]
-        """Pages that each page looked at stands for. At 1 footprints and working sets are exact; else the standard
-        error of an estimate of n pages is at most 4 sqrt(sampling / n) of it, below 0.4 % for the footprint."""
+        """Pages represented by each sampled page. At 1, footprints and working sets are exact; else the relative
+        standard error of an estimate of n pages is at most 4 sqrt(sampling / n), below 0.4 % for the footprint."""
         ranges = counted.ranges()
         first_byte = ranges.pop("range") * np.uint64(self.counted_range_bytes)
         self.ranges = RangeColumns(first_byte=first_byte, **ranges)
-        """Requests by range of addresses."""
+        """Requests by address range."""
         self.deviations = DeviationColumns(**counted.deviations())
-        """Requests, by their own kind, by how far they begin from the one before of any kind."""
+        """Requests, by kind, by the distance from the previous request of any kind."""
         self.sizes = SizeColumns(**counted.sizes())
         """Requests by size."""
         self.alignments = AlignmentColumns(**counted.alignments())
         """Requests by alignment."""
         self.runs = RunColumns(**counted.runs())
-        """Sequential runs by length: of the latest 32 runs of a kind and those continued meanwhile, a request takes on
-        the one that ended where it begins."""
+        """Sequential runs by length. A request continues a run, among the latest 32 of its kind, that ended where it
+        begins."""
         self.gaps = GapColumns(**counted.gaps())
         """Times between requests."""
         self.windows = TraceWindowColumns(**counted.windows())
@@ -97,11 +93,11 @@ class TraceAnalysis(Finding):
 
     @property
     def footprint_bytes(self) -> int:
-        """Bytes that reads and writes touch, in whole pages of 4 KiB."""
+        """Bytes read or written at least once, in whole pages of 4 KiB."""
         return int(self._figures["footprints"][2])
 
     def alignment_shares(self, bytes: int) -> dict[str, float | None]:
-        """Shares of the reads, writes and trims whose address and size are both multiples of `bytes`.
+        """Returns the shares of reads, writes and trims whose address and size are both multiples of `bytes`.
 
         Args:
             bytes: A power of two up to 1 MiB.
@@ -113,15 +109,10 @@ class TraceAnalysis(Finding):
             for kind, counts in zip(KINDS, wholes, strict=True)
         }
 
-    @property
-    def partial(self) -> bool:
-        """Whether it was stopped before the end of the trace."""
-        return self._partial
-
     def to_dict(self) -> dict[str, Any]:
-        """The figures without the columns, ready for JSON; shares are those of 1, and what is not there is None.
+        """Returns the figures without the columns, ready for JSON; `docs/analysis.md` explains every key.
 
-        The page `docs/analysis.md` explains every key.
+        Shares are fractions of 1; missing values are None.
         """
         requests = sum(self.requests.values())
         read, written, both = self._figures["footprints"]
@@ -157,12 +148,9 @@ class TraceAnalysis(Finding):
             ],
         }
 
-    def _source(self) -> Mapping[str, Any]:
-        return self.source
-
     def _working_set(self) -> dict[str, Any]:
         pages = self.windows.pages
-        # A last window that is shorter would make the mean smaller.
+        # A shorter last window would bias the mean.
         last = sum(self.requests.values()) - int(self.windows.first_request[-1])
         whole = pages[:-1] if last < self.window_requests and len(pages) > 1 else pages
         return {
@@ -210,7 +198,7 @@ class TraceAnalysis(Finding):
         if not self.requests[kind]:
             return None
         counts = getattr(self.sizes, f"{kind}s")
-        # Stable, so that of equals the smaller comes first.
+        # Stable: smaller sizes first among equals.
         order = (-counts.astype("int64")).argsort(kind="stable")[:TOP_SIZES]
         return {
             "mean_bytes": self.bytes[kind] / self.requests[kind],
@@ -255,6 +243,5 @@ def measure(source: Source, range: str, monitor: Monitor | None) -> TraceAnalysi
     if figures["extent"] is None:
         flushes = figures["requests"]["flush"]
         what = f"holds nothing but flushes ({flushes:,})" if flushes else "holds no request"
-        its = source_text(source.about)
-        raise TraceError(f"{its}: {what}, so that there is nothing to analyse; give one with reads or writes")
+        raise TraceError(f"{source_text(source.about)}: {what}; give a trace with reads or writes")
     return TraceAnalysis(source=source.about, ingest=ingest, counted=counted, partial=ending.stopped)

@@ -25,35 +25,35 @@ class _Interrupted(BaseException):
 
 COMMANDS = {
     "run": "Replay a trace, or a generated workload, against a simulated SSD.",
-    "serve": "Serve a simulated drive to any program, by the protocol NBD.",
-    "compare": "Run the same requests against several configurations and set the figures side by side.",
+    "serve": "Serve a simulated drive to any program over NBD.",
+    "compare": "Run the same requests against several configurations and compare the figures.",
     "sweep": "Run many configurations: grids, samples of a space, screening designs; survives interruption.",
     "tune": "Find the configuration with the best outcome that meets constraints.",
-    "study": "Show, draw and analyse what a sweep found: curves, effects, the Pareto front.",
+    "study": "Show, draw and analyse the results of a sweep: curves, effects, the Pareto front.",
     "fleet": "Run the many volumes of a trace on drives: distributions over the fleet; make synthetic fleets.",
-    "view": "Open the page of what --out saved, or of a study, in a browser.",
-    "calibrate": "Find the size of regions and batches for the I/O scheduler pardispatcher by a micro-test.",
+    "view": "Open the page of a saved result or of a study in a browser.",
+    "calibrate": "Find region and batch sizes for the I/O scheduler pardispatcher with a micro-test.",
     "validate": "Compare write amplification with theory, or generated Filebench workloads with captured ones.",
-    "experiment": "Reproduce tables of published documents and set ours beside them, cell by cell.",
-    "diagnose": "Say what bounds a run, what slow requests waited for, and what would change it.",
-    "explain": "Play an FTL step by step on a small drive, in a page of its own.",
-    "trace": "Look at, convert and generate traces.",
-    "advise": "Choose the map cache, or the spare space, of a drive by a trace.",
+    "experiment": "Reproduce tables of published documents and compare them cell by cell.",
+    "diagnose": "Find the bottleneck of a run, the waits of slow requests, and changes that help.",
+    "explain": "Animate an FTL step by step on a small drive, in a web page.",
+    "trace": "Inspect, convert and generate traces.",
+    "advise": "Choose the map cache or the spare space of a drive for a trace.",
     "cache": "Buffer caches: simulate policies on a trace, measure a real one, plan a compressed one.",
-    "cache-dir": "Show where preconditioned drives are kept from one run to the next, and how much they take.",
+    "cache-dir": "Show the directory of cached preconditioned drives, and its size.",
     "compress": "Measure page compressors on this machine.",
-    "presets": "Configurations that ship with ssdlab, each number with its source.",
-    "list": "List everything that can be named: settings, presets, policies, formats, experiments ...",
-    "config": "Look at and check configurations.",
+    "presets": "Show the configurations that ship with ssdlab, with the source of every number.",
+    "list": "List everything with a name: settings, presets, policies, formats, experiments ...",
+    "config": "Show, check and explain configurations.",
 }
-"""Modules of commands, and the first sentence of the help of each."""
+"""Commands by module, each with the first sentence of its help."""
 
 
 class Commands(Group):
-    """All commands, which Ctrl-C interrupts."""
+    """All commands; Ctrl-C interrupts them."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Calls a command. Click would end without a word when it is interrupted."""
+        """Calls a command; click would end silently when interrupted."""
         try:
             with interrupt.raised():
                 return super().invoke(ctx)
@@ -81,7 +81,7 @@ def _show_completion(context: click.Context, _parameter: click.Parameter, shell:
 
 PROGRAM = "ssdlab"
 COMPLETE = "_SSDLAB_COMPLETE"
-"""The variable by which a shell asks for completions."""
+"""Environment variable by which a shell asks for completions."""
 
 app = Commands(
     PROGRAM,
@@ -98,7 +98,7 @@ app = Commands(
         Option(
             ["--show-completion"], None, type=click.Choice(["bash", "zsh", "fish"]), metavar="SHELL", is_eager=True,
             expose_value=False, callback=_show_completion,
-            help="Show what bash, zsh or fish runs to complete commands, options and settings.",
+            help="Show the script with which bash, zsh or fish completes commands, options and settings.",
         ),
     ],
 )  # fmt: skip
@@ -111,19 +111,21 @@ def _fail(error: BaseException, status: int) -> int:
 
 
 def _usage_error(error: click.ClickException) -> str:
-    """What is wrong with the command line, in one line, and where to look it up."""
+    """Returns what is wrong with the command line, in one line, and where to look it up."""
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "ssdlab"
     return f"{' '.join(error.format_message().split()).rstrip('.')}; see '{command} --help'"
 
 
 def main() -> int:
-    """Runs the command line: 0 done, 1 a check failed, 2 wrong input, 70 defect, 130 interrupted."""
-    # A closed output is as good as one that nobody reads.
+    """Runs the command line; returns 0 if done, 1 if a check failed, 2 for wrong input, 70 for a defect, 130 if
+    interrupted.
+    """
+    # Closed outputs are ignored.
     sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
-        # Better a question mark than no result where the terminal's encoding lacks a character.
+        # Prints a question mark for characters that the terminal's encoding lacks.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
@@ -134,7 +136,7 @@ def main() -> int:
             sys.stdout.flush()
     except InternalError as error:
         status = _fail(error, 70)
-        print(f"ssdlab: it happened with this configuration:\n{error.config}", file=sys.stderr)
+        print(f"ssdlab: the configuration was:\n{error.config}", file=sys.stderr)
     except SsdlabError as error:
         status = _fail(error, 2)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -143,15 +145,15 @@ def main() -> int:
     except click.ClickException as error:
         status = _fail(ValueError(_usage_error(error)), 2)
     except (BrokenPipeError, SystemExit):
-        # Click and rich exit where a pipe is closed; no command does. Whoever read our output has seen enough.
+        # Click and rich exit if a pipe is closed; commands do not. The reader needs no more output.
         _write_no_more()
         status = 0
     except OSError as error:
-        # Of what is written, only standard output may have no name.
+        # Among outputs, only standard output may have no name.
         filename = error.filename or (STDOUT if error.errno in FULL else None)
         name = f"{text.path(filename)}: " if filename else ""
         words = str(error.strerror or error)
-        # A message of ours has its remedy, behind a semicolon.
+        # Our own messages have a remedy after a semicolon.
         remedy = "" if "; " in words else f"; {_remedy(error)}"
         status = _fail(OSError(f"{name}{words}{remedy}"), 2)
         if filename == STDOUT:
@@ -159,11 +161,11 @@ def main() -> int:
     except RuntimeError as error:
         if str(error) != NO_THREAD:
             raise
-        status = _fail(OSError("the system gives no more threads; raise its limit of processes, or end some"), 2)
+        status = _fail(OSError("the system creates no more threads; raise its process limit, or end some processes"), 2)
     except (KeyboardInterrupt, _Interrupted) as error:
         status = _fail(_Interrupted(f"interrupted; {error}" if str(error) else "interrupted"), STATUS)
     except BaseException:
-        # Compiled code that calls Python may make a panic of it.
+        # Compiled code that calls Python may turn it into a panic.
         if not interrupt.was_raised():
             raise
         status = _fail(_Interrupted("interrupted"), STATUS)
@@ -171,12 +173,12 @@ def main() -> int:
 
 
 def _write_no_more() -> None:
-    """Keeps the interpreter from complaining, as it exits, about an output that takes nothing."""
+    """Prevents an error at exit about a closed or full output."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 NO_THREAD = "can't start new thread"
-"""What Python says where the system gives no more threads."""
+"""Python's message if no thread can be created."""
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 

@@ -1,4 +1,4 @@
-"""Bars of progress, and lines that are written anew, on a terminal."""
+"""Progress bars and status lines on a terminal."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +10,7 @@ from rich.text import Text
 
 
 class _Bars(Progress):
-    """Bars, with something above them."""
+    """Progress bars with something above them."""
 
     def __init__(self, *columns: ProgressColumn, above: RenderableType | None, **more: Any) -> None:
         self._above = above
@@ -18,7 +18,7 @@ class _Bars(Progress):
         super().__init__(*columns, **more)
 
     def get_renderables(self) -> Iterator[RenderableType]:
-        """What is above, and the bars; a blank line at the end."""
+        """Yields what is above, and the bars; a blank line at the end."""
         if self._ended:
             yield Text("")
             return
@@ -27,21 +27,21 @@ class _Bars(Progress):
         yield from super().get_renderables()
 
     def stop(self) -> None:
-        """Takes everything off the terminal: the last frame is not cut to its height, and rows above it would stay."""
+        """Clears the terminal first, as the last frame is not cut to its height and its top rows would stay."""
         self._ended = True
         super().stop()
 
 
 def obstacle() -> str:
-    """Why standard error cannot show bars; empty if it can."""
+    """Returns why standard error cannot show bars; empty if it can."""
     console = Console(stderr=True)
     if not console.is_terminal:
         return "standard error is no terminal"
-    return "TERM names a terminal that writes no line anew" if console.is_dumb_terminal else ""
+    return "TERM names a terminal that cannot update a line" if console.is_dumb_terminal else ""
 
 
 def bars(above: RenderableType | None) -> Progress | None:
-    """Bars on standard error, below `above` if that is given; None if it cannot show them."""
+    """Returns bars on standard error, below `above`; None if they cannot be shown."""
     if obstacle():
         return None
     return _Bars(
@@ -56,5 +56,5 @@ def bars(above: RenderableType | None) -> Progress | None:
 
 
 def status() -> Status | None:
-    """A line on standard error that is written anew, for what has no end to be near to; None if it cannot show one."""
+    """Returns a status line on standard error, for work of unknown length; None if it cannot be shown."""
     return None if obstacle() else Console(stderr=True).status("")

@@ -1,18 +1,18 @@
 """`ssdlab cache bench`."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError
+from ssdlab.analyse.cache import accesses as loads
 from ssdlab.analyse.cache import benchmark
 from ssdlab.cli import options
 from ssdlab.cli.command import App
-from ssdlab.cli.declare import option
-from ssdlab.cli.output import deliver
+from ssdlab.cli.declare import group, option
+from ssdlab.cli.options import Output, Settings
 from ssdlab.cli.progress import watching
 from ssdlab.model.config import Config
-from ssdlab.model.pool import COMPRESSED_POLICY, POLICY
 from ssdlab.model.trace_file import read_trace
 
 app = App()
@@ -26,149 +26,151 @@ ssdlab cache bench --drive sata-mlc --set nand.read=30us --share 0,50
 
 CACHE, LOAD, BELOW = "Cache", "Accesses", "Storage below"
 
+POOLS, ACCESSES, STORAGE = benchmark.Pools(), loads.Load(), benchmark.Storage()
+"""Defaults."""
+
+
+@dataclass
+class Pools:
+    """Options for the caches to measure."""
+
+    share: str = option(
+        "--share PERCENT",
+        "Share of the budget that compressed pages may take, with commas; 'adaptive' weighs times.",
+        CACHE,
+        default=",".join(POOLS.shares),
+    )
+    codec: str = option("--codec NAMES", "Codecs, with commas.", CACHE, default=",".join(POOLS.codecs))
+    budget: str = option(
+        "--budget SIZE",
+        "Memory: a size, or a percentage of all pages.",
+        CACHE,
+        default=POOLS.budget,
+        check=benchmark.read_budget,
+    )
+    page: str = option("--page SIZE", "Size of a page.", CACHE, default=POOLS.page_size, check=_ssdlab.size)
+    policy: str = option(
+        "--policy NAME",
+        "Replacement policy of raw pages: clock, fifo, lru, s3-fifo or sieve; or, with a lock for each hit, another "
+        "of 'ssdlab list caches', parameters as lru-k:k=3.",
+        CACHE,
+        default=POOLS.policy,
+    )
+    compressed_policy: str = option(
+        "--compressed-policy NAME", "Replacement policy of compressed pages.", CACHE, default=POOLS.compressed_policy
+    )
+    workers: int = option(
+        "--workers INTEGER",
+        "Threads that compress; with 0, threads that need room do.",
+        CACHE,
+        default=POOLS.workers,
+        min=0,
+    )
+
+    def to_measure(self) -> benchmark.Pools:
+        """Returns the caches."""
+        return benchmark.Pools(
+            page_size=self.page,
+            budget=self.budget,
+            shares=self.share.split(","),
+            codecs=self.codec.split(","),
+            policy=self.policy,
+            compressed_policy=self.compressed_policy,
+            workers=self.workers,
+        )
+
+
+@dataclass
+class Load:
+    """Options for the accesses."""
+
+    access: str = option(
+        "--access NAME",
+        "even, 80/20 (four fifths go to a fifth of the pages), pareto (smoothly) or zipf:EXPONENT.",
+        LOAD,
+        default=ACCESSES.access,
+    )
+    trace: list[Path] = option("--trace FILE", "Use the reads and writes of a trace; several are concatenated.", LOAD)
+    pages: str = option("--pages COUNT", "Different pages, such as 50000 or 1M.", LOAD, default=str(ACCESSES.pages))
+    accesses: str = option(
+        "--accesses COUNT", "Accesses per run, half to warm up, such as 1M.", LOAD, default=str(ACCESSES.accesses)
+    )
+    writes: str = option("--writes SHARE", "Accesses that write.", LOAD, default="0%")
+    scan: str = option("--scan SHARE", "Accesses that read all pages front to back.", LOAD, default="0%")
+
+    def to_send(self) -> loads.Load:
+        """Returns the accesses."""
+        return loads.Load(
+            access=self.access,
+            trace=read_trace(*self.trace, concat=len(self.trace) > 1) if self.trace else None,
+            pages=options.count("--pages", self.pages),
+            accesses=options.count("--accesses", self.accesses, least=2),
+            writes=options.share("--writes", self.writes),
+            scan=options.share("--scan", self.scan),
+        )
+
+
+@dataclass
+class Storage:
+    """Options for the storage below the cache."""
+
+    cost: str = option(
+        "--cost TIME",
+        "Time to load or store a page, such as 110us, or microseconds.",
+        BELOW,
+        default=f"{STORAGE.cost_us:g}us",
+    )
+    busy: bool = option("--busy", "Spin for that time, which occupies processors, instead of sleeping.", BELOW)
+    directory: Path | None = option(
+        "--directory DIR", "Use a temporary file in this directory instead of a cost.", BELOW
+    )  # fmt: skip
+    drive: str | None = option(
+        "--drive PRESET",
+        "Simulate a drive instead of a cost: a preset, or a TOML file. See 'ssdlab presets list'.",
+        BELOW,
+    )
+    set: list[str] = option("--set -s KEY=VALUE", "Change a setting of that drive; may be repeated.", BELOW)
+
+    def below(self) -> benchmark.Storage:
+        """Returns the storage."""
+        cost_us = options.microseconds("--cost", self.cost)
+        return benchmark.Storage(cost_us=cost_us, busy=self.busy, directory=self.directory, drive=self._drive())
+
+    def _drive(self) -> Config | None:
+        if self.drive is None:
+            if self.set:
+                raise ConfigError("--set changes a simulated drive, and there is none; name one with --drive")
+            return None
+        if self.drive.endswith(".toml"):
+            return Settings(None, [Path(self.drive)], self.set).resolved()
+        return Settings(self.drive, [], self.set).resolved(origin="--drive")
+
 
 @app.command(examples=EXAMPLES)
 def bench(
-    share: Annotated[
-        str,
-        option(
-            "--share PERCENT",
-            "How much of the budget compressed pages may take, with commas; 'adaptive' weighs times.",
-            CACHE,
-        ),
-    ] = ",".join(benchmark.SHARES),
-    codec: Annotated[str, option("--codec NAMES", "Codecs, with commas.", CACHE)] = ",".join(benchmark.CODECS),
-    budget: Annotated[
-        str,
-        option("--budget SIZE", "Memory: a size, or a percentage of all pages.", CACHE, check=benchmark.read_budget),
-    ] = benchmark.BUDGET,
-    page: Annotated[str, option("--page SIZE", "Size of a page.", CACHE, check=_ssdlab.size)] = benchmark.PAGE,
-    policy: Annotated[
-        str,
-        option(
-            "--policy NAME",
-            "Which raw page is evicted: clock, fifo, lru, s3-fifo or sieve; or, with a lock for each hit, another "
-            "of 'ssdlab list caches', parameters as lru-k:k=3.",
-            CACHE,
-        ),
-    ] = POLICY,
-    compressed_policy: Annotated[
-        str,
-        option("--compressed-policy NAME", "Which compressed page is evicted, of the same.", CACHE),
-    ] = COMPRESSED_POLICY,
-    workers: Annotated[
-        int,
-        option("--workers INTEGER", "Threads that compress; without any, who needs room does.", CACHE, min=0),
-    ] = 1,
-    dataset: Annotated[
-        list[Path],
-        option(
-            "--dataset PATH",
-            "File or directory whose contents pages hold; may be repeated; a corpus of our own if left out.",
-            LOAD,
-        ),
-    ] = [],
-    access: Annotated[
-        str,
-        option(
-            "--access NAME",
-            "even, 80/20 (four fifths go to a fifth of the pages), pareto (smoothly) or zipf:EXPONENT.",
-            LOAD,
-        ),
-    ] = benchmark.ACCESS,
-    trace: Annotated[
-        list[Path],
-        option("--trace FILE", "Take reads and writes of a trace; several follow one another.", LOAD),
-    ] = [],
-    pages: Annotated[str, option("--pages COUNT", "Different pages, such as 50000 or 1M.", LOAD)] = str(
-        benchmark.PAGES
+    pools: Pools = group(),
+    dataset: list[Path] = option(
+        "--dataset PATH",
+        "File or directory with contents for the pages; may be repeated; a built-in corpus if left out.",
+        LOAD,
     ),
-    accesses: Annotated[
-        str,
-        option("--accesses COUNT", "Of each run, half to warm up, such as 1M.", LOAD),
-    ] = str(benchmark.ACCESSES),
-    writes: Annotated[str, option("--writes SHARE", "Accesses that write.", LOAD)] = "0%",
-    scan: Annotated[
-        str,
-        option("--scan SHARE", "Accesses that read all pages front to back.", LOAD),
-    ] = "0%",
-    threads: Annotated[
-        int | None,
-        option("--threads INTEGER", "Threads; one per processor if left out.", LOAD, min=1),
-    ] = None,
-    cost: Annotated[
-        str,
-        option("--cost TIME", "Time of a page, such as 110us, or microseconds.", BELOW),
-    ] = f"{benchmark.COST_US:g}us",
-    busy: Annotated[
-        bool,
-        option("--busy", "Spin for that time, which takes processors, and do not sleep.", BELOW),
-    ] = False,
-    directory: Annotated[
-        Path | None,
-        option(
-            "--directory DIR",
-            "Read and write a file there, made for it and removed in the end, instead of a cost.",
-            BELOW,
-        ),
-    ] = None,
-    drive: Annotated[
-        str | None,
-        option(
-            "--drive PRESET",
-            "Simulate a drive instead of a cost: a preset, or a TOML file. See 'ssdlab presets list'.",
-            BELOW,
-        ),
-    ] = None,
-    set: Annotated[
-        list[str],
-        option("--set -s KEY=VALUE", "Change a setting of that drive; may be repeated.", BELOW),
-    ] = [],
-    runs: Annotated[int, option("--runs INTEGER", "Runs of each cell.", min=1)] = benchmark.RUNS,
-    json: options.Json = False,
-    out: Annotated[Path | None, options.out(benchmark.CacheBench)] = None,
-    figures: options.Figures = None,
+    load: Load = group(),
+    threads: int | None = option("--threads INTEGER", "Threads; one per processor if left out.", LOAD, min=1),
+    storage: Storage = group(),
+    runs: int = option("--runs INTEGER", "Runs of each cache.", default=benchmark.RUNS, min=1),
+    output: Output = options.saving(benchmark.CacheBench),
 ) -> int:
     """Sweeps the share of the compressed pool (C_% of Harper 2018) and the codecs. A share of 0 is the usual cache.
-    Times are of this machine, and of others' work on it: look at their range.
+    Times are of this machine, and include interference from other programs: look at their range.
     """
     with watching("cache") as watch:
         found = benchmark.bench(
             dataset or None,
-            page_size=page,
-            budget=budget,
-            shares=share.split(","),
-            codecs=codec.split(","),
-            access=access,
-            trace=read_trace(*trace, concat=len(trace) > 1) if trace else None,
-            pages=options.count("--pages", pages),
-            accesses=options.count("--accesses", accesses, least=2),
-            writes=_share("--writes", writes),
-            scan=_share("--scan", scan),
-            policy=policy,
-            compressed_policy=compressed_policy,
-            workers=workers,
+            pools=pools.to_measure(),
+            load=load.to_send(),
+            storage=storage.below(),
             threads=threads,
-            cost_us=options.microseconds("--cost", cost),
-            busy=busy,
-            directory=directory,
-            drive=_drive(drive, set),
             runs=runs,
             monitor=watch,
         )
-    return deliver(found, json=json, out=out, figures=figures)
-
-
-def _share(option: str, written: str) -> float:
-    with options.blaming(option):
-        return _ssdlab.share(written)
-
-
-def _drive(named: str | None, sets: list[str]) -> Config | None:
-    if named is None:
-        if sets:
-            raise ConfigError("--set changes a simulated drive, and there is none; name one with --drive")
-        return None
-    if named.endswith(".toml"):
-        return options.configuration(None, [Path(named)], sets, [])
-    return options.configuration(named, [], sets, [], where="--drive")
+    return output.deliver(found)

@@ -1,7 +1,5 @@
 """`ssdlab cache-dir`."""
 
-from typing import Annotated
-
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.cli import options
@@ -15,11 +13,11 @@ app = App()
 
 @app.command("cache-dir", examples="ssdlab cache-dir --clear\nSSDLAB_CACHE_DIR= ssdlab run trace.csv")
 def cache_dir(
-    clear: Annotated[bool, option("--clear", "Remove all drives.")] = False,
-    json: options.Json = False,
+    clear: bool = option("--clear", "Remove all drives."),
+    json: bool = options.JSON,
 ) -> int:
-    """SSDLAB_CACHE_DIR names another directory, or turns it off if it is empty; SSDLAB_CACHE_SIZE limits how much is
-    kept (2GiB). Drives that were used longest ago make room. Results are the same with and without.
+    """SSDLAB_CACHE_DIR names another directory, or disables the cache if empty; SSDLAB_CACHE_SIZE limits its size
+    (2GiB). The least recently used drives are evicted. Results are the same with and without the cache.
     """
     directory = kept.directory()
     if directory is None:

@@ -5,7 +5,6 @@ import io
 import math
 import sys
 from pathlib import Path
-from typing import Annotated
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
@@ -15,14 +14,11 @@ from ssdlab.analyse.drive.reads import SECONDS
 from ssdlab.cli import options
 from ssdlab.cli.command import App
 from ssdlab.cli.declare import argument, option
-from ssdlab.cli.output import deliver
+from ssdlab.cli.options import Output
 from ssdlab.cli.progress import watching
 from ssdlab.model.files import read_utf8
 
 app = App()
-
-MOST = sys.float_info.max
-"""A number of bytes is no more."""
 
 EXAMPLES = """
 ssdlab cache plan --memory 15GiB --data 200GiB --paper --out out/plan
@@ -36,61 +32,42 @@ COSTS = "Costs"
 
 @app.command(examples=EXAMPLES)
 def plan(
-    paths: Annotated[
-        list[Path],
-        argument(
-            "PATH",
-            "Files and directories with typical data, to measure compressors on; a corpus of our own if left out.",
-        ),
-    ] = [],
-    memory: Annotated[str, option("--memory SIZE", "Memory of the cache.", check=_ssdlab.size)] = ...,  # type: ignore[assignment]
-    data: Annotated[str, option("--data SIZE", "Size of the data.", check=_ssdlab.size)] = ...,  # type: ignore[assignment]
-    page: Annotated[str, option("--page SIZE", "Size of a page.", check=_ssdlab.size)] = PAGE,
-    distribution: Annotated[
-        str,
-        option("--distribution NAME", "How requests spread over pages: even, 80/20, pareto, zipf:THETA."),
-    ] = DISTRIBUTION,
-    curve: Annotated[
-        Path | None,
-        option(
-            "--curve FILE",
-            "Instead of a distribution: caches.csv of 'ssdlab cache mrc', or a CSV of cache_bytes,miss_ratio.",
-        ),
-    ] = None,
-    curve_policy: Annotated[
-        str | None,
-        option("--curve-policy NAME", "Which policy of that curve; needed if it has several."),
-    ] = None,
-    share: Annotated[
-        str | None,
-        option("--share PERCENT", "Memory to compress, such as 40%; the best if left out."),
-    ] = None,
-    compressor: Annotated[str, option("--compressor NAMES", "Compressors to compare.", COSTS)] = ",".join(COMPRESSORS),
-    paper: Annotated[bool, option("--paper", "Take all costs and ratios from Harper 2018.", COSTS)] = False,
-    device: Annotated[
-        Path | None,
-        option("--device PATH", "Measure reads of this file or unused block device; only reads.", COSTS),
-    ] = None,
-    device_us: Annotated[
-        str | None,
-        option("--device-us MICROSECONDS", "Microseconds to read a page, such as 80.", COSTS),
-    ] = None,
-    seconds: Annotated[
-        float,
-        option("--seconds SECONDS", "Time to measure each size of a read.", COSTS),
-    ] = SECONDS,
-    bench: Annotated[
-        bool,
-        option("--bench", "Measure a small cache of these proportions at work, and set the model beside it.", COSTS),
-    ] = False,
-    json: options.Json = False,
-    out: Annotated[Path | None, options.out(CachePlan)] = None,
-    figures: options.Figures = None,
+    paths: list[Path] = argument(
+        "PATH",
+        "Files and directories with typical data, to measure compressors on; a built-in corpus if left out.",
+        default=None,
+    ),
+    memory: str = option("--memory SIZE", "Memory of the cache.", default=..., check=_ssdlab.size),
+    data: str = option("--data SIZE", "Size of the data.", default=..., check=_ssdlab.size),
+    page: str = option("--page SIZE", "Size of a page.", default=PAGE, check=_ssdlab.size),
+    distribution: str = option(
+        "--distribution NAME",
+        "Distribution of requests over pages: even, 80/20, pareto, zipf:THETA.",
+        default=DISTRIBUTION,
+    ),
+    curve: Path | None = option(
+        "--curve FILE",
+        "Instead of a distribution: caches.csv of 'ssdlab cache mrc', or a CSV of cache_bytes,miss_ratio.",
+    ),
+    curve_policy: str | None = option(
+        "--curve-policy NAME", "Policy to take from that curve; needed if it has several."
+    ),
+    share: str | None = option("--share PERCENT", "Memory to compress, such as 40%; the best if left out."),
+    compressor: str = option("--compressor NAMES", "Compressors to compare.", COSTS, default=",".join(COMPRESSORS)),
+    paper: bool = option("--paper", "Take all costs and ratios from Harper 2018.", COSTS),
+    device: Path | None = option(
+        "--device PATH", "Measure reads of this file or unused block device; only reads.", COSTS
+    ),
+    device_us: str | None = option("--device-us MICROSECONDS", "Microseconds to read a page, such as 80.", COSTS),
+    seconds: float = option("--seconds SECONDS", "Measuring time per read size.", COSTS, default=SECONDS),
+    bench: bool = option(
+        "--bench", "Measure a small cache of these proportions, and compare the model with it.", COSTS
+    ),
+    output: Output = options.saving(CachePlan),
 ) -> int:
-    """The model is that of Harper 2018, as in the document and corrected where it errs; the advice follows the
-    corrected one. Compressors are measured on this machine and the files named, with one processor; the device
-    is measured with fio, or with threads of ssdlab if fio is not installed: four reads at a time, nine in ten of
-    them sequential, as in the document.
+    """Uses the model of Harper 2018, as published and corrected; the advice follows the corrected one. Compressors
+    are measured on this machine and the given files, on one processor. The device is measured with fio, or with
+    threads of ssdlab if fio is not installed: four reads at a time, nine in ten of them sequential, as in the document.
     """
     if sum((paper, device is not None, device_us is not None)) != 1:
         raise ConfigError("the device is to be given once: pass --paper, --device PATH or --device-us MICROSECONDS")
@@ -107,28 +84,19 @@ def plan(
             device=device,
             device_us=None if device_us is None else options.microseconds("--device-us", device_us),
             seconds=seconds,
-            share=None if share is None else _share(share),
+            share=None if share is None else options.share("--share", share),
             measure_cache=bench,
             monitor=watch,
         )
-    return deliver(found, json=json, out=out, figures=figures)
-
-
-def _share(written: str) -> float:
-    with options.blaming("--share"):
-        return _ssdlab.share(written)
+    return output.deliver(found)
 
 
 def _points(path: Path, policy: str | None, data: str, page: str) -> list[tuple[float, float]]:
-    """The points of a miss-ratio curve as shares of the data and hit ratios.
-
-    Raises:
-        ConfigError: If it is none, or one of other pages than those of the plan.
-    """
+    """Reads a miss-ratio curve, for pages of the plan's size, as shares of the data and hit ratios."""
     whole = max(1, _ssdlab.size(data))
     try:
         reader = csv.DictReader(io.StringIO(read_utf8(path, f"--curve {text.path(path)}")))
-        # Lines end where their rows do, and a header is the first.
+        # With the number of each row's last line, for messages.
         rows = [(reader.line_num, row) for row in reader]
         known = list(dict.fromkeys(row["policy"] for _, row in rows if "policy" in row))
         if len(known) > 1 or policy is not None:
@@ -157,21 +125,26 @@ def _points(path: Path, policy: str | None, data: str, page: str) -> list[tuple[
         return value
 
     if "capacity_units" in rows[0][1]:
-        units = number(*rows[0], "capacity_units", 1, MOST, "how many items a cache holds, 1 or more")
-        _same_pages(path, number(*rows[0], size, 0, MOST, "a number of bytes") / units, page)
-    found: list[tuple[float, float]] = []
+        units = number(*rows[0], "capacity_units", 1, sys.float_info.max, "how many items a cache holds, 1 or more")
+        _same_pages(path, number(*rows[0], size, 0, sys.float_info.max, "a number of bytes") / units, page)
+    points: list[tuple[float, float]] = []
     cached, misses = 0.0, 1.0
     for line, row in rows:
         cached = number(
-            line, row, size, cached, MOST, f"a number of {cached:.0f} bytes or more, as caches grow by line"
+            line,
+            row,
+            size,
+            cached,
+            sys.float_info.max,
+            f"a number of {cached:.0f} bytes or more, as caches grow by line",
         )
         misses = number(line, row, "miss_ratio", 0, misses, f"a share from 0 to {misses:g}, as larger caches miss less")
-        found.append((min(1.0, cached / whole), 1 - misses))
-    return found
+        points.append((min(1.0, cached / whole), 1 - misses))
+    return points
 
 
 def _same_pages(path: Path, unit_bytes: float, page: str) -> None:
-    """Refuses a curve of pages of another size: its misses are others than those of the plan."""
+    """Refuses a curve of pages of another size, as its miss ratios do not apply."""
     wanted = _ssdlab.size(page)
     if unit_bytes == wanted:
         return

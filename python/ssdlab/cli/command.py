@@ -1,6 +1,6 @@
-"""How commands are declared, found and explained.
+"""Declaring commands, loading them when called, and their help.
 
-Help is plain text of at most 80 columns: rich takes longer to load than the help of all commands takes to write.
+Help is plain text of at most 80 columns, as loading rich would take longer than writing all help.
 """
 
 import shlex
@@ -17,29 +17,29 @@ from click.core import augment_usage_errors
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
-from ssdlab.cli.declare import Argument, Option, parameters
+from ssdlab.cli.declare import Argument, Option, bound, parameters
 from ssdlab.lazy import room
 
 WITHOUT_DOCSTRINGS = "Python leaves out the rest of this help with -OO; run it without."
 
 MOST_SETS = 3
-"""Settings of the same name that a message shows."""
+"""Settings of the same name that a message lists."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class App:
-    """A module's commands. One of the same name as the module is all of it; else they are a group."""
+    """The commands of a module: a single command of the module's name, or a group."""
 
     def __init__(self) -> None:
         self.commands: dict[str, click.Command] = {}
 
     def add(self, command: "Later") -> None:
-        """Declares a command of a module of its own."""
+        """Adds a command that has its own module."""
         self.commands[command.name or ""] = command
 
     def command(self, name: str | None = None, *, examples: str = "") -> Callable[[Function], Function]:
-        """Declares a command, with command lines as examples. Its docstring is its help."""
+        """Declares a function as a command; its docstring is the help, `examples` are command lines."""
 
         def declare(function: Function) -> Function:
             called = name or function.__name__
@@ -50,9 +50,9 @@ class App:
 
 
 class Later(click.Command):
-    """Stands for a command, or a group, until it is called: its module below `cli` is loaded then, not to list it.
+    """A command or group whose module below `cli` is loaded only when it is called.
 
-    Its summary is the first paragraph of the help.
+    Its summary becomes the first paragraph of the help.
     """
 
     def __init__(self, name: str, summary: str, module: str | None = None) -> None:
@@ -70,58 +70,54 @@ class Later(click.Command):
 
 
 class Command(click.Command):
-    """A command whose help lists options by their panels, and its examples last.
+    """A command whose help groups options by panel and ends with examples.
 
-    It refuses the second value of an option that takes one, else the last would silently count, and figures that go
-    nowhere.
+    It refuses an option given twice, unless it may be repeated, and --figures without --out.
     """
 
     def __init__(self, name: str, function: Callable[..., Any], examples: str) -> None:
         def call(**given: Any) -> Any:
-            return function(**{name: [*value] if isinstance(value, tuple) else value for name, value in given.items()})
+            listed = {name: [*value] if isinstance(value, tuple) else value for name, value in given.items()}
+            return function(**bound(function, listed))
 
         help = cleandoc(function.__doc__ or (WITHOUT_DOCSTRINGS if sys.flags.optimize > 1 else ""))
         super().__init__(name, callback=call, params=parameters(function), help=help, epilog=examples)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Reads the command line.
-
-        Raises:
-            ConfigError: If an option that takes one value is given again, a configuration without its option, or
-                --figures without --out or matplotlib.
-        """
+        """Reads the command line."""
         if ctx.resilient_parsing:
-            # A shell asks for completions, and what stands there is not done.
+            # A shell asks for completions of an unfinished command line.
             return super().parse_args(ctx, args)
         with augment_usage_errors(ctx), _suggesting(self, args):
             _, extra, given = self.make_parser(ctx).parse_args(args=[*args])
         self._refuse_configurations(extra)
-        times = Counter(id(one) for one in given)
-        for one in given:
-            if isinstance(one, Option) and times[id(one)] > 1 and not one.multiple and not one.is_flag:
-                remedy = room("cli.options").ONE_PRESET if one.name == "preset" else "give it once"
-                raise ConfigError(f"{one.opts[0]} is given twice; {remedy}")
-        names = {one.name for one in given}
+        times = Counter(id(parameter) for parameter in given)
+        for parameter in given:
+            once = isinstance(parameter, Option) and not (parameter.multiple or parameter.is_flag)
+            if once and times[id(parameter)] > 1:
+                remedy = room("cli.options").ONE_PRESET if parameter.name == "preset" else "give it once"
+                raise ConfigError(f"{parameter.opts[0]} is given twice; {remedy}")
+        names = {parameter.name for parameter in given}
         if "figures" in names and "out" not in names:
             raise ConfigError("--figures: figures are written to a directory; name one with --out DIR")
         rest = super().parse_args(ctx, args)
         if "figures" in names:
-            # What draws them may be missing: better now than after the run.
+            # Fails now rather than after the run if matplotlib is missing.
             room("view.plots.paper")
         traces = ctx.params.get("trace") or ()
         self._refuse_configurations(traces if isinstance(traces, tuple) else (traces,))
         return rest
 
     def _refuse_configurations(self, paths: Iterable[object]) -> None:
-        """Refuses configurations among files that are no options."""
+        """Refuses a configuration file given as an argument."""
         for path in map(str, paths):
-            if path.endswith(".toml") and any(one.name == "config" for one in self.params):
+            if path.endswith(".toml") and any(parameter.name == "config" for parameter in self.params):
                 raise ConfigError(f"{path}: a configuration is given by an option: --config {path}")
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        """What follows the name in the line of usage."""
-        arguments = [one for one in self.get_params(ctx) if isinstance(one, Argument)]
-        return ["[OPTIONS]", *(_argument(one) if one.required else f"[{_argument(one)}]" for one in arguments)]
+        """Returns what follows the command's name in the usage line."""
+        arguments = [(_argument(word), word.required) for word in self.get_params(ctx) if isinstance(word, Argument)]
+        return ["[OPTIONS]", *(word if required else f"[{word}]" for word, required in arguments)]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes arguments and options."""
@@ -136,20 +132,20 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """A group of commands; its help lists them, as they were declared."""
+    """A group of commands; its help lists them in the order of declaration."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Reads the command line up to the name of a command."""
+        """Reads the command line up to the command's name."""
         with _suggesting(self, [*args]):
             return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Name, command and its arguments, of a command line."""
+        """Returns name, command and arguments; loads the command."""
         name, command, rest = super().resolve_command(ctx, args)
         return name, command.loaded if isinstance(command, Later) else command, rest
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
-        """The names of its commands."""
+        """Returns the names of its commands."""
         return [*self.commands]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -158,45 +154,44 @@ class Group(click.Group):
         self.format_commands(ctx, formatter)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes the name of each command and the first paragraph of its help."""
+        """Writes each command with its summary."""
         commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
         with formatter.section("Commands"):
-            formatter.write_dl([(name, summary(one)) for name, one in commands.items() if one])
+            formatter.write_dl([(name, summary(command)) for name, command in commands.items() if command])
 
 
 @contextmanager
 def _suggesting(command: click.Command, args: Sequence[str]) -> Iterator[None]:
-    """Says what an unknown option may mean: a setting of that name, or else the nearest option."""
+    """Adds to an unknown option the setting of that name, or else the nearest option."""
     try:
         yield
     except click.NoSuchOption as error:
-        # Click suggests options by difflib, which takes --merge for like --seed.
-        if any(one.name == "set" for one in command.params) and (sets := _sets(error.option_name, args)):
+        # Click would suggest by difflib, which finds --merge similar to --seed.
+        if any(parameter.name == "set" for parameter in command.params) and (sets := _sets(error.option_name, args)):
             said = f"; write {' or '.join(sets)}"
         else:
-            names = [name for one in command.params if isinstance(one, click.Option) for name in one.opts]
-            # A single letter is like every other.
+            names = [name for known in command.params if isinstance(known, click.Option) for name in known.opts]
+            # Single letters are no suggestions.
             options = [name for name in names if min(len(name), len(error.option_name)) > 2]
             said = text.suggestion(error.option_name, options)
         raise click.UsageError(f"No such option {text.path(error.option_name)}{said}", error.ctx) from None
 
 
 def _sets(name: str, args: Sequence[str]) -> list[str]:
-    """How to set what an option is called: `--set seed=5` for `--seed 5`. Settings that need the fewest choices."""
+    """Returns `--set seed=5` for `--seed 5`: the least nested settings whose key ends in the option's name."""
     if not name.startswith("--"):
         return []
     word = name.removeprefix("--").replace("-", "_")
-    found = [(key, example) for key, _, example, _ in _ssdlab.options() if f".{key}".endswith(f".{word}")]
-    fewest = min((key.count(".") for key, _ in found), default=0)
-    at, follows = next((at, one.partition("=")) for at, one in enumerate(args) if one.partition("=")[0] == name)
-    following = follows[2] or next((one for one in args[at + 1 : at + 2] if not one.startswith("-")), "")
-    return [
-        f"--set {shlex.quote(f'{key}={following or example}')}" for key, example in found if key.count(".") == fewest
-    ][:MOST_SETS]
+    settings = [(key, example) for key, _, example, _ in _ssdlab.options() if f".{key}".endswith(f".{word}")]
+    depth = min((key.count(".") for key, _ in settings), default=0)
+    at = next(at for at, argument in enumerate(args) if argument.partition("=")[0] == name)
+    value = args[at].partition("=")[2] or next((word for word in args[at + 1 : at + 2] if word[:1] != "-"), "")
+    sets = [f"{key}={value or example}" for key, example in settings if key.count(".") == depth]
+    return [f"--set {shlex.quote(setting)}" for setting in sets[:MOST_SETS]]
 
 
 def summary(command: click.Command) -> str:
-    """The first paragraph of its help."""
+    """Returns the first paragraph of a command's help."""
     return " ".join((command.help or "").partition("\n\n")[0].split())
 
 
@@ -211,13 +206,13 @@ def _write_parameters(command: click.Command, ctx: click.Context, formatter: cli
 
 
 def panels(command: click.Command, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
-    """How each argument and option is written and what it means, by the heading that it stands under."""
-    found: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
-    for one in command.get_params(ctx):
-        name, help = one.get_help_record(ctx) or ("", "")
-        if isinstance(one, Argument):
-            found["Arguments"].append((_argument(one), help))
+    """Returns arguments and options, as written and with their help, by panel."""
+    by_panel: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+    for parameter in command.get_params(ctx):
+        name, help = parameter.get_help_record(ctx) or ("", "")
+        if isinstance(parameter, Argument):
+            by_panel["Arguments"].append((_argument(parameter), help))
         else:
-            # Click's own option of help stands under none.
-            found.setdefault(getattr(one, "panel", None) or "Options", []).append((name, help))
-    return {title: rows for title, rows in found.items() if rows}
+            # Click's own --help has no panel.
+            by_panel.setdefault(getattr(parameter, "panel", None) or "Options", []).append((name, help))
+    return {title: rows for title, rows in by_panel.items() if rows}

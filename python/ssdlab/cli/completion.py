@@ -1,4 +1,4 @@
-"""Completion of command lines by shells: click's, with what bash needs for `--set KEY=VALUE`."""
+"""Shell completion: click's, extended for `--set KEY=VALUE` in bash."""
 
 from typing import Any
 
@@ -6,14 +6,14 @@ from click.shell_completion import BashComplete, CompletionItem, add_completion_
 
 
 class _Bash(BashComplete):
-    """Bash takes `=` for the end of a word: what it has parted is put together, and it is told what follows."""
+    """Joins words that bash splits at `=`, and completes the part after it."""
 
     source_template = BashComplete.source_template.replace(
         "COMPREPLY+=($value)", "COMPREPLY+=($value)\n            [[ $value == *= ]] && compopt -o nospace"
     )
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """The words before the one that is completed, and that."""
+        """Returns the words before the completed one, and that word."""
         before, current = super().get_completion_args()
         whole: list[str] = []
         for word in (*before, current):
@@ -25,14 +25,14 @@ class _Bash(BashComplete):
         return before, self._current
 
     def format_completion(self, item: CompletionItem[Any]) -> str:
-        """What stands in place of the last part of the word."""
+        """Returns the completion of the last part of the word."""
         value = self._current.partition("=")[2] if self._current.startswith("-") else self._current
         known = value[: value.rfind("=") + 1]
         return f"{item.type},{item.value.removeprefix(known)}"
 
 
 def script(command: Any, program: str, variable: str, shell: str) -> str:
-    """What a shell runs to complete command lines of this program."""
+    """Returns the script with which a shell completes command lines of the program."""
     complete: Any = get_completion_class(shell)
     return str(complete(command, {}, program, variable).source())
 

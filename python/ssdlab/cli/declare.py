@@ -1,11 +1,12 @@
-"""Arguments and options of a command, declared where its function takes them:
-`jobs: Annotated[int | None, option("--jobs -j INTEGER", "Simulations at a time.")] = None`.
+"""Arguments and options, declared as the defaults of a command's parameters:
+`jobs: int | None = option("--jobs -j INTEGER", "Simulations at a time.")`.
 
-Click reads command lines and completes them; it is told of everything here.
+A parameter whose type is a dataclass is a group of options: one per field, declared as the field's default.
 """
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
@@ -15,44 +16,54 @@ from click.shell_completion import CompletionItem
 
 from ssdlab.cli import values
 
-Completion = Callable[[str], Iterable[str | tuple[str, str]]]
-"""What may follow the beginning of a value, with a word on each or without."""
+Words = Iterable[str | tuple[str, str]]
+"""Values to complete, each alone or with its help."""
 
 
 class Declared(NamedTuple):
-    """An argument or an option, but for what its parameter says: name, kind of value and default."""
+    """An argument or an option; its parameter adds name and type."""
 
     names: tuple[str, ...]
-    """Those of an option; an argument has none."""
+    """Names of an option; empty for an argument."""
     metavar: str | None
     help: str
     panel: str | None = None
-    """The heading under which help lists an option."""
+    """Heading under which help lists an option."""
+    default: Any = None
+    """`...` makes it required. Lists are empty and flags off by default."""
     min: float | None = None
     max: float | None = None
-    """Of an option that has a least value too."""
+    """Largest value; needs `min` too."""
     parser: Callable[[str], Any] | None = None
-    """Makes the value of the path that was typed; its errors are the user's."""
+    """Converts a typed path; its errors are the user's."""
     check: Callable[[str], object] | None = None
-    """Reads text, or each of several between commas, so that an error names the option."""
-    complete: Completion | None = None
+    """Validates each comma-separated item; errors then name the option."""
+    choices: Callable[[], Words] | None = None
+    """Returns the possible values, for completion."""
+    complete: Callable[[str], Words] | None = None
+    """Returns completions of the text typed so far, where `choices` does not do."""
 
 
-def option(written: str, help: str, panel: str | None = None, **more: Any) -> Declared:
-    """An option as help shows it, such as `--config -c FILE`, and what else `Declared` says."""
+def option(written: str, help: str, panel: str | None = None, **more: Any) -> Any:
+    """Declares an option as help shows it, such as `--config -c FILE`; `more` are fields of `Declared`."""
     words = written.split()
     names = tuple(word for word in words if word.startswith("-"))
     metavar = " ".join(word for word in words if word not in names)
     return Declared(names, metavar or None, help, panel, **more)
 
 
-def argument(metavar: str, help: str, **more: Any) -> Declared:
-    """An argument as help shows it, such as `NAME`, and what else `Declared` says."""
-    return Declared((), metavar, help, **more)
+def argument(metavar: str, help: str, **more: Any) -> Any:
+    """Declares an argument as help shows it, such as `NAME`; required unless `more` has a default."""
+    return Declared((), metavar, help, **{"default": ..., **more})
+
+
+def group(**replaced: Declared) -> Any:
+    """Declares a group of options in which these replace the options of the same name."""
+    return replaced
 
 
 class Option(click.Option):
-    """An option that stands under a heading in help."""
+    """An option listed under a heading of the help."""
 
     def __init__(self, names: list[str], panel: str | None, **more: Any) -> None:
         super().__init__(names, show_default=True, **more)
@@ -60,47 +71,65 @@ class Option(click.Option):
 
 
 class Argument(click.Argument):
-    """An argument that says what it means. Click calls that its help, since version 8.5 alone."""
+    """An argument with a help text, which click has only since version 8.5."""
 
     def __init__(self, name: str, meaning: str, **more: Any) -> None:
         super().__init__([name], **more)
         self.meaning = meaning
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
-        """Its row in help."""
+        """Returns its row in the help."""
         value = f"default: {self.default}" if isinstance(self.default, str) else ""
         extra = "required" if self.required else value
         return self.metavar or "", f"{self.meaning}  [{extra}]" if extra else self.meaning
 
 
 def parameters(function: Callable[..., Any]) -> list[click.Parameter]:
-    """Arguments and options of the command that this function is, in its order."""
-    return [_parameter(one) for one in inspect.signature(function).parameters.values()]
+    """Returns the click parameters of a command, in the order of the function's parameters."""
+    return [_parameter(*member) for own in inspect.signature(function).parameters.values() for member in _members(own)]
 
 
-def _parameter(one: inspect.Parameter) -> click.Parameter:
-    declared: Declared = one.annotation.__metadata__[0]
-    kind = _without_none(one.annotation.__origin__)
+def bound(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the arguments of a command's function, with the values of groups gathered in their dataclasses."""
+    return {
+        own.name: own.annotation(**{name: given[name] for name, *_ in _members(own)})
+        if isinstance(own.annotation, type) and is_dataclass(own.annotation)
+        else given[own.name]
+        for own in inspect.signature(function).parameters.values()
+    }
+
+
+def _members(own: inspect.Parameter) -> Iterator[tuple[str, Any, Declared]]:
+    """Yields name, type and declaration of a parameter, or of each option of a group."""
+    if not is_dataclass(own.annotation):
+        yield own.name, own.annotation, own.default
+        return
+    replaced = own.default if isinstance(own.default, dict) else {}
+    for field in fields(own.annotation):
+        yield field.name, field.type, replaced.get(field.name, field.default)
+
+
+def _parameter(name: str, kind: Any, declared: Declared) -> click.Parameter:
+    kind = _without_none(kind)
     several = get_origin(kind) is list
     if several:
         (kind,) = get_args(kind)
-    # A required option stands behind parameters that have a default.
-    required = one.default in (one.empty, ...)
+    required = declared.default is ...
     more: dict[str, Any] = {"metavar": declared.metavar, "required": required}
-    if not required and one.default != []:
-        more["default"] = one.default
-    if declared.complete:
-        more["shell_complete"] = _completing(declared.complete)
+    if not required and not several:
+        more["default"] = False if kind is bool else declared.default
+    if declared.choices or declared.complete:
+        more["shell_complete"] = _completing(declared)
     if not declared.names:
-        return Argument(one.name, declared.help, nargs=-1 if several else 1, type=_type(kind, declared), **more)
+        return Argument(name, declared.help, nargs=-1 if several else 1, type=_type(kind, declared), **more)
     shape = {"is_flag": True} if kind is bool else {"multiple": several, "type": _type(kind, declared)}
-    return Option([*declared.names, one.name], declared.panel, help=declared.help, **shape, **more)
+    return Option([*declared.names, name], declared.panel, help=declared.help, **shape, **more)
 
 
 def _without_none(kind: Any) -> Any:
-    # `Literal[...] | None` is of the older kind.
-    unites = get_origin(kind) in (Union, UnionType)
-    return next(one for one in get_args(kind) if one is not NoneType) if unites else kind
+    # `Literal[...] | None` is a `typing.Union`, the others are a `types.UnionType`.
+    is_union = get_origin(kind) in (Union, UnionType)
+    return next(member for member in get_args(kind) if member is not NoneType) if is_union else kind
 
 
 def _type(kind: Any, declared: Declared) -> Any:
@@ -119,9 +148,10 @@ def _type(kind: Any, declared: Declared) -> Any:
     return {str: values.Text(), int: values.Whole()}.get(kind, kind)
 
 
-def _completing(complete: Completion) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
-    def items(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        found = complete(incomplete)
-        return [CompletionItem(one) if isinstance(one, str) else CompletionItem(one[0], help=one[1]) for one in found]
+def _completing(declared: Declared) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+    def items(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+        words = declared.complete(typed) if declared.complete else declared.choices() if declared.choices else ()
+        pairs = [(word, None) if isinstance(word, str) else word for word in words]
+        return [CompletionItem(word, help=help) for word, help in pairs if declared.complete or word.startswith(typed)]
 
     return items

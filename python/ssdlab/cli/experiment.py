@@ -1,14 +1,14 @@
 """`ssdlab experiment`."""
 
 from pathlib import Path
-from typing import Annotated
 
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.cli import options
 from ssdlab.cli.command import App
 from ssdlab.cli.declare import argument, option
-from ssdlab.cli.output import deliver, print_json
+from ssdlab.cli.options import Output
+from ssdlab.cli.output import print_json, print_named
 from ssdlab.cli.output import show as show_page
 from ssdlab.cli.progress import watching
 from ssdlab.lazy import room
@@ -24,34 +24,25 @@ def _load(name: str) -> Experiment | Screening:
 
 
 def _shipped() -> list[tuple[str, str]]:
-    """Names with titles."""
+    """Returns the name and title of each experiment."""
     return [(name, _load(name).title) for name in sorted([*experiments.names(), *screening.names()])]
 
 
-def _complete_name(incomplete: str) -> list[tuple[str, str]]:
-    return [(name, title) for name, title in _shipped() if name.startswith(incomplete)]
-
-
-Name = Annotated[
-    str,
-    argument(
-        "NAME",
-        "Name of an experiment, or the path of a folder with experiment.toml or of a TOML file.",
-        complete=_complete_name,
-    ),
-]
+NAME = argument(
+    "NAME",
+    "Name of an experiment, or the path of a folder with experiment.toml or of a TOML file.",
+    choices=_shipped,
+)
 
 
 @app.command("list", examples="ssdlab experiment list")
-def list_experiments(json: options.Json = False) -> None:
+def list_experiments(json: bool = options.JSON) -> None:
     """List the experiments that ship with ssdlab."""
     shipped = _shipped()
     if json:
         print_json("experiments", [{"name": name, "title": title} for name, title in shipped])
         return
-    width = max(len(name) for name, _ in shipped)
-    for name, title in shipped:
-        print(f"{name:<{width}}  {title}")
+    print_named(shipped)
 
 
 @app.command(
@@ -61,9 +52,9 @@ ssdlab experiment show sbfast --toml > mine.toml
 """
 )
 def show(
-    name: Name,
-    toml: Annotated[bool, option("--toml", "Print the TOML file: a starting point for your own.")] = False,
-    json: options.Json = False,
+    name: str = NAME,
+    toml: bool = option("--toml", "Print the TOML file: a starting point for your own."),
+    json: bool = options.JSON,
 ) -> None:
     """Tell what an experiment reproduces, and which tables it has or which factors it screens."""
     experiment = _load(name)
@@ -98,22 +89,17 @@ ssdlab experiment run pardispatcher-conditions --full --out out/conditions
 """
 )
 def run(
-    name: Name,
-    table: Annotated[list[str], option("--table -t NAME", "Only this table; may be repeated.")] = [],
-    set: options.Sets = [],
-    trace: Annotated[
-        list[str],
-        option(
-            "--trace NAME=FILE",
-            "A trace that the experiment asks for; may be repeated, also for several files of one trace.",
-        ),
-    ] = [],
-    full: Annotated[bool, option("--full", "The long form of an experiment that screens conditions.")] = False,
-    jobs: options.Workers = None,
-    cluster: options.Cluster = None,
-    json: options.Json = False,
-    out: Annotated[Path | None, options.out(ExperimentResult)] = None,
-    figures: options.Figures = None,
+    name: str = NAME,
+    table: list[str] = option("--table -t NAME", "Only this table; may be repeated."),
+    set: list[str] = options.SET,
+    trace: list[str] = option(
+        "--trace NAME=FILE",
+        "A trace that the experiment asks for; may be repeated, also for several files of one trace.",
+    ),
+    full: bool = option("--full", "The long form of an experiment that screens conditions."),
+    jobs: int | None = options.WORKERS,
+    cluster: str | None = options.CLUSTER,
+    output: Output = options.saving(ExperimentResult),
 ) -> int:
     """Simulate every cell of an experiment and compare with the document.
 
@@ -121,8 +107,8 @@ def run(
     depend on how many at a time. Cells that need a trace stay empty without it. Differences are shown, not judged:
     the exit status is 0. Ctrl-C prints the cells that are finished.
 
-    An experiment that screens conditions has effects of factors instead of cells. Its runs are kept below --out, where
-    the same command goes on after an interruption; they may be those of a cluster.
+    An experiment that screens conditions reports effects of factors instead of cells. It keeps its runs below --out,
+    where the same command resumes after an interruption, and can run on a cluster.
     """
     experiment = _load(name)
     if isinstance(experiment, Screening):
@@ -130,13 +116,18 @@ def run(
             raise ConfigError(f"{experiment.name} has neither tables nor traces; leave --table and --trace out")
         with watching(experiment.name) as watch:
             screened = experiment.run(
-                form="full" if full else "short", overrides=set, out=out, jobs=jobs, cluster=cluster, monitor=watch
+                form="full" if full else "short",
+                overrides=set,
+                out=output.out,
+                jobs=jobs,
+                cluster=cluster,
+                monitor=watch,
             )
-        return deliver(screened, json=json, out=out, figures=figures)
+        return output.deliver(screened)
     if full:
         raise ConfigError(f"{experiment.name} has one form only; leave --full out")
     if cluster is not None:
         raise ConfigError(f"{experiment.name} runs on this machine only; leave --cluster out")
     with watching(experiment.name) as watch:
         result = experiment.run(tables=table, overrides=set, traces=_traces(trace), jobs=jobs, monitor=watch)
-    return deliver(result, json=json, out=out, figures=figures)
+    return output.deliver(result)

@@ -2,14 +2,15 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError, size
 from ssdlab.analyse import steps
 from ssdlab.cli import options, traces
 from ssdlab.cli.command import App
-from ssdlab.cli.declare import argument, option
+from ssdlab.cli.declare import argument, group, option
+from ssdlab.cli.options import Settings
 from ssdlab.cli.output import print_json
 from ssdlab.lazy import room
 from ssdlab.model.config import Config, layered, set_by
@@ -19,7 +20,7 @@ from ssdlab.model.trace_file import TraceFile
 app = App()
 
 MOST = 100
-"""Requests of a trace that are taken unless told otherwise."""
+"""Requests taken from a trace by default."""
 
 EXAMPLES = """
 ssdlab explain
@@ -30,10 +31,6 @@ ssdlab explain --set ftl=fast --trace trace.csv --skip 1000 --most 50
 """
 
 
-def _complete_scene(incomplete: str) -> list[str]:
-    return [name for name in steps.scenes() if name.startswith(incomplete)]
-
-
 def _scene(
     configs: Callable[[list[str]], list[Config]],
     requests: str | None,
@@ -41,19 +38,19 @@ def _scene(
     skip: int,
     most: int,
 ) -> steps.Scene:
-    """The scene of the drives that `configs` makes with settings below those that were typed."""
+    """Returns the scene of the drives that `configs` makes; takes settings below the typed."""
     if bool(requests) == bool(source):
-        raise ConfigError("an own scene takes its requests from --requests or from --trace; give one of them")
+        raise ConfigError("a scene of your own takes its requests from --requests or from --trace; give one of them")
     if source is None:
         return steps.of_configs(configs([]), requests or "")
     page_bytes = size(configs([])[0]["nand.page_size"])
     requests, pages, device = steps.excerpt(source, page_bytes, skip, most)
-    whose = "" if device is None else f"device {device} of "
-    another = "" if device is None or source.device is not None else " Another device is taken by --device NAME."
+    whose = "" if device is None else f", device {device}"
+    another = "" if device is None or source.device is not None else " Choose another device with --device NAME."
+    count = text.counted(len(requests.split()), "requests")
     about = (
-        f"Of {whose}{source_text(source.about)} these are {text.counted(len(requests.split()), 'requests')} that have "
-        f"pages, behind the first {text.count(skip)}; the {text.count(pages)} pages that they touch are numbered anew, "
-        f"from 0 in the order of their addresses.{another}"
+        f"The trace is {source_text(source.about)}{whose}: {count} with pages after the first {text.count(skip)}. The "
+        f"{text.count(pages)} touched pages are renumbered from 0, in the order of their addresses.{another}"
     )
     return steps.of_configs(
         configs([f"device.capacity={max(pages, steps.SMALL_PAGES) * page_bytes}B"]), requests, about
@@ -62,41 +59,33 @@ def _scene(
 
 @app.command(examples=EXAMPLES)
 def explain(
-    scene: Annotated[
-        str | None,
-        argument("SCENE", "Name of a scene, or a TOML file; none lists the scenes.", complete=_complete_scene),
-    ] = None,
-    preset: options.Preset = None,
-    config: options.ConfigFiles = [],
-    set: options.Sets = [],
-    requests: Annotated[
-        str | None,
-        option("--requests PAGES", "Requests of your own: pages to write, such as '5 4-7', r5 to read, t5 to trim."),
-    ] = None,
-    beside: Annotated[
-        list[str],
-        option("--beside KEY=VALUE", "A second drive beside the first, with this setting; may be repeated."),
-    ] = [],
-    trace: Annotated[list[Path], option("--trace FILE", "Requests from files of one trace; may be repeated.")] = [],
-    format: traces.Format = None,
-    columns: traces.Columns = None,
-    device: traces.Device = None,
-    skip_bad: traces.SkipBad = False,
-    skip: Annotated[int, option("--skip INTEGER", "Requests of the trace to leave out.", min=0)] = 0,
-    most: Annotated[int, option("--most INTEGER", "Requests of the trace to take.", min=1)] = MOST,
-    out: Annotated[
-        Path | None, option("--out -o FILE", "The page; by default explain-SCENE.html.", options.OUTPUT)
-    ] = None,
-    json: options.Json = False,
+    scene: str | None = argument(
+        "SCENE", "Name of a scene, or a TOML file; none lists the scenes.", default=None, choices=steps.scenes
+    ),
+    settings: Settings = group(),
+    requests: str | None = option(
+        "--requests PAGES", "Requests of your own: pages to write, such as '5 4-7', r5 to read, t5 to trim."
+    ),
+    beside: list[str] = option(
+        "--beside KEY=VALUE", "A second drive beside the first, with this setting; may be repeated."
+    ),
+    trace: list[Path] = option("--trace FILE", "Requests from files of one trace; may be repeated."),
+    format: str | None = traces.FORMAT,
+    columns: str | None = traces.COLUMNS,
+    device: str | None = traces.DEVICE,
+    skip_bad: bool = traces.SKIP_BAD,
+    skip: int = option("--skip INTEGER", "Requests of the trace to leave out.", default=0, min=0),
+    most: int = option("--most INTEGER", "Requests of the trace to take.", default=MOST, min=1),
+    out: Path | None = option("--out -o FILE", "The page; by default explain-SCENE.html.", options.OUTPUT),
+    json: bool = options.JSON,
 ) -> int:
     """Writes one page that needs no network: blocks and their pages, the map beside them, and each decision in a
     sentence. It plays, steps forward and back, and jumps to the next merge, collection or miss.
 
-    The drive of a scene of your own is small: 32 pages in blocks of 4, or as many as a trace needs, unless a preset or
-    a file says otherwise. Pages of a trace are numbered anew, those touched from 0. A drive of more than 4096 flash
-    pages is not drawn.
+    A scene of your own has a small drive: 32 pages in blocks of 4, or as many as a trace needs, unless a preset or a
+    file sets the size. Touched pages of a trace are renumbered from 0. A drive may have 4096 flash pages at most.
     """
-    own = bool(requests or trace or set or config or preset or beside)
+    own = bool(requests or trace or settings.are_given or beside)
     if scene is None and not own:
         room("cli.list").listing("scenes", json=json)
         return 0
@@ -105,14 +94,15 @@ def explain(
 
     def configs(below: list[str]) -> list[Config]:
         def drawn(other: list[str]) -> Config:
-            sized = bool(preset or config)
-            small = [] if sized else [*steps.SMALL, *below]
-            # No drive that is drawn is overwritten, and one that is to be may not be empty.
-            sets = [[*small, "precondition.overwrite=none"], set]
-            # Right below the choice of the FTL: that of another one in between would drop it.
-            sets.insert(1 if steps.small_ftl(set) else 2, [] if sized else steps.small_ftl([*set, *other]))
-            made = [*(set_by("--set", one) for one in sets), set_by("--beside", other)]
-            return layered(preset, config, made, "--preset")
+            is_sized = bool(settings.preset or settings.config)
+            small = [] if is_sized else [*steps.SMALL, *below]
+            # An overwritten drive may not be empty, and drawn drives are never overwritten.
+            layers = [[*small, "precondition.overwrite=none"], settings.set]
+            # Right below the choice of the FTL: choosing another FTL above would drop the setting.
+            small_ftl = [] if is_sized else steps.small_ftl([*settings.set, *other])
+            layers.insert(1 if steps.small_ftl(settings.set) else 2, small_ftl)
+            sets = [*(set_by("--set", layer) for layer in layers), set_by("--beside", other)]
+            return layered(settings.preset, settings.config, sets, "--preset")
 
         return [drawn(other) for other in ([[], beside] if beside else [[]])]
 

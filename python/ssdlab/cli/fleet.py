@@ -2,12 +2,12 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
 from ssdlab import text
 from ssdlab.cli import options, traces
 from ssdlab.cli.command import App
-from ssdlab.cli.declare import argument, option
+from ssdlab.cli.declare import argument, group, option
+from ssdlab.cli.options import Output, Settings
 from ssdlab.cli.output import deliver, print_json
 from ssdlab.cli.progress import watching
 from ssdlab.model.trace_file import TraceFile
@@ -20,17 +20,6 @@ app = App()
 DRIVES = "Drives"
 
 
-def _complete_rule(incomplete: str) -> list[tuple[str, str]]:
-    return [(name, help) for name, help in RULES.items() if name.startswith(incomplete)]
-
-
-def _complete_like(incomplete: str) -> list[str]:
-    return [name for name in synthetic.PROFILES if name.startswith(incomplete)]
-
-
-Years = Annotated[float, option("--years YEARS", "How long drives are to serve: worn-out ones are replaced.", min=0.0)]
-
-
 @app.command(
     examples="""
 ssdlab fleet run io_traces.csv.gz --out fleets/alibaba
@@ -39,57 +28,45 @@ ssdlab fleet run fleet.csv --pack round-robin --drives 40 -p tlc-nvme
 """
 )
 def run(
-    trace: Annotated[
-        list[Path],
-        argument("TRACE", "Files of many volumes, or folders of files, read one after the other."),
-    ],
-    pack: Annotated[
-        str,
-        option(
-            "--pack RULE",
-            f"Which volumes share a drive: {', '.join(RULES)}.",
-            DRIVES,
-            complete=_complete_rule,
-        ),
-    ] = ALONE,
-    drives: Annotated[
-        int | None,
-        option("--drives INTEGER", "How many there are; as few as have room for all if left out.", DRIVES),
-    ] = None,
-    preset: options.Preset = None,
-    config: options.ConfigFiles = [],
-    set: options.Sets = [],
-    fit: options.Fit = None,
-    repeat: options.Repeat = None,
-    check: options.Check = False,
-    format: traces.Format = None,
-    columns: traces.Columns = None,
-    action: traces.Action = None,
-    skip_bad: traces.SkipBad = False,
-    jobs: options.Workers = None,
-    cluster: options.Cluster = None,
-    retry: options.Retry = False,
-    outcome: options.Outcomes = [],
-    json: options.Json = False,
-    out: Annotated[
-        Path | None,
-        option(
-            "--out -o DIR",
-            "Folder of the fleet: what it holds is not done again. Nothing is kept if left out.",
-            options.OUTPUT,
-            parser=options.writable,
-        ),
-    ] = None,
+    trace: list[Path] = argument("TRACE", "Files of many volumes, or folders of files, read one after the other."),
+    pack: str = option(
+        "--pack RULE",
+        f"How volumes share drives: {', '.join(RULES)}.",
+        DRIVES,
+        default=ALONE,
+        choices=RULES.items,
+    ),
+    drives: int | None = option(
+        "--drives INTEGER", "Number of drives; as few as have room for all volumes if left out.", DRIVES
+    ),
+    settings: Settings = group(),
+    fit: str | None = options.FIT,
+    repeat: str | None = options.REPEAT,
+    check: bool = options.CHECK,
+    format: str | None = traces.FORMAT,
+    columns: str | None = traces.COLUMNS,
+    action: str | None = traces.ACTION,
+    skip_bad: bool = traces.SKIP_BAD,
+    jobs: int | None = options.WORKERS,
+    cluster: str | None = options.CLUSTER,
+    retry: bool = options.RETRY,
+    outcome: list[str] = options.OUTCOMES,
+    json: bool = options.JSON,
+    out: Path | None = option(
+        "--out -o DIR",
+        "Folder of the fleet: results in it are reused. Nothing is kept if left out.",
+        options.OUTPUT,
+        parser=options.writable,
+    ),
 ) -> int:
     """Run every volume of a trace on a drive of its own, or on drives that volumes share.
 
-    One pass parts the trace into a file for each volume; then drives run side by side. Each takes what a run on it
-    takes: a thousand volumes some ten seconds beside those of their requests where the trace sizes the drives, minutes
-    on drives of hundreds of GB. The exit status is 1 if every drive fails. Ctrl-C keeps what is finished; the same
-    command goes on. 'ssdlab fleet show' shows other figures.
+    One pass splits the trace into a file for each volume; then drives run in parallel. A thousand drives sized by
+    their volumes take some ten seconds beside the replay; drives of hundreds of GB take minutes. The exit status is 1
+    if every drive fails. Ctrl-C keeps finished drives; the same command resumes. 'ssdlab fleet show' shows other
+    figures.
     """
-    short = options.shortcuts(fit=fit, repeat=repeat, check=check)
-    base = options.configuration(preset, config, set, short)
+    base = settings.resolved(fit=fit, repeat=repeat, check=check)
     files = TraceFile(*trace, format=format, columns=columns, action=action, skip_bad=skip_bad)
     with watching("fleet") as watch:
         found = running.fleet(
@@ -110,16 +87,16 @@ ssdlab fleet show fleets/alibaba -O latency.read.p99_9_ns --years 3
 """
 )
 def show(
-    path: Annotated[Path, argument("PATH", "Folder of a fleet, that --out of 'ssdlab fleet run' named.")],
-    outcome: options.Outcomes = [],
-    years: Years = SERVICE_YEARS,
-    json: options.Json = False,
-    out: Annotated[Path | None, options.out(Fleet)] = None,
-    figures: options.Figures = None,
+    path: Path = argument("PATH", "Folder of a fleet: --out of 'ssdlab fleet run'."),
+    outcome: list[str] = options.OUTCOMES,
+    years: float = option(
+        "--years YEARS", "Service time of drives; worn-out ones are replaced.", default=SERVICE_YEARS, min=0.0
+    ),
+    output: Output = options.saving(Fleet),
 ) -> int:
-    """Show how figures are distributed over the drives of a fleet, and how many drives it takes."""
+    """Show the distribution of figures over the drives of a fleet, and the number of drives needed."""
     found = running.open_fleet(path).asked_for(outcome, years)
-    return deliver(found, json=json, out=out, figures=figures, earlier=True)
+    return output.deliver(found, earlier=True)
 
 
 @app.command(
@@ -129,25 +106,21 @@ ssdlab fleet generate fleet.csv.zst --like tencent --volumes 500
 """
 )
 def generate(
-    path: Annotated[Path, argument("FILE", "Alibaba's format (.csv, .csv.gz, .csv.zst), or .parquet.")],
-    like: Annotated[
-        str,
-        option(
-            "--like NAME",
-            f"Whose published shares it has: {' or '.join(synthetic.PROFILES)}.",
-            complete=_complete_like,
-        ),
-    ] = "alibaba",
-    volumes: Annotated[
-        str | None, option("--volumes COUNT", "How many; as many as were published if left out.")
-    ] = None,
-    requests: Annotated[str, option("--requests COUNT", "Of all volumes, such as 10M.")] = "10M",
-    seed: Annotated[int, option("--seed INTEGER", "Another one gives another fleet of the kind.")] = 1,
-    json: options.Json = False,
+    path: Path = argument("FILE", "Alibaba's format (.csv, .csv.gz, .csv.zst), or .parquet."),
+    like: str = option(
+        "--like NAME",
+        f"Published distributions to follow: {' or '.join(synthetic.PROFILES)}.",
+        default="alibaba",
+        choices=synthetic.PROFILES.keys,
+    ),
+    volumes: str | None = option("--volumes COUNT", "Number of volumes; as many as published if left out."),
+    requests: str = option("--requests COUNT", "Requests of all volumes together, such as 10M.", default="10M"),
+    seed: int = option("--seed INTEGER", "Random seed of the fleet.", default=1),
+    json: bool = options.JSON,
 ) -> int:
     """Write a synthetic trace of many volumes.
 
-    Volumes differ in rate, share of writes, working set and randomness as was published of Alibaba's and Tencent's.
+    Volumes differ in rate, share of writes, working set and randomness as published for Alibaba and Tencent.
     """
     with watching("fleet") as watch:
         made = synthetic.generate_fleet(

@@ -1,4 +1,4 @@
-"""What `ssdlab serve` prints before clients come."""
+"""What `ssdlab serve` prints before clients connect."""
 
 import os
 from pathlib import Path
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 
 def introduce(server: DriveServer, listen: str | None, scraped: "Endpoint | None", file: Path | None) -> None:
-    """Prints where the drive is, and what a person should know of it."""
+    """Prints where the drive is served, with warnings."""
     uri = server.uris[0]
     report = server.service().report
     print(f"serving {text.size(report['capacity_bytes'])} at {uri}")
     if file is not None:
         mount = report["mount"]
-        print(f"{text.path(file)}: {'made anew' if mount is None else room('view.pages.service').mounted(mount)}")
+        print(f"{text.path(file)}: {'created' if mount is None else room('view.pages.service').mounted(mount)}")
         _compare_with_disk(file, server.is_volatile)
     if listen is not None:
-        print(f"also at {server.uris[-1]}: whoever reaches it can read and write the drive")
+        print(f"also at {server.uris[-1]}: anyone who can connect can read and write the drive")
     if scraped is not None:
         print(f"metrics at {scraped.address}")
     for unused in room("model.unused").unused_when_served(server.config):
@@ -32,11 +32,11 @@ def introduce(server: DriveServer, listen: str | None, scraped: "Endpoint | None
 
 
 def show_clients(uri: str, socket: Path, tls: Path | None, verifies: bool) -> None:
-    """Prints commands that work as they are, if the server's folder has the certificates of a client as well."""
+    """Prints commands for clients, which work if the folder has client certificates too."""
     fio = f"fio --name=try --ioengine=nbd --uri={quote(uri)} --rw=randwrite --bs=4k --iodepth=32 --size=64M"
     qemu = f"qemu-io -f raw -c 'write -P 7 0 1M' {quote(uri)}"
     if tls is not None:
-        # QEMU 7.2 knows no URI of an encrypted drive, and fio names no folder of certificates.
+        # QEMU 7.2 has no URI for an encrypted drive, and fio no option for certificates.
         credentials = f"tls-creds-x509,id=tls0,dir={_in_list(tls)},endpoint=client,verify-peer=on"
         place = f"driver=nbd,server.type=unix,server.path={_in_list(socket)},tls-creds=tls0,tls-hostname=localhost"
         qemu = f"qemu-io --object {quote(credentials)} -c 'write -P 7 0 1M' --image-opts {quote(place)}"
@@ -48,31 +48,31 @@ def show_clients(uri: str, socket: Path, tls: Path | None, verifies: bool) -> No
     if tls is not None:
         needs = "ca-cert.pem, client-cert.pem and client-key.pem" if verifies else "ca-cert.pem"
         print(f"where {text.path(tls)} is a folder with {needs}")
-    print("Ctrl-C ends it in good order.\n", flush=True)
+    print("Ctrl-C shuts the drive down.\n", flush=True)
 
 
 def _in_list(path: Path) -> str:
-    """A path in a list of QEMU's, which is separated by commas."""
+    """Returns a path for a comma-separated list of QEMU's."""
     return str(path).replace(",", ",,")
 
 
 def _compare_with_disk(file: Path, is_volatile: bool) -> None:
-    """Says so if the disk is too small for the file: it is sparse, and grows as the drive is written."""
+    """Warns if the disk is too small for the file, which is sparse and grows with writes."""
     try:
         kept, disk = file.stat(), os.statvfs(file)
     except FileNotFoundError:
-        # It was deleted just now, which the end of the server tells.
+        # Deleted just now; the server reports that when it ends.
         return
     growth, free = kept.st_size - kept.st_blocks * 512, disk.f_bavail * disk.f_frsize
     if growth > free:
         lost = (
-            "the drive goes off and what was not flushed may be lost; make room, lower device.capacity, or set "
+            "the drive fails and unflushed writes may be lost; make room, lower device.capacity, or set "
             "drive.buffer=none"
             if is_volatile
             else "requests fail until there is room, and nothing acknowledged is lost; make room, or lower "
             "device.capacity"
         )
         print(
-            f"{text.path(file)} may grow by {text.size(growth)}, and its disk has {text.size(free)} free: when that is "
+            f"{text.path(file)} may grow by {text.size(growth)}, and its disk has {text.size(free)} free: once it is "
             f"full, {lost}"
         )

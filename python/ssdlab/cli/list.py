@@ -1,7 +1,5 @@
 """`ssdlab list`."""
 
-from typing import Annotated
-
 from ssdlab.cli import options
 from ssdlab.cli.command import App
 from ssdlab.cli.declare import argument
@@ -17,31 +15,30 @@ ssdlab list ftl.page.trigger
 """
 
 
-def _complete_group(incomplete: str) -> list[tuple[str, str]]:
-    return [(one.name, one.help) for one in catalogue() if one.name.startswith(incomplete)]
-
-
 @app.command("list", examples=EXAMPLES)
-def listing(
-    name: Annotated[
-        str | None,
-        argument(
-            "NAME",
-            "What to list, with its parameters: a heading of the catalogue, or the key of a setting.",
-            complete=_complete_group,
-        ),
-    ] = None,
-    json: options.Json = False,
+def list_group(
+    name: str | None = argument(
+        "NAME",
+        "Heading to list with its parameters, or the key of a setting.",
+        default=None,
+        choices=lambda: [(group.name, group.help) for group in catalogue()],
+    ),
+    json: bool = options.JSON,
 ) -> None:
-    """With a name, only what stands under that heading, with the parameters and their defaults."""
+    """With a name, lists only that heading, with parameters and their defaults."""
+    listing(name, json=json)
+
+
+def listing(name: str | None, *, json: bool) -> None:
+    """Lists the group of this name; all if None."""
     groups = catalogue() if name is None else [group(name)]
     if json:
-        print_json("catalogue", [_plain(one) for one in groups])
+        print_json("catalogue", [_plain(shown) for shown in groups])
         return
-    for number, one in enumerate(groups):
+    for number, shown in enumerate(groups):
         if name is None:
-            print(f"{'' if number == 0 else chr(10)}{one.name}: {one.help}")
-        _show(one, "" if name else "  ", with_parameters=name is not None)
+            print(f"{'' if number == 0 else chr(10)}{shown.name}: {shown.help}")
+        _show(shown, "" if name else "  ", with_parameters=name is not None)
 
 
 def _show(shown: Group, indent: str, *, with_parameters: bool) -> None:
@@ -54,7 +51,7 @@ def _show(shown: Group, indent: str, *, with_parameters: bool) -> None:
 
 def _plain(shown: Group) -> dict[str, object]:
     entries = [
-        {"name": entry.name, "help": entry.help, "parameters": [one._asdict() for one in entry.parameters]}
+        {"name": entry.name, "help": entry.help, "parameters": [parameter._asdict() for parameter in entry.parameters]}
         for entry in shown.entries
     ]
     return {"name": shown.name, "help": shown.help, "entries": entries}

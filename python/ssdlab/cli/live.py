@@ -1,4 +1,4 @@
-"""What a drive shows of itself while it works."""
+"""The live view of a simulated drive."""
 
 import sys
 import time
@@ -13,15 +13,15 @@ from ssdlab import text
 from ssdlab.cli.bars import obstacle
 
 SAMPLE_SECONDS = 0.5
-"""Between two figures of a course."""
+"""Seconds between two samples of a course."""
 SAMPLES = 40
 BARS = "▁▂▃▄▅▆▇█"
 LEAST_RATIO = 1.0
-"""Where the course of write amplification begins; its bars are what is beyond."""
+"""Bars of write amplification start here."""
 
 
 def facts(requests_per_s: float, write_amplification: float | None, latency: Mapping[str, Any] | None) -> list[str]:
-    """A drive in a line: `latency` is that of all requests."""
+    """Summarises a drive in short phrases; `latency` covers all requests."""
     parts = [f"{text.short_count(requests_per_s)} requests/s"]
     if write_amplification is not None:
         parts.append(f"write amplification {text.ratio(write_amplification)}")
@@ -31,7 +31,7 @@ def facts(requests_per_s: float, write_amplification: float | None, latency: Map
 
 
 def course(values: "deque[float]", least: float = 0.0) -> str:
-    """Values as bars of one line, the highest as high as the line.
+    """Draws values as bars on one line, scaled to the largest.
 
     >>> course(deque([0, 1, 2, 4]))
     '▁▃▅█'
@@ -42,7 +42,7 @@ def course(values: "deque[float]", least: float = 0.0) -> str:
 
 
 class View:
-    """A table of what a simulated drive has done, with the courses of the last seconds."""
+    """A table of a drive's figures, with their courses over the last seconds."""
 
     def __init__(self) -> None:
         self._now: Mapping[str, Any] | None = None
@@ -51,22 +51,22 @@ class View:
         self._courses: dict[str, deque[float]] = {}
 
     def update(self, figures: Mapping[str, Any]) -> None:
-        """Takes new figures, as `simulate` gives them to its `watch`."""
+        """Takes new figures, as `simulate` passes them to its `watch`."""
         self._now = figures
         at = time.monotonic()
-        if at - self._sampled_at >= SAMPLE_SECONDS or self._began_anew():
+        if at - self._sampled_at >= SAMPLE_SECONDS or self._restarted():
             self._sample(figures)
             self._sampled, self._sampled_at = figures, at
 
-    def _began_anew(self) -> bool:
-        """Whether measuring has begun since the last sample: figures count from there."""
+    def _restarted(self) -> bool:
+        """True if measuring began since the last sample, as figures then restart from zero."""
         now, before = self._now, self._sampled
         return now is None or before is None or (now["elapsed_ns"] or 0) < (before["elapsed_ns"] or 0)
 
     def _sample(self, figures: Mapping[str, Any]) -> None:
         before = self._sampled
         rates: dict[str, float | None] = {"write amplification": figures["write_amplification"]}
-        if before and not self._began_anew() and figures["elapsed_ns"] is not None:
+        if before and not self._restarted() and figures["elapsed_ns"] is not None:
             passed_ns = figures["elapsed_ns"] - before["elapsed_ns"]
             if passed_ns > 0:
                 rates["throughput"] = (figures["requests"] - before["requests"]) / passed_ns * 1e9
@@ -76,7 +76,7 @@ class View:
                 self._courses.setdefault(name, deque(maxlen=SAMPLES)).append(value)
 
     def __rich__(self) -> Table | Text:
-        """The table; before the first request there is nothing to show."""
+        """Returns the table; empty before the first request."""
         figures = self._now
         if figures is None:
             return Text("")
@@ -110,7 +110,7 @@ class View:
 
 
 def view() -> View | None:
-    """A view on standard error; says why and is none where that cannot show it."""
+    """Returns a view on standard error; prints why and returns None if it cannot be shown."""
     why = obstacle()
     if not why:
         return View()

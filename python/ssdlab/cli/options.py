@@ -4,25 +4,46 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
-from ssdlab.cli.declare import option
+from ssdlab.cli.declare import group, option
+from ssdlab.cli.output import deliver
 from ssdlab.model import config as settings
 from ssdlab.model.config import Config, layered
 from ssdlab.model.conversion import FORMATS
 from ssdlab.model.files import try_filling
 from ssdlab.model.finding import FigureFormat, Finding
 
+if TYPE_CHECKING:
+    from ssdlab.model.trace_file import TraceFile
 
-def _complete_preset(incomplete: str) -> list[tuple[str, str]]:
-    return [(name, title) for name, title, _ in _ssdlab.presets() if name.startswith(incomplete)]
+CONFIGURATION = "Configuration"
+OUTPUT = "Output"
+RUNS = "Runs"
+
+ONE_PRESET = (
+    "a configuration starts from one; save the other with 'ssdlab presets show NAME > other.toml' and lay it on top "
+    "with --config other.toml"
+)
+"""Remedy for two presets."""
+
+
+def presets() -> list[tuple[str, str]]:
+    """Returns each preset with its title."""
+    return [(name, title) for name, title, _ in _ssdlab.presets()]
+
+
+def formats() -> list[tuple[str, str]]:
+    """Returns each trace format with its help."""
+    return [(format.name, format.help) for format in FORMATS]
 
 
 def complete_set(incomplete: str) -> Iterator[tuple[str, str]]:
-    """Settings, and after `=` values of one."""
+    """Yields settings that begin so; after `=`, values of the setting."""
     key, equals, begun = incomplete.partition("=")
     for setting, help_text, example, variants in _ssdlab.options():
         if equals and setting == key:
@@ -37,134 +58,114 @@ def _variants(key: str) -> list[str]:
     return next(variants for setting, _, _, variants in _ssdlab.options() if setting == key)
 
 
-def _complete_variant(key: str, incomplete: str) -> list[str]:
-    return [variant for variant in _variants(key) if variant.startswith(incomplete)]
-
-
-def _complete_fit(incomplete: str) -> list[str]:
-    return _complete_variant("host.fit", incomplete)
-
-
-def _complete_repeat(incomplete: str) -> list[str]:
-    return _complete_variant("host.repeat", incomplete)
-
-
-def _complete_workload(incomplete: str) -> list[str]:
-    return _complete_variant("workload.pattern", incomplete)
-
-
-def _complete_format(incomplete: str) -> list[tuple[str, str]]:
-    return [(format.name, format.help) for format in FORMATS if format.name.startswith(incomplete)]
-
-
-ONE_PRESET = (
-    "a configuration starts from one; save the other with 'ssdlab presets show NAME > other.toml' and lay it on top "
-    "with --config other.toml"
+WORKLOAD = option(
+    "--workload -w PATTERN",
+    f"Run a generated workload: {', '.join(_variants('workload.pattern'))} (short for --set workload.pattern=...).",
+    CONFIGURATION,
+    choices=lambda: _variants("workload.pattern"),
 )
-"""What to do about two presets."""
-
-CONFIGURATION = "Configuration"
-TRACE = "Trace"
-OUTPUT = "Output"
-RUNS = "Runs"
-
-Preset = Annotated[
-    str | None,
-    option(
-        "--preset -p NAME",
-        "Start from a preset; see 'ssdlab presets list'.",
-        CONFIGURATION,
-        complete=_complete_preset,
-    ),
-]
-ConfigFiles = Annotated[
-    list[Path],
-    option("--config -c FILE", "TOML file on top of it; may be repeated.", CONFIGURATION),
-]
-Sets = Annotated[
-    list[str],
-    option(
-        "--set -s KEY=VALUE",
-        "Override one setting, such as device.op=7%; may be repeated.",
-        CONFIGURATION,
-        complete=complete_set,
-    ),
-]
-Workload = Annotated[
-    str | None,
-    option(
-        "--workload -w PATTERN",
-        f"Run a generated workload: {', '.join(_variants('workload.pattern'))} (short for --set workload.pattern=...).",
-        CONFIGURATION,
-        complete=_complete_workload,
-    ),
-]
-Fit = Annotated[
-    str | None,
-    option(
-        "--fit HOW",
-        "Addresses beyond the device: error, wrap, scale, or grow the device; compact leaves out what the trace does "
-        "not use, and sizes the device by it (short for --set host.fit=...).",
-        CONFIGURATION,
-        complete=_complete_fit,
-    ),
-]
-Repeat = Annotated[
-    str | None,
-    option(
-        "--repeat N|until-steady",
-        "Replay the trace N times, or until write amplification is steady, and measure the last replay (short for "
-        "--set host.repeat.times.count=N and --set host.repeat=until-steady).",
-        CONFIGURATION,
-        complete=_complete_repeat,
-    ),
-]
-Check = Annotated[
-    bool,
-    option(
-        "--check", "Check every flash operation and all data read; slower (short for --set check=true).", CONFIGURATION
-    ),
-]
-Json = Annotated[bool, option("--json", "Print JSON and nothing else.", OUTPUT)]
-Figures = Annotated[
-    FigureFormat | None,
-    option(
-        "--figures FORMAT",
-        "With --out: each figure for papers too, one and two columns wide, as one of "
-        f"{', '.join(get_args(FigureFormat))}.",
-        OUTPUT,
-    ),
-]
-Jobs = Annotated[
-    int | None,
-    option("--jobs -j INTEGER", "Simulations at a time; one per processor if left out.", min=1),
-]
-Workers = Annotated[
-    int | None,
-    option("--jobs --workers -j INTEGER", "Worker processes here; one per processor if left out.", RUNS, min=1),
-]
-Cluster = Annotated[
-    str | None, option("--cluster ADDRESS", "Run on the workers of this Dask scheduler, tcp://HOST:PORT.", RUNS)
-]
-Retry = Annotated[bool, option("--retry", "Run again what failed before.", RUNS)]
-Outcomes = Annotated[
-    list[str],
-    option(
-        "--outcome -O FIGURE",
-        "A figure of the results, such as write_amplification or time.iops; :min or :max says what is better; may be "
-        "repeated.",
-        OUTPUT,
-    ),
-]
+FIT = option(
+    "--fit HOW",
+    "Addresses beyond the device: error, wrap, scale, or grow the device; compact packs the addresses that the trace "
+    "uses and sizes the device for them (short for --set host.fit=...).",
+    CONFIGURATION,
+    choices=lambda: _variants("host.fit"),
+)
+REPEAT = option(
+    "--repeat N|until-steady",
+    "Replay the trace N times, or until write amplification is steady, and measure the last replay (short for "
+    "--set host.repeat.times.count=N and --set host.repeat=until-steady).",
+    CONFIGURATION,
+    choices=lambda: _variants("host.repeat"),
+)
+CHECK = option(
+    "--check", "Check every flash operation and all data read; slower (short for --set check=true).", CONFIGURATION
+)
+PRESET = option(
+    "--preset -p NAME", "Start from a preset; see 'ssdlab presets list'.", CONFIGURATION, choices=presets
+)  # fmt: skip
+SET = option(
+    "--set -s KEY=VALUE",
+    "Override one setting, such as device.op=7%; may be repeated.",
+    CONFIGURATION,
+    complete=complete_set,
+)
+JSON = option("--json", "Print JSON and nothing else.", OUTPUT)
+JOBS = option("--jobs -j INTEGER", "Simulations at a time; one per processor if left out.", min=1)
+WORKERS = option("--jobs --workers -j INTEGER", "Worker processes here; one per processor if left out.", RUNS, min=1)
+CLUSTER = option("--cluster ADDRESS", "Run on the workers of this Dask scheduler, tcp://HOST:PORT.", RUNS)
+RETRY = option("--retry", "Run failed runs again.", RUNS)
+OUTCOMES = option(
+    "--outcome -O FIGURE",
+    "A figure of the results, such as write_amplification or time.iops; :min or :max says what is better; may be "
+    "repeated.",
+    OUTPUT,
+)
 
 
-def out(kind: type[Finding]) -> Any:
-    """The option that names a directory to write a kind of finding to."""
-    return option("--out -o DIR", f"Write {kind.saved} there.", OUTPUT, parser=writable)
+@dataclass
+class Settings:
+    """Options for a configuration."""
+
+    preset: str | None = PRESET
+    config: list[Path] = option("--config -c FILE", "TOML file on top of it; may be repeated.", CONFIGURATION)
+    set: list[str] = SET
+
+    @property
+    def are_given(self) -> bool:
+        """True if any of the options was given."""
+        return bool(self.preset or self.config or self.set)
+
+    def resolved(self, also: settings.Sets = [], *, origin: str = "--preset", **shortcuts: Any) -> Config:
+        """Returns the configuration. --set beats `also` and the shortcuts (see `shortcut_sets`); `origin` names the
+        preset in messages.
+        """
+        sets = [*also, *shortcut_sets(**shortcuts), *settings.set_by("--set", self.set)]
+        return layered(self.preset, self.config, [sets], origin)
+
+
+@dataclass
+class RunSettings(Settings):
+    """Options for a configuration, with shortcuts for the settings of a run."""
+
+    workload: str | None = WORKLOAD
+    fit: str | None = FIT
+    repeat: str | None = REPEAT
+    check: bool = CHECK
+
+    @property
+    def shortcuts(self) -> settings.Sets:
+        """Settings made by the shortcuts."""
+        return shortcut_sets(workload=self.workload, fit=self.fit, repeat=self.repeat, check=self.check)
+
+    def for_requests(self, trace: "TraceFile | None") -> Config:
+        """Returns the configuration of a run of `trace`, or of the workload."""
+        refuse_both(trace, self.workload)
+        return self.resolved(self.shortcuts)
+
+
+def refuse_both(trace: object, workload: str | None) -> None:
+    """Refuses a trace together with --workload."""
+    if trace and workload:
+        raise ConfigError("a trace and --workload exclude each other; leave one of them out")
+
+
+def shortcut_sets(
+    *, workload: str | None = None, fit: str | None = None, repeat: str | None = None, check: bool = False
+) -> settings.Sets:
+    """Returns the settings that shortcut options stand for, each with the option's name."""
+    counted = repeat is not None and repeat.lstrip("+-")[:1].isdigit()
+    typed = (
+        ("--workload", "workload.pattern", workload),
+        ("--fit", "host.fit", fit),
+        ("--repeat", "host.repeat.times.count" if counted else "host.repeat", repeat),
+        ("--check", "check", "true" if check else None),
+    )
+    return [(option, f"{key}={value}") for option, key, value in typed if value is not None]
 
 
 def writable(written: str) -> Path:
-    """Fails now rather than after a long run; makes nothing, as the run may fail as well."""
+    """Returns the directory that --out names; fails now rather than after a long run, and creates nothing yet."""
     if not written:
         raise ConfigError("--out '': names no directory; name one, or leave --out out")
     if "://" in written:
@@ -172,7 +173,7 @@ def writable(written: str) -> Path:
     directory = Path(written)
     existing = next(path for path in (directory, *directory.absolute().parents) if os.path.lexists(path))
     if not existing.exists():
-        raise ConfigError(f"--out {text.path(directory)}: {text.path(existing)} is a link to nothing; name a directory")
+        raise ConfigError(f"--out {text.path(directory)}: {text.path(existing)} is a dangling link; name a directory")
     if not existing.is_dir():
         raise ConfigError(f"--out {text.path(directory)}: {text.path(existing)} is a file; name a directory")
     try:
@@ -185,40 +186,30 @@ def writable(written: str) -> Path:
     return directory
 
 
-def shortcuts(
-    *, workload: str | None = None, fit: str | None = None, repeat: str | None = None, check: bool = False
-) -> settings.Sets:
-    """Options of their own as the settings they are short for, each with its name."""
-    counted = repeat is not None and repeat.lstrip("+-")[:1].isdigit()
-    typed = (
-        ("--workload", "workload.pattern", workload),
-        ("--fit", "host.fit", fit),
-        ("--repeat", "host.repeat.times.count" if counted else "host.repeat", repeat),
-        ("--check", "check", "true" if check else None),
+@dataclass
+class Output:
+    """Options for where a finding goes."""
+
+    json: bool = JSON
+    out: Path | None = option("--out -o DIR", "Write the result there.", OUTPUT, parser=writable)
+    figures: FigureFormat | None = option(
+        "--figures FORMAT",
+        f"With --out: also each figure for papers, one and two columns wide: {', '.join(get_args(FigureFormat))}.",
+        OUTPUT,
     )
-    return [(option, f"{key}={value}") for option, key, value in typed if value is not None]
+
+    def deliver(self, found: Finding, **more: Any) -> int:
+        """Prints a finding and saves it in --out; see `output.deliver`."""
+        return deliver(found, json=self.json, out=self.out, figures=self.figures, **more)
 
 
-def configuration(
-    preset: str | None,
-    files: list[Path],
-    sets: list[str],
-    short: settings.Sets,
-    where: str = "--preset",
-    below: settings.Sets = [],
-) -> Config:
-    """The configuration that the options ask for, on top of `below`; --set beats the shortcuts, and `where` names the
-    preset.
-    """
-    return layered(preset, files, [below, [*short, *settings.set_by("--set", sets)]], where)
+def saving(kind: type[Finding]) -> Any:
+    """Declares the `Output` of a kind of finding: help for --out lists its files."""
+    return group(out=option("--out -o DIR", f"Write {kind.saved} there.", OUTPUT, parser=writable))
 
 
 def microseconds(option: str, written: str) -> float:
-    """A time such as `110us`, `1ms` or, in microseconds, `110`.
-
-    Raises:
-        ConfigError: If it is none.
-    """
+    """Returns a time such as `110us`, `1ms` or `110` in microseconds."""
     try:
         return float(written)
     except ValueError:
@@ -227,11 +218,7 @@ def microseconds(option: str, written: str) -> float:
 
 
 def count(option: str, written: str, least: int = 1) -> int:
-    """A number such as `5000`, `1M` or `1e6`.
-
-    Raises:
-        ConfigError: If it is none, or too small.
-    """
+    """Returns a count such as `5000`, `1M` or `1e6`."""
     with blaming(option):
         number = _ssdlab.count(written)
     if number < least:
@@ -239,9 +226,15 @@ def count(option: str, written: str, least: int = 1) -> int:
     return number
 
 
+def share(option: str, written: str) -> float:
+    """Returns a share such as `40%` as a fraction of 1."""
+    with blaming(option):
+        return _ssdlab.share(written)
+
+
 @contextmanager
 def blaming(option: str) -> Iterator[None]:
-    """Names the option in an error about what was given with it."""
+    """Prefixes errors with the option whose value is at fault."""
     try:
         yield
     except ConfigError as error:
@@ -250,7 +243,7 @@ def blaming(option: str) -> Iterator[None]:
 
 @contextmanager
 def given_as(keyword: str) -> Iterator[None]:
-    """Names the option in an error that is told of the keyword of a function which it is given as."""
+    """Replaces the keyword argument that an error names by the option of that name."""
     try:
         yield
     except ConfigError as error:
@@ -258,11 +251,7 @@ def given_as(keyword: str) -> Iterator[None]:
 
 
 def numbers(option: str, written: str) -> list[int]:
-    """Whole numbers with commas.
-
-    Raises:
-        ConfigError: If they are none.
-    """
+    """Returns comma-separated integers."""
     try:
         return [int(number) for number in written.split(",")]
     except ValueError:

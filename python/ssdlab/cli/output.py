@@ -1,4 +1,4 @@
-"""How a command hands over what it found."""
+"""Printing and saving what a command found."""
 
 import sys
 from pathlib import Path
@@ -18,21 +18,28 @@ STDOUT = "standard output"
 
 
 def show(page: "Page", further: str = "") -> None:
-    """Prints a page; `further` says where rows are that it has no room for, if that is not `--out`."""
+    """Prints a page; `further` says where omitted rows are, if not in `--out`."""
     terminal = room("view.terminal")
     terminal.show(page, further or terminal.WITH_OUT)
 
 
+def print_named(rows: "list[tuple[str, str]]") -> None:
+    """Prints names in a column, each with its description."""
+    width = max(len(name) for name, _ in rows)
+    for name, about in rows:
+        print(f"{name:<{width}}  {about}")
+
+
 def status_of(partial: bool) -> int:
-    """The exit status of a command that has printed a result, partial or whole; says if it was interrupted."""
+    """Returns the exit status of a command that printed a result; reports an interrupted one."""
     if not partial:
         return 0
-    print("ssdlab: interrupted; the result is of what was finished", file=sys.stderr)
+    print("ssdlab: interrupted; the result covers only what was finished", file=sys.stderr)
     return STATUS
 
 
 def print_json(kind: str, result: object, **about: Any) -> None:
-    """Prints what is no finding in the shape of all JSON; `about` goes to `envelope`."""
+    """Prints a result that is no finding in the shape of all JSON; `about` goes to `envelope`."""
     shape = room("model.envelope")
     print(shape.written(shape.envelope(kind, result, **about)), end="")
 
@@ -47,13 +54,16 @@ def deliver(
     earlier: bool = False,
     further: str = "",
 ) -> int:
-    """Prints what was found, as JSON and nothing else or as a page, then saves it in `out`, if that is given.
+    """Prints a finding as JSON or as a page, saves it in `out`, and returns the exit status.
 
-    What was found `earlier` may be partial, but it is not this command that was interrupted. `further` says where rows
-    are that a terminal has no room for, if neither in `out` nor to be had with it.
-
-    Returns:
-        The exit status.
+    Args:
+        found: The finding.
+        json: Prints JSON and nothing else.
+        out: Directory to save it in.
+        figures: Format in which figures are saved too.
+        page: Page to print instead of the finding's own.
+        earlier: The finding was loaded: it may be partial though this command was not interrupted.
+        further: Says where rows are that a terminal has no room for, if not in `out`.
     """
     try:
         with naming(STDOUT):
@@ -63,7 +73,7 @@ def deliver(
                 show(page or found.page(), further or (f"in {text.path(out)}" if out is not None else ""))
             sys.stdout.flush()
     finally:
-        # Neither an output that is full nor a reader that has seen enough keeps it from being saved.
+        # Saved even if standard output is full or closed.
         if out is not None:
             _save(found, out, figures)
     if out is not None and not json:

@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 QUIET_SECONDS = 1.0
-"""Nothing is shown of what takes no longer."""
+"""Progress is shown only after this time."""
 LINE_SECONDS = 5.0
-"""Between lines where there is no terminal."""
+"""Seconds between lines without a terminal."""
 
 UNITS = {"fill": "pages", "overwrite": "pages", "accesses": "accesses"}
-"""What `done` of a phase counts, where a rate of it says something."""
+"""Units of `done` in phases that show a rate of it."""
 COUNTED = {"simulate": "simulations", "caches": "caches", "cells": "cells", "runs": "runs", "repeats": "runs"}
-"""What `done` of a phase counts, where there are too few for a rate: their number is shown."""
+"""Units of `done` in phases with few steps, which show a count instead of a rate."""
 
 
 class _Phase:
-    """The phase that a run is in, and when it began."""
+    """The phase of a run, and its counts and time when it began."""
 
     def __init__(self, name: str, done: int, requests: int) -> None:
         self.name, self.done, self.requests = name, done, requests
@@ -36,7 +36,7 @@ class _Phase:
 
 
 class Watch:
-    """Follows one run; what `simulate` takes as its monitor."""
+    """Follows one run; a monitor for `simulate`."""
 
     def __init__(self, display: "Display", label: str) -> None:
         self._display = display
@@ -47,11 +47,11 @@ class Watch:
 
     @property
     def phase(self) -> str:
-        """What the run was at when it was last heard of."""
+        """The phase that the run last reported."""
         return self._phase.name
 
     def __call__(self, phase: str, done: int, total: int | None, requests: int) -> bool:
-        """Shows how far the run is; true if it is to end."""
+        """Shows the progress of the run; returns true if it is to end."""
         name, _, detail = phase.partition(", ")
         if name != self._phase.name:
             self._phase = _Phase(name, done, requests)
@@ -78,7 +78,7 @@ class Watch:
             self._bar(done, total, ", ".join(facts))
         elif now >= self._next_line:
             share = f" {100 * done / total:.0f} %" if total else ""
-            # One write: `print` writes the end of the line by itself, and lines of other processes get in between.
+            # One write: `print` writes the newline separately, and output of other processes could come between.
             sys.stderr.write(f"{self._label}: {phase.name}{share}, {', '.join(facts)}\n")
             sys.stderr.flush()
             self._next_line = now + LINE_SECONDS
@@ -94,11 +94,11 @@ class Watch:
         bars.update(self._task, completed=done, **fields)
         for task in bars.tasks:
             if task.id == self._task:
-                # `update` takes None for no change, and a phase of unknown length would seem complete.
+                # `update` ignores None, and a phase of unknown length would seem complete.
                 task.total = total
 
     def finish(self) -> None:
-        """Takes the run off the display."""
+        """Removes the run from the display."""
         with self._display.lock:
             if self._task is not None and self._display.bars is not None:
                 self._display.bars.remove_task(self._task)
@@ -110,34 +110,34 @@ def _clock(seconds: float) -> str:
 
 
 class Display:
-    """What standard error shows: bars on a terminal, below `above` if that is given; now and then a line elsewhere."""
+    """Progress on standard error: bars below `above` on a terminal, else a line now and then."""
 
     def __init__(self, request: Request, above: "RenderableType | None" = None) -> None:
         self.began = time.monotonic()
         self.request = request
         self.lock = threading.Lock()
-        """Held while something is shown: runs that go on side by side share one display."""
+        """Held while something is shown, as parallel runs share one display."""
         self._above = above
 
     @cached_property
     def bars(self) -> "Progress | None":
-        """The bars; None without a terminal that shows them. Runs that end before anything is shown load none."""
-        found: Progress | None = room("cli.bars").bars(self._above)
-        return found
+        """The bars, loaded when first shown; None without a terminal that can show them."""
+        bars: Progress | None = room("cli.bars").bars(self._above)
+        return bars
 
     def close(self) -> None:
-        """Takes everything off the terminal."""
+        """Clears the terminal."""
         if "bars" in vars(self) and self.bars is not None:
             self.bars.stop()
 
     def watch(self, label: str) -> Watch:
-        """A monitor for one more run."""
+        """Returns a monitor for another run."""
         return Watch(self, label)
 
 
 @contextmanager
 def display(above: "RenderableType | None" = None) -> Iterator[Display]:
-    """Shows progress while it lasts, on a terminal below `above`. Ctrl-C asks the runs to end."""
+    """Shows progress, on a terminal below `above`. Ctrl-C asks the runs to end."""
     with asked_for() as request:
         shown = Display(request, above)
         try:
@@ -148,7 +148,7 @@ def display(above: "RenderableType | None" = None) -> Iterator[Display]:
 
 @contextmanager
 def watching(label: str, above: "RenderableType | None" = None) -> Iterator[Watch]:
-    """Shows the progress of one run while it lasts, on a terminal below `above`."""
+    """Shows the progress of one run, on a terminal below `above`."""
     with display(above) as shown:
         watch = shown.watch(label)
         yield watch

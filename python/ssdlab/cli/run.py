@@ -2,13 +2,11 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
-from ssdlab._ssdlab import ConfigError
 from ssdlab.cli import options
 from ssdlab.cli.command import App
-from ssdlab.cli.declare import option
-from ssdlab.cli.output import deliver
+from ssdlab.cli.declare import group, option
+from ssdlab.cli.options import Output, RunSettings
 from ssdlab.cli.progress import watching
 from ssdlab.cli.traces import reads_trace
 from ssdlab.lazy import room
@@ -37,60 +35,40 @@ BEFORE_MEASURING = {
     "overwrite": "preconditioning (overwriting the drive)",
     "warm-up": "warming up",
 }
-"""What a run was at in the phases that have no result."""
+"""Phases without a result, in words."""
 
 
 @app.command(examples=EXAMPLES)
 @reads_trace
 def run(
     trace: TraceFile | None = None,
-    preset: options.Preset = None,
-    config: options.ConfigFiles = [],
-    set: options.Sets = [],
-    workload: options.Workload = None,
-    fit: options.Fit = None,
-    repeat: options.Repeat = None,
-    check: options.Check = False,
-    live: Annotated[
-        bool,
-        option(
-            "--live",
-            "Show throughput, response times, write amplification, free blocks and dies as it goes, on a terminal.",
-            options.OUTPUT,
-        ),
-    ] = False,
-    json: options.Json = False,
-    out: Annotated[Path | None, options.out(Result)] = None,
-    figures: options.Figures = None,
-    state: Annotated[
-        Path | None,
-        option("--state FILE", "Go on from a drive that was saved, instead of preconditioning one.", DRIVE),
-    ] = None,
-    save_state: Annotated[
-        Path | None, option("--save-state FILE", "Save the drive after the run, unless it is stopped.", DRIVE)
-    ] = None,
-    no_cache: Annotated[
-        bool,
-        option("--no-cache", "Neither take the preconditioned drive from the cache nor keep it there.", DRIVE),
-    ] = False,
+    settings: RunSettings = group(),
+    live: bool = option(
+        "--live",
+        "Show throughput, response times, write amplification, free blocks and dies during the run, on a terminal.",
+        options.OUTPUT,
+    ),
+    output: Output = options.saving(Result),
+    state: Path | None = option("--state FILE", "Start from a saved drive, instead of preconditioning one.", DRIVE),
+    save_state: Path | None = option("--save-state FILE", "Save the drive after the run, unless it is stopped.", DRIVE),
+    no_cache: bool = option(
+        "--no-cache", "Neither take the preconditioned drive from the cache nor keep it there.", DRIVE
+    ),
 ) -> int:
-    """Prints what the host asked for, what the flash did, response times, wear and projected lifetime.
-    Ctrl-C ends the run and prints the partial result.
+    """Prints host requests, flash operations, response times, wear and projected lifetime. Ctrl-C ends the run and
+    prints the partial result.
     """
-    if trace and workload:
-        raise ConfigError("a trace and --workload exclude each other; leave one of them out")
+    config = settings.for_requests(trace)
     if save_state is not None:
         savable(save_state, "--save-state")
-    short = options.shortcuts(workload=workload, fit=fit, repeat=repeat, check=check)
-    settings = options.configuration(preset, config, set, short)
     view = room("cli.live").view() if live else None
     with watching("run", view) as watch:
         result = simulate(
-            settings, trace, monitor=watch, watch=view and view.update, state=state, save_state=save_state,
+            config, trace, monitor=watch, watch=view and view.update, state=state, save_state=save_state,
             keep=not no_cache,
         )  # fmt: skip
     if result.partial and watch.phase in BEFORE_MEASURING:
         raise KeyboardInterrupt(f"the run was {BEFORE_MEASURING[watch.phase]}, and nothing was measured yet")
     if result.partial and save_state:
         print("ssdlab: the drive is not saved: the run was stopped", file=sys.stderr)
-    return deliver(result, json=json, out=out, figures=figures)
+    return output.deliver(result)

@@ -10,15 +10,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, redirect_stdout, suppress
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Self
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.cli import options
 from ssdlab.cli.command import App
-from ssdlab.cli.declare import option
+from ssdlab.cli.declare import group, option
 from ssdlab.cli.introduction import introduce, show_clients
 from ssdlab.cli.live import facts
+from ssdlab.cli.options import Settings
 from ssdlab.cli.output import deliver, show
 from ssdlab.cli.progress import QUIET_SECONDS
 from ssdlab.cli.recording import recording
@@ -45,86 +46,67 @@ LINE_SECONDS = 1.0
 
 @app.command(examples=EXAMPLES)
 def serve(
-    preset: options.Preset = None,
-    config: options.ConfigFiles = [],
-    set: options.Sets = [],
-    file: Annotated[
-        Path | None,
-        option("--file FILE", "Keep the bytes there: a drive that is mounted, or created if there is none.", DRIVE),
-    ] = None,
-    time: Annotated[
-        str,
-        option(
-            "--time none|real|SCALE",
-            "When replies leave: at once, as fast as the simulated drive, or so many times slower.",
-            DRIVE,
-        ),
-    ] = "none",
-    socket: Annotated[
-        Path | None,
-        option("--socket PATH", "Unix socket to listen at; one of this user's if left out.", PLACE),
-    ] = None,
-    listen: Annotated[
-        str | None,
-        option(
-            "--listen ADDRESS:PORT", "Listen there as well; whoever reaches it can read and write the drive.", PLACE
-        ),
-    ] = None,
-    tls: Annotated[
-        Path | None,
-        option("--tls DIR", "Demand encryption, by server-cert.pem and server-key.pem found there.", PLACE),
-    ] = None,
-    tls_verify: Annotated[
-        bool,
-        option("--tls-verify", "Serve only clients whose certificate was signed by ca-cert.pem found there.", PLACE),
-    ] = False,
-    memory: Annotated[
-        str,
-        option(
-            "--memory SIZE",
-            "Memory for requests and replies of all clients together, at least 256MiB.",
-            PLACE,
-            check=_ssdlab.size,
-        ),
-    ] = "1GiB",
-    record: Annotated[
-        Path | None,
-        option("--record FILE", "Write all requests as a Parquet trace that 'ssdlab run' replays.", "Output"),
-    ] = None,
-    metrics: Annotated[
-        str | None,
-        option(
-            "--metrics PLACE",
-            "Answer Prometheus there: a path with a slash for a unix socket, or 127.0.0.1:PORT.",
-            "Output",
-        ),
-    ] = None,
-    json: options.Json = False,
-    out: Annotated[Path | None, options.out(Service)] = None,
+    settings: Settings = group(),
+    file: Path | None = option(
+        "--file FILE", "Keep the bytes there: a drive that is mounted, or created if there is none.", DRIVE
+    ),
+    time: str = option(
+        "--time none|real|SCALE",
+        "Delay of replies: none, as long as the simulated drive takes, or SCALE times longer.",
+        DRIVE,
+        default="none",
+    ),
+    socket: Path | None = option("--socket PATH", "Unix socket to listen at; one of this user's if left out.", PLACE),
+    listen: str | None = option(
+        "--listen ADDRESS:PORT", "Listen there as well; anyone who can connect can read and write the drive.", PLACE
+    ),
+    tls: Path | None = option(
+        "--tls DIR", "Require encryption, with server-cert.pem and server-key.pem from there.", PLACE
+    ),
+    tls_verify: bool = option(
+        "--tls-verify", "Serve only clients with a certificate signed by ca-cert.pem from there.", PLACE
+    ),
+    memory: str = option(
+        "--memory SIZE",
+        "Memory for requests and replies of all clients together, at least 256MiB.",
+        PLACE,
+        default="1GiB",
+        check=_ssdlab.size,
+    ),
+    record: Path | None = option(
+        "--record FILE", "Write all requests as a Parquet trace that 'ssdlab run' replays.", options.OUTPUT
+    ),
+    metrics: str | None = option(
+        "--metrics PLACE",
+        "Answer Prometheus there: a path with a slash for a unix socket, or 127.0.0.1:PORT.",
+        options.OUTPUT,
+    ),
+    json: bool = options.JSON,
+    out: Path | None = options.saving(Service)["out"],
 ) -> int:
-    """Ctrl-C, SIGTERM or SIGHUP ends it in good order: requests are finished, everything is made safe, a summary is
-    printed. The second one ends it at once, as a loss of power would. SIGUSR1 prints the summary up to then; with
-    --json it goes to standard error.
+    """Ctrl-C, SIGTERM or SIGHUP shuts the drive down: requests are finished, everything is flushed, a summary is
+    printed. A second signal ends it at once, like a loss of power. SIGUSR1 prints the summary so far; with --json it
+    goes to standard error.
     """
-    # A drive that is there needs no settings: it has its own.
-    settings = options.configuration(preset, config, set, []) if preset or config or set else None
+    # An existing drive has its own settings.
+    config = settings.resolved() if settings.are_given else None
     path = socket or Path(tempfile.gettempdir()) / f"ssdlab-{os.getuid()}.sock"
     if tls_verify and tls is None:
-        raise ConfigError("--tls-verify: clients show certificates only where they encrypt; give --tls DIR")
+        raise ConfigError("--tls-verify: clients show certificates only over TLS; give --tls DIR")
     scale = _scale(time)
     scrapes = None if metrics is None else Path(metrics)
     _refuse_same({"--file": file, "--record": record, "--out": out, "--socket": path, "--metrics": scrapes})
-    # Whatever fails once the drive is served, the other steps are taken, so that nothing is lost that is known.
+    # If a step fails while the drive is served, the remaining steps still run, so that nothing is lost.
     first = _FirstError()
     with _signals(json) as asked:
         with ExitStack() as opened:
-            # What may fail comes before the drive, which may take long to make, and stays.
+            # Steps that may fail come before the drive, which may take long to create.
             write = opened.enter_context(recording(record))
             scraped = opened.enter_context(_listening(metrics))
             with _opening(file):
                 server = opened.enter_context(
                     DriveServer(
-                        settings,
+                        config,
                         file=file,
                         socket=path,
                         listen=listen,
@@ -149,7 +131,7 @@ def serve(
                         write(server)
                         asked.report_if_asked()
                         line.tick()
-                # Asked for just before the end.
+                # A report requested just before the end.
                 asked.report_if_asked()
             with first:
                 server.close()
@@ -182,7 +164,7 @@ def _scale(time: str) -> float | None:
 
 @contextmanager
 def _opening(file: Path | None) -> Iterator[None]:
-    """Says what is done while a large drive is made or mounted, once that takes longer than a moment."""
+    """Reports that a drive is created or mounted, if that takes longer than a moment."""
     doing = "making the drive" if file is None or not file.exists() else "opening the drive"
     words = doing if file is None else f"{doing} in {text.path(file)}"
     line = room("cli.bars").status() if sys.stderr.isatty() else None
@@ -207,7 +189,7 @@ def _opening(file: Path | None) -> Iterator[None]:
 
 
 class _Asked:
-    """What signals ask of a server, which may not be there yet."""
+    """Requests made by signals to a server, which may not exist yet."""
 
     def __init__(self, json: bool) -> None:
         self._json = json
@@ -216,7 +198,7 @@ class _Asked:
         self._to_report = False
 
     def stop(self, _signal: int, _frame: FrameType | None) -> None:
-        """Stops it, as soon as it is there: in good order, or at once. A third one does not wait for it."""
+        """Stops the server as soon as it exists: first gracefully, then at once. A third signal ends the program."""
         if self._server is not None:
             self._server.stop()
         elif self._stops == 2:
@@ -225,21 +207,21 @@ class _Asked:
             self._stops += 1
 
     def report(self, _signal: int, _frame: FrameType | None) -> None:
-        """Has what it has done printed, as soon as it is there; not here, amid whatever the signal interrupts."""
+        """Requests a report, which is printed later: the signal may have interrupted anything."""
         self._to_report = True
 
     def report_if_asked(self) -> None:
-        """Prints what it has done. Clients have nothing to do with whether anybody reads that."""
+        """Prints the requested report; a failure to print does not affect clients."""
         if not self._to_report or self._server is None:
             return
         self._to_report = False
-        # Rich exits where a pipe is closed.
+        # Rich exits if a pipe is closed.
         with suppress(OSError, SystemExit), redirect_stdout(sys.stderr) if self._json else nullcontext():
             show(self._server.service().page())
             sys.stdout.flush()
 
     def of(self, server: DriveServer) -> None:
-        """Asks it of this server."""
+        """Directs requests to this server."""
         self._server = server
         for _ in range(self._stops):
             server.stop()
@@ -247,8 +229,8 @@ class _Asked:
 
 @contextmanager
 def _signals(json: bool) -> Iterator[_Asked]:
-    """What ends other commands stops a server while this lasts; SIGUSR1 prints what it has done. From then on it is
-    ignored: it must not end who writes the summary.
+    """Makes Ctrl-C, SIGTERM and SIGHUP stop a server, and SIGUSR1 print a report. Afterwards SIGUSR1 is ignored, so
+    that it cannot end the program while it writes the summary.
     """
     asked = _Asked(json)
     signal.signal(signal.SIGUSR1, asked.report)
@@ -260,7 +242,7 @@ def _signals(json: bool) -> Iterator[_Asked]:
 
 
 class _FirstError:
-    """Keeps the first error of several steps that are all to be taken."""
+    """Keeps the first error of several steps, all of which run."""
 
     def __init__(self) -> None:
         self.error: Exception | None = None
@@ -276,28 +258,24 @@ class _FirstError:
 
 
 def _refuse_same(named: Mapping[str, Path | None]) -> None:
-    """What is written to would take the place of something else that is.
-
-    Raises:
-        ConfigError: If two options name the same file.
-    """
+    """Refuses two options that name the same file, as one would overwrite the other."""
     by_path: dict[Path, str] = {}
     for name, path in named.items():
         if path is None:
             continue
-        # Of links in a circle as well.
+        # Unlike Path.resolve, also for links in a circle.
         before = by_path.setdefault(Path(os.path.realpath(path)), name)
         if before != name:
-            raise ConfigError(f"{name} {text.path(path)}: that is what {before} names too; give another path")
+            raise ConfigError(f"{name} {text.path(path)}: {before} names the same file; give another path")
 
 
 def _listening(place: str | None) -> "AbstractContextManager[Endpoint | None]":
-    """Where Prometheus will find metrics."""
+    """Opens the endpoint for Prometheus."""
     return nullcontext() if place is None else room("view.scrape").Endpoint(place)
 
 
 class _Line:
-    """A line on the terminal that says what the drive does; nothing where there is none."""
+    """A status line on the terminal; nothing without a terminal."""
 
     def __init__(self, server: DriveServer) -> None:
         self._server = server
@@ -315,7 +293,7 @@ class _Line:
             self._status.stop()
 
     def tick(self) -> None:
-        """Writes the line anew, once a second."""
+        """Updates the line, once a second."""
         now = clock.monotonic()
         if self._status is None or now - self._at < LINE_SECONDS:
             return

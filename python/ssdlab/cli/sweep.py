@@ -2,31 +2,30 @@
 
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import Any
 
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.cli import options
 from ssdlab.cli.command import App
-from ssdlab.cli.declare import option
+from ssdlab.cli.declare import group, option
+from ssdlab.cli.options import RunSettings
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
 from ssdlab.cli.traces import reads_none, reads_trace
-from ssdlab.model.config import set_by
+from ssdlab.model.config import layered, set_by
 from ssdlab.model.trace_file import TraceFile
 from ssdlab.study.store.shared import place
 from ssdlab.study.sweep import running
 from ssdlab.study.sweep.axes import axis
 from ssdlab.study.sweep.design import DEFAULT_SAMPLES, DESIGNS, Design
 from ssdlab.study.sweep.file import Written, read
-from ssdlab.study.sweep.plan import plan, refuse_many
+from ssdlab.study.sweep.plan import Question, plan, refuse_many
 
 app = App()
-
-NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
 DESIGN = "Design"
 
@@ -39,129 +38,118 @@ ssdlab sweep --file study.toml --out studies/mine --dry-run
 """
 
 
-def _complete_design(incomplete: str) -> list[tuple[str, str]]:
-    return [(name, help) for name, help in DESIGNS.items() if name.startswith(incomplete)]
-
-
 def _kept(written: str) -> Path | str:
-    """Where the study is kept."""
+    """Returns the folder or address of a study."""
     where = place(written)
     return where if isinstance(where, str) else options.writable(str(where))
+
+
+@dataclass
+class DesignOptions:
+    """Options for the points to run."""
+
+    axes: list[str] = option(
+        "--axis -A KEY=VALUES",
+        "Vary a setting, trace or preset: A,B,C, or 3%..30%:10 (ten values), or 1GiB..64GiB:7:log. Several in one "
+        "option are linked. May be repeated.",
+        DESIGN,
+        complete=options.complete_set,
+    )
+    file: Path | None = option(
+        "--file -F FILE", "Read the sweep from a TOML file; options add to it, and override it.", DESIGN
+    )
+    without: list[str] = option(
+        "--without CONDITION",
+        "Leave out combinations, such as 'ftl.page.gc=fifo device.op>20%'. May be repeated.",
+        DESIGN,
+    )
+    design: str | None = option(
+        "--design NAME", f"{', '.join(DESIGNS)}; grid if left out.", DESIGN, choices=DESIGNS.items
+    )  # fmt: skip
+    samples: int | None = option(
+        "--samples INTEGER", f"Points of a random or space-filling design; {DEFAULT_SAMPLES} if left out.", DESIGN
+    )
+    resolution: int | None = option(
+        "--resolution INTEGER",
+        "Resolution of a fractional factorial: 3, 4 or 5; all combinations if left out.",
+        DESIGN,
+    )
+    design_seed: int | None = option("--design-seed INTEGER", "Seed of a random design; 1 if left out.", DESIGN)
+    seeds: int | None = option(
+        "--seeds INTEGER", "Run each point with this many successive seeds, starting at its own.", DESIGN
+    )  # fmt: skip
+
+    def question(
+        self, settings: RunSettings, trace: TraceFile | None, reading: Mapping[str, Any], outcomes: list[str]
+    ) -> Question:
+        """Returns what to run: the file's sweep, overridden by options."""
+        file = Written() if self.file is None else read(self.file)
+        in_file = f"{text.path(self.file)}: "
+        varied = {key for written in self.axes for key in axis(written).keys}
+        kept = [keys for keys in file.axes if not varied.intersection(keys)]
+        if not self.axes and not kept:
+            raise ConfigError("nothing is varied; give an axis, such as -A device.op=7%,28%")
+        if trace is None and file.trace:
+            trace = TraceFile(*file.trace, **reading)
+        options.refuse_both(trace, settings.workload)
+        base = layered(
+            settings.preset or file.preset,
+            [*file.config, *settings.config],
+            [set_by(f"{in_file}set", file.sets), [*settings.shortcuts, *set_by("--set", settings.set)]],
+            "--preset" if settings.preset else f"{in_file}preset",
+        )
+        design = Design(
+            self.design or file.design or "grid",
+            file.samples if self.samples is None else self.samples,
+            file.resolution if self.resolution is None else self.resolution,
+            (file.seed or 1) if self.design_seed is None else self.design_seed,
+        )
+        asked = running.question(
+            [*kept, *self.axes],
+            base,
+            trace,
+            design=design,
+            without=[*file.without, *self.without],
+            seeds=(file.seeds or 1) if self.seeds is None else self.seeds,
+            outcomes=outcomes or file.outcomes,
+            reading=reading,
+        )
+        if not asked.replays:
+            reads_none(reading)
+        return replace(asked, written={key: f"{in_file}axes" for keys in kept for key in keys})
 
 
 @app.command(examples=EXAMPLES)
 @reads_trace
 def sweep(
     trace: TraceFile | None = None,
-    axes: Annotated[
-        list[str],
-        option(
-            "--axis -A KEY=VALUES",
-            "Vary a setting, trace or preset: A,B,C, or 3%..30%:10 (ten values), or 1GiB..64GiB:7:log. Several in one "
-            "option are linked. May be repeated.",
-            DESIGN,
-            complete=options.complete_set,
-        ),
-    ] = [],
-    file: Annotated[
-        Path | None,
-        option("--file -F FILE", "Take the sweep from a TOML file; options add to it, and beat it.", DESIGN),
-    ] = None,
-    without: Annotated[
-        list[str],
-        option(
-            "--without CONDITION",
-            "Leave out combinations, such as 'ftl.page.gc=fifo device.op>20%'. May be repeated.",
-            DESIGN,
-        ),
-    ] = [],
-    design: Annotated[
-        str | None,
-        option("--design NAME", f"{', '.join(DESIGNS)}; grid if left out.", DESIGN, complete=_complete_design),
-    ] = None,
-    samples: Annotated[
-        int | None,
-        option("--samples INTEGER", f"Points of a design that draws or fills; {DEFAULT_SAMPLES} if left out.", DESIGN),
-    ] = None,
-    resolution: Annotated[
-        int | None,
-        option("--resolution INTEGER", "3, 4 or 5, of a fractional factorial; all combinations if left out.", DESIGN),
-    ] = None,
-    design_seed: Annotated[
-        int | None, option("--design-seed INTEGER", "Of a design that draws; 1 if left out.", DESIGN)
-    ] = None,
-    seeds: Annotated[
-        int | None,
-        option("--seeds INTEGER", "Run each point with so many seeds, its own and those that follow.", DESIGN),
-    ] = None,
-    preset: options.Preset = None,
-    config: options.ConfigFiles = [],
-    set: options.Sets = [],
-    workload: options.Workload = None,
-    fit: options.Fit = None,
-    repeat: options.Repeat = None,
-    check: options.Check = False,
-    reading: Mapping[str, Any] = NO_OPTIONS,
-    jobs: options.Workers = None,
-    cluster: options.Cluster = None,
-    retry: options.Retry = False,
-    dry_run: Annotated[
-        bool, option("--dry-run", "List the runs, their memory and time, and run only a pilot.", options.RUNS)
-    ] = False,
-    yes: Annotated[bool, option("--yes", "Run, however many runs there are.", options.RUNS)] = False,
-    outcome: options.Outcomes = [],
-    json: options.Json = False,
-    out: Annotated[
-        Any,
-        option(
-            "--out -o DIR",
-            "Folder of the study, or an address such as s3://bucket/op: what it holds is not run again. Nothing is "
-            "kept if left out.",
-            options.OUTPUT,
-            parser=_kept,
-        ),
-    ] = None,
+    design: DesignOptions = group(),
+    settings: RunSettings = group(),
+    reading: Mapping[str, Any] = MappingProxyType({}),
+    jobs: int | None = options.WORKERS,
+    cluster: str | None = options.CLUSTER,
+    retry: bool = options.RETRY,
+    dry_run: bool = option(
+        "--dry-run", "List the runs with estimated memory and time; run only a pilot.", options.RUNS
+    ),
+    yes: bool = option("--yes", "Run, however many runs there are.", options.RUNS),
+    outcome: list[str] = options.OUTCOMES,
+    json: bool = options.JSON,
+    out: Any = option(
+        "--out -o DIR",
+        "Folder of the study, or an address such as s3://bucket/op; its runs are reused. Nothing is kept if left out.",
+        options.OUTPUT,
+        parser=_kept,
+    ),
 ) -> int:
-    """Runs side by side in processes of their own; equal runs run once, a run that fails is a row with its error, and
-    the study does not depend on how many run at a time, or on interruptions. The exit status is 1 if all fail. Ctrl-C
-    keeps what is finished; the same command goes on. 'ssdlab study' draws and analyses it.
+    """Runs in parallel, each in its own process. Equal runs run once; a run that fails is a row with its error; the
+    study does not depend on the number of processes, or on interruptions. The exit status is 1 if all fail. Ctrl-C
+    keeps finished runs; the same command resumes. 'ssdlab study' draws and analyses the study.
     """
-    written = Written() if file is None else read(file)
-    varied = {key for one in axes for key in axis(one).keys}
-    kept = [one for one in written.axes if not varied.intersection(one)]
-    if not axes and not kept:
-        raise ConfigError("nothing is varied; give an axis, such as -A device.op=7%,28%")
-    if trace is None and written.trace:
-        trace = TraceFile(*written.trace, **reading)
-    if trace and workload:
-        raise ConfigError("a trace and --workload exclude each other; leave one of them out")
-    short = options.shortcuts(workload=workload, fit=fit, repeat=repeat, check=check)
-    of_file = set_by(f"{text.path(file)}: set", written.sets)
-    base = options.configuration(
-        preset or written.preset, [*written.config, *config], set, short,
-        where="--preset" if preset else f"{text.path(file)}: preset", below=of_file,
-    )  # fmt: skip
-    asked = running.question(
-        [*kept, *axes],
-        base,
-        trace,
-        design=Design(
-            design or written.design or "grid",
-            written.samples if samples is None else samples,
-            written.resolution if resolution is None else resolution,
-            (written.seed or 1) if design_seed is None else design_seed,
-        ),
-        without=[*written.without, *without],
-        seeds=(written.seeds or 1) if seeds is None else seeds,
-        outcomes=outcome or written.outcomes,
-        reading=reading,
-    )
-    if not asked.replays:
-        reads_none(reading)
-    in_file = {key: f"{text.path(file)}: axes" for one in kept for key in one}
+    asked = design.question(settings, trace, reading, outcome)
     if not yes:
         refuse_many(asked, "if you mean that, add --yes, or fill the space with fewer: --design sobol --samples 512")
-    planned = plan(replace(asked, written=in_file))
+    planned = plan(asked)
     if dry_run:
         return deliver(running.preview(planned, out, jobs=jobs), json=json, further="with --json")
     with watching("sweep") as watch:

@@ -2,15 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.analyse.intervals import WriteIntervals
 from ssdlab.cli import options
 from ssdlab.cli.command import App, Later
-from ssdlab.cli.declare import argument, option
-from ssdlab.cli.output import deliver, print_json, show, status_of
+from ssdlab.cli.declare import argument, group, option
+from ssdlab.cli.options import Output, Settings
+from ssdlab.cli.output import print_json, print_named, show, status_of
 from ssdlab.cli.progress import watching
 from ssdlab.cli.traces import reads_trace
 from ssdlab.lazy import room
@@ -31,32 +32,25 @@ def _target(written: str) -> Path:
     return Path(written)
 
 
-Target = Annotated[Path, argument("OUT", "File to write; .gz and .zst at its end compress.", parser=_target)]
-To = Annotated[
-    str | None,
-    option(
-        "--to -t NAME",
-        "Format to write; by the name of the file (.csv, .parquet) if left out.",
-        complete=options._complete_format,
-    ),
-]
+TARGET = argument("OUT", "File to write; compressed if its name ends in .gz or .zst.", parser=_target)
+TO = option(
+    "--to -t NAME", "Format to write; by the name of the file (.csv, .parquet) if left out.", choices=options.formats
+)
 
 
 @app.command(examples="ssdlab trace formats")
-def formats(json: options.Json = False) -> None:
+def formats(json: bool = options.JSON) -> None:
     """List the trace formats."""
     if json:
         print_json("formats", [format._asdict() for format in FORMATS])
-        return
-    width = max(len(format.name) for format in FORMATS)
-    for format in FORMATS:
-        print(f"{format.name:<{width}}  {format.help}")
+    else:
+        print_named(options.formats())
 
 
 def _convert(
     source: RequestSource, phase: str, target: Path, to: str | None, ingest: Mapping[str, Any] | None = None
 ) -> list[Count]:
-    """Writes all of `source`; an interrupted conversion leaves nothing."""
+    """Writes all of `source`; leaves nothing if interrupted."""
     with watching("trace") as watch:
         return write(
             batches(source, watch, phase), target, format=to, streams=source.streams, option="--to", ingest=ingest
@@ -64,7 +58,7 @@ def _convert(
 
 
 def _report(target: Path, counts: list[Count], *, json: bool, notes: Sequence[str] = (), **about: Any) -> None:
-    """What was written to a file."""
+    """Prints what was written to a file."""
     if json:
         result = {"path": str(target), "counts": {name: value for name, _, _, value in counts}}
         print_json("conversion", result, notes=notes, **about)
@@ -83,32 +77,30 @@ def _report(target: Path, counts: list[Count], *, json: bool, notes: Sequence[st
 @reads_trace
 def convert(
     trace: TraceFile,
-    target: Target,
-    to: To = None,
-    json: options.Json = False,
+    target: Path = TARGET,
+    to: str | None = TO,
+    json: bool = options.JSON,
 ) -> None:
     """Convert a trace to another format, in bounded memory."""
     for_caches = to is not None and _ssdlab.named(to, OBJECTS) is not None
     source = trace.open_objects("sized-objects") if for_caches else trace.open()
-    # What a format does not hold would be gone from the trace as well.
+    # Overwriting the trace would lose what the format cannot hold.
     if target.exists() and any(path.exists() and target.samefile(path) for path in trace.paths):
-        raise ConfigError(f"OUT {text.path(target)}: is the trace that is read; name another file")
+        raise ConfigError(f"OUT {text.path(target)}: is the trace itself; name another file")
     counts = _convert(source, "convert", target, to, source.report())
     _report(target, counts, json=json, notes=ingest_remarks(source.report()), source=trace.about)
 
 
 @app.command(examples="ssdlab trace generate zipf.csv.zst -w zipf --set workload.requests=5000")
 def generate(
-    target: Target,
-    to: To = None,
-    preset: options.Preset = None,
-    config: options.ConfigFiles = [],
-    set: options.Sets = [],
-    workload: options.Workload = None,
-    json: options.Json = False,
+    target: Path = TARGET,
+    to: str | None = TO,
+    settings: Settings = group(),
+    workload: str | None = options.WORKLOAD,
+    json: bool = options.JSON,
 ) -> None:
     """Write a generated workload to a file."""
-    resolved = options.configuration(preset, config, set, options.shortcuts(workload=workload))
+    resolved = settings.resolved(workload=workload)
     source = Workload(resolved)
     counts = _convert(source.open(), "generate", target, to)
     _report(target, counts, json=json, source=source.about, configuration=resolved.to_dict())
@@ -116,11 +108,8 @@ def generate(
 
 @app.command(examples="ssdlab trace info traces/varmail.csv.zst")
 @reads_trace
-def info(
-    trace: TraceFile,
-    json: options.Json = False,
-) -> int:
-    """Describe a trace: volumes, sizes, footprint, sequentiality, and what was met while reading it."""
+def info(trace: TraceFile, json: bool = options.JSON) -> int:
+    """Describe a trace: volumes, sizes, footprint, sequentiality, and irregularities in the file."""
     reader, profile = trace.open(), _ssdlab.Profile()
     partial = False
     with watching("trace") as watch:
@@ -143,25 +132,21 @@ def info(
 @reads_trace
 def intervals(
     trace: TraceFile,
-    page: Annotated[str, option("--page SIZE", "Size of a page.", check=_ssdlab.size)] = INTERVAL_PAGE,
-    log: Annotated[
-        str,
-        option(
-            "--log -l SIZES",
-            "Sizes of a log, with commas: shares of the written pages (10%), sizes (64MiB) or pages (4096).",
-            check=_ssdlab.check_log_size,
-        ),
-    ] = ",".join(LOGS),
-    json: options.Json = False,
-    out: Annotated[Path | None, options.out(WriteIntervals)] = None,
-    figures: options.Figures = None,
+    page: str = option("--page SIZE", "Size of a page.", default=INTERVAL_PAGE, check=_ssdlab.size),
+    log: str = option(
+        "--log -l SIZES",
+        "Sizes of a log, with commas: shares of the written pages (10%), sizes (64MiB) or pages (4096).",
+        default=",".join(LOGS),
+        check=_ssdlab.check_log_size,
+    ),
+    output: Output = options.saving(WriteIntervals),
 ) -> int:
-    """Tell when written pages are written again, and how much of that a log of some size would see.
+    """Show when written pages are written again, and which rewrites a log of some size would absorb.
 
-    The write interval of a page write counts the page writes since the previous write of the same page. Hot is an
-    interval of at most the log, warm one of at most twice the log, cold a longer one or a first write. Pages are
-    classed by the mean of their intervals.
+    The write interval of a page write is the number of page writes since the previous write of the same page. It is
+    hot if at most the log, warm if at most twice the log, and cold if longer or a first write. Pages are classified by
+    their mean interval.
     """
     with watching("trace") as watch:
         found = trace.intervals(page=page, logs=log.split(","), monitor=watch)
-    return deliver(found, json=json, out=out, figures=figures)
+    return output.deliver(found)

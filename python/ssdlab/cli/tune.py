@@ -1,15 +1,16 @@
 """`ssdlab tune`."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import Any
 
 from ssdlab import text
-from ssdlab._ssdlab import ConfigError
 from ssdlab.cli import options
 from ssdlab.cli.command import App
-from ssdlab.cli.declare import option
+from ssdlab.cli.declare import group, option
+from ssdlab.cli.options import RunSettings
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
 from ssdlab.cli.traces import reads_none, reads_trace
@@ -21,8 +22,6 @@ from ssdlab.study.tuning.goal import Aims
 from ssdlab.study.tuning.result import Tuned
 
 app = App()
-
-NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
 SEARCHED = "Search"
 
@@ -36,96 +35,88 @@ ssdlab run --config my/best/best.toml
 """
 
 
+@dataclass
+class Search:
+    """Options for the search."""
+
+    axes: list[str] = option(
+        "--axis -A KEY=VALUES",
+        "What to vary: A,B,C, or 3%..30%, or 1GiB..64GiB:log; KEY alone takes all its values. Several in one option "
+        "are linked. May be repeated.",
+        SEARCHED,
+        complete=options.complete_set,
+    )
+    outcome: list[str] = option(
+        "--outcome -O FIGURE",
+        "Objective, minimised unless more is better, as for time.iops; :min or :max decides. A figure of the results, "
+        "or NAME=arithmetic on figures. Several give a Pareto front.",
+        SEARCHED,
+    )
+    constraint: list[str] = option(
+        "--constraint -C FIGURE<=BOUND",
+        "A bound to keep, such as write_amplification<=2 or time.iops>=5000. May be repeated.",
+        SEARCHED,
+    )
+    trials: int = option(
+        "--trials INTEGER",
+        "Points to try, rounded up to a multiple of --batch; all, if fewer.",
+        SEARCHED,
+        default=running.TRIALS,
+        min=1,
+    )
+    seeds: int = option("--seeds INTEGER", "Runs of each point, whose mean counts.", SEARCHED, default=1, min=1)
+    repeats: int = option(
+        "--repeats INTEGER",
+        "Fresh seeds with which the best points are run again.",
+        SEARCHED,
+        default=running.REPEATS,
+        min=1,
+    )
+    batch: int = option(
+        "--batch INTEGER",
+        "Points proposed at a time: more keep more workers busy.",
+        SEARCHED,
+        default=running.BATCH,
+        min=1,
+    )
+    search_seed: int = option("--search-seed INTEGER", "Seed of the proposals.", SEARCHED, default=1)
+    warm_start: Path | None = option(
+        "--warm-start DIR", "Start with the results of a study, where its runs are the same.", SEARCHED
+    )
+
+
 @app.command(examples=EXAMPLES)
 @reads_trace
 def tune(
     trace: TraceFile | None = None,
-    axes: Annotated[
-        list[str],
-        option(
-            "--axis -A KEY=VALUES",
-            "What may be varied: A,B,C, or 3%..30%, or 1GiB..64GiB:log; KEY alone takes all values that it names. "
-            "Several in one option are linked. May be repeated.",
-            SEARCHED,
-            complete=options.complete_set,
-        ),
-    ] = [],
-    outcome: Annotated[
-        list[str],
-        option(
-            "--outcome -O FIGURE",
-            "What is made small, or large where more is better, as of time.iops; :min or :max says which. A figure of "
-            "the results, or NAME=arithmetic on figures. Several give a front.",
-            SEARCHED,
-        ),
-    ] = [],
-    constraint: Annotated[
-        list[str],
-        option(
-            "--constraint -C FIGURE<=BOUND",
-            "What has to hold, such as write_amplification<=2 or time.iops>=5000. May be repeated.",
-            SEARCHED,
-        ),
-    ] = [],
-    trials: Annotated[
-        int,
-        option(
-            "--trials INTEGER",
-            "Points to try, rounded up to a multiple of --batch; all, where fewer.",
-            SEARCHED,
-            min=1,
-        ),
-    ] = running.TRIALS,
-    seeds: Annotated[int, option("--seeds INTEGER", "Runs of each point, whose mean counts.", SEARCHED, min=1)] = 1,
-    repeats: Annotated[
-        int, option("--repeats INTEGER", "Fresh seeds with which the best are run again.", SEARCHED, min=1)
-    ] = running.REPEATS,
-    batch: Annotated[
-        int,
-        option("--batch INTEGER", "Points proposed at a time: more keep more workers busy.", SEARCHED, min=1),
-    ] = running.BATCH,
-    search_seed: Annotated[int, option("--search-seed INTEGER", "Of the proposals.", SEARCHED)] = 1,
-    warm_start: Annotated[
-        Path | None,
-        option("--warm-start DIR", "Begin with what a study knows, where its runs are the same.", SEARCHED),
-    ] = None,
-    preset: options.Preset = None,
-    config: options.ConfigFiles = [],
-    set: options.Sets = [],
-    workload: options.Workload = None,
-    fit: options.Fit = None,
-    repeat: options.Repeat = None,
-    check: options.Check = False,
-    reading: Mapping[str, Any] = NO_OPTIONS,
-    jobs: options.Workers = None,
-    cluster: options.Cluster = None,
-    json: options.Json = False,
-    out: Annotated[
-        Path | None,
-        option(
-            "--out -o DIR",
-            f"Folder of the study, with {Tuned.saved}; a search that it holds goes on.",
-            options.OUTPUT,
-            parser=options.writable,
-        ),
-    ] = None,
+    search: Search = group(),
+    settings: RunSettings = group(),
+    reading: Mapping[str, Any] = MappingProxyType({}),
+    jobs: int | None = options.WORKERS,
+    cluster: str | None = options.CLUSTER,
+    json: bool = options.JSON,
+    out: Path | None = option(
+        "--out -o DIR",
+        f"Folder of the study, with {Tuned.saved}; a search in it is resumed.",
+        options.OUTPUT,
+        parser=options.writable,
+    ),
 ) -> int:
-    """Proposes points by what is known of those before (the tree-structured Parzen estimator of Optuna), runs them as
-    'ssdlab sweep' does, and runs the best again with fresh seeds. The trials do not depend on how many runs go on at a
-    time, or on interruptions. Ctrl-C keeps what is finished; the same command goes on.
+    """Proposes points from the results so far (the tree-structured Parzen estimator of Optuna), runs them as
+    'ssdlab sweep' does, and runs the best again with fresh seeds. The trials do not depend on the number of workers,
+    or on interruptions. Ctrl-C keeps finished trials; the same command resumes.
     """
-    short = options.shortcuts(workload=workload, fit=fit, repeat=repeat, check=check)
-    if trace and workload:
-        raise ConfigError("a trace and --workload exclude each other; leave one of them out")
-    base = options.configuration(preset, config, set, short)
-    asked = question(axes, base, trace, design=Design(SEARCH), without=(), seeds=seeds, outcomes=(), reading=reading)
+    base = settings.for_requests(trace)
+    asked = question(
+        search.axes, base, trace, design=Design(SEARCH), without=(), seeds=search.seeds, outcomes=(), reading=reading
+    )  # fmt: skip
     if not asked.replays:
         reads_none(reading)
-    aims = Aims.of(outcome, constraint)
+    aims = Aims.of(search.outcome, search.constraint)
     with watching("tune") as watch:
         found = running.run(
-            asked, aims, running.Budget(trials, repeats, batch, search_seed), out,
-            warm_start=warm_start, jobs=jobs, cluster=cluster, monitor=watch,
+            asked, aims, running.Budget(search.trials, search.repeats, search.batch, search.search_seed), out,
+            warm_start=search.warm_start, jobs=jobs, cluster=cluster, monitor=watch,
         )  # fmt: skip
     status = deliver(found, json=json, out=out)
     if out is not None and found.best is not None and not found.best.as_given and not json:

@@ -1,6 +1,6 @@
 """`ssdlab validate`."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from ssdlab.cli import options
 from ssdlab.cli.command import App
@@ -17,27 +17,25 @@ ssdlab validate --json > validation.json
 ssdlab validate filebench
 """
 
-
 Subject = Literal["amplification", "filebench"]
-"""What is compared."""
 
 
 @app.command(examples=EXAMPLES)
 def validate(
-    subject: Annotated[
-        Subject, argument("amplification|filebench", "What is compared with its reference.")
-    ] = "amplification",
-    quick: Annotated[bool, option("--quick", "A subset of the rows; the tolerance is the same.")] = False,
-    jobs: options.Jobs = None,
-    json: options.Json = False,
+    subject: Subject = argument(
+        "amplification|filebench", "What to compare with its reference.", default="amplification"
+    ),
+    quick: bool = option("--quick", "A subset of the rows; the tolerance is the same."),
+    jobs: int | None = options.JOBS,
+    json: bool = options.JSON,
 ) -> int:
     """amplification: formulas for FIFO, greedy, d-choices and random collection. Every row of the reference is
     simulated and must come within 1 % of the formula, or of the reference simulation where there is no formula.
 
-    filebench: statistics of fileserver, webserver, varmail and oltp, each with its own tolerance; --quick and
-    --jobs do not matter.
+    filebench: statistics of fileserver, webserver, varmail and oltp, each with its own tolerance; ignores --quick
+    and --jobs.
 
-    Exit status 1 if a row misses.
+    The exit status is 1 if a row misses.
     """
     found: amplification.Amplification | filebench.Filebench
     with watching("validate") as watch:

@@ -1,4 +1,4 @@
-"""Kinds of values of arguments and options, whose errors say what was typed."""
+"""Types of option and argument values, with errors that quote what was typed."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,31 +8,31 @@ import click
 from ssdlab._ssdlab import ConfigError, SsdlabError
 
 MOST = (1 << 63) - 1
-"""Larger numbers are slips of the finger; the simulator could not take them."""
+"""Largest integer that the simulator takes."""
 
 
 class Text(click.types.StringParamType):
-    """Text of which the simulator, whose text is UTF-8, can be told; paths may be of any bytes."""
+    """Text in UTF-8, which the simulator requires; paths may hold any bytes."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The text."""
+        """Returns the text; refuses an empty one."""
         if value == "":
             self.fail("there is nothing in it; give a value, or leave it out", param, ctx)
         return super().convert(_utf8(value, self, param, ctx), param, ctx)
 
 
 class Checked(Text):
-    """Text that a function reads, once for each of several between commas; it goes on as it was typed."""
+    """Text whose comma-separated items a function validates; the command gets the text as typed."""
 
     def __init__(self, read: Callable[[str], object]) -> None:
         self._read = read
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The text; an error of the function names the option."""
+        """Returns the text; an error of the function names the option."""
         written = super().convert(value, param, ctx)
         try:
-            for one in written.split(","):
-                self._read(one.strip())
+            for item in written.split(","):
+                self._read(item.strip())
         except SsdlabError as error:
             raise ConfigError(f"{param.opts[0]}: {error}" if param else str(error)) from None
         return written
@@ -48,20 +48,20 @@ def _utf8(value: Any, kind: "click.ParamType[Any]", param: click.Parameter | Non
 
 
 class FilePath(click.Path):
-    """A path, of any bytes."""
+    """A path, which may hold any bytes."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The path; empty, it would be that of the directory which one is in."""
+        """Returns the path; refuses an empty one, which would name the current directory."""
         if value == "":
             self.fail("there is no path in it; name a file, or leave it out", param, ctx)
         return super().convert(value, param, ctx)
 
 
 class Whole(click.types.IntParamType):
-    """A number that 64 bits hold."""
+    """A 64-bit integer."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The number."""
+        """Returns the number."""
         number = super().convert(value, param, ctx)
         if abs(number) > MOST:
             self.fail(f"{value} is too large", param, ctx)
@@ -69,24 +69,24 @@ class Whole(click.types.IntParamType):
 
 
 class Integer(Whole, click.IntRange):
-    """A whole number within bounds; where a user types none, click would say that it is no "integer range"."""
+    """An integer in a range, named "integer" in errors, where click says "integer range"."""
 
     name = "integer"
 
 
 class Number(click.FloatRange):
-    """The same of a number with a fraction."""
+    """A number in a range, named "number" in errors."""
 
     name = "number"
 
 
 class Parsed(click.Path):
-    """A path of which a function makes what is wanted."""
+    """A path that a function converts."""
 
     def __init__(self, parser: Callable[[str], Any]) -> None:
         super().__init__()
         self._parser = parser
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The value; a default is one already."""
+        """Returns the converted value; a default is converted already."""
         return self._parser(_utf8(value, self, param, ctx)) if isinstance(value, str) else value

@@ -3,7 +3,6 @@
 import sys
 import webbrowser
 from pathlib import Path
-from typing import Annotated
 
 from ssdlab.cli.command import App
 from ssdlab.cli.declare import argument, option
@@ -22,20 +21,13 @@ ssdlab view out/oltp --serve
 """
 )
 def view(
-    path: Annotated[
-        Path,
-        argument("PATH", "Folder that --out named, its JSON file, or the folder of a study."),
-    ],
-    serve: Annotated[
-        bool,
-        option(
-            "--serve",
-            "Answer the browser from here, until Ctrl-C: the page shows operations that it has no room for, as well.",
-        ),
-    ] = False,
+    path: Path = argument("PATH", "Folder that --out named, its JSON file, or the folder of a study."),
+    serve: bool = option(
+        "--serve", "Serve the page until Ctrl-C: it can then load operations that it has no room for."
+    ),
 ) -> int:
-    """The page of a study is written anew, with what is finished, into its folder; that of a run as result.html where
-    another finding was saved there after it.
+    """Writes the page of a study anew, with all finished runs, into its folder. If another finding replaced the page
+    of a run, writes that page as result.html.
     """
     page = page_of(path).absolute()
     if not serve:
@@ -50,4 +42,4 @@ def view(
 
 def _open(address: str) -> None:
     opened = webbrowser.open(address)
-    print(address if opened else f"there is no browser here; open {address} in one")
+    print(address if opened else f"no browser found; open {address} in one")

@@ -1,1 +1,1 @@
-"""What a user holds: configurations, traces, simulations and their results."""
+"""Objects of the user: configurations, traces, simulations and their results."""

@@ -1,7 +1,7 @@
-"""Arguments of a kind that a function does not take, which are told with their names.
+"""Type checks of public functions' arguments, with errors that name the argument.
 
-Kinds are those of the annotations, as far as Python can tell them: texts, paths, functions, switches and lists of
-these, numbers. Configurations and traces are told by what takes them.
+The annotations say what is valid: texts, paths, functions, switches, numbers and lists of them. Functions that take a
+configuration or a trace check it themselves.
 """
 
 import operator
@@ -19,18 +19,17 @@ T = TypeVar("T")
 
 
 def is_switch(given: object) -> bool:
-    """Whether it is true or false, and nothing that counts as one of these."""
-    # Those of NumPy as well.
+    """True for a bool, NumPy's included, but not for other values with a truth value."""
     return isinstance(given, bool) or type(given).__name__ in ("bool_", "bool")
 
 
 def shown(given: object) -> str:
-    """An argument for a message, in which there is no room for a table."""
+    """Returns an argument for a message: its value if short, else its type."""
     return repr(given) if isinstance(given, str | bytes | Real | None) else type(given).__name__
 
 
 class Kind(NamedTuple):
-    """What an argument may be."""
+    """A kind of argument."""
 
     noun: str
     remedy: str
@@ -49,8 +48,8 @@ def _is_list(given: object) -> bool:
     return isinstance(given, Iterable) and not isinstance(given, str | bytes)
 
 
-def _of(its: type) -> Kind:
-    return Kind(its.__name__, f"a {its.__name__}", lambda given: isinstance(given, its))
+def _kind_of(cls: type) -> Kind:
+    return Kind(cls.__name__, f"a {cls.__name__}", lambda given: isinstance(given, cls))
 
 
 TEXT = Kind("text", "a text", lambda given: isinstance(given, str))
@@ -68,52 +67,52 @@ KINDS: Mapping[object, Kind] = {
 
 
 class Kinds(NamedTuple):
-    """What an annotation takes."""
+    """The kinds of argument that an annotation allows."""
 
     simple: Sequence[Kind]
     items: "Kinds | None"
-    """Of a list, if one may be given."""
+    """Kinds of a list's items, if a list is allowed."""
     optional: bool
 
-    def told(self, plural: str = "") -> str:
-        """What it takes, in words; of a list its items, as one stands for a list of it."""
+    def words(self, plural: str = "") -> str:
+        """Returns the kinds in words; for a list, the kinds of its items, as a single item may stand for a list."""
         own = " or ".join(f"{kind.noun}{plural}" for kind in self.simple)
-        return own if own or self.items is None else self.items.told(plural)
+        return own if own or self.items is None else self.items.words(plural)
 
     def remedy(self, example: str) -> str:
-        """What to give."""
+        """Returns what to give instead."""
         own = [kind.remedy for kind in self.simple]
-        words = " or ".join([*own, *([f"a list of {self.items.told('s')}"] if self.items else [])])
+        words = " or ".join([*own, *([f"a list of {self.items.words('s')}"] if self.items else [])])
         return f"give {words}{example and f', such as {example}'}{', or None' if self.optional else ''}"
 
     def fault(self, given: object) -> str | None:
-        """What is wrong with an argument; None if nothing is."""
+        """Returns what is wrong with an argument; None if nothing."""
         if (given is None and self.optional) or any(kind.holds(given) for kind in self.simple):
             zero = PATH in self.simple and "\0" in str(given)
             return f"{str(given)!r} holds a zero byte, as no path does" if zero else None
         if self.items is not None and _is_list(given):
-            # Whatever else can be gone through may be gone through once.
+            # Other iterables may be iterated only once.
             items = given if isinstance(given, list | tuple) else []
             return next((fault for fault in map(self.items.fault, items) if fault), None)
-        # As `several` takes it.
+        # `several` makes a list of it.
         is_one = self.items is not None and self.items.fault(given) is None
-        return None if is_one else f"{shown(given)} is no {self.told()}"
+        return None if is_one else f"{shown(given)} is no {self.words()}"
 
 
 def _kinds(annotation: object) -> Kinds | None:
-    """What an annotation takes; None where that is for others to tell."""
+    """Returns the kinds of an annotation; None where the function checks the argument itself."""
     simple: list[Kind] = []
     items = None
     members = get_args(annotation) if get_origin(annotation) is UnionType else (annotation,)
-    for one in members:
-        origin = get_origin(one) or one
+    for member in members:
+        origin = get_origin(member) or member
         if origin in KINDS:
             simple.append(KINDS[origin])
         elif origin in (Sequence, Iterable):
-            items = _kinds(get_args(one)[0])
+            items = _kinds(get_args(member)[0])
             simple += [LIST] if items is None else []
-        elif isinstance(one, type) and one is not Any and not getattr(one, "_is_protocol", False):
-            simple += [] if one is NoneType else [_of(one)]
+        elif isinstance(member, type) and member is not Any and not getattr(member, "_is_protocol", False):
+            simple += [] if member is NoneType else [_kind_of(member)]
         else:
             return None
     if PATH in simple:
@@ -122,39 +121,43 @@ def _kinds(annotation: object) -> Kinds | None:
 
 
 def takes(**examples: object) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Makes a function refuse arguments of a kind that its annotations do not have.
+    """Makes a function, or the constructor of a class, refuse arguments of a kind that its annotations do not allow.
 
     Args:
-        examples: Of arguments, for messages, where they have no default that is one.
+        examples: Examples for messages, by argument, where the default is none.
 
     Raises:
-        ConfigError: When it is called with such an argument, with its name.
+        ConfigError: When called with such an argument; names it.
     """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         about: Any = function
+        if isinstance(about, type):
+            constructed: Any = about
+            constructed.__init__ = takes(**examples)(constructed.__init__)
+            return function
         names = about.__code__.co_varnames[: about.__code__.co_argcount]
 
         @cache
         def known() -> dict[str, tuple[Kinds, str]]:
             late = names[len(names) - len(about.__defaults__ or ()) :]
             defaults = {**dict(zip(late, about.__defaults__ or (), strict=True)), **(about.__kwdefaults__ or {})}
-            found = {}
+            by_name = {}
             for name, annotation in about.__annotations__.items():
                 kinds, usual = _kinds(annotation), defaults.get(name)
                 if kinds is not None and name != "return":
                     usual = [usual[0]] if isinstance(usual, tuple) and usual else usual
                     example = examples.get(name, usual if isinstance(usual, str | list) else None)
-                    found[name] = kinds, repr(example) if example else ""
-            return found
+                    by_name[name] = kinds, repr(example) if example else ""
+            return by_name
 
         @wraps(function)
         def call(*arguments: P.args, **named: P.kwargs) -> T:
-            kinds = known()
+            known_kinds = known()
             for name, given in (*zip(names, arguments, strict=False), *named.items()):
-                its, example = kinds.get(name, (None, ""))
-                if its is not None and (fault := its.fault(given)) is not None:
-                    raise ConfigError(f"{name}: {fault}; {its.remedy(example)}")
+                kinds, example = known_kinds.get(name, (None, ""))
+                if kinds is not None and (fault := kinds.fault(given)) is not None:
+                    raise ConfigError(f"{name}: {fault}; {kinds.remedy(example)}")
             return function(*arguments, **named)
 
         return call

@@ -1,6 +1,6 @@
-"""Arrow tables from columns, made of their buffers.
+"""Arrow tables built from the buffers of columns.
 
-pyarrow's own conversions import pandas wherever it is installed, which takes longer than most runs.
+pyarrow's own conversions import pandas where installed, which takes longer than most runs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,13 +12,13 @@ from ssdlab.lazy import np, npt, pa
 def table(
     columns: "Mapping[str, npt.NDArray[Any] | Sequence[str]]", metadata: dict[str, str] | None = None
 ) -> "pa.Table":
-    """The table of NumPy columns, whose memory it shares, and columns of text."""
+    """Returns a table of NumPy columns, whose memory it shares, and columns of text."""
     arrays = [_text(values) if isinstance(values, Sequence) else _numbers(values) for values in columns.values()]
     return pa.Table.from_arrays(arrays, names=list(columns)).replace_schema_metadata(metadata)
 
 
 def _numbers(values: "npt.NDArray[Any]") -> "pa.Array":
-    # Arrow keeps eight booleans in a byte.
+    # Arrow packs eight booleans into a byte.
     held = np.packbits(values, bitorder="little") if values.dtype == np.bool_ else np.ascontiguousarray(values)
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(held)])
 

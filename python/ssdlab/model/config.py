@@ -1,4 +1,4 @@
-"""Configurations: what is simulated, and where each setting comes from."""
+"""Configurations: settings, each with its origin."""
 
 import json
 import os
@@ -11,26 +11,26 @@ from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import room
 from ssdlab.model.arguments import is_switch, shown, takes
-from ssdlab.model.files import read_utf8
+from ssdlab.model.toml_file import read_source
 
 Overrides = Mapping[str, object] | Iterable[str]
 
 Sets = list[tuple[str, str]]
-"""Settings made at once, as `key=value`, each with what was typed to set it, for messages. They may not contradict each
-other; those made later lie on top."""
+"""A layer of settings `key=value`, each with its origin for messages. Settings of a layer may not contradict each
+other; later layers override earlier ones."""
 
 SIZED_BY_TRACE = "default (the trace sizes the default drive)"
-"""The origin of `host.fit` where nobody said how large the drive is."""
+"""Origin of `host.fit` if neither it nor the capacity is set."""
 
 PRESET_GIVEN = "preset"
-"""What messages call the name of a preset: the argument of `Config`, unless something else was typed to name it."""
+"""Origin of a preset's name in messages by default: the argument of `Config`."""
 
 OF_PRESET = "preset "
-"""What the origin of a setting of a preset begins with, before the preset's name."""
+"""Start of the origin of a preset's settings, before the preset's name."""
 
 
 def is_made(origin: str) -> bool:
-    """Whether a person made a setting of this origin, in a file or otherwise; else it is of a preset or a default."""
+    """True if the origin is the user: neither a preset nor a default."""
     return not origin.startswith(("default", OF_PRESET))
 
 
@@ -42,75 +42,55 @@ class Setting(NamedTuple):
     value: str
     """The value as TOML, such as `"25us"` with its quotes."""
     origin: str
-    """Where it was set: `default`, `preset tlc-nvme`, `my.toml:12`, `--set`, `overrides`."""
+    """Origin: `default`, `preset tlc-nvme`, `my.toml:12`, `--set`, `overrides`."""
 
 
 class Preset(NamedTuple):
     """A configuration that ships with ssdlab."""
 
     name: str
-    """What `preset=` takes."""
+    """Name, as `preset=` takes it."""
     title: str
-    """What it models, in one line."""
     text: str
     """The TOML document; its comments give the source of every number."""
 
 
 def _read(path: str | os.PathLike[str]) -> tuple[str, str]:
-    try:
-        return text.path(path), read_utf8(Path(path), text.path(path))
-    except OSError as error:
-        raise ConfigError(f"{text.path(path)}: {error.strerror}; give the path of a TOML file") from None
-    except UnicodeDecodeError:
-        raise ConfigError(f"{text.path(path)}: is not UTF-8 text; give the path of a TOML file") from None
-    except ValueError as error:
-        raise ConfigError(f"{text.path(path)}: {error}; give the path of a TOML file") from None
+    return text.path(path), read_source(Path(path), text.path(path))
 
 
 def _written(value: object) -> str:
-    """A Python value as `--set` takes it."""
+    """Formats a Python value as for `--set`."""
     if is_switch(value):
         return "true" if value else "false"
     return str(value)
 
 
 def as_written(overrides: Overrides) -> list[str]:
-    """Settings as `key=value`.
-
-    Raises:
-        ConfigError: If it is nothing that holds settings, or a table is empty.
-    """
+    """Returns settings as `key=value`."""
     if isinstance(overrides, str):
         return [overrides]
     if isinstance(overrides, Mapping):
         return [f"{key}={_written(value)}" for key, value in _flat(overrides)]
     listed = [*overrides] if isinstance(overrides, Iterable) and not isinstance(overrides, bytes) else [overrides]
-    for one in listed:
-        if not isinstance(one, str):
+    for setting in listed:
+        if not isinstance(setting, str):
             raise ConfigError(
-                f"{shown(one)} is no setting; give settings such as {{'device.op': '7%'}} or ['device.op=7%']"
+                f"{shown(setting)} is no setting; give settings such as {{'device.op': '7%'}} or ['device.op=7%']"
             )
     return listed
 
 
 def set_by(origin: str, overrides: Overrides) -> Sets:
-    """Settings that a person made with `origin`.
-
-    Raises:
-        ConfigError: As `as_written`, with the origin.
-    """
+    """Returns settings with their origin."""
     try:
-        return [(origin, one) for one in as_written(overrides)]
+        return [(origin, setting) for setting in as_written(overrides)]
     except ConfigError as error:
         raise ConfigError(f"{origin}: {error}") from None
 
 
 def _flat(settings: Mapping[str, object], above: str = "") -> Iterator[tuple[str, object]]:
-    """Settings with dotted keys, as they stand in tables of tables.
-
-    Raises:
-        ConfigError: If a table is empty.
-    """
+    """Flattens tables of settings to dotted keys."""
     for name, value in settings.items():
         key = f"{above}{name}"
         if not isinstance(value, Mapping):
@@ -122,11 +102,7 @@ def _flat(settings: Mapping[str, object], above: str = "") -> Iterator[tuple[str
 
 
 def config_of(given: "Config | Overrides | None") -> "Config":
-    """What a user gave as a configuration; None stands for the defaults.
-
-    Raises:
-        ConfigError: If it is none, or settings are wrong.
-    """
+    """Converts an argument to a configuration; None stands for the defaults."""
     if isinstance(given, Config):
         return given
     if given is None:
@@ -176,13 +152,13 @@ class Config(Mapping[str, Any]):
 
     @property
     def settings(self) -> list[Setting]:
-        """Every setting, sorted by key."""
+        """All settings, sorted by key."""
         return [Setting(*leaf) for leaf in self._inner.leaves()]
 
     @cached_property
     def made(self) -> dict[str, str]:
-        """The settings that a person made, in a file or otherwise, each with its origin."""
-        return {one.key: one.origin for one in self.settings if is_made(one.origin)}
+        """Origins of the settings made by the user, by key."""
+        return {setting.key: setting.origin for setting in self.settings if is_made(setting.origin)}
 
     @cached_property
     def _values(self) -> dict[str, Any]:
@@ -190,7 +166,7 @@ class Config(Mapping[str, Any]):
         return {setting.key: json.loads(setting.value) for setting in self.settings}
 
     def __getitem__(self, key: str) -> Any:
-        """The value of one setting.
+        """Returns the value of a setting.
 
         Raises:
             KeyError: If the key does not apply to this configuration.
@@ -207,7 +183,7 @@ class Config(Mapping[str, Any]):
         return hash(frozenset(self._values.items()))
 
     def with_overrides(self, overrides: Overrides) -> "Config":
-        """The same configuration with `overrides` on top.
+        """Returns the configuration with `overrides` on top.
 
         Raises:
             ConfigError: As the constructor.
@@ -215,26 +191,21 @@ class Config(Mapping[str, Any]):
         return rebuilt(self._preset, self._files, [*self._sets, set_by("overrides", overrides)])
 
     def changed(self, changes: Mapping[str, str]) -> "Config":
-        """The same drive but for `changes`; what was said of a variant that they replace is said no more.
-
-        Raises:
-            ConfigError: As the constructor.
-        """
+        """Returns the same drive with `changes`; parameters of a variant that they replace are dropped."""
         return rebuilt(None, [("configuration", self.to_toml())], [set_by("change", changes)])
 
     def what_if(self, name: str) -> dict[str, str]:
-        """The settings that make a change of a diagnosis, by its name; none where there is nothing to change."""
+        """Returns the settings of a diagnosis's change, by its name; empty if nothing can be changed."""
         return dict(self._inner.what_if(name))
 
     def for_trace(self) -> "Config":
-        """The configuration for replaying a trace.
+        """Returns the configuration for replaying a trace.
 
-        Unless somebody has said how large the drive is, or what is done with addresses, the trace sizes the default
-        drive (`host.fit = "compact"`).
+        If neither `device.capacity` nor `host.fit` is set, the trace sizes the drive (`host.fit = "compact"`).
         """
         origins = {setting.key: setting.origin for setting in self.settings}
-        unsaid = all(origins.get(key, "default").startswith("default") for key in ("host.fit", "device.capacity"))
-        if not unsaid:
+        is_unset = all(origins.get(key, "default").startswith("default") for key in ("host.fit", "device.capacity"))
+        if not is_unset:
             return self
         return rebuilt(self._preset, self._files, [*self._sets, [(SIZED_BY_TRACE, "host.fit=compact")]])
 
@@ -242,23 +213,23 @@ class Config(Mapping[str, Any]):
         return rebuilt, (self._preset, self._files, self._sets)
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
-        """Every setting with its `value` and `origin`, ready for JSON."""
+        """Returns every setting with its `value` and `origin`, ready for JSON."""
         # A TOML scalar is a JSON scalar.
         return {key: {"value": json.loads(value), "origin": origin} for key, value, origin in self.settings}
 
     def to_toml(self, origins: bool = False) -> str:
-        """The whole configuration as TOML, which reads back as the same configuration.
+        """Returns the whole configuration as TOML, which reads back as the same configuration.
 
         Args:
-            origins: Whether each line ends with a comment that says where it was set.
+            origins: Ends each line with a comment that gives the origin.
         """
         return self._inner.to_toml(origins)
 
     def check(self) -> None:
-        """Checks everything that only shows when settings are taken together.
+        """Checks settings against each other, as `simulate` does too.
 
-        `simulate` does so by itself. With `host.fit` `scale`, `grow` or `compact` the device depends on the trace; an
-        empty trace is assumed here, or with `device.fill` one that covers 1 GiB.
+        With `host.fit` `scale`, `grow` or `compact` the device depends on the trace; this assumes an empty trace, or
+        with `device.fill` one that covers 1 GiB.
 
         Raises:
             ConfigError: One line for each fault.
@@ -276,16 +247,12 @@ class Config(Mapping[str, Any]):
 def layered(
     preset: str | None, files: Iterable[str | os.PathLike[str]], sets: list[Sets], where: str = PRESET_GIVEN
 ) -> Config:
-    """The configuration of a preset, files and settings; `where` is what was typed to name the preset, for messages.
-
-    Raises:
-        ConfigError: As that of `Config`.
-    """
+    """Returns the configuration of a preset, files and settings; `where` is the origin of the preset's name."""
     return rebuilt(preset, [_read(path) for path in files], sets, where)
 
 
 def rebuilt(preset: str | None, files: list[tuple[str, str]], sets: list[Sets], where: str = PRESET_GIVEN) -> Config:
-    """A configuration of layers that have been read; also a pickled or copied one."""
+    """Returns the configuration of layers already read; also used by pickle and copy."""
     config = Config.__new__(Config)
     config._preset, config._files, config._sets = preset, files, sets
     config._inner = _resolved(preset, files, sets, where)
@@ -299,19 +266,18 @@ def _resolved(
 
 
 def recorded(settings: Mapping[str, Mapping[str, Any]]) -> Config | None:
-    """The configuration that `Config.to_dict` gave; None if this version has no such defaults, presets or settings."""
-    said = [
-        (one["origin"], f"{key}={json.dumps(one['value'], ensure_ascii=False)}")
-        for key, one in settings.items()
-        if one["origin"] == SIZED_BY_TRACE or is_made(one["origin"])
+    """Inverts `Config.to_dict`; None if this version has other defaults, presets or settings."""
+    made = [
+        (setting["origin"], f"{key}={json.dumps(setting['value'], ensure_ascii=False)}")
+        for key, setting in settings.items()
+        if setting["origin"] == SIZED_BY_TRACE or is_made(setting["origin"])
     ]
-    # A preset may build on others, whose settings are in it as well.
-    names = dict.fromkeys(
-        one["origin"].removeprefix(OF_PRESET) for one in settings.values() if one["origin"].startswith(OF_PRESET)
-    )
+    # A preset may extend others, so the origins may name several.
+    origins = [setting["origin"] for setting in settings.values()]
+    names = dict.fromkeys(origin.removeprefix(OF_PRESET) for origin in origins if origin.startswith(OF_PRESET))
     for preset in names or [None]:
         try:
-            config = rebuilt(preset, [], [said])
+            config = rebuilt(preset, [], [made])
         except ConfigError:
             continue
         if config.to_dict() == settings:
@@ -320,10 +286,10 @@ def recorded(settings: Mapping[str, Mapping[str, Any]]) -> Config | None:
 
 
 def presets() -> list[Preset]:
-    """The presets that ship with ssdlab."""
+    """Returns the presets that ship with ssdlab."""
     return [Preset(*preset) for preset in _ssdlab.presets()]
 
 
 def config_schema() -> str:
-    """The JSON schema (draft 2020-12) of a configuration file, as text."""
+    """Returns the JSON schema (draft 2020-12) of a configuration file, as text."""
     return _ssdlab.json_schema()

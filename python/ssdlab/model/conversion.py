@@ -1,4 +1,4 @@
-"""Writing traces in any format that can be written."""
+"""Writes traces in any writable format."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -15,47 +15,42 @@ class Format(NamedTuple):
     """A trace format."""
 
     name: str
-    """What `--format` takes."""
+    """Name, as `--format` takes it."""
     help: str
-    """What it is, in one line."""
     writable: bool
-    """Whether it can be written."""
+    """True if it can be written."""
     objects: bool
-    """Whether its requests are for objects of a cache, which lie at no address of a drive."""
+    """True if its requests are for cache objects, which have no drive addresses."""
 
 
 FORMATS = [
     *(Format(*entry) for entry in _ssdlab.formats()),
     Format("parquet", "Parquet with named columns; keeps every field", True, False),
 ]
-"""Every format that can be read."""
+"""All readable formats."""
 
 CSV = "ssdlab-csv"
 
-OBJECTS = [one.name for one in FORMATS if one.objects]
-"""Those for caches."""
+OBJECTS = [format.name for format in FORMATS if format.objects]
+"""Formats of cache objects."""
 
 KEEP_OBJECTS = [*OBJECTS, "parquet"]
-"""What objects can be written in: the rest address a drive."""
+"""Formats in which cache objects can be written."""
 
 Count = tuple[str, str, str, int]
 """Name, unit, help and value of a counter."""
 
 
 def objects_of(ingest: Mapping[str, Any] | None) -> str | None:
-    """In which format requests for objects of a cache were read; None of all others."""
+    """Returns the format from which cache objects were read; None for drive requests."""
     read: str | None = None if ingest is None else ingest.get("format")
     return read if read in OBJECTS else None
 
 
 def _to_write(name: str) -> str:
-    """The format of this name, in any case.
-
-    Raises:
-        TraceError: If there is none, or it cannot be written.
-    """
-    formats = {one.name: one for one in FORMATS}
-    writable = [one.name for one in FORMATS if one.writable]
+    """Returns the writable format of this name, ignoring case."""
+    formats = {format.name: format for format in FORMATS}
+    writable = [format.name for format in FORMATS if format.writable]
     meant = _ssdlab.named(name, [*formats])
     if meant is not None and formats[meant].writable:
         return meant
@@ -65,19 +60,14 @@ def _to_write(name: str) -> str:
 
 
 def format_of(path: str | os.PathLike[str], option: str) -> str:
-    """The format that the name of a file to be written asks for; where it does not, `option` names one.
-
-    Raises:
-        TraceError: If the name does not tell.
-    """
+    """Returns the format implied by the name of a file to write; `option` sets it explicitly, for messages."""
     suffixes = [suffix for suffix in Path(path).suffixes if suffix not in (".gz", ".zst")]
     if suffixes and suffixes[-1] == ".parquet":
         return "parquet"
     if suffixes and suffixes[-1] == ".csv":
         return CSV
     raise TraceError(
-        f"{text.path(path)}: the name does not tell a format; end it in .csv or .parquet, or give the format with "
-        f"{option}"
+        f"{text.path(path)}: the name implies no format; end it in .csv or .parquet, or give the format with {option}"
     )
 
 
@@ -90,29 +80,25 @@ def write(
     option: str = "format=",
     ingest: Mapping[str, Any] | None = None,
 ) -> list[Count]:
-    """Writes batches of requests to a file, which appears whole or not at all.
+    """Writes batches of requests to a file atomically.
 
     Args:
         batches: The requests.
         path: The file; compressed if its name ends in `.gz` or `.zst` (Parquet always is).
         format: Name of the format; by the name of the file if None.
-        streams: Asked for the names of the streams after each batch.
-        option: What gives the format, for messages.
-        ingest: How the requests were read, if they were.
+        streams: Called after each batch; returns the names of the streams.
+        option: Option that sets the format, for messages.
+        ingest: Report on reading the requests, if they were read.
 
     Returns:
-        What became of the requests: how many were written, and what the format could not keep.
-
-    Raises:
-        ConfigError: If the file is a drive.
-        TraceError: If the file cannot be written or the format not be written to.
+        Counters: requests written, and details that the format could not keep.
     """
     refuse_drive(Path(path), text.path(path))
     chosen = _to_write(format) if format else format_of(path, option)
     objects = objects_of(ingest)
     if objects is not None and chosen not in KEEP_OBJECTS:
         raise TraceError(
-            f"{text.path(path)}: {chosen} is of addresses of a drive, at none of which the objects of {objects} lie; "
+            f"{text.path(path)}: {chosen} holds drive requests, but {objects} holds cache objects; "
             f"write one of {', '.join(KEEP_OBJECTS)} with {option}"
         )
     if chosen == "parquet":
@@ -133,5 +119,7 @@ def _write_parquet(batches: Iterator[_ssdlab.Requests], path: Path, streams: Cal
             writer.name_streams(streams())
     except OSError as error:
         reason = error.strerror or str(error)
-        raise TraceError(f"{text.path(path)}: cannot be written: {reason}; check the directory and its room") from None
+        raise TraceError(
+            f"{text.path(path)}: cannot be written: {reason}; check the directory and its free space"
+        ) from None
     return [("requests", "requests", "Requests written.", requests)]

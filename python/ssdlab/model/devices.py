@@ -1,4 +1,4 @@
-"""Chooses devices of a table: the first request's, a named one, or all of them, side by side or over each other."""
+"""Selects devices of a table: the first request's, a named one, or all, side by side or overlaid."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,26 +12,17 @@ from ssdlab.model.requests import BATCH
 
 
 def no_devices(device: str | None, where: str) -> None:
-    """That none is named of what names no devices.
-
-    Raises:
-        TraceError: If one is.
-    """
+    """Refuses a device name for a table without device names."""
     if device not in (None, "all", "overlay"):
         raise TraceError(
-            f"device {device!r} is not in {where}: no column names devices; leave it out, or call the column that does "
-            "device"
+            f"device {device!r} is not in {where}: no column names devices; leave it out, or rename a column to device"
         )
 
 
 def chosen(
     requests: _ssdlab.Requests, devices: Words, streams: Sequence[str], device: str | None
 ) -> tuple[_ssdlab.Requests, list[str], dict[str, Any]]:
-    """Those of the requests of a table that are of the devices asked for, the names of their streams, and what was met.
-
-    Raises:
-        TraceError: If there is no such device.
-    """
+    """Returns the requests of the selected devices, the names of their streams, and a report."""
     names: dict[str, int] = {}
     table = _ssdlab.Parted.of(requests, devices.numbered(names), list(names), list(streams))
     choice = _ssdlab.Devices(device)
@@ -46,15 +37,15 @@ def chosen(
 
 
 class DeviceReader(TableReader):
-    """One pass over the devices asked for of Parquet files that name devices."""
+    """One pass over the selected devices of Parquet files."""
 
     def __init__(self, rows: ParquetRows, device: str | None, otherwise: str) -> None:
-        """Over rows from the first on.
+        """Starts at the first row.
 
         Args:
-            rows: Those of all devices.
+            rows: Rows of all devices.
             device: A name, `"all"`, `"overlay"`, or None for the device of the first request.
-            otherwise: The device of requests in files that name none.
+            otherwise: Device of requests in files without device names.
         """
         self._device, self._otherwise = device, otherwise
         super().__init__(rows)
@@ -86,18 +77,18 @@ class DeviceReader(TableReader):
         return self._devices.take(batch)
 
     def beyond(self, capacity_bytes: int) -> str | None:
-        """What is wrong with the first request that ends beyond a device, with its file and row; None if none does."""
+        """Returns a message about the first request that ends beyond a device; None if there is none."""
         while (batch := self._part()) is not None:
             if (found := self._devices.beyond(batch, capacity_bytes, *self._rows.place)) is not None:
                 return found
         return None
 
     def streams(self) -> list[str]:
-        """Names of the streams met so far."""
+        """Returns the names of the streams so far."""
         return self._devices.streams()
 
     def report(self) -> dict[str, Any]:
-        """What was met on the way; complete at the end."""
+        """Returns the report; complete at the end."""
         chosen, order = self._devices.report(), super().report()
         ordered = {row[0]: row for row in order["counts"] if row[0] in ("out_of_order", "late")}
         counts = [ordered.get(row[0], row) for row in chosen["counts"]]

@@ -1,9 +1,9 @@
-"""What is the matter with a run."""
+"""The diagnosis of a run."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ssdlab.model.finding import Finding
+from ssdlab.model.finding import TraceFinding
 from ssdlab.model.source import source_text
 
 Summary = Mapping[str, Any]
@@ -31,13 +31,13 @@ FINDINGS: Mapping[str, tuple[str, ...]] = {
         *("map_cache_too_small", "cache_too_small", "idle_never_collects", "idle_collects_all"),
     ),
 }
-"""What findings are about, and their names."""
+"""Names of findings by subject."""
 
 WHAT_IFS = (
     *("dies", "channels", "link", "controller", "buffer", "protected", "slots", "depth", "no_think", "no_block_layer"),
     *("spare", "placement", "map", "cache"),
 )
-"""Names of changes."""
+"""Names of changes to try."""
 
 
 _FIGURES = {
@@ -46,27 +46,26 @@ _FIGURES = {
     "slow_writes": "write_p99_ns",
     "write_amplification": "write_amplification",
 }
-"""The figure of a run that a change should better, by what a finding is about. All but the rate should fall."""
+"""Figure that a change should improve, by subject of the finding; all but IOPS should fall."""
 
 
 class WhatIf(NamedTuple):
-    """One thing changed, and what came of it."""
+    """A change that was tried, and its result."""
 
     name: str
-    """What was changed: `dies`, `channels`, `link` or `controller` twice as fast; `buffer`, `slots`, `depth`, `spare`
+    """The change: `dies`, `channels`, `link` or `controller` twice as fast; `buffer`, `slots`, `depth`, `spare`
     or `cache` twice as much; `protected`, `no_think`, `no_block_layer`, `placement` or `map`."""
     settings: Mapping[str, str]
-    """The settings that change it."""
     summary: Summary | None
-    """The figures of the run with the change, those of `Result.summary`; None if there is no such drive."""
+    """`Result.summary` of the run with the change; None if it was not run."""
     why_not: str = ""
-    """Why there is none."""
+    """Reason for not running it."""
 
 
-class Diagnosis(Finding):
-    """Findings about a run, the weightiest first, with what response times are made of and what changes would do.
+class Diagnosis(TraceFinding):
+    """Findings about a run, with the parts of response times and the changes tried.
 
-    First come the causes that bound throughput, then what slow reads and writes are made of, then the rest by share.
+    First come the bottlenecks of throughput, then the parts of slow reads and writes, then the rest by share.
     """
 
     _page = "diagnosis"
@@ -83,27 +82,22 @@ class Diagnosis(Finding):
         ingest: Mapping[str, Any] | None = None,
         what_ifs: Sequence[WhatIf] = (),
     ) -> None:
-        self.source = dict(source)
-        """Where the requests came from, as of the result."""
+        super().__init__(source, ingest, partial=partial)
         self.summary = summary
-        """The figures of the run."""
-        self.ingest = ingest
-        """How the trace was read, as of the result."""
+        """Figures of the run."""
         self.what_ifs = list(what_ifs)
-        """The changes that were tried."""
+        """Changes that were tried."""
         self.configuration = configuration
-        """The configuration that was run, each setting with its `value` and `origin`."""
-        self._stopped = partial
+        """Configuration of the run, each setting with its `value` and `origin`."""
 
     @property
     def findings(self) -> list[dict[str, Any]]:
-        """Each finding: `about`, `name`, `share`, `evidence` and `what_ifs`.
+        """Findings as `about`, `name`, `share`, `evidence` and `what_ifs`.
 
-        `share` is between 0 and 1, of what it is about; `evidence` are figures; `what_ifs` are names of changes that
-        would tell whether it is so. Where changes were tried, those that gain most come first, and so do the causes of
-        the throughput that they belong to.
+        `share` is its part of the subject, 0 to 1; `evidence` are figures; `what_ifs` are names of changes that would
+        confirm it. Changes that were tried are sorted by gain, and causes of throughput by their best change.
         """
-        gains = {one.name: self._gains(one) for one in self.what_ifs}
+        gains = {what_if.name: self._gains(what_if) for what_if in self.what_ifs}
         found = [self._ranked(finding, gains) for finding in self.summary["diagnosis"]]
         causes = sum(finding["about"] == "throughput" for finding in found)
 
@@ -113,7 +107,7 @@ class Diagnosis(Finding):
         return sorted(found[:causes], key=gain, reverse=True) + found[causes:]
 
     def _gains(self, what_if: WhatIf) -> dict[str, float]:
-        """Factors by which a change betters the figure that a finding is about; nothing if it was not tried."""
+        """Returns by subject the factor by which a change improves its figure; empty if it was not run."""
         if what_if.summary is None:
             return {}
         before, after = _figures(self.summary), _figures(what_if.summary)
@@ -126,7 +120,7 @@ class Diagnosis(Finding):
 
     @staticmethod
     def _ranked(finding: dict[str, Any], gains: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
-        """A finding with the changes first that gain most; those without a gain stay in their order behind them."""
+        """Returns a finding with its changes sorted by gain; the others follow in their order."""
 
         def gain(name: str) -> float:
             return gains.get(name, {}).get(finding["about"], 1.0)
@@ -135,30 +129,25 @@ class Diagnosis(Finding):
 
     @property
     def response(self) -> dict[str, Any] | None:
-        """What the response times of `all` requests, `read` and `write` are made of; with a cache, of those below it.
+        """Parts of the response times of `all` requests, `read` and `write`; with a cache, of requests below it.
 
         For `all` of them and around `p50`, `p99` and `p99_9`: the `requests`, the `sum_ns` of their response times and
-        its `parts_ns`, which add up to it. None unless `time` is `event`.
+        the `parts_ns` that add up to it. None unless `time` is `event`.
         """
         drive = self.summary["drive"]
         found: dict[str, Any] | None = None if drive is None else drive["response"]
         return found
 
-    @property
-    def partial(self) -> bool:
-        """Whether the run was stopped before its end."""
-        return self._stopped
-
     def __repr__(self) -> str:
-        found = ", ".join(one["name"] for one in self.findings) or "nothing stands out"
-        return f"<ssdlab.Diagnosis of {source_text(self.source)}: {found}>"
+        names = ", ".join(finding["name"] for finding in self.findings) or "nothing stands out"
+        return f"<ssdlab.Diagnosis of {source_text(self.source)}: {names}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """Findings, the parts of response times and the changes tried, ready for JSON."""
+        """Returns findings, parts of response times and changes tried, ready for JSON."""
         return {
             "findings": self.findings,
             "response": self.response,
-            "what_ifs": [self._changed(one) for one in self.what_ifs],
+            "what_ifs": [self._changed(what_if) for what_if in self.what_ifs],
         }
 
     def _changed(self, what_if: WhatIf) -> dict[str, Any]:
@@ -170,9 +159,6 @@ class Diagnosis(Finding):
             "after": after,
             "why_not": what_if.why_not,
         }
-
-    def _source(self) -> Mapping[str, Any]:
-        return self.source
 
     def _configuration(self) -> dict[str, Any]:
         return self.configuration

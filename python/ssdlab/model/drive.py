@@ -1,4 +1,4 @@
-"""A drive that holds bytes: any FTL over flash in memory or in a file, with loss of power and faults at will."""
+"""A drive that holds bytes: any FTL over flash in memory or in a file, with power loss and faults on request."""
 
 import errno
 import os
@@ -23,68 +23,59 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Faults:
-    """Which faults the flash of a drive has, each once in so many operations; 0 is never."""
+    """Fault rates of a drive's flash, each as the mean number of operations per fault; 0 disables it."""
 
     programs: int = 0
-    """Programs for each that the chip reports as failed."""
+    """Programs per reported program failure."""
     erases: int = 0
-    """Erases for each that the chip reports as failed."""
+    """Erases per reported erase failure."""
     reads: int = 0
-    """Reads for each page that cannot be read any more."""
+    """Reads per page that becomes unreadable."""
     flips: int = 0
-    """Programs for each page of which a bit flips."""
+    """Programs per page with a flipped bit."""
     factory: int = 0
-    """Blocks for each that is bad from the factory."""
+    """Blocks per factory-bad block."""
     seed: int = 0
-    """Seed of all of it."""
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
             if not isinstance(value, SupportsIndex) or not 0 <= value.__index__() < 1 << 64:
-                raise ConfigError(
-                    f"{name}={value!r}: operations are counted in whole numbers from 0 and below 2^64; give one"
-                )
+                raise ConfigError(f"{name}={value!r}: not a whole number from 0 and below 2^64; give one")
 
 
 class Operations(NamedTuple):
     """Flash operations by cause."""
 
     reads: dict[str, int]
-    """Pages read."""
     programs: dict[str, int]
-    """Pages programmed."""
     erases: dict[str, int]
-    """Blocks erased."""
 
 
 @dataclass(frozen=True)
 class MountReport:
-    """What a mount did."""
+    """Report of a mount."""
 
     full_scan: bool
-    """Whether the log was lost, so that all spare areas were read; pages trimmed may be back."""
+    """True if the log was lost, so that all spare areas were read; trimmed pages may have returned."""
     clean: bool
-    """Whether the drive had been shut down in good order."""
+    """True if the drive had been shut down cleanly."""
     log_bytes_read: int
-    """Bytes of checkpoint and journal read."""
+    """Bytes read from checkpoint and journal."""
     blocks_scanned: int
     """Blocks whose spare areas were read."""
     spares_read: int
-    """Spare areas read."""
     pages_verified: int
     """Pages read to compare their checksums."""
     operations: Operations
-    """Operations of the FTL, by cause."""
     time_ns: int | None
-    """Simulated time; None where the configuration has no clock."""
+    """Simulated time; None without a clock."""
 
 
 def config_of_drive(config: Config | Overrides | None, path: Path | None) -> Config:
-    """The configuration of a drive; where none is given and the file at `path` holds a drive, the one it was made with.
+    """Returns the configuration of a drive; if none is given, that of the drive in the file at `path`.
 
     Raises:
-        ConfigError: If the configuration is wrong.
-        OSError: If the file holds no drive, or `path` is a link to none.
+        OSError: If the file holds no drive, or `path` is a dangling link.
     """
     if path is not None and path.is_symlink() and not path.exists():
         why = f"is a link to {text.path(path.readlink())}, which is not there; mend the link, or name the file itself"
@@ -96,11 +87,7 @@ def config_of_drive(config: Config | Overrides | None, path: Path | None) -> Con
 
 
 def _spared(config: Config, path: Path | None) -> Config:
-    """The configuration with blocks to take the place of those that fail, unless the drive is there without them.
-
-    Raises:
-        ConfigError: If a new drive has too few blocks for that.
-    """
+    """Returns the configuration with replacement blocks, unless the drive exists without them."""
     is_there = path is not None and path.exists()
     try:
         spared = config._inner.spared()
@@ -116,34 +103,33 @@ def _spared(config: Config, path: Path | None) -> Config:
 
 
 def _bytes_of(data: object) -> memoryview:
-    """The bytes of a buffer.
+    """Returns the bytes of a buffer.
 
     Raises:
-        TypeError: If it is none, holds objects, or lies in pieces.
+        TypeError: If it is no buffer, holds objects, or is not contiguous.
     """
-    # Arrays are buffers too, which their stubs know from Python 3.12 on.
+    # Arrays are buffers too; the stubs say so from Python 3.12 on.
     view = memoryview(data)  # type: ignore[arg-type]
-    # Names of fields stand between colons.
+    # Field names are enclosed in colons.
     if "O" in re.sub(":[^:]*:", "", view.format):
-        raise TypeError("an array of Python objects has no bytes to write; give it a type of numbers")
+        raise TypeError("an array of Python objects has no bytes to write; use a numeric type")
     if not view.c_contiguous:
-        raise TypeError("the buffer does not lie in one piece; copy it first, as numpy.ascontiguousarray does")
+        raise TypeError("the buffer is not contiguous; copy it with numpy.ascontiguousarray")
     return view.cast("B") if view.nbytes else memoryview(b"")
 
 
 class Drive:
-    """A drive that holds bytes and survives a loss of power.
+    """A drive that holds bytes and survives power loss.
 
-    What was written before a `flush`, or with `fua`, is there after any `cut_power`; of what came later each page is
-    there or not, whole. Without a write buffer (`drive.buffer`) every write is safe. See `docs/device.md`.
+    Data written before a `flush`, or with `fua`, survives any `cut_power`; later pages survive whole or not at all.
+    Without a write buffer (`drive.buffer`) every write is durable. See `docs/device.md`.
 
-    Without a configuration the drive in a file is as it was made. With `faults` that make blocks bad, a log of all
-    blocks beyond the data (`ftl.fast.log = "all"`) takes half of them, and the others replace the bad ones; `config`
-    says so.
+    Without a configuration, an existing drive keeps its own. With `faults` that make blocks bad, a log of all spare
+    blocks (`ftl.fast.log = "all"`) takes half of them, and the others replace bad blocks; `config` shows that.
 
-    A `UserWarning` names given settings that nothing uses, such as a write buffer without a clock.
+    A `UserWarning` names settings that nothing uses, such as a write buffer without a clock.
 
-    As a context manager it is closed at the end: shut down in good order, unless an exception passes.
+    As a context manager it is shut down cleanly at the end, unless an exception passes.
 
     >>> with Drive({"device.capacity": "64MiB"}) as drive:
     ...     drive.write(4096, b"hello")
@@ -153,10 +139,10 @@ class Drive:
     b'hello'
 
     Raises:
-        ConfigError: If the configuration is wrong, or the file holds a drive of another.
+        ConfigError: If the configuration is wrong, or differs from the drive in the file.
         OSError: If the file cannot be opened or is in use, and from every method: `errno` is EINVAL beyond the drive,
-            EIO for data that is lost, EROFS for a drive that is worn out (or too bad to be made), ENODEV without power,
-            EBADF for one that is closed.
+            EIO for lost data, EROFS for a worn-out drive (or one with too many bad blocks), ENODEV without power, EBADF
+            for a closed drive.
     """
 
     @takes(path="drive.ssd", faults=Faults(programs=1000))
@@ -181,7 +167,7 @@ class Drive:
     @property
     def _drive(self) -> _ssdlab.FlashDrive:
         if self._opened is None:
-            raise OSError(errno.EBADF, "the drive is closed; open it anew")
+            raise OSError(errno.EBADF, "the drive is closed; open it again")
         return self._opened
 
     def __enter__(self) -> Self:
@@ -193,9 +179,9 @@ class Drive:
         self._opened = None
 
     def close(self) -> None:
-        """Shuts it down, unless it is off, and lets go of its file, which another may open then.
+        """Shuts the drive down, unless it is off, and closes its file.
 
-        A drive in memory is gone. Whatever a closed one is asked for fails, but to be closed again.
+        The contents of a drive in memory are lost. Other methods of a closed drive fail.
         """
         try:
             if self._opened is not None and self._opened.is_on:
@@ -205,27 +191,27 @@ class Drive:
 
     @property
     def capacity_bytes(self) -> int:
-        """Bytes that the host sees."""
+        """Logical capacity."""
         return self._drive.capacity_bytes
 
     @property
     def page_bytes(self) -> int:
-        """Bytes of a page, the atomic unit."""
+        """Bytes of a page, the unit of atomicity."""
         return self._drive.page_bytes
 
     @property
     def is_on(self) -> bool:
-        """Whether it has power and is mounted."""
+        """True if it has power and is mounted."""
         return self._drive.is_on
 
     @property
     def is_read_only(self) -> bool:
-        """Whether so many blocks have failed that it can only be read."""
+        """True if too many blocks have failed for writing."""
         return self._drive.is_read_only
 
     @property
     def mounted(self) -> MountReport | None:
-        """What the latest mount did, be it that of the file that was opened; None if the drive was made anew."""
+        """Report of the latest mount, including the one at opening; None for a new drive."""
         report = self._drive.mounted()
         return None if report is None else MountReport(**{**report, "operations": Operations(**report["operations"])})
 
@@ -237,60 +223,59 @@ class Drive:
         return f"<ssdlab.Drive of {text.size(self.capacity_bytes)} {where}, ftl {self.config['ftl']}: {state}>"
 
     def _check_range(self, offset: int, size: int) -> None:
-        """Fails as the drive does where a number is none of its bytes, which begin at 0."""
+        """Raises EINVAL for a range outside of the drive."""
         if min(offset, size) < 0 or max(offset, size) > self.capacity_bytes:
             raise OSError(
                 errno.EINVAL,
-                f"{size} bytes from {offset} on are asked for, and the drive has {self.capacity_bytes}, from 0 on",
+                f"range of {size} bytes at offset {offset} exceeds the drive of {self.capacity_bytes} bytes",
             )
 
     def read(self, offset: int, size: int) -> bytes:
-        """Bytes from `offset`; zeros where nothing was written."""
+        """Returns bytes from `offset`; zeros where nothing was written."""
         self._check_range(offset, size)
         return self._drive.read(offset, size)
 
     def write(
         self, offset: int, data: "bytes | bytearray | memoryview | npt.NDArray[Any]", *, fua: bool = False
     ) -> None:
-        """Writes bytes; with `fua` they are safe when this returns."""
+        """Writes bytes; with `fua` they are durable on return."""
         written = _bytes_of(data)
         self._check_range(offset, len(written))
         self._drive.write(offset, written, fua)
 
     def trim(self, offset: int, size: int, *, fua: bool = False) -> None:
-        """Forgets the pages that lie wholly inside: they read as zeros."""
+        """Trims the pages wholly inside, which then read as zeros."""
         self._check_range(offset, size)
         self._drive.trim(offset, size, fua)
 
     def write_zeroes(self, offset: int, size: int, *, fua: bool = False) -> None:
-        """Makes bytes zero, whole pages by a trim."""
+        """Zeroes bytes; whole pages by a trim."""
         self._check_range(offset, size)
         self._drive.write_zeroes(offset, size, fua)
 
     def flush(self) -> None:
-        """Makes everything written before safe."""
+        """Makes earlier writes durable."""
         self._drive.flush()
 
     def shut_down(self) -> None:
-        """Makes everything safe, writes a checkpoint and switches the power off."""
+        """Flushes, writes a checkpoint and switches the power off."""
         self._drive.shut_down()
 
     def cut_power(self, after: int | None = None, *, torn: bool = True) -> None:
-        """Switches the power off: at once, or after so many programs, erases and writes to the log.
+        """Switches the power off: at once, or after some programs, erases and log writes.
 
         Args:
             after: Operations still done; the request during which the power goes off raises `OSError` (ENODEV).
-            torn: Whether the operation after these may be interrupted in the middle.
+            torn: Allows the next operation to be interrupted in the middle.
         """
         if after is not None and not 0 <= after < 1 << 64:
-            raise OSError(errno.EINVAL, f"after={after}: operations are counted from 0 and below 2^64")
+            raise OSError(errno.EINVAL, f"after={after}: not from 0 and below 2^64")
         self._drive.cut_power(after, torn)
 
     def mount(self) -> MountReport:
-        """Switches the power on and recovers what is on the flash; a cut that was planned is not any more.
+        """Switches the power on and recovers the data on flash; cancels a planned power cut.
 
-        A drive that is on loses its power first: what its write buffer had not programmed is lost, unless that is
-        protected.
+        A drive that is on loses its power first, and with it its write buffer, unless that is protected.
         """
         self._drive.mount()
         report = self.mounted
@@ -299,34 +284,34 @@ class Drive:
 
     @property
     def operations(self) -> Operations:
-        """Flash operations since the drive was made or opened."""
+        """Flash operations since the drive was created or opened."""
         return Operations(**self._drive.counters())
 
     @property
     def health(self) -> dict[str, int]:
-        """What a health log says, by name: `available_spare` and its threshold, `percentage_used`, `bytes_written`,
+        """Health log by name: `available_spare` and its threshold, `percentage_used`, `bytes_written`,
         `media_errors`, `power_cycles`, `unsafe_shutdowns`, erases, bad blocks and the like (`docs/device.md`).
         """
         return self._drive.health()
 
     @property
     def erase_counts(self) -> "npt.NDArray[np.uint32]":
-        """Erases of every block."""
+        """Erase count of every block."""
         return self._drive.erase_counts()
 
     @property
     def buffered_pages(self) -> int:
-        """Pages that wait in the write buffer."""
+        """Pages in the write buffer."""
         return self._drive.buffered_pages()
 
     def allocation(self, offset: int = 0, size: int | None = None) -> list[tuple[int, int, bool]]:
-        """Runs of bytes as (offset, bytes, whether written)."""
+        """Returns runs of bytes as (offset, bytes, True if written)."""
         length = max(self.capacity_bytes - offset, 0) if size is None else size
         self._check_range(offset, length)
         return self._drive.allocation(offset, length)
 
     def holds(self, offset: int, data: "bytes | bytearray | memoryview | npt.NDArray[Any]") -> bool:
-        """Whether the bytes from `offset` are these."""
+        """True if the bytes from `offset` equal `data`."""
         expected = _bytes_of(data)
         self._check_range(offset, len(expected))
         step = 1 << 20

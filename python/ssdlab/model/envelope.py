@@ -1,6 +1,6 @@
-"""The one shape of the JSON that commands print and findings save.
+"""The shape of all JSON that commands print and findings save.
 
-`docs/output.schema.json` describes it; a change that a reader could trip over raises `SHAPE`.
+`docs/output.schema.json` describes it; an incompatible change increments `SHAPE`.
 """
 
 import json
@@ -25,16 +25,16 @@ def envelope(
     notes: Sequence[str] = (),
     partial: bool = False,
 ) -> dict[str, Any]:
-    """What was found, with all that a reader needs to know where it came from.
+    """Wraps a result with its source, configuration and version.
 
     Args:
-        kind: What the result is: `result`, `comparison`, `catalogue` ...
-        result: What was found, ready for JSON.
-        source: What was read: `kind` is `trace`, `memory`, `workload` ..., with its particulars. Of files, the SHA-256
-            is added.
-        configuration: The resolved configuration, as `Config.to_dict` gives it; None where none was asked for.
-        notes: What a person should know before reading figures.
-        partial: Whether it was stopped before its end.
+        kind: Kind of result: `result`, `comparison`, `catalogue` ...
+        result: The result, ready for JSON.
+        source: The source: `kind` is `trace`, `memory`, `workload` ..., with further keys. The SHA-256 of files is
+            added.
+        configuration: The resolved configuration, from `Config.to_dict`; None without one.
+        notes: Caveats for reading the figures.
+        partial: True if it was stopped before its end.
     """
     return {
         "version": {"ssdlab": _ssdlab.__version__, "shape": SHAPE},
@@ -48,16 +48,12 @@ def envelope(
 
 
 def written(envelope: Mapping[str, Any]) -> str:
-    """As JSON text: indented, but lists of scalars on one line, so that rows of tables stay rows."""
+    """Returns indented JSON text, with lists of scalars on one line, so that table rows stay rows."""
     return _compact(envelope) + "\n"
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The envelope in a file.
-
-    Raises:
-        ConfigError: If there is none.
-    """
+    """Reads an envelope from a file."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -76,21 +72,17 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def check_version(path: Path, found: Mapping[str, Any]) -> None:
-    """Refuses an envelope of another shape.
-
-    Raises:
-        ConfigError: Naming the version that wrote it.
-    """
+    """Refuses an envelope of another version's shape."""
     version = found["version"]
     if version.get("shape") != SHAPE:
         raise of_another_version(path, version)
 
 
 def of_another_version(path: Path, version: Mapping[str, Any]) -> ConfigError:
-    """What is said of a file that this version does not understand."""
+    """Returns the error for a file of an incompatible version."""
     return ConfigError(
-        f"{text.path(path)}: was saved by ssdlab {version.get('ssdlab')}, which this version, {_ssdlab.__version__}, "
-        "does not read; read it with that version, or run it again"
+        f"{text.path(path)}: was saved by ssdlab {version.get('ssdlab')}, and cannot be read by {_ssdlab.__version__}; "
+        "read it with that version, or run it again"
     )
 
 
@@ -99,7 +91,7 @@ def _compact(node: Any, indent: str = "") -> str:
     if isinstance(node, Mapping) and node:
         parts = ",\n".join(f"{inner}{json.dumps(key)}: {_compact(value, inner)}" for key, value in node.items())
         return f"{{\n{parts}\n{indent}}}"
-    if isinstance(node, list | tuple) and any(isinstance(one, list | tuple | Mapping) for one in node):
+    if isinstance(node, list | tuple) and any(isinstance(value, list | tuple | Mapping) for value in node):
         parts = ",\n".join(f"{inner}{_compact(value, inner)}" for value in node)
         return f"[\n{parts}\n{indent}]"
     return json.dumps(node)

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Atomic writing of files."""
 
 import codecs
 import csv
@@ -18,28 +18,26 @@ from ssdlab.lazy import pa, pq
 
 @contextmanager
 def naming(name: object) -> Iterator[None]:
-    """An OSError tells this name of what could not be written, not that of a file on the way there."""
+    """Makes an OSError name this file, not a temporary one."""
     try:
         yield
     except OSError as error:
         if error.errno is None:
             raise
-        # Errors of pyarrow name no file, and have words of their own.
+        # Errors of pyarrow have no file name and their own wording.
         words = error.strerror if error.filename else os.strerror(error.errno)
         raise OSError(error.errno, words, str(name)) from None
 
 
 _UNFINISHED = ".ssdlab-unfinished-"
-"""What the names of hidden directories begin with."""
+"""Prefix of hidden directories."""
 _LOCK = ".ssdlab-lock"
-"""A file in each: a directory without it is somebody else's, whatever it is called."""
+"""Lock file in each; a directory without it is not ours."""
 
 
 @contextmanager
 def _hidden(parent: Path) -> Iterator[Path]:
-    """A new directory in a hidden one that is locked until it is removed; those of processes that were killed are
-    removed first.
-    """
+    """Yields a new directory in a hidden one, locked until removed; first removes those of killed processes."""
     for left in parent.glob(f"{_UNFINISHED}*"):
         with suppress(OSError), _locked(left / _LOCK, os.O_RDONLY):
             shutil.rmtree(left, ignore_errors=True)
@@ -49,10 +47,10 @@ def _hidden(parent: Path) -> Iterator[Path]:
             try:
                 held.enter_context(_locked(made / _LOCK, os.O_RDWR | os.O_CREAT))
             except (BlockingIOError, FileNotFoundError):
-                # Another process takes it for one that was left.
+                # Another process is removing it as abandoned.
                 continue
             except OSError:
-                # Where there are no locks nobody removes it.
+                # Without locks, no process removes it.
                 pass
             if not made.exists():
                 continue
@@ -66,10 +64,10 @@ def _hidden(parent: Path) -> Iterator[Path]:
 
 @contextmanager
 def _locked(file: Path, access: int) -> Iterator[None]:
-    """Nobody else has the file locked, until the process ends at the latest.
+    """Holds a lock on a file.
 
     Raises:
-        OSError: If somebody has, there is no such file, or there are no locks.
+        OSError: If it is locked or missing, or the file system has no locks.
     """
     opened = os.open(file, access | os.O_NOFOLLOW)
     try:
@@ -81,13 +79,12 @@ def _locked(file: Path, access: int) -> Iterator[None]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yields a path beside `path`, with the same name in a hidden directory; moves it to `path` on success.
+    """Yields a path of the same name in a hidden directory beside `path`; moves it to `path` on success.
 
-    Keeping the name keeps what writers derive from it. On an error nothing is left behind. A link keeps
-    pointing where it points: the file there is replaced, but never a device or a directory.
+    Leaves nothing behind on an error. Replaces the target of a link, but never a device or a directory.
 
     Raises:
-        OSError: If that is what `path` names, or its directory cannot be written.
+        OSError: If `path` is no ordinary file, or its directory cannot be written.
     """
     path = path.resolve()
     if path.exists() and not path.is_file():
@@ -99,7 +96,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def filling(directory: Path) -> Iterator[Path]:
-    """Yields a hidden directory inside `directory`, which is made if need be; moves its files there on success.
+    """Yields a hidden directory inside `directory`, created if missing; moves its files there on success.
 
     Raises:
         OSError: If `directory` cannot be written.
@@ -108,7 +105,7 @@ def filling(directory: Path) -> Iterator[Path]:
     with _hidden(directory) as hidden:
         yield hidden
         files = sorted(hidden.iterdir())
-        # All or none: what cannot be replaced is found before anything is.
+        # All or none: checks all files before replacing any.
         for file in files:
             if (directory / file.name).is_dir():
                 raise IsADirectoryError(errno.EISDIR, "is a directory", str(directory / file.name))
@@ -117,10 +114,10 @@ def filling(directory: Path) -> Iterator[Path]:
 
 
 def try_filling(directory: Path) -> None:
-    """Fails where `filling` would, and makes nothing: what is missing of `directory` is made in a hidden one.
+    """Fails where `filling` would, but creates nothing: missing directories are tried in a hidden one.
 
     Raises:
-        OSError: If `directory` cannot be made or written.
+        OSError: If `directory` cannot be created or written.
     """
     whole = directory.absolute()
     existing = next(path for path in (whole, *whole.parents) if os.path.lexists(path))
@@ -129,30 +126,28 @@ def try_filling(directory: Path) -> None:
 
 
 def refuse_drive(path: Path, named: str) -> None:
-    """A trace would take the place of the file, which a server may even be at.
+    """Refuses to overwrite a drive file with a trace; errors call the file `named`.
 
     Raises:
-        ConfigError: If a drive is there, of which messages tell as it is `named`.
         OSError: If it cannot be read.
     """
     with naming(path):
-        found = drive_file(path)
-    if found is not None:
+        is_drive = drive_file(path) is not None
+    if is_drive:
         raise ConfigError(f"{named}: that is a drive; name another file for the trace")
 
 
 def read_utf8(path: Path, shown: str) -> str:
-    """The text of a file, which messages show as `shown`, with lines that end in LF.
+    """Returns the text of a file, which messages call `shown`, with LF line ends.
 
     Raises:
-        ConfigError: If it is UTF-16, as spreadsheets and shells of Windows write it.
         OSError: If it cannot be read.
         UnicodeDecodeError: If it is something else.
     """
-    # Once: it may be a pipe.
+    # Read once, as it may be a pipe.
     content = path.read_bytes()
     head = content[:64]
-    # Text has no zeros, so that few bytes tell; of a trace, which may be records of bytes, the reader asks for more.
+    # Text has no zero bytes, so a few bytes suffice.
     is_wide = len(head) >= 4 and not (any(head[1::2]) and any(head[::2]))
     if is_wide or head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         raise ConfigError(f"{shown}: is UTF-16 text; convert it with 'iconv -f UTF-16 -t UTF-8'")
@@ -160,7 +155,7 @@ def read_utf8(path: Path, shown: str) -> str:
 
 
 def write(path: Path, contents: "str | pa.Table | Sequence[Sequence[object]]") -> None:
-    """Writes text as it is, rows as CSV, and a table as CSV or Parquet, by the name of the file."""
+    """Writes text as is, rows as CSV, and a table as CSV or Parquet by the file's suffix."""
     if isinstance(contents, str):
         path.write_text(contents, encoding="utf-8")
     elif not isinstance(contents, Sequence):

@@ -1,4 +1,4 @@
-"""What was computed or found: every finding is shown, drawn and saved the same way."""
+"""Findings, the results of all analyses: shown, drawn and saved in the same way."""
 
 import os
 from abc import ABC, abstractmethod
@@ -20,34 +20,33 @@ if TYPE_CHECKING:
     from ssdlab.view.page import Page
 
 FigureFormat = Literal["pdf", "svg", "png"]
-"""How figures for papers are saved."""
+"""Formats of figures for papers."""
 
 Contents = Mapping[str, "str | pa.Table | Sequence[Sequence[object]]"]
-"""Names of files to what they hold: text, a table, or rows of cells."""
+"""Files by name: text, a table, or rows of cells."""
 
 
 class Drawable:
-    """What a finding shows in one figure: called, it draws it with matplotlib, for papers."""
+    """A figure of a finding; calling it draws it with matplotlib, for papers."""
 
     def __init__(self, load: "Callable[[], Callable[..., Chart]]", found: object) -> None:
         self._load, self._found = load, found
 
     def chart(self, *arguments: Any, **options: Any) -> "Chart":
-        """Its data, which a page lets its reader explore."""
+        """Returns its data, for an interactive page."""
         return self._load()(self._found, *arguments, **options)
 
     def __call__(self, *arguments: Any, **options: Any) -> "Figure":
-        """The figure."""
+        """Draws the figure."""
         title = self._load().__name__.replace("_", " ")
         figure: Figure = room("view.plots.drawing").drawn(self.chart(*arguments, **options), title)
         return figure
 
 
 class Plot:
-    """A method that draws a figure: a function of a module below `ssdlab.view.charts` makes its data.
+    """A method that draws a figure, with data from a function of a module below `ssdlab.view.charts`.
 
-    The module is loaded when a figure is drawn, and for help on the method of the class; a page that no one draws names
-    its figures as well.
+    The module is loaded when the figure is drawn, or for help on the method.
     """
 
     def __init__(self, function: str) -> None:
@@ -78,54 +77,55 @@ class Plot:
 
 
 REPORT = "report.html"
-"""Name of the file with the page."""
+"""File name of the page."""
 
 
 class Finding(ABC):
-    """The base of all findings.
+    """Base class of all findings.
 
-    A class declares where its page is, what its files are called, its data (`to_dict`, `_tables`) and its figures
-    (a `Plot` each).
+    A subclass declares its page, its files, its data (`to_dict`, `_tables`) and its figures (a `Plot` each).
     """
 
     _page: ClassVar[str]
-    """Module below `ssdlab.view.pages` whose function `page` lays it out."""
+    """Module below `ssdlab.view.pages` whose function `page` builds the page."""
     _json: ClassVar[str]
-    """Name of the file with `to_json`."""
+    """File name of `to_json`."""
     _optional: ClassVar[tuple[str, ...]] = ()
-    """Patterns of the files that not every finding of a class has."""
+    """Patterns of files that only some findings of a class have."""
     saved: ClassVar[str]
-    """What `save` writes, in words."""
+    """Files that `save` writes, in words."""
 
     @property
     def _kind(self) -> str:
-        """What the envelope calls it."""
+        """Kind in the envelope."""
         return self._json.removesuffix(".json")
 
     @property
     def written(self) -> str:
-        """What `save` writes of this finding, in words."""
+        """Files that `save` writes for this finding, in words."""
         return self.saved
+
+    _is_partial: bool = False
 
     @property
     def partial(self) -> bool:
-        """Whether it was stopped before its end."""
-        return False
+        """True if it was stopped before its end."""
+        return self._is_partial
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """All figures, ready for JSON: `result` of the envelope."""
+        """Returns all figures, ready for JSON: `result` of the envelope."""
 
     def _source(self) -> Mapping[str, Any] | None:
-        """What was read; None if nothing was."""
+        """Returns the source; None without one."""
         return None
 
     def _configuration(self) -> dict[str, Any] | None:
-        """The resolved configuration that it is of, as `Config.to_dict` gives it; None if there is none."""
+        """Returns the resolved configuration, from `Config.to_dict`; None without one."""
         return None
 
     def envelope(self) -> dict[str, Any]:
-        """`to_dict` as `result`, beside version, source, configuration and notes: what `to_json` writes."""
+        """Returns `to_dict` as `result`, with version, source, configuration and notes."""
         return envelope(
             self._kind,
             self.to_dict(),
@@ -136,44 +136,44 @@ class Finding(ABC):
         )
 
     def to_json(self) -> str:
-        """`envelope` as JSON text."""
+        """Returns `envelope` as JSON text."""
         return written(self.envelope())
 
     def page(self) -> "Page":
-        """What a person is shown of it, on the terminal and in the report."""
+        """Returns the page shown on the terminal and in the report."""
         page: Page = room(f"view.pages.{self._page}").page(self)
         return page
 
     def report_html(self) -> str:
-        """The report as one HTML page that needs nothing else. Equal findings give equal pages."""
+        """Returns the report as one self-contained HTML page. Equal findings give equal pages."""
         html: str = room("view.html").render(self.page(), self._kind)
         return html
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the tables; figures are those of the methods that plot."""
+        """Returns the tables for a notebook; its plot methods draw the figures."""
         html: str = room("view.html").in_notebook(self.page())
         return html
 
     def _tables(self) -> Contents:
-        """What is saved beside report and JSON."""
+        """Returns the files saved beside report and JSON."""
         return {}
 
     @takes(figures="pdf")
     def save(self, directory: str | os.PathLike[str], figures: FigureFormat | None = None) -> None:
-        """Writes it into a directory, which is made if need be: report, JSON, tables.
+        """Writes report, JSON and tables into a directory, created if missing.
 
-        Each file appears whole or not at all, and equal findings give equal bytes.
+        Files are written atomically, and equal findings give equal bytes.
 
         Args:
-            directory: Where to.
-            figures: A format in which each figure of the report is written as well, drawn by matplotlib for papers:
-                `figure-NAME` one column wide (3.5 inches), `figure-NAME-wide` two (7.16 inches).
+            directory: The directory.
+            figures: Format in which each figure is written as well, drawn by matplotlib for papers: `figure-NAME` one
+                column wide (3.5 inches), `figure-NAME-wide` two columns (7.16 inches).
 
         Raises:
-            OSError: If the directory or a file in it cannot be written; what was there before stays as it was.
+            OSError: If the directory or a file in it cannot be written; earlier files stay unchanged.
         """
         folder = Path(directory)
-        # What an earlier finding left would pass for part of this one.
+        # Removed afterwards: files of an earlier finding that this one lacks.
         earlier = [path for pattern in (*self._optional, "figure-*") for path in folder.glob(pattern)]
         if not (folder / self._json).exists():
             earlier = []
@@ -189,3 +189,17 @@ class Finding(ABC):
         for path in earlier:
             if path.name not in {*contents, *drawn}:
                 path.unlink()
+
+
+class TraceFinding(Finding):
+    """A finding about the requests of a trace or of a workload."""
+
+    def __init__(self, source: Mapping[str, Any], ingest: Mapping[str, Any] | None, *, partial: bool = False) -> None:
+        self.source = dict(source)
+        """Source of the requests: `kind` is `trace`, `memory` or `workload`, with further keys."""
+        self.ingest = ingest
+        """Report on reading the trace: `counts`, `notes`, `other_devices` ...; None without a file."""
+        self._is_partial = partial
+
+    def _source(self) -> Mapping[str, Any]:
+        return self.source

@@ -1,4 +1,4 @@
-"""Columns of data frames as those of a trace: under the names, in the units and with the words that people use."""
+"""Converts columns of data frames to those of a trace: common names, units and words."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -27,40 +27,40 @@ SPELLINGS: dict[str, dict[str, int | None]] = {
     "stream": dict.fromkeys(("stream", "process", "pid", "comm"), 1),
     "device": dict.fromkeys(("volume", "volume_id", "device", "device_id", "disk", "lun"), 1),
 }  # fmt: skip
-"""What the columns of a trace are called, and how many nanoseconds or bytes one is; None where only its type tells."""
+"""Accepted names of a trace's columns, with their unit in nanoseconds or bytes; None if the column's type tells."""
 
 REQUIRED = ("op", "offset", "bytes")
 
 FLUSH = 3
-"""Number of the operation that carries no address."""
+"""Number of the operation without an address."""
 
 _MOST = {"time_ns": (1 << 63) - 1, "offset": (1 << 63) - 1, "bytes": (1 << 32) - 1}
-"""The most nanoseconds or bytes that a column in coarser units may come to."""
+"""Largest nanoseconds or bytes of a column in coarser units."""
 
 
 class Words(NamedTuple):
-    """A column of text: the words in it, and the number of that in each row; -1 where there is none."""
+    """A column of text: its distinct words, and the index of each row's word, -1 where empty."""
 
     numbers: "npt.NDArray[Any]"
     words: Sequence[str]
 
     @classmethod
     def of(cls, values: Iterable[object]) -> "Words":
-        """The words in an array."""
+        """Returns the words of an array."""
         numbers: dict[str, int] = {}
 
-        def number(one: object) -> int:
-            # A frame of pandas has NaN for none.
-            if one is None or (isinstance(one, float) and one != one):
+        def number(value: object) -> int:
+            # pandas has NaN for missing values.
+            if value is None or (isinstance(value, float) and value != value):
                 return -1
-            text = one.decode(errors="replace") if isinstance(one, bytes) else str(one)
+            text = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
             return numbers.setdefault(text, len(numbers))
 
-        rows = np.array([number(one) for one in values], dtype=np.int64)
+        rows = np.array([number(value) for value in values], dtype=np.int64)
         return cls(rows, list(numbers))
 
     def mapped(self, name: str, values: Sequence[int | None], meant: str) -> "npt.NDArray[Any]":
-        """A value for each row; TraceError for the first row whose word has none."""
+        """Maps each row's word to its value; TraceError for the first row without one."""
         empty = np.flatnonzero(self.numbers < 0)
         if empty.size:
             raise TraceError(f"row {int(empty[0])}: {name} is empty; fill or drop it")
@@ -69,51 +69,43 @@ class Words(NamedTuple):
         if rows.size:
             row = int(rows[0])
             raise TraceError(f"row {row}: {name} {self.words[self.numbers[row]]!r} is not one of {meant}")
-        found: npt.NDArray[Any] = np.array([value or 0 for value in values] or [0], dtype=np.int64)[self.numbers]
-        return found
+        by_row: npt.NDArray[Any] = np.array([value or 0 for value in values] or [0], dtype=np.int64)[self.numbers]
+        return by_row
 
     def numbered(self, names: dict[str, int]) -> "npt.NDArray[np.uint32]":
-        """The number of each row's word among `names`, to which those that are not there are added."""
+        """Returns the number of each row's word in `names`, after adding new words."""
         values = [names.setdefault(word, len(names)) for word in self.words]
         found: npt.NDArray[np.uint32] = np.array(values, np.uint32)[self.numbers]
         return found
 
 
 class Streams:
-    """Numbers of streams by their names, as they are met; the first is that of none."""
+    """Numbers streams by name, in order of appearance; number 0 is no stream."""
 
     def __init__(self) -> None:
         self.names: dict[str, int] = {"": 0}
 
     @property
     def listed(self) -> list[str]:
-        """The names in the order of their numbers; none if there is no stream."""
+        """Names in the order of their numbers; empty without streams."""
         return list(self.names) if len(self.names) > 1 else []
 
     def numbers(self, name: str, column: Words) -> "npt.NDArray[Any]":
-        """The number of each row's stream.
-
-        Raises:
-            TraceError: If there are more than a trace tells apart.
-        """
+        """Returns the number of each row's stream."""
         values = [self.names.setdefault(word, len(self.names)) for word in column.words]
         if len(self.names) > 1 << 16:
             raise TraceError(f"{name} holds more than 65,535 different names; group them")
-        # The last stands for rows without one.
+        # Index -1, an empty row, takes the last value.
         found: npt.NDArray[Any] = np.array([*values, 0], dtype=np.int64)[column.numbers]
         return found
 
 
 class Frame:
-    """What the columns of a table hold; its parts come one after the other.
-
-    Raises:
-        TraceError: If a column is missing, or several may be meant.
-    """
+    """The columns of a table, whose parts follow one another."""
 
     def __init__(self, schema: "pa.Schema", where: str) -> None:
         self.held: dict[str, tuple[str, int | None]] = {}
-        """Name and unit of each column of the trace that there is."""
+        """Name and unit of each present column of a trace."""
         self.streams = Streams()
         names = [str(name) for name in schema.names]
         for column, spellings in SPELLINGS.items():
@@ -133,34 +125,26 @@ class Frame:
 
     @property
     def called(self) -> dict[str, str]:
-        """What the table calls the columns of a trace."""
+        """The table's names for the columns of a trace."""
         return {column: name for column, (name, _) in self.held.items()}
 
     @property
     def names(self) -> list[str]:
-        """The columns of the table that hold something of a trace."""
+        """Columns of the table that belong to a trace."""
         return [name for name, _ in self.held.values()]
 
     def columns(self, table: "pa.Table | pa.RecordBatch", where: str) -> dict[str, Any]:
-        """The columns of a part as `from_columns` takes them.
-
-        Raises:
-            TraceError: Naming the column, and where it can the row.
-        """
+        """Returns the columns of a part as `from_columns` takes them."""
         return {column: self._column(column, table, where) for column in self.held if column != "device"}
 
     def devices(self, table: "pa.Table | pa.RecordBatch", where: str) -> Words | None:
-        """The device of each row of a part; None if no column names any.
-
-        Raises:
-            TraceError: For the first row without one.
-        """
+        """Returns the device of each row of a part; None without device names."""
         if "device" not in self.held or not table.num_rows:
             return None
         return _words(self._values("device", table, where))
 
     def _values(self, column: str, table: "pa.Table | pa.RecordBatch", where: str) -> "pa.Array":
-        """A column, where only streams that are words may be empty, and what a flush does not have."""
+        """Returns a column; only stream names, and offset and size of flushes, may be empty."""
         name, _ = self.held[column]
         values = table.column(name)
         if isinstance(values, pa.ChunkedArray):
@@ -176,7 +160,7 @@ class Frame:
         return values.cast(pa.uint64() if pa.types.is_null(values.type) else values.type).fill_null(0)
 
     def _flushes(self, table: "pa.Table | pa.RecordBatch", where: str) -> "npt.NDArray[np.bool_]":
-        """Rows that are flushes."""
+        """Returns True for each row that is a flush."""
         op = self._column("op", table, where)
         if isinstance(op, Words):
             numbers = [number for number, word in enumerate(op.words) if _ssdlab.operation(word) == FLUSH]
@@ -186,7 +170,7 @@ class Frame:
 
     def _column(self, column: str, table: "pa.Table | pa.RecordBatch", where: str) -> "Words | npt.NDArray[Any]":
         if not table.num_rows:
-            # Columns of nothing have any type.
+            # Empty columns may have any type.
             return np.zeros(0, np.uint64)
         name, unit = self.held[column]
         values = self._values(column, table, where)
@@ -211,7 +195,7 @@ class Frame:
                 found: npt.NDArray[Any] = values.cast(to).to_numpy(zero_copy_only=False)
             except pa.ArrowException:
                 raise TraceError(
-                    f"{where}: column {name!r} has times beyond what nanoseconds can count; shift them"
+                    f"{where}: column {name!r} has times out of range for nanoseconds; shift them"
                 ) from None
             return found
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
@@ -238,24 +222,20 @@ def _words(values: "pa.Array") -> Words:
 
 
 def _scaled(column: str, name: str, values: "npt.NDArray[Any]", unit: int) -> "npt.NDArray[Any]":
-    """Values in nanoseconds or bytes; what floats of a coarser unit have behind the point is rounded.
-
-    Raises:
-        TraceError: For the first row that is none of them, in the unit of the table.
-    """
+    """Converts values to nanoseconds or bytes, rounding floats; errors quote the table's unit."""
     if unit == 1:
         return values
-    # A fraction is rounded up at most. Not a number is not within any limit.
+    # Floats may be rounded up. NaN fails the comparison too.
     most = _MOST[column] // unit - (values.dtype.kind == "f")
     wrong = np.flatnonzero(~((values >= 0) & (values <= most)))
     if wrong.size:
         row = int(wrong[0])
-        none = values[row] != values[row]
+        is_nan = values[row] != values[row]
         each = f"{unit:,} {'ns' if column == 'time_ns' else 'bytes'} each"
-        why = "is no number; fill or drop it" if none else f"is not between 0 and {most}; it counts {each}"
+        why = "is no number; fill or drop it" if is_nan else f"is not between 0 and {most}; it counts {each}"
         raise TraceError(f"row {row}: {name} {values[row]} {why}")
     if values.dtype.kind == "f":
-        # Apart: as nanoseconds, a time of day has more digits than a float.
+        # Separately, as nanoseconds of a date have more digits than a float.
         whole = np.floor(values)
         part = np.round((values - whole).astype(np.float64) * unit)
         scaled: npt.NDArray[Any] = whole.astype(np.int64) * unit + part.astype(np.int64)

@@ -1,8 +1,7 @@
-"""Preconditioned drives, kept from one run to the next.
+"""Cache of preconditioned drives.
 
-Preconditioning a large drive takes minutes, and every run of the same drive would do it again. The state that it comes
-to is kept in a file, whose name is a checksum of everything that it depends on, this build of ssdlab included. Results
-are the same with and without.
+Preconditioning a large drive takes minutes. The resulting state is kept in a file for later runs; its name is a
+checksum of everything that the state depends on, including this build of ssdlab. Results do not depend on the cache.
 """
 
 import fcntl
@@ -19,52 +18,42 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.model.config import Config
 
 DIRECTORY = "SSDLAB_CACHE_DIR"
-"""The variable that names the directory; nothing is kept if it is empty."""
+"""Environment variable for the directory; an empty value disables the cache."""
 
 LIMIT = "SSDLAB_CACHE_SIZE"
-"""The variable that says how much may be kept, such as `4GiB`."""
+"""Environment variable for the size limit, such as `4GiB`."""
 
 DEFAULT_LIMIT = "2GiB"
 
 TOLD_BYTES = 100_000_000
-"""When so much is kept for the first time, a note says where."""
+"""When the cache first exceeds this size, a note tells where it is."""
 
 TOLD = ".told"
-"""Empty file in the directory once that was said."""
+"""Empty file that marks the note as given."""
 
 _SUFFIX = ".drive"
 
 _ABANDONED_SECONDS = 3600
-"""A file that is incomplete and was not written to for so long has been abandoned."""
+"""An incomplete file not written to for this long is abandoned."""
 
 _LOG = logging.getLogger("ssdlab")
 
 
 def directory() -> Path | None:
-    """Where drives are kept; None if they are not.
-
-    It is that of `SSDLAB_CACHE_DIR`, else `ssdlab` in `XDG_CACHE_HOME` or `~/.cache`.
-
-    Raises:
-        ConfigError: If something else than a directory is named.
-    """
+    """Returns the directory: `SSDLAB_CACHE_DIR`, else `ssdlab` in `XDG_CACHE_HOME` or `~/.cache`; None if disabled."""
     named = os.environ.get(DIRECTORY)
     if named is not None:
         if os.path.lexists(named) and not Path(named).is_dir():
             raise ConfigError(f"{DIRECTORY}: {text.path(named)} is no directory; name one, or give it no value")
         return Path(named) if named else None
     base = os.environ.get("XDG_CACHE_HOME")
-    # A relative path there is to be ignored, says the XDG specification.
+    # The XDG specification says to ignore a relative path.
     home = Path(base) if base and Path(base).is_absolute() else Path.home() / ".cache"
     return home / "ssdlab"
 
 
 def limit_bytes() -> int:
-    """Bytes that may be kept.
-
-    Raises:
-        ConfigError: If `SSDLAB_CACHE_SIZE` is no size.
-    """
+    """Returns the size limit in bytes."""
     written = os.environ.get(LIMIT, DEFAULT_LIMIT)
     try:
         return _ssdlab.size(written)
@@ -73,21 +62,21 @@ def limit_bytes() -> int:
 
 
 def drives() -> list[tuple[Path, int]]:
-    """The files of drives with their bytes, least recently used first."""
-    return [(path, found.st_size) for path, found in _files() if path.suffix == _SUFFIX]
+    """Returns the files of drives with their bytes, least recently used first."""
+    return [(path, status.st_size) for path, status in _files() if path.suffix == _SUFFIX]
 
 
 def _files() -> list[tuple[Path, os.stat_result]]:
     kept = directory()
     if kept is None or not kept.is_dir():
         return []
-    found = []
+    files = []
     for path in kept.iterdir():
         # Another process may remove it meanwhile.
         with suppress(OSError):
             if path.is_file() and _SUFFIX in path.suffixes:
-                found.append((path, path.stat()))
-    return sorted(found, key=lambda file: (file[1].st_mtime_ns, file[0]))
+                files.append((path, path.stat()))
+    return sorted(files, key=lambda file: (file[1].st_mtime_ns, file[0]))
 
 
 def clear() -> None:
@@ -105,10 +94,9 @@ def clear() -> None:
 
 @contextmanager
 def keeping(config: Config, space: _ssdlab.AddressSpace | None) -> Iterator[Path | None]:
-    """Yields the file for the preconditioned drive of `config`, whether it is there or not; None if none is to be kept.
+    """Yields the file for the preconditioned drive of `config`, existing or not; None if the drive is not kept.
 
-    Afterwards the drives used longest ago are removed until the rest is within the limit. The first time that much is
-    kept, a note says where.
+    Afterwards evicts the least recently used drives beyond the limit.
     """
     kept = directory()
     limit = limit_bytes()
@@ -117,12 +105,12 @@ def keeping(config: Config, space: _ssdlab.AddressSpace | None) -> Iterator[Path
         yield None
         return
     with suppress(OSError):
-        # If it cannot be made, the run says that nothing is kept.
+        # If this fails, the run reports that nothing is kept.
         kept.mkdir(parents=True, exist_ok=True)
     path = kept / (hashlib.sha256(f"{_build()}\n{key}".encode()).hexdigest()[:32] + _SUFFIX)
     yield path
     with _locked(kept):
-        # Of the system's own clock two runs may see the same tick.
+        # Explicit, as two runs may see the same tick of the file system's clock.
         now = time.time_ns()
         with suppress(OSError):
             os.utime(path, ns=(now, now))
@@ -132,7 +120,7 @@ def keeping(config: Config, space: _ssdlab.AddressSpace | None) -> Iterator[Path
 
 @contextmanager
 def _locked(directory: Path) -> Iterator[None]:
-    """Keeps other processes, and threads, from removing drives meanwhile: together they would remove too many."""
+    """Prevents other processes and threads from evicting drives at the same time, which would remove too many."""
     try:
         held = os.open(directory, os.O_RDONLY)
     except OSError:
@@ -140,7 +128,7 @@ def _locked(directory: Path) -> Iterator[None]:
         yield
         return
     try:
-        # Some file systems of networks have no locks; there more drives may go than have to.
+        # Network file systems may have no locks; then too many drives may be evicted.
         with suppress(OSError):
             fcntl.flock(held, fcntl.LOCK_EX)
         yield
@@ -149,46 +137,46 @@ def _locked(directory: Path) -> Iterator[None]:
 
 
 def _build() -> str:
-    """What tells this build of ssdlab from others, whose models may come to other states."""
-    found = Path(_ssdlab.__file__).stat()
-    return f"{_ssdlab.__version__} {found.st_size} {found.st_mtime_ns}"
+    """Identifies this build of ssdlab, as other builds may reach other states."""
+    status = Path(_ssdlab.__file__).stat()
+    return f"{_ssdlab.__version__} {status.st_size} {status.st_mtime_ns}"
 
 
 def _evict(used: Path, limit: int) -> None:
-    """Removes drives that were used longest ago until the rest is within the limit.
+    """Removes the least recently used drives beyond the limit.
 
-    A drive larger than that goes alone, not after all others. Files that are being written do not count yet.
+    A drive larger than the limit is removed alone, before the others. Incomplete files do not count.
     """
     files = _files()
-    total = sum(found.st_size for path, found in files if path.suffix == _SUFFIX)
-    # Stable: the others stay in their order.
+    total = sum(status.st_size for path, status in files if path.suffix == _SUFFIX)
+    # A stable sort.
     files.sort(key=lambda file: not (file[0] == used and file[1].st_size > limit))
-    for path, found in files:
+    for path, status in files:
         if path.suffix != _SUFFIX:
-            if time.time() - found.st_mtime > _ABANDONED_SECONDS:
+            if time.time() - status.st_mtime > _ABANDONED_SECONDS:
                 with suppress(OSError):
                     path.unlink()
         elif total > limit:
             if path == used:
                 _LOG.warning(
-                    f"the preconditioned drive is not kept for the next run: {text.size(found.st_size)} is more than "
-                    f"{text.size(limit)}; set {LIMIT}={text.exact_size(1 << found.st_size.bit_length())} to keep it"
+                    f"the preconditioned drive is not kept for the next run: {text.size(status.st_size)} is more than "
+                    f"{text.size(limit)}; set {LIMIT}={text.exact_size(1 << status.st_size.bit_length())} to keep it"
                 )
             with suppress(OSError):
                 # Another process may have removed it.
                 path.unlink(missing_ok=True)
-                total -= found.st_size
+                total -= status.st_size
 
 
 def _tell(kept: Path, limit: int) -> None:
-    """Says once where drives are kept, when they take much."""
+    """Tells once where drives are kept, when they take much space."""
     total = sum(size for _, size in drives())
     if total < TOLD_BYTES:
         return
     try:
         (kept / TOLD).touch(exist_ok=False)
     except OSError:
-        # It was said before, or the directory takes no more files.
+        # Told before, or the directory takes no more files.
         return
     _LOG.warning(
         f"preconditioned drives are kept in {text.path(kept)}: {text.size(total)} now, {text.size(limit)} at most "

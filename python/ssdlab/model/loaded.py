@@ -1,6 +1,7 @@
-"""Results that were saved, as they were."""
+"""Saved results, loaded again."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -10,6 +11,7 @@ from ssdlab._ssdlab import ConfigError, TraceError
 from ssdlab.lazy import np, npt, pa, pq
 from ssdlab.model.columns import (
     ActivityColumns,
+    Columns,
     CourseColumns,
     GanttColumns,
     LatencyColumns,
@@ -26,6 +28,7 @@ from ssdlab.model.config import Config, recorded
 from ssdlab.model.envelope import check_version, of_another_version, read
 from ssdlab.model.parquet import requests_of, stream_names
 from ssdlab.model.parts import Part
+from ssdlab.model.requests import OPS
 from ssdlab.model.result import Result
 from ssdlab.model.shape import SAVED, SOURCES, check
 from ssdlab.model.source import ingest_of
@@ -56,19 +59,16 @@ TABLES: Mapping[str, Sequence[str]] = {
     "activity_parts": ("op", "part", *BEGIN_END, "sum_ns"),
     "activity_gantt": GanttColumns._fields,
 }
-"""The columns of each table; a trace has others, and is checked as every trace."""
+"""Columns of each table but `dispatched`, which is a trace and checked as one."""
 TYPES = {**dict.fromkeys(("op", "time", "part", "kind", "cause"), "string"), "bus": "bool"}
 """Types of columns that are not uint64."""
 
 
 class LoadedResult(Result):
-    """A result whose columns are in files, and are read when they are first asked for.
+    """A saved result whose columns are read from files on first use.
 
     Args:
-        path: The directory where it was saved, or its JSON file.
-
-    Raises:
-        ConfigError: If it is no result of a run, or one that this version does not understand.
+        path: The directory of the result, or its JSON file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -76,8 +76,8 @@ class LoadedResult(Result):
         found = Part(f"{text.path(file)}: ", read(file))
         if found["kind"] != "result":
             raise ConfigError(
-                f"{text.path(file)}: kind: is {found['kind']!r}, not the result of a run; give what 'ssdlab run --out' "
-                "named"
+                f"{text.path(file)}: kind: is {found['kind']!r}, not the result of a run; give the --out directory of "
+                "'ssdlab run'"
             )
         check_version(file, found)
         for key, kind in SAVED.items():
@@ -87,32 +87,27 @@ class LoadedResult(Result):
         config = recorded(found["configuration"])
         if config is None:
             raise of_another_version(file, found["version"])
-        self._version = found["version"]
-        self.summary = dict(found["result"])
+        summary = dict(found["result"])
         try:
-            self.ingest = ingest_of(self.summary.pop("ingest"))
+            ingest = ingest_of(summary.pop("ingest"))
         except KeyError:
             raise of_another_version(file, found["version"]) from None
-        self.config, self.source = config, found["source"]
-        self._columns = _Saved(file.parent, self.summary, config)
+        saved = _Saved(file.parent, summary, config)
+        columns = Columns(*(getattr(saved, field.name) for field in fields(Columns)))
+        super().__init__(config=config, source=found["source"], summary=summary, ingest=ingest, columns=columns)
+        self._version = found["version"]
 
     def check(self) -> None:
-        """Reads all columns, as its page is of them.
-
-        Raises:
-            ConfigError: If a file is not there, cannot be read, or holds something else.
-        """
-        saved = self._columns
-        for column in saved.series, saved.erase_counts, saved.latency, saved.log, saved.activity, saved.dispatched:
-            column()
+        """Reads all columns, which its page needs."""
+        self._columns.all()
 
     def envelope(self) -> dict[str, Any]:
-        """As it was saved: the version is that which simulated."""
+        """Returns the envelope as saved, with the version that simulated."""
         return {**super().envelope(), "version": self._version}
 
 
 def _sound(read: Callable[["_Saved"], Column]) -> Callable[["_Saved"], Column]:
-    """Columns of another shape than ours are the file's fault."""
+    """Reports columns of an unexpected shape as a fault of the file."""
 
     @wraps(read)
     def column(saved: "_Saved") -> Column:
@@ -120,15 +115,15 @@ def _sound(read: Callable[["_Saved"], Column]) -> Callable[["_Saved"], Column]:
             return read(saved)
         except (LookupError, TypeError, ValueError, pa.ArrowException, TraceError) as error:
             raise ConfigError(
-                f"{text.path(saved.folder)}: {read.__name__}: the Parquet files hold something else than 'ssdlab run' "
-                f"saves ({error}); copy them again, or run it again with --out"
+                f"{text.path(saved.folder)}: {read.__name__}: the Parquet files are not as 'ssdlab run' saves them "
+                f"({error}); copy them again, or run it again with --out"
             ) from None
 
     return column
 
 
 def _fault(name: str, table: "pa.Table") -> str | None:
-    """In what the columns of a table are not those that are saved under this name."""
+    """Returns how a table differs from the columns saved under this name; None if it does not."""
     if table.column_names != [*TABLES[name]]:
         return f"has the columns {', '.join(table.column_names)}, not {', '.join(TABLES[name])}"
     for field, column in zip(table.schema, table.columns, strict=True):
@@ -141,26 +136,19 @@ def _fault(name: str, table: "pa.Table") -> str | None:
 
 
 def _same(table: "pa.Table", again: "pa.Table") -> None:
-    """That a table holds what its columns, as they were understood, make up."""
+    """Checks that the table equals the one rebuilt from its columns."""
     if not table.equals(again):
-        raise ValueError("rows are missing, or stand elsewhere")
+        raise ValueError("rows are missing or misplaced")
 
 
 class _Saved:
-    """The columns of a result that was saved, from its files; implements `Columns`.
-
-    Each raises ConfigError if its files cannot be read, or hold something else.
-    """
+    """Reads the columns of a saved result; see `Columns`."""
 
     def __init__(self, folder: Path, summary: Mapping[str, Any], config: Config) -> None:
         self.folder, self._summary, self._config = folder, summary, config
 
     def _table(self, name: str) -> "pa.Table":
-        """A table that was saved.
-
-        Raises:
-            ConfigError: If it cannot be read, or has other columns than `TABLES` says.
-        """
+        """Reads a table."""
         path = self.folder / f"{name}.parquet"
         remedy = "copy it to the JSON file of the run, or run it again with --out"
         try:
@@ -182,7 +170,7 @@ class _Saved:
         return found
 
     def _counts(self, name: str) -> "npt.NDArray[np.uint64]":
-        """How often each number from 0 on occurred."""
+        """Reads counts by number, from 0 on."""
         numbers, counts = (column.to_numpy() for column in self._table(name).columns)
         if not np.array_equal(numbers, np.arange(len(numbers))):
             raise ValueError("rows are missing")
@@ -201,18 +189,18 @@ class _Saved:
         return course
 
     def _requests(self, op: str) -> int:
-        """How many requests of a kind were served; of `all`, also where time is not modelled."""
+        """Returns the number of requests of a kind; without time, only for `all`."""
         if self._summary["latency"] is not None:
             found = self._summary["latency"][op]
             return 0 if found is None else found["count"]
         host = self._summary["host"]
-        return sum(host[f"{one}_requests"] for one in ("read", "write", "trim", "flush")) if op == "all" else 0
+        return sum(host[f"{kind}_requests"] for kind in OPS) if op == "all" else 0
 
     @_sound
     def series(self) -> "dict[str, npt.NDArray[np.uint64]]":
         table = self._table("series")
         found = {name: table[name].to_numpy() for name in table.column_names}
-        # All epochs have equally many requests, the last no more.
+        # Epochs have equally many requests, the last at most as many.
         ends, served = found["requests"], self._requests("all")
         step = int(ends[0]) if len(ends) else 1
         if not np.array_equal(ends, np.minimum(np.arange(step, served + step, step), served)):

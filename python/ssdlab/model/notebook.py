@@ -13,12 +13,12 @@ from ssdlab import text
 from ssdlab.model.requests import Monitor
 
 QUIET_SECONDS = 1.0
-"""Nothing is shown of what takes no longer."""
+"""Progress is shown only after this time."""
 UPDATE_SECONDS = 0.5
 
 
 class _Shown:
-    """A monitor that shows how far the work is, below the cell that runs."""
+    """A monitor that shows progress below the running cell."""
 
     def __init__(self, display: Any) -> None:
         self._display, self._handle = display, None
@@ -41,14 +41,14 @@ class _Shown:
             self._handle.update(shown)
 
     def finish(self) -> None:
-        """Leaves nothing behind."""
+        """Clears the output."""
         if self._handle is not None:
             self._show("")
 
 
 @contextmanager
 def following(monitor: Monitor | None) -> Iterator[Monitor | None]:
-    """Yields the monitor; in a notebook that gives none, one that shows progress there while this lasts."""
+    """Yields the monitor; if None, one that shows progress in a notebook."""
     if monitor is not None or not _is_notebook():
         yield monitor
         return
@@ -60,7 +60,7 @@ def following(monitor: Monitor | None) -> Iterator[Monitor | None]:
 
 
 def _is_notebook() -> bool:
-    """Whether a cell of a notebook runs here; other threads of it show nothing."""
+    """True in the main thread of a notebook; other threads show nothing."""
     python = sys.modules.get("IPython")
     shell = python.get_ipython() if python else None
     return hasattr(shell, "kernel") and threading.current_thread() is threading.main_thread()

@@ -1,4 +1,4 @@
-"""Arguments that are numbers."""
+"""Checks of numeric arguments; each returns the number as Python's, which JSON can hold."""
 
 import math
 import operator
@@ -9,10 +9,10 @@ from ssdlab._ssdlab import ConfigError
 
 
 def whole(name: str, given: SupportsIndex) -> int:
-    """A whole number, such as one of NumPy, as that of Python, which JSON holds.
+    """Returns an integer, such as one of NumPy.
 
     Raises:
-        ConfigError: If it is none, with the name of the argument.
+        ConfigError: If it is no integer; names the argument.
     """
     try:
         return int(operator.index(given))
@@ -20,11 +20,23 @@ def whole(name: str, given: SupportsIndex) -> int:
         raise ConfigError(f"{name}: {given!r} is no whole number; give one, such as 1") from None
 
 
-def above_zero(name: str, given: float) -> float:
-    """A number above 0 as that of Python; a whole one stays whole.
+def within(name: str, given: SupportsIndex, least: int, most: int) -> int:
+    """Returns an integer from `least` to `most`.
 
     Raises:
-        ConfigError: If it is none, with the name of the argument.
+        ConfigError: If it is no such integer; names the argument.
+    """
+    number = whole(name, given)
+    if not least <= number <= most:
+        raise ConfigError(f"{name}: {number:,} is not between {least:,} and {most:,}")
+    return number
+
+
+def above_zero(name: str, given: float) -> float:
+    """Returns a number above 0; an integer stays one.
+
+    Raises:
+        ConfigError: If it is no number above 0; names the argument.
     """
     number = int(given) if isinstance(given, Integral) else float(given) if isinstance(given, Real) else math.nan
     if not 0 < number < math.inf:

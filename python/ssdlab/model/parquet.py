@@ -1,8 +1,7 @@
 """Traces as Parquet: `time_ns` u64, `op` names, `offset` u64, `bytes` u32, `flags` u8, `stream` u16.
-Columns of others are read as those of data frames.
 
-The names of the streams are a JSON list under the key `ssdlab.streams` of the file's metadata. Files are read
-and written row group by row group, so their size does not matter.
+Other columns are read as those of data frames. The names of the streams are a JSON list under `ssdlab.streams` in the
+file's metadata. Files are streamed by row group.
 """
 
 import json
@@ -33,16 +32,12 @@ def _begins(path: Path, *marks: bytes) -> bool:
 
 
 def are_parquet(named: Sequence[tuple[Path, Path]]) -> bool:
-    """True if files, each with its name in messages, are Parquet.
-
-    Raises:
-        TraceError: If some are and some are not, or one is Feather.
-    """
+    """True if files, each with its name in messages, are Parquet."""
     for path, name in named:
         if _begins(path, b"ARROW1", b"FEA1"):
             shown, made = text.path(name), text.path(name.with_suffix(".parquet"))
             code = f"from pyarrow import feather, parquet; parquet.write_table(feather.read_table('{shown}'), '{made}')"
-            raise TraceError(f'{shown}: is a Feather file, which is not read; save it as Parquet: python -c "{code}"')
+            raise TraceError(f'{shown}: is a Feather file; save it as Parquet: python -c "{code}"')
     yes, no = ([name for path, name in named if _begins(path, b"PAR1") is whether] for whether in (True, False))
     if yes and no:
         raise TraceError(
@@ -53,7 +48,7 @@ def are_parquet(named: Sequence[tuple[Path, Path]]) -> bool:
 
 
 def stream_names(schema: "pa.Schema") -> list[str]:
-    """The names of the streams in a schema's metadata."""
+    """Returns the names of the streams in a schema's metadata."""
     return _parse_names((schema.metadata or {}).get(STREAMS_KEY))
 
 
@@ -63,12 +58,11 @@ def _parse_names(text: bytes | None) -> list[str]:
     except ValueError:
         names = None
     if not isinstance(names, list):
-        raise TraceError(f"the metadata {STREAMS_KEY.decode()!r} is not a JSON list; drop or mend it")
+        raise TraceError(f"the metadata {STREAMS_KEY.decode()!r} is not a JSON list; drop or correct it")
     return [str(name) for name in names]
 
 
 def _schema() -> "pa.Schema":
-
     return pa.schema(
         [
             ("time_ns", pa.uint64()),
@@ -82,7 +76,7 @@ def _schema() -> "pa.Schema":
 
 
 def table_of(requests: _ssdlab.Requests, streams: Sequence[str] = ()) -> "pa.Table":
-    """Requests as an Arrow table, the names of the streams in its metadata."""
+    """Returns requests as an Arrow table, with the names of the streams in its metadata."""
     columns = requests.columns()
     names = pa.array(OPS, pa.string())
     columns["op"] = pa.DictionaryArray.from_arrays(columns["op"].astype("int8"), names)
@@ -91,19 +85,19 @@ def table_of(requests: _ssdlab.Requests, streams: Sequence[str] = ()) -> "pa.Tab
 
 
 def requests_of(table: "pa.Table") -> _ssdlab.Requests:
-    """What `table_of` made a table of."""
+    """Inverts `table_of`."""
     return from_columns(**Frame(table.schema, "the table").columns(table, "the table"))
 
 
 class ParquetRows:
-    """The rows of the Parquet files of a trace, in their order."""
+    """The rows of the Parquet files of a trace, in order."""
 
     def __init__(self, named: Sequence[tuple[Path, Path]], *, epoch: bool = False) -> None:
         """Opens files, each with its name in messages.
 
         Args:
             named: The files.
-            epoch: Dates count from 1970, since other files have the same clock; else only their differences count.
+            epoch: Counts dates from 1970, for a clock shared with other files; else only differences matter.
         """
         self._epoch = epoch
         self._names = [name for _, name in named]
@@ -124,17 +118,16 @@ class ParquetRows:
         self._pending: pa.RecordBatch | None = None
         self._name = self._names[0]
         self.names_devices = any("device" in frame.held for frame in self._frames)
-        """Whether a column does, of any file."""
+        """True if a column of any file names devices."""
         self.devices: Words | None = None
-        """The devices of the requests that were last read; None where no column of their file names any."""
+        """Devices of the requests last read; None if their file has no device names."""
         self.file = 0
-        """The number of the file that they were in."""
+        """Number of their file."""
         self.place = ("", 0)
-        """The name of that file, and the row in it of the first of them."""
+        """Name of that file, and the row of the first of the requests."""
 
     @staticmethod
     def _open(path: Path, name: Path) -> Any:
-
         if path.exists() and not path.is_file():
             raise TraceError(f"{text.path(name)}: is no ordinary file; name the Parquet files themselves")
         try:
@@ -146,7 +139,6 @@ class ParquetRows:
             ) from None
 
     def _iterate(self) -> "Iterator[pa.RecordBatch]":
-
         for number, (name, file, frame) in enumerate(zip(self._names, self._opened, self._frames, strict=True)):
             self.file, self._name, self._frame = number, name, frame
             self._began = self._done
@@ -157,11 +149,7 @@ class ParquetRows:
                 raise TraceError(f"{text.path(name)}: cannot be read on: {reason}; copy it again") from None
 
     def read(self, max: int) -> _ssdlab.Requests:
-        """The next rows as requests at times of their file, at most `max`; none at the end.
-
-        Raises:
-            TraceError: Naming the file and what is wrong with it.
-        """
+        """Returns the next rows as requests with the times of their file, at most `max`; none at the end."""
         while self._pending is None or self._pending.num_rows == 0:
             self._pending = next(self._rows, None)
             if self._pending is None:
@@ -180,14 +168,14 @@ class ParquetRows:
         return requests
 
     def beyond(self, capacity_bytes: int) -> str | None:
-        """What is wrong with the first request that ends beyond a device, with its file and row; None if none does."""
+        """Returns a message about the first request that ends beyond a device; None if there is none."""
         while len(batch := self.read(BATCH)):
-            if (found := batch.beyond(capacity_bytes, *self.place)) is not None:
-                return found
+            if (fault := batch.beyond(capacity_bytes, *self.place)) is not None:
+                return fault
         return None
 
     def _times(self, values: Any) -> Any:
-        """Times of a batch as unsigned numbers in the same order."""
+        """Returns the times of a batch as unsigned numbers in the same order."""
         name, _ = self._frame.held["time_ns"]
         times = moments(name, values)
         if times.dtype.kind not in "mM":
@@ -206,21 +194,21 @@ class ParquetRows:
         self._done, self._pending = 0, None
 
     def progress(self) -> tuple[int, int | None]:
-        """`(rows read, rows in all)`."""
+        """Returns the rows read, and all rows."""
         return self._done, self._total
 
     def streams(self) -> list[str]:
-        """Names of the streams met so far."""
+        """Returns the names of the streams so far."""
         return next((table for table in self._tables if table), self._streams.listed)
 
 
 class TableReader(ABC):
-    """One pass over rows, put in order of time as the lines of a text are; times count from the first request of each
-    file, which begins when the one before it ends.
+    """One pass over rows, sorted by time like the lines of a text. Times restart with each file, which follows the
+    previous one.
     """
 
     def __init__(self, rows: ParquetRows) -> None:
-        """Over rows from the first on."""
+        """Starts at the first row."""
         self._rows = rows
         self._begin()
 
@@ -229,14 +217,10 @@ class TableReader(ABC):
 
     @abstractmethod
     def _taken(self) -> _ssdlab.Requests | None:
-        """The next requests that are taken, in file order; None at the end."""
+        """Returns the next selected requests, in file order; None at the end."""
 
     def read(self, max: int) -> _ssdlab.Requests:
-        """The next requests, at most `max`; none at the end.
-
-        Raises:
-            TraceError: Naming the file and what is wrong with it.
-        """
+        """Returns the next requests, at most `max`; none at the end."""
         while not len(batch := self._order.take(max)) and not self._ended:
             taken = self._taken()
             if taken is None or self._rows.file != self._file:
@@ -254,19 +238,19 @@ class TableReader(ABC):
         self._begin()
 
     def progress(self) -> tuple[int, int | None]:
-        """`(rows read, rows in all)`."""
+        """Returns the rows read, and all rows."""
         return self._rows.progress()
 
     def format(self) -> str:
-        """Name of the format."""
+        """Returns the name of the format."""
         return "parquet"
 
     @abstractmethod
     def streams(self) -> list[str]:
-        """Names of the streams met so far."""
+        """Returns the names of the streams so far."""
 
     def report(self) -> dict[str, Any]:
-        """What was met on the way; complete at the end."""
+        """Returns the report; complete at the end."""
         out_of_order, late = self._order.counts()
         counts = {"requests": self.progress()[0], "out_of_order": out_of_order, "late": late}
         rows = [(*counter, counts.get(counter[0], 0)) for counter in _ssdlab.ingest_counters()]
@@ -275,18 +259,18 @@ class TableReader(ABC):
 
 
 class ParquetReader(TableReader):
-    """One pass over the Parquet files of a trace, all rows of which are taken."""
+    """One pass over all rows of the Parquet files of a trace."""
 
     def _taken(self) -> _ssdlab.Requests | None:
         requests = self._rows.read(BATCH)
         return requests if len(requests) else None
 
     def beyond(self, capacity_bytes: int) -> str | None:
-        """What is wrong with the first request that ends beyond a device, with its file and row; None if none does."""
+        """Returns a message about the first request that ends beyond a device; None if there is none."""
         return self._rows.beyond(capacity_bytes)
 
     def streams(self) -> list[str]:
-        """Names of the streams met so far."""
+        """Returns the names of the streams so far."""
         return self._rows.streams()
 
 
@@ -294,12 +278,11 @@ class ParquetWriter:
     """Writes a trace as Parquet, compressed with zstd."""
 
     def __init__(self, path: Path) -> None:
-
         self._file = pq.ParquetWriter(path, _schema(), compression="zstd")
         self._waiting: list[_ssdlab.Requests] = []
 
     def write(self, requests: _ssdlab.Requests) -> None:
-        """Appends requests; a row group goes to the file when it is full."""
+        """Appends requests; writes full row groups."""
         self._waiting.append(requests)
         if sum(map(len, self._waiting)) >= ROW_GROUP:
             self._flush()
@@ -310,7 +293,7 @@ class ParquetWriter:
         self._waiting = []
 
     def name_streams(self, streams: Sequence[str]) -> None:
-        """Puts the names of the streams into the file; they may be known at the end only."""
+        """Writes the names of the streams, which may be known only at the end."""
         if streams:
             self._file.add_key_value_metadata({STREAMS_KEY: json.dumps(list(streams))})
 

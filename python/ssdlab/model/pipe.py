@@ -1,4 +1,4 @@
-"""Traces from pipes: copied to a file, so that they can be read again."""
+"""Copies traces from pipes to files, so that they can be read again."""
 
 import os
 import shutil
@@ -16,23 +16,19 @@ STDIN = Path("-")
 
 
 def name_of(path: Path) -> str:
-    """A path, for messages."""
+    """Returns the name of a path in messages."""
     return "standard input" if path == STDIN else text.path(path)
 
 
 class Copies:
-    """The files to read traces from: a pipe is copied when it is first asked for, and kept as long as this is."""
+    """Copies of pipes, made on first use and removed with this object."""
 
     def __init__(self) -> None:
         self._copied: dict[Path, IO[bytes]] = {}
         self._lock = threading.Lock()
 
     def file(self, path: Path) -> Path:
-        """Where the bytes of `path` are.
-
-        Raises:
-            TraceError: If it is a terminal, or a copy cannot be made.
-        """
+        """Returns a file with the bytes of `path`."""
         if path != STDIN and not path.is_fifo():
             return path
         with self._lock:
@@ -41,7 +37,7 @@ class Copies:
             return Path(self._copied[path].name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Whoever is told of the trace elsewhere has to copy for himself.
+        # Other processes make their own copies.
         return type(self), ()
 
 
@@ -57,7 +53,7 @@ def _copy(path: Path) -> IO[bytes]:
         copy.flush()
     except OSError as error:
         raise TraceError(
-            f"{name_of(path)}: cannot be copied to {text.path(copy.name)}: {os.strerror(error.errno or 0)}; make room "
-            "there, or set TMPDIR to a directory that has some"
+            f"{name_of(path)}: cannot be copied to {text.path(copy.name)}: {os.strerror(error.errno or 0)}; free space "
+            "there, or set TMPDIR to another directory"
         ) from None
     return copy

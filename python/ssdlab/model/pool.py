@@ -18,40 +18,40 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.model.arguments import shown, takes
 
 CODEC, SHARE, POLICY, COMPRESSED_POLICY = "lz4", "50%", "clock", "fifo"
-"""Of a cache unless others are asked for."""
+"""Defaults of a cache."""
 
 
 class Loader(Protocol):
-    """Storage below a cache. Its calls come from several threads, but never two at a time for one page.
+    """Storage below a cache. Called from several threads, but never concurrently for one page.
 
-    It must not use the cache it serves: a page it waits for may be waiting for it.
+    It must not use the cache itself, which could deadlock.
     """
 
     def load(self, page: int) -> bytes:
-        """The whole of a page."""
+        """Returns the bytes of a page."""
 
     def store(self, page: int, data: bytes) -> None:
-        """Keeps a page."""
+        """Stores a page."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a cache is built from."""
+    """Settings of a cache."""
 
     budget_bytes: int
     """Memory for raw and compressed pages, tables and buffers."""
     page_bytes: int
     """Size of a page, a power of two."""
     codec: str = CODEC
-    """How pages are compressed: `lz4`, `zstd:3` ..."""
+    """Codec: `lz4`, `zstd:3` ..."""
     share: str = SHARE
-    """How much of the budget compressed pages may take: a percentage, or `adaptive`."""
+    """Share of the budget that compressed pages may take: a percentage, or `adaptive`."""
     policy: str = POLICY
-    """Which raw page is evicted: `lru`, `lru-k:k=3` ..., as in `Pool`."""
+    """Replacement policy of raw pages: `lru`, `lru-k:k=3` ..., as in `Pool`."""
     compressed_policy: str = COMPRESSED_POLICY
-    """Which compressed page is evicted."""
+    """Replacement policy of compressed pages."""
     workers: int = 1
-    """Threads that compress in the background; without any, who needs room does."""
+    """Threads that compress in the background; with 0, threads that need room do."""
     miss_us: float | None = None
     """Microseconds to load a page, for an adaptive share."""
     restore_us: float | None = None
@@ -60,10 +60,10 @@ class Settings:
 
 @dataclass(frozen=True)
 class PoolStatistics:
-    """What a cache did so far, and where its memory is."""
+    """Counters of a cache, and its memory use."""
 
     transitions: Mapping[str, int]
-    """Every transition of a page: `raw_hits`, `compressed_hits`, `misses`, `compressed`, `written_back` ..."""
+    """Transitions of pages: `raw_hits`, `compressed_hits`, `misses`, `compressed`, `written_back` ..."""
     memory: Mapping[str, int]
     """Bytes (`budget_bytes`, `total_bytes`, `raw_bytes` ...) and pages (`raw_pages`, `compressed_pages`,
     `dirty_pages`)."""
@@ -75,25 +75,25 @@ class PoolStatistics:
 
     @property
     def raw_hit_ratio(self) -> float:
-        """Reads that found the page raw, over all; 0 without reads."""
+        """Reads that hit the raw pool, over all reads; 0 without reads."""
         return self.transitions["raw_hits"] / max(self.reads, 1)
 
     @property
     def compressed_hit_ratio(self) -> float:
-        """Reads that found the page compressed, over all; 0 without reads."""
+        """Reads that hit the compressed pool, over all reads; 0 without reads."""
         return self.transitions["compressed_hits"] / max(self.reads, 1)
 
     @property
     def hit_ratio(self) -> float:
-        """Reads that found the page, over all; 0 without reads."""
+        """Reads that hit, over all reads; 0 without reads."""
         return self.raw_hit_ratio + self.compressed_hit_ratio
 
 
 class Pool:
     """A page cache with a raw and a compressed pool under one budget, for any number of threads.
 
-    What is written is dirty until it is written back: before its page leaves the raw pool, by `flush` or by `close`.
-    The interpreter is free while pages are copied, compressed and read from a file.
+    Written pages are dirty until written back: before they leave the raw pool, by `flush` or by `close`. The
+    interpreter lock is released while pages are copied, compressed and read from a file.
     """
 
     @takes(budget="64MiB", page_size="8KiB")
@@ -111,28 +111,26 @@ class Pool:
         miss_us: float | None = None,
         restore_us: float | None = None,
     ) -> None:
-        """A cache in front of `loader`.
+        """Creates a cache in front of `loader`.
 
         Args:
             budget: Memory for raw and compressed pages, tables and buffers, such as `"64MiB"`.
             page_size: A power of two from 512 bytes to 1 MiB.
-            loader: An object with `load` and `store`, whose exceptions come back to who reads or writes, or the path of
-                a file. A file is used past the page cache of the system where its file system allows.
-            codec: How pages are compressed: `lz4`, `zstd:3` ...
-            share: How much of the budget compressed pages may take: `"25%"`, or `"adaptive"`, which weighs the times
+            loader: An object with `load` and `store`, whose exceptions reach the caller of `read` or `write`, or the
+                path of a file, which is used past the page cache where its file system allows.
+            codec: Codec: `lz4`, `zstd:3` ...
+            share: Share of the budget that compressed pages may take: `"25%"`, or `"adaptive"`, which weighs the times
                 `miss_us` and `restore_us`.
-            policy: Which raw page is evicted: any policy of simulated caches but `belady`, with parameters as in
-                `lru-k:k=3`. Hits of several threads do not wait for each other with `clock`, `fifo`, `lru`, `s3-fifo`
-                and `sieve` as they are; with the others and with parameters each takes a lock.
-            compressed_policy: Which compressed page is evicted, chosen likewise. A page that is hit leaves the
-                compressed pool, so it matters little, but that some know pages that come back.
-            workers: Threads that compress in the background. Without any, and with one thread that uses it, the cache
-                is deterministic.
+            policy: Replacement policy of raw pages: any policy of simulated caches but `belady`, with parameters as in
+                `lru-k:k=3`. Hits take no lock with `clock`, `fifo`, `lru`, `s3-fifo` and `sieve` without parameters.
+            compressed_policy: Replacement policy of compressed pages. It matters little, as pages that are hit leave
+                the compressed pool.
+            workers: Threads that compress in the background. The cache is deterministic with none and one thread.
             miss_us: Microseconds to load a page.
             restore_us: Microseconds to restore a page and compress another.
 
         Raises:
-            ConfigError: If this makes no cache.
+            ConfigError: If an argument is invalid.
             OSError: If the file cannot be read.
         """
         self._settings = settings = Settings(
@@ -146,9 +144,8 @@ class Pool:
             miss_us,
             restore_us,
         )
-        sane = 0 <= settings.budget_bytes < 1 << 62 and 0 <= settings.page_bytes < 1 << 32 and 0 <= workers <= 256
-        if not sane:
-            raise ConfigError("budget and page_size are positive and of some memory; workers are 256 at most")
+        if not (0 <= settings.budget_bytes < 1 << 62 and 0 <= settings.page_bytes < 1 << 32 and 0 <= workers <= 256):
+            raise ConfigError("budget or page_size is negative or too large, or workers are not 0 to 256")
         if isinstance(loader, str | os.PathLike):
             self._inner = _ssdlab.PagePool(settings, None, Path(loader))
         elif all(callable(getattr(loader, name, None)) for name in ("load", "store")):
@@ -158,14 +155,14 @@ class Pool:
                 f"loader: {shown(loader)} is no storage; give the path of a file, or an object with load and store"
             )
         self._loader = loader
-        # Workers that call Python must have ended before the interpreter does.
+        # Workers that call Python must end before the interpreter.
         self._close = weakref.finalize(self, self._inner.close)
 
     def read(self, page: int) -> bytes:
-        """The bytes of a page.
+        """Returns the bytes of a page.
 
         Raises:
-            Exception: What the loader raised; the next read tries again.
+            Exception: An error of the loader; the next read tries again.
         """
         return self._inner.read(page)
 
@@ -173,8 +170,8 @@ class Pool:
         """Writes a whole page.
 
         Raises:
-            ValueError: If `data` has not the length of a page.
-            Exception: What the loader raised when another page had to make room.
+            ValueError: If `data` is not of the length of a page.
+            Exception: An error of the loader when another page was evicted.
         """
         self._inner.write(page, data)
 
@@ -182,24 +179,24 @@ class Pool:
         """Writes dirty pages back. Pages stay cached.
 
         Raises:
-            Exception: The first that the loader raised; all other pages were tried, and flushing again tries again.
+            Exception: The first error of the loader; all pages were tried, and another flush tries again.
         """
         self._inner.flush()
 
     def statistics(self) -> PoolStatistics:
-        """What happened so far, and where the memory is."""
+        """Returns counters and memory use."""
         return PoolStatistics(*self._inner.statistics())
 
     @property
     def direct(self) -> bool:
-        """Whether a file below is used past the page cache of the system."""
+        """True if a file below bypasses the page cache."""
         return self._inner.direct()
 
     def close(self) -> None:
-        """Writes dirty pages back and ends the threads. The cache cannot be used afterwards.
+        """Writes dirty pages back and ends the threads; the cache cannot be used afterwards.
 
         Raises:
-            Exception: What the loader raised; the pages it refused are lost.
+            Exception: An error of the loader; the affected pages are lost.
         """
         self._close()
 
@@ -219,5 +216,5 @@ class Pool:
 
 
 def size_of(size: str | int) -> int:
-    """Bytes, as they are or written as `64MiB`."""
+    """Returns a size in bytes, given as a number or as `64MiB`."""
     return _ssdlab.size(size) if isinstance(size, str) else int(size)

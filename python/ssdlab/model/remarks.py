@@ -1,6 +1,5 @@
-"""What a person should know before reading the figures of a run, or of many."""
+"""Remarks on the figures of a run, or of many runs."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -12,53 +11,53 @@ from ssdlab.model.source import ingest_remarks, is_generated
 from ssdlab.model.unused import unused
 
 SETTLING_BYTES = 1 << 30
-"""Capacity with which the default drive is steady when preconditioning ends."""
+"""Capacity at which the default drive is steady after preconditioning."""
 
 NOTICEABLE = 0.1
-"""Share of what was asked for by which a drive may have more space beyond its capacity without a remark."""
+"""Relative excess of spare space above which there is a remark."""
 
 MOSTLY = 0.5
-"""Share of the pages written above which those that a write buffer holds at the end are told of."""
+"""Share of the written pages in the buffer at the end above which there is a remark."""
 
 UNSETTLED = {
     "unsettled": ("over the whole run", "when the flash was written for the last time"),
     "unsettled_replays": ("in the last replay but one", "in the last"),
 }
-"""Where write amplification was compared."""
+"""Compared parts of the run, by finding."""
 
 UNFINISHED = {"too_short", *UNSETTLED}
-"""Findings that say that the drive has not settled."""
+"""Findings of a drive that has not settled."""
 
 CASES = 4
-"""Cases of a remark on many runs that are listed."""
+"""Most cases listed in a remark on many runs."""
 
 
 class Remark(NamedTuple):
-    """What should be known of a run."""
+    """A remark on a run."""
 
     text: str
     summed: str | None
-    """What is said of all runs with it together; None if it need not be known of many."""
+    """Its wording for many runs; None if it is left out there."""
     case: str = ""
-    """In what these runs differ, in few words."""
+    """Detail in which such runs differ."""
     requests: int | None = None
-    """How many requests of a generated workload would do; of many runs the most are told."""
+    """Number of generated requests that would suffice; the maximum over many runs is shown."""
     by_trace: str | None = None
-    """What is said instead of `summed` beside lives at the rate of the trace; None if it is the same."""
+    """Replaces `summed` beside lifetimes at the rate of the trace; None if equal."""
 
 
 class Spare(NamedTuple):
-    """The space beyond its capacity that a drive has, noticeably more than was asked for."""
+    """Spare space of a drive that noticeably exceeds the setting."""
 
     key: str
-    """The setting that asked for it."""
+    """The setting."""
     asked: str
     has: float
 
 
 def other_spare(config: Config, summary: Summary) -> Spare | None:
-    """The space that a drive has beyond its capacity, if it is noticeably more than was asked for."""
-    # With an extra reserve, what is asked for is without it.
+    """Returns the spare space of a drive if it noticeably exceeds the setting."""
+    # An extra reserve comes on top of the setting.
     settings = config.to_dict()
     extra = settings["device.reserve"]["value"] == "extra"
     has = summary["device"]["op_without_reserve" if extra else "op_over_logical"]
@@ -76,17 +75,16 @@ def _rounded_up(config: Config, summary: Summary) -> list[Remark]:
     has = text.percent(spare.has)
     return [
         Remark(
-            f"{spare.key}={spare.asked} was asked for and the drive has {has}: it is made of whole "
-            "blocks, equally many for each plane, and so small a drive has few of them",
-            f"the drive has more than the {spare.key} that was asked for, as it is made of whole blocks, equally many "
-            "for each plane",
+            f"{spare.key}={spare.asked} became {has}: rounded up to whole blocks per plane, which is coarse on a drive "
+            "this small",
+            f"{spare.key} is rounded up to whole blocks per plane",
             f"{spare.asked}: {has}",
         )
     ]
 
 
 def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
-    """How the drive came into the state in which it was measured, where that needs to be known."""
+    """Returns remarks on how the drive reached its measured state."""
     found = []
     before, repeat = summary["precondition"], summary["repeat"]
     suspicious = _suspicious(summary)
@@ -97,68 +95,68 @@ def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
             preconditioned = before["host_pages_written"] - before["runs_pages_written"]
             times = text.significant(preconditioned / summary["device"]["logical_pages"])
             unsteady = "write amplification was not steady when preconditioning ended"
-            why = "of a drive of few blocks it goes up and down with each collection"
+            why = "on a drive of few blocks it varies with each collection"
             asked, summed = f"{unsteady}, after {times} times the capacity; {why}", f"{unsteady}; {why}"
-            # A drive that earlier runs have written is as large as it was made.
+            # A drive written by earlier runs cannot be resized.
             if not before["runs_pages_written"]:
                 larger = text.exact_size(_larger(summary["device"]["capacity_bytes"]))
                 asked, summed = f"{asked}: --set device.capacity={larger}", f"{summed}: raise device.capacity"
             found.append(Remark(asked, summed))
     if repeat is not None and repeat["steady"]:
         replays = text.counted(repeat["replays"], "replays")
-        steady = f"write amplification was steady after {replays} of the same requests; the last is measured"
+        steady = f"write amplification was steady after {replays} of the same requests; the last replay is measured"
         found.append(Remark(steady, None))
     elif repeat is not None and repeat["steady"] is not None:
         found.append(_unsteady(repeat["replays"], "and the last was measured", "host.repeat"))
     if before["runs_pages_written"] and config["host.fit"] == "compact" and not generated:
         packed = (
-            "the addresses of the trace are packed (--fit compact), on a drive that earlier runs have written: its "
-            "pages are theirs only if they replayed the same trace; for addresses as they are, give each run one "
-            "--preset or --set device.capacity=SIZE, and --fit wrap"
+            "addresses are packed (--fit compact) on a drive written by earlier runs: they match only if those "
+            "replayed the same trace; otherwise give all runs the same device.capacity and --fit wrap"
         )
         found.append(Remark(packed, packed))
     at_random = before["write_amplification"] is not None and before["replays"] is None
     not_settled = (
-        "the drive has not settled: it was written less than twice over, or write amplification was another at the end"
+        "the drive has not settled: it was written less than twice over, or write amplification changed to the end"
     )
     for name in UNFINISHED & suspicious.keys():
         evidence = suspicious[name]
         if name in UNSETTLED:
-            told = f"write amplification {changed(name, evidence)}: the drive has not settled"
+            fault = f"write amplification {changed(name, evidence)}: the drive has not settled"
         elif at_random:
             times, enough = (text.significant(evidence[f"capacities_{which}"]) for which in ("written", "needed"))
-            told = (
-                f"the host wrote {times} times the capacity; below {enough} times, write amplification still tells of "
-                "the preconditioning too"
+            fault = (
+                f"the host wrote {times} times the capacity; below {enough} times, write amplification still reflects "
+                "the preconditioning"
             )
         else:
             continue
         words, summed, requests = remedy(
             config, summary, evidence, generated=generated, sized="device.capacity" in config.made
         )
-        found.append(Remark(f"{told}{words}", f"{not_settled}{summed}", requests=requests))
+        found.append(Remark(f"{fault}{words}", f"{not_settled}{summed}", requests=requests))
     return found
 
 
 def _larger(capacity_bytes: int) -> int:
-    """A capacity of at least twice as much: of the default drive one that settles."""
+    """Returns at least twice the capacity, and enough for the default drive to settle."""
     return max(SETTLING_BYTES, 1 << (2 * capacity_bytes - 1).bit_length())
 
 
 def _suspicious(summary: Mapping[str, Any]) -> dict[str, Mapping[str, float]]:
-    """What makes figures tell something else than they seem to, by name, with its evidence."""
-    return {one["name"]: one["evidence"] for one in summary["diagnosis"] if one["about"] == "input"}
+    """Returns findings about misleading input by name, each with its evidence."""
+    findings = summary["diagnosis"]
+    return {finding["name"]: finding["evidence"] for finding in findings if finding["about"] == "input"}
 
 
 def changed(name: str, evidence: Mapping[str, float]) -> str:
-    """How write amplification changed from one part of what was written to the next."""
+    """Returns in words how write amplification changed between the compared parts."""
     before, then = (text.ratio(evidence[f"write_amplification_{when}"]) for when in ("before", "then"))
     earlier, later = UNSETTLED[name]
     return f"was {before} {earlier} and {then} {later}"
 
 
 def _in_buffer(summary: Summary) -> list[Remark]:
-    """Whether so much of what was written has not reached the flash that write amplification says little."""
+    """Returns a remark if most written pages are still in the write buffer, so that the WAF says little."""
     written, buffer = summary["host"]["pages_written"], (summary["drive"] or {}).get("buffer")
     if not buffer:
         return []
@@ -166,8 +164,9 @@ def _in_buffer(summary: Summary) -> list[Remark]:
     if left <= MOSTLY * written:
         return []
     wrong = "were in the write buffer at the end: write amplification is too low, and the projected life too long"
-    told = f"{text.count(left)} of {text.counted(written, 'pages')} written {wrong}"
-    return [Remark(told, f"most of the pages written {wrong}")]
+    return [
+        Remark(f"{text.count(left)} of {text.counted(written, 'pages')} written {wrong}", f"most pages written {wrong}")
+    ]
 
 
 def _unsteady(count: int, when: str, key: str) -> Remark:
@@ -181,42 +180,42 @@ def _unsteady(count: int, when: str, key: str) -> Remark:
 def remarks(
     config: Config, summary: Summary, ingest: Mapping[str, Any] | None, varied: Iterable[str] = (), *, generated: bool
 ) -> list[Remark]:
-    """What a person should know before reading the figures of a run; empty if all is as it should be.
+    """Returns the remarks on a run.
 
     Args:
-        config: Its configuration.
-        summary: Its result.
-        ingest: How its trace was read, if it replayed one.
-        varied: Settings that are varied around it.
-        generated: Whether its requests were generated.
+        config: Configuration of the run.
+        summary: Result of the run.
+        ingest: Report on reading the trace, if it replayed one.
+        varied: Settings that a study varies.
+        generated: True for a generated workload.
     """
     same = ingest_remarks(ingest)
     if measured(summary) == 0 and not summary["partial"]:
-        same.append("no request was measured: there was none, or host.warmup took them all")
+        same.append("no request was measured: the trace was empty, or host.warmup covers all of it")
     found = [
-        # A trace in memory, which nobody has read, may be of the workload of its configuration.
-        *(Remark(one, one) for one in unused(config, varied, replayed=ingest is not None)),
+        # A trace in memory has no report; it may be the workload of the configuration.
+        *(Remark(words, words) for words in unused(config, varied, replayed=ingest is not None)),
         *_rounded_up(config, summary),
         *_state(config, summary, generated),
         *_in_buffer(summary),
     ]
     sampled = summary["precondition"]["sampled_planes"]
     if sampled is not None:
-        told = (
-            f"the steady state is that of {sampled} planes, which the others took over, out of step with each other: "
-            "multi-plane commands find no partners (precondition.overwrite.steady.method)"
+        copied = (
+            f"the steady state of {sampled} planes was copied to the others with shifted addresses: multi-plane "
+            "commands find no partners (precondition.overwrite.steady.method)"
         )
-        found.append(Remark(told, told))
+        found.append(Remark(copied, copied))
     suspicious = _suspicious(summary)
-    # Whether it is the drive that is too slow for the times of the trace, only an open loop tells, as below.
+    # Closed replay cannot tell whether the drive is too slow for the trace; open replay can, see below.
     if "times_ignored" in suspicious and not generated and summary["lifetime"]["rate"] == "replay":
-        slow = "requests came more slowly than by the times of the trace, as each waited for one before it"
-        life = f"{slow}: the projected life is that at the rate of the replay, and shorter at the rate of the trace"
+        slow = "the drive could not keep up with the times of the trace, as requests waited for earlier ones"
+        life = f"{slow}; lifetime is computed at the replay rate, and is shorter at the rate of the trace"
         found.append(Remark(life, life, by_trace=slow))
     if "queue_grows" in suspicious:
         fast, queue = (
             "requests arrived faster than the drive serves them",
-            "response times are those of a lasting queue",
+            "response times include a growing queue",
         )
         behind = text.duration(suspicious["queue_grows"]["behind_ns"])
         found.append(Remark(f"{fast}: it finished {behind} after the last arrival, and {queue}", f"{fast}: {queue}"))
@@ -224,50 +223,53 @@ def remarks(
     if block is not None:
         rules = [f"{block['scheduler']}: {rule}" for rule in block["idle_rules"]]
         found += [Remark(rule, rule) for rule in rules]
-    return [*(Remark(one, one) for one in same), *found]
+    return [*(Remark(words, words) for words in same), *found]
 
 
 def sized_by_trace(runs: Iterable[tuple[Config, Summary]]) -> str | None:
-    """That drives are as large as their traces need because nobody said how large they are; None if somebody did."""
-    # Of many runs few have a configuration of their own.
+    """Returns a remark that traces sized the drives; None if the capacity was set."""
+    # Many runs share few configurations.
     drives = dict[int, tuple[Config, set[int]]]()
     for config, summary in runs:
         drives.setdefault(id(config), (config, set()))[1].add(summary["device"]["capacity_bytes"])
-    found = sorted({one for config, sizes in drives.values() if _is_sized_by_trace(config) for one in sizes})
-    if not found:
+    capacities = sorted({size for config, sizes in drives.values() if _is_sized_by_trace(config) for size in sizes})
+    if not capacities:
         return None
-    capacity = text.size(found[0]) + (f" to {text.size(found[-1])}" if len(found) > 1 else "")
+    capacity = text.size(capacities[0]) + (f" to {text.size(capacities[-1])}" if len(capacities) > 1 else "")
     return (
-        f"no capacity is given, so the trace sizes the drive: {capacity} (--fit compact); for one of your own size: "
-        "--set device.capacity=64GiB"
+        f"No capacity set: using {capacity}, just enough for the pages the trace touches (--fit compact). Override "
+        "with --set device.capacity=64GiB"
     )
 
 
 def _is_sized_by_trace(config: Config) -> bool:
-    return any(one.key == "host.fit" and one.origin == SIZED_BY_TRACE for one in config.settings)
+    return any(setting.key == "host.fit" and setting.origin == SIZED_BY_TRACE for setting in config.settings)
 
 
 def remarks_on(result: Result) -> list[Remark]:
-    """What a person should know before reading a result."""
+    """Returns the remarks on a result."""
     return remarks(result.config, result.summary, result.ingest, generated=is_generated(result.source))
 
 
 def over_runs(found: Sequence[Sequence[Remark]], *, by_trace: bool = False) -> list[str]:
-    """What remarks on each of many runs come to: how many runs have them.
+    """Summarises the remarks of many runs, with the number of runs.
 
     Args:
         found: The remarks of each run.
-        by_trace: Whether they stand beside lives at the rate of the trace.
+        by_trace: True beside lifetimes at the rate of the trace.
     """
-    if by_trace:
-        found = [[one._replace(summed=one.by_trace or one.summed) for one in its] for its in found]
-    times = Counter(summed for its in found for summed in {one.summed: None for one in its} if summed is not None)
-    told = []
-    for summed, count in times.items():
-        cases = [*{one.case: None for its in found for one in its if one.summed == summed and one.case}]
+    alike: dict[str, list[tuple[int, Remark]]] = {}
+    for run, remark in ((run, remark) for run, remarks in enumerate(found) for remark in remarks):
+        words = (by_trace and remark.by_trace) or remark.summed
+        if words is not None:
+            alike.setdefault(words, []).append((run, remark))
+    summaries = []
+    for words, same in alike.items():
+        count = len({run for run, _ in same})
+        cases = [*{remark.case: None for _, remark in same if remark.case}]
         others = [f"{text.count(len(cases) - CASES)} more"] if len(cases) > CASES else []
         shown = f" ({', '.join([*cases[:CASES], *others])})" if cases else ""
-        requests = [one.requests for its in found for one in its if one.summed == summed and one.requests]
+        requests = [remark.requests for _, remark in same if remark.requests]
         more = by_requests(max(requests)) if requests else ""
-        told.append(f"{text.count(count)} of {text.counted(len(found), 'runs')}: {summed}{shown}{more}")
-    return told
+        summaries.append(f"{text.count(count)} of {text.counted(len(found), 'runs')}: {words}{shown}{more}")
+    return summaries

@@ -1,4 +1,4 @@
-"""Requests as they stream: batches of one pass, and columns as requests."""
+"""Streams requests in batches, and converts columns to requests."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -16,23 +16,23 @@ OPS = ("read", "write", "trim", "flush")
 """Names of the operations, in the order of their numbers."""
 
 Monitor = Callable[[str, int, int | None, int], object]
-"""`monitor(phase, done, total, requests)`: `phase` is `scan`, `fill`, `overwrite`, `warm-up` or `measure`, and a comma
-may follow with more, as in `overwrite, write amplification 2.31`; `done` of `total` (None where unknown) is in a unit
-of its own; `requests` counts those replayed. Something true ends the run."""
+"""Progress callback `monitor(phase, done, total, requests)`; ends the run if it returns something true.
+
+`phase` is `scan`, `fill`, `overwrite`, `warm-up` or `measure`, possibly with details after a comma, as in
+`overwrite, write amplification 2.31`. `done` of `total` (None if unknown) is in units of the phase; `requests` counts
+replayed requests."""
 
 
 class Ending:
-    """A monitor that tells afterwards whether it ended the work: KeyboardInterrupt may be Ctrl-C as well, which nobody
-    may keep.
-    """
+    """A monitor that records whether it ended the work, to tell its KeyboardInterrupt from Ctrl-C."""
 
     def __init__(self, monitor: Monitor | None) -> None:
         self._monitor = monitor
         self.stopped = False
-        """Whether something true was returned."""
+        """True once the monitor ended the work."""
 
     def __call__(self, phase: str, done: int, total: int | None, requests: int) -> bool:
-        """Passes the question on."""
+        """Calls the monitor."""
         self.stopped = self._monitor is not None and bool(self._monitor(phase, done, total, requests))
         return self.stopped
 
@@ -41,25 +41,25 @@ class RequestSource(Protocol):
     """One pass over requests in replay order."""
 
     def read(self, max: int) -> _ssdlab.Requests:
-        """The next requests, at most `max`; none at the end."""
+        """Returns the next requests, at most `max`; none at the end."""
 
     def progress(self) -> tuple[int, int | None]:
-        """How much has been read, and how much there is where that is known, in a unit of the source."""
+        """Returns how much was read, and the total if known, in units of the source."""
 
     def streams(self) -> list[str]:
-        """Names of the streams (processes) met so far."""
+        """Returns the names of the streams (processes) so far."""
 
 
 def batches(
     source: RequestSource, monitor: Monitor | None = None, phase: str = "scan", *, ahead: bool = False
 ) -> Iterator[_ssdlab.Requests]:
-    """The rest of `source` in batches.
+    """Yields the rest of `source` in batches.
 
     Args:
         source: The requests.
-        monitor: Told after each batch how far the pass is. If it returns something true, KeyboardInterrupt is raised.
-        phase: What the monitor is told that the pass does.
-        ahead: Whether a thread reads the next batch while one is used. Nobody else may ask the source until the end.
+        monitor: Progress callback after each batch. If it returns something true, KeyboardInterrupt is raised.
+        phase: Phase reported to the monitor.
+        ahead: Reads the next batch on a thread meanwhile; the source may not be used otherwise until the end.
     """
     requests = 0
     for batch, progress in (_read_ahead if ahead else _read)(source):
@@ -70,7 +70,7 @@ def batches(
 
 
 Part = tuple[_ssdlab.Requests, tuple[int, int | None]]
-"""A batch, and the progress of its source with it."""
+"""A batch, and the progress of its source."""
 
 
 def _read(source: RequestSource) -> Iterator[Part]:
@@ -85,7 +85,7 @@ def _read_ahead(source: RequestSource) -> Iterator[Part]:
         if len(part[0]) == BATCH:
             break
     else:
-        # What one batch holds needs no thread.
+        # A single batch needs no thread.
         return
     with futures.ThreadPoolExecutor(1, "reader") as reader:
         coming = reader.submit(next, parts, None)
@@ -95,22 +95,19 @@ def _read_ahead(source: RequestSource) -> Iterator[Part]:
 
 
 WORDS = "read, write, trim, flush, their initials or 0 to 3"
-"""How operations may be written, for messages."""
+"""Accepted operations, for messages."""
 
 
 def from_columns(
     *, op: object, called: Mapping[str, str] | None = None, in_order: bool = True, **columns: object
 ) -> _ssdlab.Requests:
-    """Requests of columns of equal length, as `Trace.from_columns` takes them; those that are None are 0.
+    """Returns requests from columns of equal length, as `Trace.from_columns` takes them; missing ones are 0.
 
     Args:
         op: The operations.
-        called: Names of columns in messages, where they are not their own.
-        in_order: Times must not decrease.
-        columns: The others.
-
-    Raises:
-        TraceError: Naming the row and column at fault.
+        called: Names of columns in messages, where they differ.
+        in_order: Requires ascending times.
+        columns: The other columns.
     """
     names = called or {}
     numbers = _op_numbers(names.get("op", "op"), op)
@@ -127,11 +124,15 @@ def from_columns(
 
 
 def array(name: str, values: object) -> "npt.NDArray[Any]":
-    """`values` as an array of one dimension; TraceError if they are none."""
+    """Returns `values` as a one-dimensional array."""
     try:
         column = np.asarray(values)
-        if column.dtype.kind == "f" and isinstance(values, Sequence) and all(isinstance(one, int) for one in values):
-            # Where some need all 64 bits they would come to floats, which have no such numbers.
+        if (
+            column.dtype.kind == "f"
+            and isinstance(values, Sequence)
+            and all(isinstance(value, int) for value in values)
+        ):
+            # Integers of 64 bits would become floats and lose digits.
             with suppress(OverflowError):
                 column = np.asarray(values, np.uint64)
     except ValueError:
@@ -142,14 +143,11 @@ def array(name: str, values: object) -> "npt.NDArray[Any]":
 
 
 def moments(name: str, values: object) -> "npt.NDArray[Any]":
-    """Times in any order: nanoseconds, durations, or dates with time.
+    """Returns times in any order: nanoseconds, durations, or dates with time.
 
     Args:
-        name: What the user calls them.
+        name: Name of the column in messages.
         values: The times.
-
-    Raises:
-        TraceError: For the first row that has none.
     """
     times = array(name, values)
     if times.dtype.kind not in "mM":
@@ -161,7 +159,7 @@ def moments(name: str, values: object) -> "npt.NDArray[Any]":
 
 
 def _in_unit(time: Any, unit: int | None) -> Any:
-    """A time as the user has it."""
+    """Converts a time back to the user's unit."""
     if unit is None:
         return time
     whole, rest = divmod(int(time), unit)
@@ -169,22 +167,19 @@ def _in_unit(time: Any, unit: int | None) -> Any:
 
 
 def since_first(name: str, values: object, unit: int | None = None) -> "npt.NDArray[np.uint64]":
-    """Times of a whole trace as a trace has them: in nanoseconds since its first request.
+    """Returns the times of a whole trace in nanoseconds since its first request.
 
     Args:
-        name: What the user calls them.
+        name: Name of the column in messages.
         values: The times: nanoseconds, durations, or dates with time.
-        unit: Nanoseconds of the unit in which the user has them, for messages; None for the unit of the values.
-
-    Raises:
-        TraceError: For the first row that has none, or whose time is before the time of the row before.
+        unit: Nanoseconds per unit of the user's column, for messages; None for the unit of the values.
     """
     times = moments(name, values)
     back = np.flatnonzero(times[1:] < times[:-1])
     if back.size:
         row = int(back[0]) + 1
         shown = None if times.dtype.kind in "mM" else unit
-        time, before = (_in_unit(one, shown) for one in (times[row], times[row - 1]))
+        time, before = (_in_unit(moment, shown) for moment in (times[row], times[row - 1]))
         raise TraceError(
             f"row {row}: {name} {time} is before the {before} of the row before; sort the rows by time "
             "(rows count from 0)"
@@ -205,14 +200,14 @@ def _op_numbers(name: str, op: object) -> "npt.NDArray[np.uint8]":
 
 
 def unsigned(name: str, values: object, dtype: str) -> "npt.NDArray[Any]":
-    """`values` as a contiguous column of an unsigned type; TraceError where a value does not fit."""
+    """Returns `values` as a contiguous column of an unsigned type; refuses values that do not fit."""
     column = array(name, values)
     if column.dtype == np.dtype(dtype):
         return np.require(column, requirements=["C", "A"])
     if column.dtype.kind not in "iub" and not (column.dtype.kind == "f" and bool((column == np.floor(column)).all())):
         raise TraceError(f"{name} holds {column.dtype}; give whole numbers")
     limit = np.iinfo(dtype).max
-    # As floats, which have no 2^64 - 1, the limit is the first that does not fit.
+    # As a float, 2^64 - 1 becomes 2^64, so floats are compared with >=.
     above = column >= float(limit + 1) if column.dtype.kind == "f" else column > limit
     wrong = np.flatnonzero((column < 0) | above)
     if wrong.size:

@@ -1,4 +1,4 @@
-"""What a simulation yields."""
+"""The result of a simulation."""
 
 import os
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from ssdlab.model.columns import (
 )
 from ssdlab.model.config import Config
 from ssdlab.model.diagnosis import Diagnosis
-from ssdlab.model.finding import Contents, Finding, Plot
+from ssdlab.model.finding import Contents, Plot, TraceFinding
 from ssdlab.model.source import ingest_dict, source_text
 from ssdlab.model.trace import Trace
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from ssdlab.analyse.steps import Explanation
 
 
-class Result(Finding):
+class Result(TraceFinding):
     """Figures and columns of one run.
 
-    Nothing in it depends on wall time: equal runs give equal results, byte for byte when saved.
+    Nothing depends on wall time: equal runs give equal results, and equal bytes when saved.
 
-    Saved are `result.json`, `config.toml`, `series.parquet`, `latency.parquet`, `erase_counts.parquet` and
-    `report.html`; for a log-block FTL also `log_reclaims.parquet`, `log_associativity.parquet` and
-    `log_utilisation.parquet`; where `time` is `event`, one `activity_*.parquet` for each table of `activity_arrow`;
-    with `block.record`, `dispatched.parquet`, a trace that can be replayed. Those that a result lacks are removed.
+    Saves `result.json`, `config.toml`, `series.parquet`, `latency.parquet`, `erase_counts.parquet` and `report.html`;
+    for a log-block FTL also `log_reclaims.parquet`, `log_associativity.parquet` and `log_utilisation.parquet`; where
+    `time` is `event`, one `activity_*.parquet` for each table of `activity_arrow`; with `block.record`,
+    `dispatched.parquet`, a trace that can be replayed. Such files of an earlier result are removed.
     """
 
     _page = "result"
@@ -49,25 +49,22 @@ class Result(Finding):
         self,
         *,
         config: Config,
-        source: dict[str, Any],
+        source: Mapping[str, Any],
         summary: dict[str, Any],
-        ingest: dict[str, Any] | None,
+        ingest: Mapping[str, Any] | None,
         columns: Columns,
     ) -> None:
+        super().__init__(source, ingest, partial=bool(summary["partial"]))
         self.config = config
-        """The configuration that was run."""
-        self.source = source
-        """Where the requests came from: `kind` is `trace`, `memory` or `workload`, with its particulars."""
+        """Configuration of the run."""
         self.summary = summary
-        """Every figure as nested dicts; the keys of `result.json`, described in the documentation."""
-        self.ingest = ingest
-        """What was met while reading the trace (None without a file): `counts`, `notes`, `other_devices` ..."""
+        """All figures as nested dicts, with the keys of `result.json`; see `docs/results.md`."""
         self._columns = columns
 
     @cached_property
     def series(self) -> "dict[str, npt.NDArray[np.uint64]]":
-        """The measured phase in at most 512 epochs of equally many requests, one uint64 per epoch: `requests`
-        and `time_ns` at the end of the epoch; `host_pages_written`, `flash_pages_programmed`, `pages_copied`,
+        """The measured phase in at most 512 epochs of equally many requests, one uint64 per epoch: `requests` and
+        `time_ns` at the end of the epoch; `host_pages_written`, `flash_pages_programmed`, `pages_copied`,
         `blocks_erased`, `read_requests`, `read_latency_sum_ns`, `read_latency_max_ns`, `write_requests`,
         `write_latency_sum_ns`, `write_latency_max_ns` within it.
         """
@@ -90,29 +87,27 @@ class Result(Finding):
 
     @cached_property
     def activity(self) -> ActivityColumns | None:
-        """What dies and channels did when; None unless `time` is `event`."""
+        """Activity of dies and channels; None unless `time` is `event`."""
         return self._columns.activity()
 
     @cached_property
     def dispatched(self) -> "Trace | None":
-        """The requests that the scheduler gave to the drive, at the times when it did: a trace from below it. None
-        unless `block.record` is set.
-        """
+        """Requests as dispatched by the scheduler to the drive, a trace; None unless `block.record` is set."""
         return self._columns.dispatched()
 
     @staticmethod
     @takes()
     def load(path: str | os.PathLike[str]) -> "Result":
-        """What `save`, or `ssdlab run --out`, wrote: all of it as it was, and equal bytes when saved again.
+        """Loads a result written by `save` or `ssdlab run --out`; saving it again gives equal bytes.
 
-        Columns are read when they are first asked for. One whose file is not there is a ConfigError then, so that
-        `result.json` by itself, or what `ssdlab run --json` printed, has its figures, findings and configuration.
+        Columns are read on first use, and raise ConfigError if their file is missing. So `result.json` alone, or the
+        output of `ssdlab run --json`, has figures, findings and configuration.
 
         Args:
             path: The directory, or its `result.json`.
 
         Raises:
-            ConfigError: If it is no result of a run, or one that this version does not understand.
+            ConfigError: If it is no result of a run, or of an incompatible version.
 
         Example:
             >>> result = ssdlab.Result.load("out/oltp")  # doctest: +SKIP
@@ -122,25 +117,20 @@ class Result(Finding):
         return loaded
 
     @property
-    def partial(self) -> bool:
-        """Whether the run was stopped before its end."""
-        return bool(self.summary["partial"])
-
-    @property
     def write_amplification(self) -> float | None:
-        """Pages programmed per page the host wrote; None if it wrote nothing."""
+        """Pages programmed per page written by the host; None without host writes."""
         value: float | None = self.summary["write_amplification"]
         return value
 
     @property
     def iops(self) -> float | None:
-        """Requests completed per simulated second; None where time is not modelled, or none passed."""
+        """Requests per simulated second; None where time is not modelled, or is 0."""
         time = self.summary["time"]
         rate: float | None = None if time is None else time["iops"]
         return rate
 
     def diagnose(self) -> Diagnosis:
-        """What is the matter: findings with their evidence, and what response times are made of."""
+        """Returns findings with their evidence, and the parts of response times."""
         return Diagnosis(
             source=self.source,
             configuration=self.config.to_dict(),
@@ -150,17 +140,14 @@ class Result(Finding):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the columns, ready for JSON: `result` in `result.json`."""
+        """Returns everything but the columns, ready for JSON: `result` in `result.json`."""
         return {"ingest": ingest_dict(self.ingest), **self.summary}
-
-    def _source(self) -> Mapping[str, Any]:
-        return self.source
 
     def _configuration(self) -> dict[str, Any]:
         return self.config.to_dict()
 
     def explain(self, requests: str) -> "Explanation":
-        """What the FTL of the run does step by step, as a page to play: on a drive of 32 pages, which can be drawn.
+        """Runs the FTL step by step on a drive of 32 pages, as a page to play.
 
         Args:
             requests: Pages to write such as `"5 4-7"`; `r5` reads and `t5` trims.
@@ -172,15 +159,15 @@ class Result(Finding):
         return explanation
 
     def to_arrow(self) -> "pa.Table":
-        """`series` as a pyarrow Table."""
+        """Returns `series` as a pyarrow Table."""
         return table(self.series)
 
     def latency_arrow(self) -> "pa.Table":
-        """`latency` as one pyarrow Table: op, lower_ns, upper_ns, requests."""
+        """Returns `latency` as one pyarrow Table: op, lower_ns, upper_ns, requests."""
         return histograms_arrow(self.latency)
 
     def log_arrow(self) -> "dict[str, pa.Table]":
-        """`log` as pyarrow Tables; empty for page mapping.
+        """Returns `log` as pyarrow Tables; empty for page mapping.
 
         `reclaims`: copies, erases, ns, times; `associativity`: logical_blocks, reclaims; `utilisation`:
         pages_programmed, log_blocks.
@@ -199,13 +186,13 @@ class Result(Finding):
         }
 
     def activity_arrow(self) -> "dict[str, pa.Table]":
-        """`activity` as pyarrow Tables; empty unless `time` is `event`.
+        """Returns `activity` as pyarrow Tables; empty unless `time` is `event`.
 
         `dies`: die, begin_ns, end_ns, busy_ns; `channels`: channel, begin_ns, end_ns, busy_ns; `internal`: begin_ns,
         end_ns, busy_ns; `queue`: begin_ns, end_ns, outstanding_ns; `waiting`: op, lower_ns, upper_ns, requests;
         `gantt`: the columns of `GanttColumns`, with `truncated` in the metadata of the schema.
 
-        Where it was found out what response times are made of, also `intervals`: op, time, begin_ns, end_ns, lower_ns,
+        With attribution of response times, also `intervals`: op, time, begin_ns, end_ns, lower_ns,
         upper_ns, requests; `slowest`: the columns of `SlowColumns`; `parts`: op, part, begin_ns, end_ns, sum_ns.
         """
         activity = self.activity

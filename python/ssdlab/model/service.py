@@ -1,4 +1,4 @@
-"""A simulated drive that other programs use over the protocol NBD."""
+"""A simulated drive served to other programs over NBD."""
 
 import json
 import os
@@ -16,19 +16,19 @@ from ssdlab.model.drive import config_of_drive
 from ssdlab.model.finding import Finding
 
 NAME = "ssdlab"
-"""Name of the export; clients that give none find it too."""
+"""Name of the export, also its default."""
 
 LEAST_SCALE = 0.001
-"""Simulated time lasts 292 years: by this scale more than three months on the wall."""
+"""Slowest scale: 292 years of simulated time take over three months."""
 
 LEAST_MEMORY = 256 << 20
-"""The longest requests of a few clients fit into it."""
+"""Fits the longest requests of a few clients."""
 
 Ending = Literal["graceful", "at once"]
 
 
 class Service(Finding):
-    """What a drive that was served has done, as `DriveServer.service` finds it."""
+    """Figures of a served drive; see `DriveServer.service`."""
 
     _page = "service"
     _json = "service.json"
@@ -36,12 +36,12 @@ class Service(Finding):
 
     def __init__(self, report: Mapping[str, Any], config: Config, addresses: list[str], file: str | None) -> None:
         self.report = report
-        """Figures, as the JSON says them."""
+        """Figures, as in the JSON."""
         self.config = config
         self._where: dict[str, Any] = {"kind": "clients", "addresses": addresses, "drive": file}
 
     def to_dict(self) -> dict[str, Any]:
-        """Host requests, flash operations, response times, health of the drive and how it was mounted."""
+        """Returns host requests, flash operations, response times, health and mount of the drive."""
         return dict(self.report)
 
     def _source(self) -> Mapping[str, Any]:
@@ -52,24 +52,22 @@ class Service(Finding):
 
 
 class DriveServer:
-    """A drive that any program can use as a block device, until it is stopped.
+    """A drive that any program can use as a block device.
 
     Args:
-        config: The drive; None is the one in the file, if it is there. Nothing is above it: clients have caches and
-            schedulers of their own.
-        file: Where its bytes are kept; created if it is not there, mounted if it is. None keeps them in memory.
+        config: The drive; None for the drive in the file. It has no host cache or scheduler, as clients have their own.
+        file: File for its bytes; mounted if it exists, else created. None keeps them in memory.
         socket: Path of a unix socket to listen at.
-        listen: Address and port to listen at, such as `127.0.0.1:10809`. Whoever reaches it can read and write.
-        tls: Folder with `server-cert.pem` and `server-key.pem`: clients must encrypt.
-        verify_clients: Whether clients must have a certificate that `ca-cert.pem` in that folder signed.
-        memory: Bytes that requests and replies of all clients may take together, at least 256 MiB.
-        scale: Seconds until a reply leaves for each second of the simulated drive, 0.001 at least; 1 is real time.
-            None: replies leave at once.
-        record: Whether requests are recorded for `take_record`.
+        listen: Address and port to listen at, such as `127.0.0.1:10809`. Anyone who can connect can read and write.
+        tls: Folder with `server-cert.pem` and `server-key.pem`; requires clients to encrypt.
+        verify_clients: Requires clients to have a certificate signed by `ca-cert.pem` in that folder.
+        memory: Memory for requests and replies of all clients together, at least 256 MiB.
+        scale: Wall seconds per second of the simulated drive, 0.001 at least; 1 is real time, None replies at once.
+        record: Records requests for `take_record`.
 
     Raises:
-        ConfigError: If the configuration is no such drive, no place to listen at is given, scale or memory is too
-            small, or clients are to be verified without `tls`.
+        ConfigError: If the configuration does not suit a served drive, neither `socket` nor `listen` is given, scale or
+            memory is too small, or clients are to be verified without `tls`.
         OSError: If file, certificates or socket cannot be used.
     """
 
@@ -88,14 +86,13 @@ class DriveServer:
         record: bool = False,
     ) -> None:
         if socket is None and listen is None:
-            raise ConfigError("a server listens at a path or at an address; give socket or listen")
+            raise ConfigError("no place to listen at; give socket or listen")
         if scale is not None and not LEAST_SCALE <= scale < float("inf"):
             raise ConfigError(
-                f"scale {scale!r}: replies cannot be timed so; give 1.0 for real time, another number from "
-                f"{LEAST_SCALE:g} on, or None for replies at once"
+                f"scale {scale!r}: not a number from {LEAST_SCALE:g} on; give 1 for real time, or None to reply at once"
             )
         if verify_clients and tls is None:
-            raise ConfigError("clients show certificates only where they encrypt; give their folder as tls")
+            raise ConfigError("clients show certificates only over TLS; give the folder of certificates as tls")
         memory_bytes = _ssdlab.size(memory) if isinstance(memory, str) else memory
         if memory_bytes < LEAST_MEMORY:
             raise ConfigError(f"memory {memory!r}: too small for the longest requests; give 256MiB or more")
@@ -121,21 +118,21 @@ class DriveServer:
 
     @property
     def uris(self) -> list[str]:
-        """Where clients connect."""
+        """URIs for clients."""
         return self._rust.addresses()
 
     @property
     def is_volatile(self) -> bool:
-        """Whether writes wait in RAM that forgets them without power."""
+        """True if writes wait in RAM that loses them without power."""
         return self._rust.is_volatile()
 
     @property
     def connections(self) -> int:
-        """Clients that are connected."""
+        """Number of connected clients."""
         return self._rust.connections()
 
     def service(self) -> Service:
-        """What the drive has done up to now."""
+        """Returns the figures of the drive so far."""
         report = json.loads(self._rust.report())
         if report["times"] is not None:
             report["times"]["scale"] = self._scale
@@ -143,38 +140,37 @@ class DriveServer:
         return Service(report, self.config, self.uris, self._file)
 
     def latency(self) -> "dict[str, tuple[Counts, ...]] | None":
-        """Response times of the simulated drive by kind of request: lower and upper bounds in nanoseconds, and the
-        counts between them. None where replies leave at once.
+        """Returns histograms of response times by kind of request: lower and upper bounds in nanoseconds, and counts.
+
+        None if replies leave at once.
         """
         return self._rust.latency()
 
     def take_record(self) -> _ssdlab.Requests:
-        """Takes the requests that were recorded since this was called last: `ssdlab.Trace` makes a trace of them."""
+        """Returns the requests recorded since the last call; `ssdlab.Trace` makes a trace of them."""
         return self._rust.take_record()
 
     def wait(self, seconds: float) -> Ending | None:
-        """Waits for the end of the server: how it ended, or None if it has not after so many seconds.
+        """Waits for the end of the server; returns how it ended, or None after so many seconds.
 
         Raises:
-            SsdlabError: If what clients wrote could not be made safe at the end.
+            SsdlabError: If writes of clients could not be flushed at the end.
         """
         try:
             self.ended = self.ended or self._rust.wait(seconds)
         except SsdlabError:
-            # It has ended, and not in good order.
+            # Exited abnormally.
             self.ended = "at once"
             raise
         return self.ended
 
     def stop(self) -> None:
-        """Asks the server to finish what clients have asked for, to make it safe and to end. Called again, it ends at
-        once, as at a loss of power.
-        """
+        """Asks the server to finish requests, flush and end; called again, it ends at once, like a loss of power."""
         self._is_stopping = True
         self._rust.stop()
 
     def close(self) -> None:
-        """Stops the server in good order, if nobody has yet, and waits for its end."""
+        """Stops the server gracefully, unless stopped already, and waits for its end."""
         if not self._is_stopping:
             self.stop()
         while self.wait(0.1) is None:

@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 def several(given: Iterable[T] | os.PathLike[str]) -> list[T]:
-    """What a list holds; a single text, or what is no list, is one item of it."""
+    """Returns the items of a list; a text, or anything that is no list, is a single item."""
     if isinstance(given, str | os.PathLike) or not isinstance(given, Iterable):
         return [given]  # type: ignore[list-item]
     return [*given]

@@ -1,4 +1,4 @@
-"""TOML files that a user wrote."""
+"""Reads TOML files of the user."""
 
 import tomllib
 from pathlib import Path
@@ -8,16 +8,23 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.model.files import read_utf8
 
 
-def read_toml(path: Path, file: str) -> tuple[str, dict[str, Any]]:
-    """What is written in a file, which messages show as `file`, and what that says.
-
-    Raises:
-        ConfigError: If it cannot be read, or is no TOML; one line with the file and a remedy.
-    """
+def read_source(path: Path, file: str) -> str:
+    """Returns the text of a file, which messages call `file`."""
     try:
-        source = read_utf8(path, file)
-        return source, tomllib.loads(source)
+        return read_utf8(path, file)
     except OSError as error:
-        raise ConfigError(f"{file}: {error.strerror}; give the path of a TOML file") from None
+        reason = error.strerror
+    except UnicodeDecodeError:
+        reason = "is not UTF-8 text"
+    except ValueError as error:
+        reason = str(error)
+    raise ConfigError(f"{file}: {reason}; give the path of a TOML file") from None
+
+
+def read_toml(path: Path, file: str) -> tuple[str, dict[str, Any]]:
+    """Returns text and contents of a file, which messages call `file`."""
+    source = read_source(path, file)
+    try:
+        return source, tomllib.loads(source)
     except ValueError as error:
         raise ConfigError(f"{file}: {error}; mend it there") from None

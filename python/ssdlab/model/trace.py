@@ -42,7 +42,7 @@ class Trace(Source):
         self.streams = tuple(streams)
         """Names of the streams."""
         self.ingest = ingest
-        """What was met while reading it from a file (None without): `counts`, `notes`, `other_devices` ..."""
+        """Report on reading it from a file: `counts`, `notes`, `other_devices` ...; None without a file."""
 
     @classmethod
     @takes(streams=["log", "data"])
@@ -57,18 +57,18 @@ class Trace(Source):
         stream: object = None,
         streams: Sequence[str] = (),
     ) -> "Trace":
-        """Builds a trace from columns of equal length.
+        """Creates a trace from columns of equal length.
 
         Args:
             op: Numbers 0 to 3, booleans (true writes), or words: `R`, `READ`, `write`, `D`, `trim`, `flush` ...
             offset: First bytes addressed.
             bytes: Lengths in bytes; 0 for a flush only.
-            time_ns: Arrivals in nanoseconds, durations, or dates with time, not decreasing. They count from the first,
-                whatever it is; all 0 if left out.
+            time_ns: Arrivals in nanoseconds, durations, or dates with time, not decreasing, relative to the first; all
+                0 if left out.
             flags: Flag bits; none set if left out.
             stream: Indices into `streams`, or the names themselves; all 0 if left out.
-            streams: Names of the streams, for indices. Number 0 of a trace is no stream: where the first name is not
-                empty, an empty one comes before it, and numbers are the indices and 1.
+            streams: Names of the streams, for indices. Number 0 is no stream: unless the first name is empty, an empty
+                one is inserted before it, and numbers are the indices plus 1.
 
         Raises:
             TraceError: Naming the row and column at fault.
@@ -79,7 +79,7 @@ class Trace(Source):
             stream = met.numbers("stream", Words.of(named.tolist()))
             streams = met.listed
         elif streams and streams[0]:
-            # Number 0 is that of no stream, to whatever counts or tells streams apart.
+            # Number 0 means no stream.
             streams = ["", *streams]
             stream = None if named is None else unsigned("stream", named, "uint16").astype(np.uint32) + 1
         times = None if time_ns is None else since_first("time_ns", time_ns)
@@ -89,21 +89,20 @@ class Trace(Source):
     @classmethod
     @takes(device="all")
     def from_arrow(cls, data: Any, device: str | None = None) -> "Trace":
-        """Builds a trace from Arrow data: anything with `__arrow_c_stream__`, such as a pyarrow Table.
+        """Creates a trace from Arrow data: anything with `__arrow_c_stream__`, such as a pyarrow Table.
 
-        Columns go by the names of this class or the usual others (`timestamp`, `type`, `lba` in sectors, `size`,
-        `process` ...); operations are numbers, booleans or words, times may be dates or durations, streams names.
-        Times of any epoch count from the first.
-        What is asked, where and how large must be there, the rest may be left out, and further columns are ignored.
+        Columns have the names of this class or other usual ones (`timestamp`, `type`, `lba` in sectors, `size`,
+        `process` ...). Operations are numbers, booleans or words; times may be dates or durations, relative to the
+        first; streams may be names. Operation, offset and size are required; unknown columns are ignored.
 
         Args:
             data: The rows.
-            device: Whose requests to take where a column (`device`, `volume` ...) names devices: a name, `"all"` to lay
-                all side by side, `"overlay"` to lay them over each other, or None for the device of the first request;
-                `ingest` tells the others.
+            device: Device to take, if a column (`device`, `volume` ...) names devices: a name, `"all"` to lay all side
+                by side, `"overlay"` to overlay them, or None for the device of the first request; `ingest` lists the
+                others.
 
         Raises:
-            TraceError: Naming the row and column at fault, or the devices if there is no such.
+            TraceError: Naming the row and column at fault, or the devices if there is no such device.
         """
         try:
             table = data if isinstance(data, pa.Table) else pa.table(data)
@@ -125,7 +124,7 @@ class Trace(Source):
 
     @classmethod
     def from_frame(cls, frame: Any, device: str | None = None) -> "Trace":
-        """Builds a trace from a Polars or pandas data frame, as `from_arrow`.
+        """Creates a trace from a Polars or pandas data frame; see `from_arrow`.
 
         Raises:
             TraceError: Naming the row and column at fault.
@@ -133,7 +132,7 @@ class Trace(Source):
         return cls.from_arrow(frame, device)
 
     def columns(self) -> dict[str, "npt.NDArray[Any]"]:
-        """Every column by its name."""
+        """Returns all columns by name."""
         return self._requests.columns()
 
     @property
@@ -188,16 +187,16 @@ class Trace(Source):
         return _InMemory(self)
 
     def beyond(self, capacity_bytes: int) -> str | None:
-        """What is wrong with the first request that ends beyond a device, with its row; None if none does."""
+        """Returns a message about the first request that ends beyond a device; None if there is none."""
         return self._requests.beyond(capacity_bytes, source_text(self.about), 0)
 
     @property
     def about(self) -> dict[str, Any]:
-        """That the requests are in memory, and how many."""
+        """Description of the source."""
         return {"kind": "memory", "requests": len(self)}
 
     def report_of(self, reader: RequestSource) -> dict[str, Any] | None:
-        """What was met while reading it from a file."""
+        """Returns the report on reading it from a file."""
         return self.ingest
 
     def __repr__(self) -> str:
@@ -209,12 +208,12 @@ class Trace(Source):
 
 
 def _rebuilt(columns: dict[str, Any], streams: Sequence[str], ingest: dict[str, Any] | None) -> Trace:
-    """A pickled or copied trace."""
+    """Restores a pickled or copied trace."""
     return Trace(_ssdlab.Requests.from_columns(**columns), streams, ingest)
 
 
 class _InMemory:
-    """One pass over requests in memory: one batch of all of them."""
+    """One pass over requests in memory, as a single batch."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
@@ -232,32 +231,32 @@ class _InMemory:
 
 
 class Workload(Source):
-    """The workload that a configuration describes."""
+    """The generated workload of a configuration."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
 
     def open(self) -> RequestSource:
-        """Starts to generate it."""
+        """Starts generating."""
         return _ssdlab.Generator(self._config._inner)
 
     def beyond(self, capacity_bytes: int) -> None:
-        """Nothing: it has no place."""
+        """Returns nothing: generated requests have no place in a file."""
 
     @property
     def about(self) -> dict[str, Any]:
-        """Its settings."""
+        """Settings of the workload."""
         prefix = "workload."
         settings = [one for one in self._config.settings if one.key.startswith(prefix)]
         # A TOML scalar is a JSON scalar.
         return {"kind": "workload", **{one.key.removeprefix(prefix): json.loads(one.value) for one in settings}}
 
     def report_of(self, reader: RequestSource) -> None:
-        """Nothing: there is no file."""
+        """Returns nothing: there is no file."""
 
 
 def generate(config: Config | Overrides | None = None) -> Trace:
-    """The workload of `config` (its `workload` settings) as a trace in memory.
+    """Generates the workload of `config` as a trace in memory.
 
     The same configuration and `seed` give the same requests.
 

@@ -1,4 +1,4 @@
-"""Traces on disk, and whatever else a user gives as a trace."""
+"""Trace files, and the other forms in which functions take a trace."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from ssdlab.model.source import Source
 from ssdlab.model.trace import Trace, Workload
 
 Columns = str | Mapping[str, int | str]
-"""What the columns of a text hold: `"time=0:us,op=2,offset=3:sectors,size=4"` or the same as a dictionary."""
+"""Meaning of the columns of a text: `"time=0:us,op=2,offset=3:sectors,size=4"` or the same as a dictionary."""
 
 
 FileReader = ParquetReader | DeviceReader | _ssdlab.Reader
@@ -25,29 +25,28 @@ FileReader = ParquetReader | DeviceReader | _ssdlab.Reader
 
 
 class TraceFile(Source):
-    """A trace on disk that is streamed, never loaded as a whole; every pass reads it from the front.
+    """A trace on disk, which every pass streams from the start.
 
     Args:
-        paths: The files of one trace, in order; `-` is standard input, which is copied to a file when it is first read,
-            as every pipe is. Compression (gzip, zstd) is recognised by content.
+        paths: The files of one trace, in order; `-` is standard input. Pipes are copied to a file on first use.
+            Compression (gzip, zstd) is recognised by content.
         format: Name of the format; recognised by content if left out.
-        columns: What the columns of any text hold, by number from 0 or by heading, with their units:
-            `"time=0:us,op=2,offset=3:sectors,size=4"`. Times are in nanoseconds, offsets and sizes in bytes unless they
-            say otherwise; `stream`, `device` and `repeat` may be there too. `op` and `size` may be constants: `op=R`.
-        concat: The files follow one another; each begins when the one before it ends. Files whose format names no
-            device are of the same one.
-        merge: The files are merged by their times. Those whose format names no device are of different ones.
-        device: Which device's requests to take: a name as `report` prints it, `"all"` to lay all devices side by side,
-            `"overlay"` to lay them over each other at the same addresses, or None for the device of the first request,
-            or for all of several files.
-        action: Which event of a request's life to take from traces of events: `queue` (the default of blkparse and
-            blktrace), `issue` (the default of ftrace and ETW) or `complete`.
-        skip_bad: Count malformed lines instead of stopping at the first.
-        names: What results call the files of this trace, if not by their paths.
+        columns: Meaning of the columns of any text, by number from 0 or by heading, with units:
+            `"time=0:us,op=2,offset=3:sectors,size=4"`. Default units are nanoseconds and bytes; `stream`, `device` and
+            `repeat` are optional. `op` and `size` may be constants: `op=R`.
+        concat: Concatenates the files; each begins when the previous one ends. Files without device names are of the
+            same device.
+        merge: Merges the files by their times. Files without device names are of different devices.
+        device: Device to take: a name as `report` prints it, `"all"` to lay all devices side by side, `"overlay"` to
+            overlay them at the same addresses, or None for the device of the first request, or for all of several
+            files.
+        action: Event of a request to take from event traces: `queue` (the default of blkparse and blktrace), `issue`
+            (the default of ftrace and ETW) or `complete`.
+        skip_bad: Counts malformed lines instead of stopping at the first.
+        names: Names of the files in results, instead of their paths.
 
     Raises:
-        TraceError: If two of the options exclude each other, or there is no such action; all else when a pass starts or
-            goes on.
+        TraceError: If two options exclude each other, or the action is unknown. Other faults are reported by passes.
     """
 
     @takes(device="all", action="issue", format="blkparse")
@@ -68,8 +67,8 @@ class TraceFile(Source):
         for path in paths:
             if not isinstance(path, str | os.PathLike):
                 raise TraceError(
-                    f"{type(path).__name__} is no trace; give the path of a file, a Trace, or a data frame; of a "
-                    "dictionary of columns Trace.from_frame(columns) makes one"
+                    f"{type(path).__name__} is no trace; give the path of a file, a Trace, or a data frame; convert a "
+                    "dictionary of columns with Trace.from_frame(columns)"
                 )
         if concat and merge:
             raise TraceError("files follow one another (concat) or are merged by their times (merge); choose one")
@@ -80,7 +79,7 @@ class TraceFile(Source):
         self.columns = _spelled(columns)
         self.files = "concat" if concat else "merge" if merge else None
         if action is not None:
-            # Formats without actions, as Parquet, have no use for one.
+            # Checked here, as formats without actions ignore it.
             _ssdlab.check_action(action)
         self.device = device
         self.action = action
@@ -97,14 +96,10 @@ class TraceFile(Source):
         return self._open(None)
 
     def open_objects(self, granularity: str) -> FileReader:
-        """Starts a pass over requests for objects of a cache: keys may be text, and sizes may be 0 where they do not
-        matter.
+        """Starts a pass over requests for cache objects; keys may be text, and sizes 0 where they do not matter.
 
         Args:
             granularity: `"objects"` or `"sized-objects"`.
-
-        Raises:
-            TraceError: As `open`.
         """
         return self._open(granularity)
 
@@ -118,11 +113,11 @@ class TraceFile(Source):
 
     def _open_parquet(self, named: list[tuple[Path, Path]]) -> FileReader:
         if self.columns is not None:
-            raise TraceError("columns say what a text holds, and Parquet names its own; leave them out")
+            raise TraceError("columns are for text files, and Parquet has its own names; leave them out")
         if len(named) > 1 and self.files != "concat":
             raise TraceError(
                 f"{len(named)} Parquet files are given, which may be different traces; pass --concat (concat=True) "
-                "to replay them one after the other, or sort their rows by time into one file"
+                "to replay them one after the other"
             )
         rows = ParquetRows(named)
         if rows.names_devices:
@@ -132,12 +127,7 @@ class TraceFile(Source):
         return ParquetReader(rows)
 
     def beyond(self, capacity_bytes: int) -> str | None:
-        """What is wrong with the first request that ends beyond a device, with its file and its line, record or row;
-        None if none does.
-
-        Raises:
-            TraceError: As `open`, or where the content is at fault.
-        """
+        """Returns a message about the first request that ends beyond a device; None if there is none."""
         return self.open().beyond(capacity_bytes)
 
     def load(self) -> Trace:
@@ -152,16 +142,16 @@ class TraceFile(Source):
 
     @property
     def about(self) -> dict[str, Any]:
-        """That the requests are in files, and which."""
+        """Description of the source."""
         return {"kind": "trace", **self.describe()}
 
     def report_of(self, reader: RequestSource) -> dict[str, Any] | None:
-        """What the reader has met."""
+        """Returns the report of the reader."""
         assert isinstance(reader, FileReader)
         return reader.report()
 
     def describe(self) -> dict[str, Any]:
-        """How the trace was chosen, for a result: paths and options that were given."""
+        """Returns paths and given options, for a result."""
         options = {"format": self.format, "columns": self.columns, "files": self.files, "device": self.device,
                    "action": self.action}  # fmt: skip
         given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
@@ -180,7 +170,7 @@ def _spelled(columns: Columns | None) -> str | None:
         return ",".join(f"{name}={place}" for name, place in columns.items())
     if not isinstance(columns, str | None):
         raise ConfigError(
-            f"columns: {shown(columns)} does not say what columns hold; give a text or a mapping, such as "
+            f"columns: {shown(columns)} is no text or mapping; give one such as "
             "'time=0:us,op=2,offset=3:sectors,size=4', or None"
         )
     return columns
@@ -219,19 +209,15 @@ class Table(Protocol):
     """A data frame or another table, of any library that shares tables by Arrow."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Its rows."""
+        """Returns its rows."""
 
 
 Given = Trace | TraceFile | Table | str | os.PathLike[str]
-"""A trace as functions take it: in memory, a file, which is streamed, the path of one, or a data frame."""
+"""A trace as functions take it: in memory, a streamed file, a path, or a data frame."""
 
 
 def source_of(given: Given | None, config: Config | None = None) -> Trace | TraceFile | Workload:
-    """What a user gave as a trace; None stands for the workload of `config`.
-
-    Raises:
-        TraceError: If it is a table that holds no trace.
-    """
+    """Converts an argument to a source; None stands for the workload of `config`."""
     if isinstance(given, Trace | TraceFile):
         return given
     if given is None:

@@ -1,4 +1,4 @@
-"""Settings that a person made and that nothing uses."""
+"""Finds settings of the user that nothing uses."""
 
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -8,50 +8,50 @@ from ssdlab import _ssdlab, text
 from ssdlab.model.config import Config
 
 MOST = 4
-"""Settings that are listed."""
+"""Most settings listed in a message."""
 
 RUN_ONLY = ("precondition", "host", "workload", "check")
-"""What of a configuration only a run uses."""
+"""Sections that only runs use."""
 
 SERVED = {"precondition.fill": "0%", "precondition.overwrite": "none", "drive.buffer": "none"}
-"""Values that say what is so anyway where a served drive does not use the setting."""
+"""Values that describe a served drive anyway."""
 
 
 class Condition(NamedTuple):
-    """What has to be so for anything to use a setting."""
+    """A condition for a setting to be used."""
 
     key: str
     value: str
     same: bool
-    """Whether the other setting is to have the value, or another."""
+    """True if the other setting must have the value; else it must have another."""
 
 
 @cache
 def _conditions(key: str) -> tuple[Condition, ...]:
-    """Of a setting; none for the name of something else that a study varies."""
-    told = _ssdlab.explain(key)
-    found = []
-    for used in () if told is None else told[4]:
-        # As the table of settings words it.
+    """Returns the conditions of a setting; none for other names that a study varies."""
+    explanation = _ssdlab.explain(key)
+    conditions = []
+    for used in () if explanation is None else explanation[4]:
+        # The wording of the table of settings.
         word = " = " if " = " in used else " is not "
         other, _, value = used.partition(word)
-        found.append(Condition(other, value, word == " = "))
-    return tuple(found)
+        conditions.append(Condition(other, value, word == " = "))
+    return tuple(conditions)
 
 
 def unused(config: Config, varied: Iterable[str], but: Iterable[str] = (), *, replayed: bool = False) -> list[str]:
-    """Settings that a person made, or a study varies, and that nothing uses; `but` these.
+    """Returns remarks on settings that the user made, or a study varies, and that nothing uses.
 
-    A file that says both, as that of a whole configuration does, means it so.
+    Files may set both a setting and its condition, as a file with a whole configuration does.
 
     Args:
         config: The configuration.
-        varied: Settings that are varied around it.
-        but: Settings that are told otherwise.
-        replayed: Whether the requests are those of a trace.
+        varied: Settings that a study varies.
+        but: Settings to leave out.
+        replayed: True if a trace is replayed.
     """
     keys = [key for key in {**config.made, **dict.fromkeys(varied)} if key not in but]
-    # A file may be for runs of its workload as well.
+    # A file with a workload may be meant for other runs too.
     instead = [key for key in keys if replayed and key.startswith("workload.") and ":" not in config.made.get(key, "")]
     idle: dict[str, list[str]] = {}
     for key in [key for key in keys if key not in instead]:
@@ -66,12 +66,12 @@ def unused(config: Config, varied: Iterable[str], but: Iterable[str] = (), *, re
 
 
 def unused_when_served(config: Config) -> list[str]:
-    """Settings that a person made and that nothing uses while the drive is served."""
+    """Returns remarks on settings of the user that a served drive does not use."""
     so_anyway = [key for key in config.made if config[key] == SERVED.get(key)]
     idle = [key for key in config.made if key.partition(".")[0] in RUN_ONLY and key not in so_anyway]
-    why = "as a drive that is served begins empty or as its file has it, and does what its clients ask for"
-    found = [f"nothing uses {_listed(idle)}, {why}"] if idle else []
-    return [*found, *unused(config, (), but=[*idle, *so_anyway])]
+    why = "as a served drive starts empty or from its file, and its clients make the requests"
+    remarks = [f"nothing uses {_listed(idle)}, {why}"] if idle else []
+    return [*remarks, *unused(config, (), but=[*idle, *so_anyway])]
 
 
 def _listed(keys: Sequence[str]) -> str:

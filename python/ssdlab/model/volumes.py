@@ -1,11 +1,11 @@
-"""Traces of many volumes, parted into a file for each: the partitioned dataset of a fleet.
+"""Traces of many volumes, partitioned into a file for each: the dataset of a fleet.
 
-    volumes.json              what was read and how, and what is known of each volume
-    000000.ssdlab-volume ...  the requests of a volume, which every command reads as a trace
+    volumes.json              source of the dataset, and figures of each volume
+    000000.ssdlab-volume ...  requests of a volume, which every command reads as a trace
 
-One pass makes it, in memory that does not depend on the number of volumes: requests are decoded in this thread, and
-sorted by volume and appended to their files in another. A pass that was killed begins again; a dataset that is there is
-taken if its files are those that are asked for.
+One pass creates it, in memory independent of the number of volumes: this thread decodes requests, and another sorts
+them by volume and appends them to their files. An interrupted pass starts again; an existing dataset of the same files
+is reused.
 """
 
 import json
@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import TraceError
@@ -30,24 +30,24 @@ SHAPE = 1
 INDEX = "volumes.json"
 
 PART_REQUESTS = 1 << 20
-"""Requests that are sorted by volume at a time: some 28 MB, of which three are held."""
+"""Requests sorted by volume at a time: some 28 MB, held three times."""
 
 
 class Volume(NamedTuple):
-    """What is known of a volume."""
+    """Figures of a volume."""
 
     name: str
     file: str
-    """In the folder of the dataset."""
+    """File name in the folder of the dataset."""
     requests: int
     reads: int
     writes: int
     read_bytes: int
     written_bytes: int
     end_bytes: int
-    """The first byte behind all that are addressed."""
+    """First byte past all requests."""
     first_ns: int
-    """Time of its first request, in the epoch of the trace."""
+    """Time of the first request, in the epoch of the trace."""
     last_ns: int
 
 
@@ -56,19 +56,15 @@ class Volumes(NamedTuple):
 
     folder: Path
     source: dict[str, Any]
-    """What was read, and how."""
+    """Files and reading options."""
     ingest: dict[str, Any]
-    """What was met while reading."""
+    """Report on reading."""
     volumes: tuple[Volume, ...]
     """In order of appearance."""
 
     @classmethod
     def read(cls, folder: Path) -> "Volumes":
-        """The dataset in a folder.
-
-        Raises:
-            TraceError: If there is none that this version reads.
-        """
+        """Reads the dataset in a folder."""
         path = folder / INDEX
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
@@ -79,64 +75,39 @@ class Volumes(NamedTuple):
         return cls(folder, found["source"], found["ingest"], tuple(Volume(*one) for one in found["volumes"]))
 
     def path(self, volume: Volume) -> Path:
-        """The file of a volume."""
+        """Returns the file of a volume."""
         return self.folder / volume.file
 
     @property
     def seconds(self) -> float:
-        """From the first request of any to the last of any."""
-        last_ns = max(one.last_ns for one in self.volumes)
-        return (last_ns - min(one.first_ns for one in self.volumes)) / 1e9
-
-
-class _Reader(Protocol):
-    """One pass over the requests of all volumes."""
-
-    def read(self, max: int) -> _ssdlab.Parted:
-        """The next requests; none at the end."""
-
-    def progress(self) -> tuple[int, int | None]:
-        """How much has been read, and how much there is where that is known, in a unit of the reader."""
-
-    def names_volumes(self) -> bool:
-        """Whether the trace names volumes; else each file is one."""
-
-    def format(self) -> str:
-        """Name of the format."""
-
-    def report(self) -> dict[str, Any]:
-        """What was met on the way; complete at the end."""
+        """Seconds from the first to the last request of all volumes."""
+        last_ns = max(volume.last_ns for volume in self.volumes)
+        return (last_ns - min(volume.first_ns for volume in self.volumes)) / 1e9
 
 
 def files_of(paths: Sequence[Path]) -> list[Path]:
-    """The files that are named, and those in folders that are, by name.
-
-    Raises:
-        TraceError: If a folder holds none.
-    """
-    found = []
+    """Returns the named files, and the files in named folders, sorted by name."""
+    files = []
     for path in paths:
         if not path.is_dir():
-            found.append(path)
+            files.append(path)
             continue
-        inside = sorted(one for one in path.iterdir() if one.is_file() and not one.name.startswith("."))
+        inside = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
         if not inside:
             raise TraceError(f"{text.path(path)}: holds no files; name the folder with those of the trace")
-        found += inside
-    return found
+        files += inside
+    return files
 
 
 def part(trace: TraceFile, folder: Path, monitor: Monitor | None = None) -> Volumes:
-    """The dataset of a trace in a folder, which is made unless it is there.
+    """Returns the dataset of a trace in a folder, created unless it exists.
 
     Args:
         trace: Files and folders of files, read one after the other.
         folder: The folder.
-        monitor: Told how far the pass is, in the phase `part`. If it returns something true, KeyboardInterrupt is
-            raised.
+        monitor: Progress callback, in the phase `part`. If it returns something true, KeyboardInterrupt is raised.
 
     Raises:
-        TraceError: If a file cannot be read, or if the trace names no volumes.
         OSError: If the folder cannot be written.
     """
     if trace.device is not None or trace.files is not None:
@@ -149,8 +120,8 @@ def part(trace: TraceFile, folder: Path, monitor: Monitor | None = None) -> Volu
     shutil.rmtree(making, ignore_errors=True)
     making.mkdir(parents=True)
     partition, report = _passed(trace, paths, making, monitor)
-    # Of some, all requests may be of no bytes, which nobody replays.
-    volumes = [one for one in (Volume(*its) for its in partition.volumes()) if one.requests]
+    # Volumes may have only requests of 0 bytes, which are not replayed.
+    volumes = [volume for volume in (Volume(*figures) for figures in partition.volumes()) if volume.requests]
     index = {"shape": SHAPE, "source": source, "ingest": ingest_dict(report), "volumes": volumes}
     (making / INDEX).write_text(json.dumps(index) + "\n", encoding="utf-8")
     shutil.rmtree(folder, ignore_errors=True)
@@ -159,19 +130,23 @@ def part(trace: TraceFile, folder: Path, monitor: Monitor | None = None) -> Volu
 
 
 def _described(trace: TraceFile, paths: Sequence[Path]) -> dict[str, Any]:
-    """What tells whether a dataset is of a trace."""
+    """Describes a trace, to recognise its dataset."""
     about = trace.describe() | {"paths": [str(path.absolute()) for path in paths]}
     try:
         states = [path.stat() for path in paths]
     except OSError as error:
         raise TraceError(f"{text.path(Path(error.filename))}: {error.strerror}; check the path") from None
-    return {**about, "bytes": [one.st_size for one in states], "changed_ns": [one.st_mtime_ns for one in states]}
+    return {
+        **about,
+        "bytes": [state.st_size for state in states],
+        "changed_ns": [state.st_mtime_ns for state in states],
+    }
 
 
 def _passed(
     trace: TraceFile, paths: Sequence[Path], folder: Path, monitor: Monitor | None
 ) -> tuple[_ssdlab.Partition, dict[str, Any]]:
-    """The one pass."""
+    """Partitions a trace in one pass; returns the partition and the report on reading."""
     reader = _opened(trace, paths)
     partition = _ssdlab.Partition(folder)
     requests = 0
@@ -193,7 +168,7 @@ def _passed(
     return partition, reader.report()
 
 
-def _opened(trace: TraceFile, paths: Sequence[Path]) -> _Reader:
+def _opened(trace: TraceFile, paths: Sequence[Path]) -> "_ParquetVolumes | _ssdlab.VolumeReader":
     named = [(path, path) for path in paths]
     if trace.format == "parquet" or (trace.format is None and are_parquet(named)):
         return _ParquetVolumes(paths)
@@ -202,7 +177,7 @@ def _opened(trace: TraceFile, paths: Sequence[Path]) -> _Reader:
     return reader
 
 
-def _check_volumes(reader: _Reader, paths: Sequence[Path]) -> None:
+def _check_volumes(reader: "_ParquetVolumes | _ssdlab.VolumeReader", paths: Sequence[Path]) -> None:
     if len(paths) == 1 and not reader.names_volumes():
         column = (
             "call the column that names them volume"
@@ -210,13 +185,12 @@ def _check_volumes(reader: _Reader, paths: Sequence[Path]) -> None:
             else "say which column names them with --columns ...,device=N"
         )
         raise TraceError(
-            f"{text.path(paths[0])}: {reader.format()} names no volumes, so all requests are of one; run it with "
-            f"'ssdlab run', give a file for each volume, or {column}"
+            f"{text.path(paths[0])}: {reader.format()} names no volumes; give a file for each volume, or {column}"
         )
 
 
 class _ParquetVolumes:
-    """Parquet files one after the other: a column names volumes, or each file is one."""
+    """Parquet files one after the other; a column names volumes, or each file is one."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths = paths
@@ -230,7 +204,7 @@ class _ParquetVolumes:
         self._names_volumes = False
 
     def read(self, max: int) -> _ssdlab.Parted:
-        """The next requests, about as many as are asked for; none at the end."""
+        """Returns about `max` further requests; none at the end."""
         requests: list[_ssdlab.Requests] = []
         volumes: list[Any] = []
         while sum(map(len, requests)) < max and self._behind < len(self._paths):
@@ -257,31 +231,31 @@ class _ParquetVolumes:
         return volumes.numbered(self._numbers)
 
     def _renamed(self, batch: _ssdlab.Requests, names: Sequence[str]) -> _ssdlab.Requests:
-        """Requests with the numbers of streams that all files have in common."""
+        """Returns requests with stream numbers common to all files."""
         columns = batch.columns()
         last = int(columns["stream"].max())
         if last == 0:
             return batch
-        # A stream without a name is called by its number.
+        # A stream without a name is named by its number.
         named = [*names, *map(str, range(max(len(names), 1), last + 1))]
         to = [0, *(self._streams.setdefault(name, len(self._streams) + 1) for name in named[1:])]
         columns["stream"] = np.array(to, np.uint16)[columns["stream"]]
         return _ssdlab.Requests.from_columns(**columns, in_order=False)
 
     def progress(self) -> tuple[int, int | None]:
-        """Rows read."""
+        """Returns the rows read."""
         return self._rows, None
 
     def names_volumes(self) -> bool:
-        """Whether a column does, as far as has been read."""
+        """True if a column names volumes, as far as read."""
         return self._names_volumes
 
     def format(self) -> str:
-        """Name of the format."""
+        """Returns the name of the format."""
         return "parquet"
 
     def report(self) -> dict[str, Any]:
-        """What was met on the way."""
+        """Returns the report."""
         counts = [("requests", "requests", "Requests handed out.", self._rows)]
         return {"format": "parquet", "device": None, "counts": counts, "other_devices": [], "first_bad": None,
                 "notes": []}  # fmt: skip

@@ -1,4 +1,4 @@
-"""Buffer caches: simulated on traces, a real one at work, and whether to compress part of one.
+"""Buffer caches: simulated on traces, measured on this machine, and planned with a compressed part.
 
 `ssdlab.cache` lists what is public.
 """

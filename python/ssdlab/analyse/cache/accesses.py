@@ -1,23 +1,65 @@
-"""Which pages a measured cache is asked for. An access is twice the number of its page, and one more if it writes."""
+"""Page accesses of a measured cache. An access is twice the page number, plus one for a write."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import Counts, np
+from ssdlab.model.arguments import takes
 from ssdlab.model.config import Config
+from ssdlab.model.numbers import within
 from ssdlab.model.trace import Trace, generate
 
 _SLOT = 4096
-"""Bytes of the generator's addresses for a page, whatever its size."""
+"""Bytes per page in the generator's address space, whatever the size of a page."""
+_LEAST_PAGES, _MOST_PAGES = 8, 1 << 28
+_MOST_ACCESSES = 100_000_000
+
+
+@takes()
+@dataclass(frozen=True, kw_only=True)
+class Load:
+    """Page accesses: drawn from a distribution, or taken from a trace.
+
+    Args:
+        access: `even`; `80/20`, where 80 % of the accesses go to 20 % of the pages; `pareto`, which repeats that within
+            each part; or `zipf`, optionally with its exponent, as in `zipf:0.8`.
+        trace: Reads and writes in place of `access`, `pages`, `writes` and `scan`. Its pages are renumbered.
+        pages: Number of different pages.
+        accesses: Accesses per run; half of them warm the cache up.
+        writes: Share of the accesses that write a page.
+        scan: Share of the accesses that read all pages from front to back.
+    """
+
+    access: str = "80/20"
+    trace: Trace | None = None
+    pages: int = 8192
+    accesses: int = 40_000
+    writes: float = 0.0
+    scan: float = 0.0
+
+    def __post_init__(self) -> None:
+        within("accesses", self.accesses, 2, _MOST_ACCESSES)
+        within("pages", self.pages, _LEAST_PAGES, _MOST_PAGES)
+        for name in ("writes", "scan"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ConfigError(f"{name}: {getattr(self, name):.0%} is not between 0% and 100%")
+
+    def sequence(self, page_bytes: int) -> "Counts":
+        """Returns the accesses of a run."""
+        if self.trace is not None:
+            return of_trace(self.trace, page_bytes, self.accesses)
+        return drawn(self.access, self.pages, self.accesses, self.writes, self.scan)
+
+    @property
+    def title(self) -> str:
+        """The load in a few words."""
+        return f"{self.access} over {text.count(self.pages)} pages" if self.trace is None else "trace"
 
 
 def drawn(access: str, pages: int, accesses: int, writes: float, scan: float) -> "Counts":
-    """Accesses of a distribution, scans spread evenly among them; see `bench`.
-
-    Raises:
-        ConfigError: If there is no such distribution.
-    """
+    """Draws accesses from a distribution, with scans spread evenly among them; see `Load`."""
     name, _, parameter = access.partition(":")
     patterns: dict[str, dict[str, Any]] = {
         "even": {"workload.pattern": "uniform"},
@@ -33,32 +75,29 @@ def drawn(access: str, pages: int, accesses: int, writes: float, scan: float) ->
         sequence = _pareto(pages, accesses, writes)
     elif name not in patterns or (parameter and not (name == "zipf" and _is_exponent(parameter))):
         raise ConfigError(
-            f'"{text.path(access)}" is no distribution; write even, 80/20, pareto, zipf or zipf:0.8, up to zipf:10'
+            f'unknown distribution "{text.path(access)}"; write even, 80/20, pareto, zipf or zipf:0.8, up to zipf:10'
         )
     else:
-        made = generate(
-            Config(
-                overrides={
-                    **patterns[name],
-                    # The generator wants addresses within a device.
-                    "device.capacity": f"{4 + pages * _SLOT // (1 << 30)}GiB",
-                    "workload.requests": accesses,
-                    "workload.reads": f"{100 * (1 - writes):.6f}%",
-                    "workload.size": f"{_SLOT}B",
-                    "workload.align": f"{_SLOT}B",
-                    "workload.span": f"{pages * _SLOT}B",
-                }
-            )
-        )
+        overrides = {
+            **patterns[name],
+            # The generator needs a device that holds all addresses.
+            "device.capacity": f"{4 + pages * _SLOT // (1 << 30)}GiB",
+            "workload.requests": accesses,
+            "workload.reads": f"{100 * (1 - writes):.6f}%",
+            "workload.size": f"{_SLOT}B",
+            "workload.align": f"{_SLOT}B",
+            "workload.span": f"{pages * _SLOT}B",
+        }
+        made = generate(Config(overrides=overrides))
         sequence = (made.offset // _SLOT << 1 | (made.op == 1)).astype(np.uint64)
-    # The k-th scan comes where the share has added up to k.
+    # The k-th scan access comes where the accumulated share reaches k.
     scans = np.diff(np.floor(np.arange(accesses + 1) * scan)).astype(bool)
     sequence[scans] = (np.arange(int(scans.sum()), dtype=np.uint64) % np.uint64(pages)) << np.uint64(1)
     return sequence
 
 
 def _pareto(pages: int, accesses: int, writes: float) -> "Counts":
-    """A fifth of the pages, and of any most popular share of them, takes four fifths of the accesses of the whole."""
+    """Draws accesses of which four fifths go to a fifth of the pages, recursively within the most popular pages."""
     rng = np.random.Generator(np.random.PCG64(1))
     # A share x of the pages has x ** a of the accesses with a = log 0.8 / log 0.2; this is its inverse.
     rank = (pages * rng.random(accesses) ** (np.log(0.2) / np.log(0.8))).astype(np.uint64)
@@ -68,13 +107,9 @@ def _pareto(pages: int, accesses: int, writes: float) -> "Counts":
 
 
 def of_trace(trace: Trace, page_bytes: int, accesses: int) -> "Counts":
-    """Reads and writes of a trace page by page; pages are numbered in the order of their addresses.
-
-    Raises:
-        ConfigError: If there are fewer than two.
-    """
-    moves = (trace.op <= 1) & (trace.bytes > 0)
-    offset, length, op = trace.offset[moves], trace.bytes[moves].astype(np.uint64), trace.op[moves]
+    """Returns the reads and writes of a trace, page by page; pages are numbered in the order of their addresses."""
+    moves_data = (trace.op <= 1) & (trace.bytes > 0)
+    offset, length, op = trace.offset[moves_data], trace.bytes[moves_data].astype(np.uint64), trace.op[moves_data]
     first = offset // page_bytes
     counts = ((offset + length - 1) // page_bytes - first + 1).astype(np.int64)
     enough = int(np.searchsorted(np.cumsum(counts), accesses)) + 1

@@ -1,4 +1,4 @@
-"""Replacement policies and what is cached as one item, as users write them."""
+"""Parses replacement policies and the granularity of caches."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -8,64 +8,56 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.text import suggestion
 
 GRANULARITIES = ("pages", "objects", "sized-objects")
-"""What an item is: a page; what a request addresses, each of one unit; or the same in bytes."""
+"""A cached item is a page; an object of one unit, which is what a request addresses; or an object with its bytes."""
 
 ADMISSION = "admission"
-"""The change of a policy's parameters that asks for an admission."""
+"""Parameter of a policy that selects an admission."""
 
 PAGE = "4KiB"
-"""Size of a page unless another is asked for: that of Linux's page cache."""
+"""Default page size, as in Linux's page cache."""
 
 
 class CachePolicy(NamedTuple):
     """A replacement policy."""
 
     name: str
-    """As `policies` take it."""
+    """Name, as `policies` take it."""
     help: str
-    """One sentence."""
     parameters: tuple["CacheParameter", ...]
-    """What can be changed, as `name:parameter=value`."""
+    """Parameters, set as `name:parameter=value`."""
     sizes: bool
-    """Whether items may be of different sizes."""
+    """True if items may have different sizes."""
     needs_future: bool
-    """Whether it must know the whole trace."""
+    """True if it must know the whole trace."""
     one_pass: bool
-    """Whether it is a stack algorithm: one pass gives the misses of all sizes."""
+    """True for a stack algorithm: one pass gives the misses of all sizes."""
 
 
 class CacheAdmission(NamedTuple):
-    """Who lets newcomers in, in front of a policy."""
+    """An admission filter in front of a policy."""
 
     name: str
-    """As `policies` take it, behind `admission=`."""
+    """Name, as `policies` take it after `admission=`."""
     help: str
-    """One sentence."""
     parameters: tuple["CacheParameter", ...]
-    """What can be changed, as `:admission.parameter=value`."""
+    """Parameters, set as `:admission.parameter=value`."""
     sizes: bool
-    """Whether items may be of different sizes."""
+    """True if items may have different sizes."""
 
 
 class CacheParameter(NamedTuple):
     """A parameter of a policy."""
 
     name: str
-    """Its name."""
     unit: str
-    """Its unit."""
     default: int
-    """Its value unless it is changed."""
     least: int
-    """Smallest value."""
     most: int
-    """Largest value."""
     help: str
-    """One sentence."""
 
 
 def policies() -> list[CachePolicy]:
-    """Every replacement policy."""
+    """Returns all replacement policies."""
     return [
         CachePolicy(name, help_text, tuple(CacheParameter(*row) for row in parameters), *rest)
         for name, help_text, parameters, *rest in _ssdlab.cache_policies()
@@ -73,7 +65,7 @@ def policies() -> list[CachePolicy]:
 
 
 def admissions() -> list[CacheAdmission]:
-    """Every admission."""
+    """Returns all admissions."""
     return [
         CacheAdmission(name, help_text, tuple(CacheParameter(*row) for row in parameters), sizes)
         for name, help_text, parameters, sizes in _ssdlab.cache_admissions()
@@ -81,7 +73,7 @@ def admissions() -> list[CacheAdmission]:
 
 
 class Asked(NamedTuple):
-    """A policy as asked for, taken apart."""
+    """A requested policy, parsed."""
 
     text: str
     name: str
@@ -91,7 +83,7 @@ class Asked(NamedTuple):
 
 
 class Items(NamedTuple):
-    """What is cached as one item, and how its sizes are written."""
+    """The kind of items in a cache."""
 
     granularity: str
     page: str
@@ -99,32 +91,28 @@ class Items(NamedTuple):
 
     @property
     def unit_bytes(self) -> int | None:
-        """Bytes of a unit of the capacity; objects that are only counted have none."""
+        """Bytes of a unit of the capacity; None for objects that are only counted."""
         return {"pages": self.page_bytes, "objects": None, "sized-objects": 1}[self.granularity]
 
     @property
     def one_size(self) -> bool:
-        """Whether every item is one unit."""
+        """True if every item is one unit."""
         return self.granularity != "sized-objects"
 
     @property
     def word(self) -> str:
-        """Its name in the plural."""
+        """Name of the items, plural."""
         return "pages" if self.granularity == "pages" else "objects"
 
     def size(self, units: int) -> str:
-        """Units of capacity as a person writes them."""
+        """Formats a capacity in units."""
         if self.unit_bytes is None:
             return text.count(units)
         return text.size(units * self.unit_bytes)
 
 
 def read_items(granularity: str, page: str) -> Items:
-    """What is cached as one item.
-
-    Raises:
-        ConfigError: If there is nothing of this name, or no such page.
-    """
+    """Parses the kind of items."""
     granularity = _ssdlab.named(granularity, GRANULARITIES) or granularity
     if granularity not in GRANULARITIES:
         raise ConfigError(
@@ -143,50 +131,49 @@ def _number(written: str) -> int | None:
 
 
 def _admission(name: str) -> int:
-    """The place of an admission in the list of all."""
+    """Returns the index of an admission in the list of all."""
     names = [admission.name for admission in admissions()]
     name = _ssdlab.named(name, names) or name
     if name not in names:
         raise ConfigError(
-            f"no admission is called {name!r}{suggestion(name, names)}; write {ADMISSION}={' or '.join(names)}"
+            f"unknown admission {name!r}{suggestion(name, names)}; write {ADMISSION}={' or '.join(names)}"
         )
     return names.index(name)
 
 
 def _parted(change: str) -> tuple[str, str]:
-    """The name and the value of a change."""
+    """Returns name and value of a parameter."""
     parameter, _, value = change.partition("=")
     return _ssdlab.named(parameter, [ADMISSION]) or parameter, value
 
 
 def _meant(policy: str, change: str, takes: Sequence[str]) -> str:
-    """What is said of a change whose parameter is none of those that the policy takes with its admission."""
+    """Returns the rest of a message about a parameter unknown to the policy and its admission."""
     parameter, value = _parted(change)
     of_admission = f"{ADMISSION}.{parameter.removeprefix(f'{ADMISSION}.')}"
     if of_admission in takes:
         return f"; did you mean {of_admission}?; it has {', '.join(takes)}"
     for admission in admissions():
-        for one in admission.parameters:
-            if f"{ADMISSION}.{one.name}" == of_admission:
-                asked = f"{ADMISSION}={admission.name}"
-                return f" without {asked}; write {policy}:{asked}:{of_admission}={value or one.default}"
+        for known in admission.parameters:
+            if f"{ADMISSION}.{known.name}" == of_admission:
+                selected = f"{ADMISSION}={admission.name}"
+                return f" without {selected}; write {policy}:{selected}:{of_admission}={value or known.default}"
     return f"{suggestion(parameter, takes)}; it has {', '.join(takes)}"
 
 
 def _policy(written: str, items: Items) -> Asked:
-    """A policy such as `lru` or `lru-k:k=3:admission=bloom`, checked."""
+    """Parses and checks a policy such as `lru` or `lru-k:k=3:admission=bloom`."""
     name, *changed = written.strip().split(":")
     known = {policy.name: policy for policy in policies()}
     name = _ssdlab.named(name, list(known)) or name
     if name not in known:
-        raise ConfigError(
-            f"no policy is called {name!r}{suggestion(name, known)}; 'ssdlab list caches' shows all of them"
-        )
-    # Parameters of an admission may stand before its name.
+        raise ConfigError(f"unknown policy {name!r}{suggestion(name, known)}; 'ssdlab list caches' shows all of them")
+    # Parameters of an admission may come before its name.
     asked = [value for parameter, value in map(_parted, changed) if parameter == ADMISSION]
     guard = admissions()[_admission(asked[-1])] if asked else None
-    takes = {one.name: one.default for one in known[name].parameters}
-    takes |= {f"{ADMISSION}.{one.name}": one.default for one in (guard.parameters if guard else ())}
+    takes = {parameter.name: parameter.default for parameter in known[name].parameters}
+    if guard:
+        takes |= {f"{ADMISSION}.{parameter.name}": parameter.default for parameter in guard.parameters}
     changes = []
     for change in changed:
         parameter, value = _parted(change)
@@ -208,17 +195,13 @@ def _policy(written: str, items: Items) -> Asked:
 
 
 def read_policies(written: Sequence[str], items: Items) -> list[Asked]:
-    """Policies such as `lru` and `lru-k:k=3`, checked.
-
-    Raises:
-        ConfigError: If there is no such policy, or it cannot hold these items.
-    """
+    """Parses and checks policies such as `lru` and `lru-k:k=3`."""
     if isinstance(written, str):
         written = written.split(",")
-    asked = [_policy(one, items) for one in written]
+    asked = [_policy(policy, items) for policy in written]
     if not asked:
         raise ConfigError("no policy is given; name at least one, such as lru")
-    for index, one in enumerate(asked):
-        if one.text in (other.text for other in asked[:index]):
-            raise ConfigError(f"policy {one.text} is given twice; name it once")
+    for index, policy in enumerate(asked):
+        if policy.text in (other.text for other in asked[:index]):
+            raise ConfigError(f"policy {policy.text} is given twice; name it once")
     return asked

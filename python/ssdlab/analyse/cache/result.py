@@ -1,17 +1,17 @@
-"""What simulated caches did: arrays, tables, files."""
+"""Results of cache simulations: arrays, tables, files."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ssdlab.analyse.cache.policies import Asked, Items
 from ssdlab.lazy import Counts, Numbers, np, pa
-from ssdlab.model.finding import Contents, Finding, Plot
+from ssdlab.model.finding import Contents, Plot, TraceFinding
 from ssdlab.model.source import source_text
 from ssdlab.text import counted
 
 
-class _Caches(Finding):
-    """What simulations of caches on one trace have in common."""
+class _Caches(TraceFinding):
+    """Common part of the results of caches on one trace."""
 
     _page = "caches"
     _json = "caches.json"
@@ -29,29 +29,20 @@ class _Caches(Finding):
         footprint: tuple[int, int, int],
         partial: bool,
     ) -> None:
-        self.source = dict(source)
-        """Where the requests came from: `kind` is `trace` or `memory`, with its particulars."""
-        self.ingest = ingest
-        """What was met while reading the trace (None without a file)."""
+        super().__init__(source, ingest, partial=partial)
         self.granularity = items.granularity
-        """What is cached as one item: `pages`, `objects` or `sized-objects`."""
+        """Kind of the cached items: `pages`, `objects` or `sized-objects`."""
         self.unit_bytes = items.unit_bytes
-        """Bytes of a unit of the capacity: of a page, 1 for sized objects, None for counted ones."""
-        self.policies = tuple(one.text for one in asked)
-        """The policies as asked for: the rows."""
+        """Bytes of a unit of the capacity: a page, 1 for sized objects, None for counted ones."""
+        self.policies = tuple(policy.text for policy in asked)
+        """The policies as requested: the rows."""
         self.capacities: Counts = np.array(capacities, np.uint64)
-        """Units that the caches hold, ascending: the columns."""
+        """Capacities of the caches in units, ascending: the columns."""
         self.accesses, self.items, self.footprint_units = footprint
         self._items = items
-        self._partial = partial
-
-    @property
-    def partial(self) -> bool:
-        """Whether it was stopped before all policies and sizes asked for were simulated."""
-        return self._partial
 
     def size_text(self, units: int) -> str:
-        """A capacity as a person writes it."""
+        """Formats a capacity."""
         return self._items.size(units)
 
     def _grid(self, column: Any) -> Any:
@@ -71,7 +62,7 @@ class _Caches(Finding):
         return cell
 
     def to_dict(self) -> dict[str, Any]:
-        """All figures, ready for JSON; ratios are those of 1."""
+        """Returns all figures, ready for JSON; ratios are fractions of 1."""
         rows, columns = range(len(self.policies)), range(len(self.capacities))
         return {
             "granularity": self.granularity,
@@ -86,11 +77,8 @@ class _Caches(Finding):
     def _more(self) -> dict[str, Any]:
         return {}
 
-    def _source(self) -> Mapping[str, Any]:
-        return self.source
-
     def to_arrow(self) -> "pa.Table":
-        """A row for each policy and size, as an Arrow table."""
+        """Returns an Arrow table with a row for each policy and size."""
         return pa.Table.from_pylist(self.to_dict()["caches"])
 
     def _tables(self) -> Contents:
@@ -106,10 +94,10 @@ class _Caches(Finding):
 
 
 class CacheSimulation(_Caches):
-    """What caches of some policies and sizes did with one trace.
+    """Figures of caches of some policies and sizes on one trace.
 
     Arrays have a row for each policy and a column for each size, in the order of `policies` and `capacities`. Reads and
-    writes are accesses alike; caches are empty at first. Equal requests give equal figures, whatever `jobs`.
+    writes count as accesses alike; caches start empty. Figures do not depend on `jobs`.
     """
 
     _columns = (
@@ -121,7 +109,7 @@ class CacheSimulation(_Caches):
     def __init__(self, *, counted: Mapping[str, Any], ttl_s: int | str | None, **common: Any) -> None:
         super().__init__(**common)
         self.ttl_s = ttl_s
-        """Seconds that an item lives once it came in; `"stream"`: as streams are called; None for ever."""
+        """Time to live of an item in seconds; `"stream"` if it is the name of the stream; None without expiry."""
         write_back = "dirtied" in counted
         if write_back:
             accesses = self._grid(counted["read_pages"] + counted["written_pages"])
@@ -132,27 +120,27 @@ class CacheSimulation(_Caches):
             hits = accesses - self._grid(counted["misses"])
             units, missed_units = self._grid(counted["units"]), self._grid(counted["missed_units"])
         self.hits: Counts = hits
-        """Accesses to items that were cached."""
+        """Accesses that hit."""
         self.misses: Counts = accesses - hits
-        """Accesses to items that were not."""
+        """Accesses that missed."""
         self.miss_ratio: Numbers = self.misses / np.maximum(accesses, 1)
-        """Misses of all accesses."""
+        """Misses over accesses."""
         sized = self.unit_bytes is not None
         self.bytes_missed: Counts | None = missed_units * np.uint64(self.unit_bytes or 0) if sized else None
-        """Bytes of the items missed; None for counted objects."""
+        """Bytes of missed items; None for counted objects."""
         self.byte_miss_ratio: Numbers | None = missed_units / np.maximum(units, 1) if sized else None
-        """Bytes missed of all bytes accessed; None for counted objects."""
+        """Bytes missed over bytes accessed; None for counted objects."""
         self.evictions: Counts | None = None if write_back else self._grid(counted["evictions"])
-        """Items evicted, or turned away by the policy; None for write-back caches."""
+        """Items evicted, or rejected by the policy; None for write-back caches."""
         self.too_large: Counts | None = None if write_back else self._grid(counted["too_large"])
         """Misses of items larger than the cache; None for write-back caches."""
         grow = self.granularity == "sized-objects"
         self.outgrown: Counts | None = self._grid(counted["outgrown"]) if grow else None
-        """Hits of more bytes than the object had when it came in, which it keeps; None unless objects have sizes."""
+        """Hits that asked for more bytes than the object had when inserted; None unless objects have sizes."""
         self.bytes_outgrown: Counts | None = self._grid(counted["outgrown_units"]) if grow else None
-        """Bytes that the objects of such hits lacked; they are bytes missed too."""
+        """Bytes that the objects of such hits lacked; also counted as bytes missed."""
         self.expired: Counts | None = None if ttl_s is None else self._grid(counted["expired"])
-        """Misses of items that were cached, but had expired; None where items live for ever."""
+        """Misses of items that were cached but expired; None without expiry."""
 
         def missed(touched: str, hit: str) -> "Numbers | None":
             if not write_back:
@@ -161,17 +149,16 @@ class CacheSimulation(_Caches):
             return ratio
 
         self.read_miss_ratio: Numbers | None = missed("read_pages", "read_hits")
-        """Misses of the pages read, 1 without any; None unless caches write back."""
+        """Read miss ratio; 1 without reads; None unless caches write back."""
         self.write_miss_ratio: Numbers | None = missed("written_pages", "write_hits")
-        """Misses of the pages written, 1 without any; None unless caches write back."""
+        """Write miss ratio; 1 without writes; None unless caches write back."""
         names = ("evicted", "limited", "background", "flushed")
         self.pages_written_back: Counts | None = (
             self._grid(sum(counted[name] for name in names)) if write_back else None
         )
-        """Dirty pages written below, because they gave way, exceeded the limit, or by a flush; None unless caches write
-        back."""
+        """Dirty pages written below: evicted, over the limit, or flushed; None unless caches write back."""
         self.pages_written_through: Counts | None = self._grid(counted["written_through"]) if write_back else None
-        """Pages touched by writes with FUA, which go below at once; None unless caches write back."""
+        """Pages of FUA writes, which go below at once; None unless caches write back."""
         self.pages_dirty: Counts | None = self._grid(counted["dirty_pages"]) if write_back else None
         """Pages left dirty at the end; None unless caches write back."""
 
@@ -195,29 +182,29 @@ class MissRatioCurves(_Caches):
     ) -> None:
         super().__init__(**common)
         self.methods = tuple(methods)
-        """How the curve of each policy was found: `one pass` and `simulated` are exact, `sampled` is an estimate."""
+        """Method for each policy's curve: `one pass` and `simulated` are exact, `sampled` is an estimate."""
         self.sample_rate: float | None = sample
-        """Share of the items in the sample; None without one."""
+        """Share of the items in the sample; None without a sample."""
         self.footprint_exact = footprint_exact
-        """Whether `items` and `footprint_units` are counted; else they are estimates from the sample."""
+        """True if `items` and `footprint_units` are counted; else they are estimates from the sample."""
         self.miss_ratio: Numbers = points["miss_ratio"]
-        """Misses of all accesses."""
+        """Misses over accesses."""
         self.standard_error: Numbers = points["standard_error"]
         """Standard error of `miss_ratio`; 0 where it is exact."""
         sized = self.unit_bytes is not None
         self.byte_miss_ratio: Numbers | None = points["unit_miss_ratio"] if sized else None
-        """Bytes missed of all bytes accessed; None for counted objects."""
+        """Bytes missed over bytes accessed; None for counted objects."""
         self.byte_standard_error: Numbers | None = points["unit_standard_error"] if sized else None
         """Standard error of `byte_miss_ratio`; 0 where it is exact."""
         grow = self.granularity == "sized-objects"
         self.outgrown: Counts | None = points["outgrown"] if grow else None
-        """Hits of more bytes than the object had when it came in, which it keeps; of a sample an estimate. None unless
-        objects have sizes."""
+        """Hits that asked for more bytes than the object had when inserted, or an estimate; None unless objects have
+        sizes."""
         self.bytes_outgrown: Counts | None = points["outgrown_units"] if grow else None
-        """Bytes that the objects of such hits lacked, likewise; they are bytes missed too."""
+        """Bytes that the objects of such hits lacked; also counted as bytes missed."""
         self.scaled_units: Counts = points["scaled_units"]
-        """Units of the cache of each replica, 0 where the ratio is exact. Where they are few, the estimate is of
-        another kind of cache."""
+        """Capacity in units of each replica's cache; 0 where the ratio is exact. The estimate is poor where it is
+        small."""
 
     def _more(self) -> dict[str, Any]:
         methods = dict(zip(self.policies, self.methods, strict=True))

@@ -1,4 +1,4 @@
-"""Caches simulated on a trace: many policies and sizes from one read of it.
+"""Caches simulated on a trace: many policies and sizes in one pass.
 
 >>> from ssdlab import cache
 >>> found = cache.simulate("traces/oltp.csv.zst", ["lru", "arc"], ["64MiB", "10%"])  # doctest: +SKIP
@@ -24,13 +24,13 @@ from ssdlab.model.source import ingest_dict, nothing_in
 from ssdlab.model.trace_file import Given, source_of
 
 SAMPLE_REPLICAS = 8
-"""Replicas of a sample unless others are asked for."""
+"""Default number of replicas of a sample."""
 
 MOST_JOBS = 1024
-"""Simulations at a time."""
+"""Most simulations at a time."""
 
 CURVE_SIZES = 12
-"""Sizes of a curve unless others are asked for: the footprint, halved again and again."""
+"""Default number of sizes of a curve: the footprint, halved again and again."""
 
 POINT = [
     ("miss_ratio", "f8"),
@@ -41,16 +41,16 @@ POINT = [
     ("outgrown", "u8"),
     ("outgrown_units", "u8"),
 ]
-"""What of a point of a curve the extension tells."""
+"""Fields of a point of a curve."""
 
 Stopped = Callable[[], bool]
-"""Whether a cache is to end."""
+"""Returns true if a simulation is to end."""
 
 Ttl = int | Literal["stream"] | None
-"""Seconds that items live: as many as the name of the stream of a request says; for ever if None."""
+"""Time to live in seconds; `"stream"` takes it from the name of the request's stream; None disables expiry."""
 
 MOST_SECONDS = 2**32 - 1
-"""That items may live."""
+"""Longest time to live."""
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ T = TypeVar("T")
 def _gather(
     trace: Given, items: Items, gathered: "_ssdlab.CacheTrace", monitor: Monitor | None, ttl_s: Ttl = None
 ) -> dict[str, Any]:
-    """Puts the trace through; where it came from, and what was met."""
+    """Passes the trace through; returns its source, the report on reading it, and its footprint."""
     source = source_of(trace)
     pages = items.granularity == "pages"
     instead = "add --objects, or --sized-objects for their sizes"
@@ -66,11 +66,11 @@ def _gather(
     for batch in batches(reader, monitor, ahead=True):
         gathered.add(batch)
     ingest = source.report_of(reader)
-    gathered.finish(_told(reader.streams(), ingest) if ttl_s == "stream" else [ttl_s or 0])
+    gathered.finish(_seconds_by_stream(reader.streams(), ingest) if ttl_s == "stream" else [ttl_s or 0])
     accesses, touched, units = gathered.footprint()
     if accesses == 0:
-        told = nothing_in(source.about, ingest)
-        raise TraceError(f"{told}, so that there is nothing to cache; give a trace with reads or writes")
+        fault = nothing_in(source.about, ingest)
+        raise TraceError(f"{fault}, so there is nothing to cache; give a trace with reads or writes")
     if touched == 0:
         raise ConfigError("the sample holds nothing of the trace; raise its rate")
     return {"source": source.about, "ingest": ingest, "footprint": (accesses, touched, units)}
@@ -84,16 +84,16 @@ def _jobs(jobs: int | None) -> int:
 
 
 def _side_by_side(works: Sequence[Callable[[Stopped], T | None]], jobs: int, monitor: Monitor | None) -> list[T | None]:
-    """What simulations of caches yield, in their order; None of those that did not come to their end."""
+    """Runs simulations in parallel; returns their results in order, None for unfinished ones."""
     tasks = Tasks("caches", len(works), jobs=jobs, monitor=monitor)
-    return tasks.run([partial(_one, tasks, work) for work in works])
+    return tasks.run([partial(_run, tasks, work) for work in works])
 
 
-def _one(tasks: Tasks, work: Callable[[Stopped], T | None]) -> T | None:
-    found = None if tasks.stopped.is_set() else work(tasks.stopped.is_set)
-    if found is not None:
+def _run(tasks: Tasks, work: Callable[[Stopped], T | None]) -> T | None:
+    result = None if tasks.stopped.is_set() else work(tasks.stopped.is_set)
+    if result is not None:
         tasks.count()
-    return found
+    return result
 
 
 def _while_read(
@@ -102,7 +102,7 @@ def _while_read(
     jobs: int,
     monitor: Monitor | None,
 ) -> tuple[dict[str, Any], list[T | None]]:
-    """What gathering a trace yields, and simulations that follow it as `_side_by_side` does; gathering comes first."""
+    """Like `_side_by_side`, while the trace is gathered; returns the result of gathering, too."""
     gathered = threading.Event()
 
     def scanning(*progress: Any) -> object:
@@ -117,9 +117,9 @@ def _while_read(
         return common
 
     tasks = Tasks("caches", len(works), jobs=jobs, monitor=simulating)
-    all_tasks: list[Callable[[], Any]] = [read, *(partial(_one, tasks, work) for work in works)]
-    common, *found = tasks.run(all_tasks)
-    return common, found
+    all_tasks: list[Callable[[], Any]] = [read, *(partial(_run, tasks, work) for work in works)]
+    common, *results = tasks.run(all_tasks)
+    return common, results
 
 
 @takes(policies=["lru"], sizes=["64MiB"], ttl="300s", dirty="50%")
@@ -137,35 +137,33 @@ def simulate(
     jobs: int | None = None,
     monitor: Monitor | None = None,
 ) -> CacheSimulation:
-    """Simulates a cache of each policy and each size on a trace, which is read once.
+    """Simulates a cache of each policy and each size on a trace, in one pass.
 
     Args:
         trace: A trace in memory or a file.
         policies: Names such as `"lru"`, with changed parameters such as `"lru-k:k=3"`; see `policies`.
-        sizes: Sizes of the cache, such as `"64MiB"`, `"10%"` of what the trace touches, or a number of pages or
-            objects.
-        granularity: What an item is: `"pages"`; `"objects"`, which are what requests address, named by their first byte
-            and counted; or `"sized-objects"`, the same with their sizes in bytes.
+        sizes: Sizes of the cache, such as `"64MiB"`, `"10%"` of the footprint, or a number of pages or objects.
+        granularity: Kind of items: `"pages"`; `"objects"`, identified by the first byte of a request, each of one unit;
+            or `"sized-objects"`, the same with their sizes in bytes.
         page: Size of a page.
         ignore_trims: Items stay cached when they are trimmed.
-        ttl: How long an item lives once it came in, such as `"300s"`, in whole seconds; what is asked for later misses,
-            by the times of the trace. `"stream"`: as many seconds as the stream of the request that brings it in is
-            called. For ever if left out.
-        write_back: Writes stay in the cache until they have to go below; counts what is written back. Pages only.
+        ttl: Time to live of an item by the times of the trace, in whole seconds, such as `"300s"`; later accesses miss.
+            `"stream"`: seconds given by the stream name of the inserting request. No expiry if left out.
+        write_back: Writes stay in the cache until they must go below, and write-backs are counted. Pages only.
         dirty: Share of a write-back cache that may be dirty; all of it if left out.
         jobs: Caches simulated at a time; one per processor if left out.
-        monitor: Told how far it is, as that of `simulate`, in the phases `scan` and `caches`. If it returns something
-            true, the policies that are finished are returned, or else the sizes of one that are; KeyboardInterrupt is
-            raised if nothing is.
+        monitor: Progress callback as in `ssdlab.simulate`, in the phases `scan` and `caches`. If it returns something
+            true, finished policies are returned, or else the finished sizes of one policy; KeyboardInterrupt is raised
+            if nothing is finished.
 
     Raises:
-        ConfigError: If a policy, a parameter or a size cannot be.
+        ConfigError: If a policy, a parameter or a size is invalid.
         TraceError: If the trace cannot be read, or neither reads nor writes.
     """
     items = read_items(granularity, page)
     asked, parsed = read_policies(policies, items), read_sizes(sizes, items)
     if dirty is not None and not write_back:
-        raise ConfigError("only caches that write back have a dirty share; make them write back, or leave it out")
+        raise ConfigError("only write-back caches have a dirty share; set write-back, or leave it out")
     threads, dirty_share = _jobs(jobs), 1.0 if dirty is None else _ssdlab.share(dirty)
     if not 0 <= dirty_share <= 1:
         raise ConfigError(f"a dirty share of {dirty} is above 100%; lower it")
@@ -174,16 +172,15 @@ def simulate(
     if write_back:
         _refuse_write_back(items, asked, ignore_trims)
     ttl_s = None if ttl is None else _ttl(ttl, asked, write_back)
-    # The accesses tell the footprint even where requests are simulated.
-    future = any(one.needs_future for one in asked)
+    future = any(policy.needs_future for policy in asked)
     expire = ttl_s is not None
-    # Caches of known sizes need not wait for the end of the trace.
+    # Caches of known sizes run while the trace is read.
     follow = items.one_size and not (future or expire or write_back or any(size.units is None for size in parsed))
     gathered = _ssdlab.CacheTrace(granularity, page, not ignore_trims, not follow, future, expire, write_back, None)
 
     def cells(footprint: int) -> tuple[list[int], list[Any]]:
         capacities = sorted({size.of(footprint, items) for size in parsed})
-        return capacities, [(one.name, one.changes, capacity) for one in asked for capacity in capacities]
+        return capacities, [(policy.name, policy.changes, size) for policy in asked for size in capacities]
 
     if follow:
         capacities, caches = cells(0)
@@ -198,25 +195,26 @@ def simulate(
             for cache in caches
         ]
         counts = _side_by_side(works, threads, monitor)
-    rows, columns, stopped = _finished(np.array([one is not None for one in counts]), len(asked), len(capacities))
+    is_done = np.array([count is not None for count in counts])
+    rows, columns, stopped = _finished(is_done, len(asked), len(capacities))
     at = [row * len(capacities) + column for row in rows for column in columns]
-    kept = [one for one in map(counts.__getitem__, at) if one is not None]
+    kept = [count for count in map(counts.__getitem__, at) if count is not None]
     return CacheSimulation(
-        counted={name: np.array([one[name] for one in kept], np.uint64) for name in kept[0]},
+        counted={name: np.array([count[name] for count in kept], np.uint64) for name in kept[0]},
         items=items, asked=[asked[row] for row in rows], partial=stopped, ttl_s=ttl_s,
         capacities=[capacities[column] for column in columns], **common,
     )  # fmt: skip
 
 
 def _ttl(ttl: str, asked: Sequence[Asked], write_back: bool) -> Ttl:
-    """The time that items live."""
-    found: Ttl = "stream" if ttl == "stream" else _seconds(ttl)
+    """Parses a time to live."""
+    seconds: Ttl = "stream" if ttl == "stream" else _seconds(ttl)
     if write_back:
-        raise ConfigError("pages that are written back do not expire; leave ttl out, or do not write back")
-    for one in asked:
-        if one.needs_future:
-            raise ConfigError(f"policy {one.name} does not know which items will have expired; leave it or ttl out")
-    return found
+        raise ConfigError("write-back caches have no expiry; leave ttl or write-back out")
+    for policy in asked:
+        if policy.needs_future:
+            raise ConfigError(f"policy {policy.name} does not support expiry; leave it or ttl out")
+    return seconds
 
 
 def _seconds(ttl: str) -> int:
@@ -225,27 +223,27 @@ def _seconds(ttl: str) -> int:
     except ConfigError:
         seconds, rest = 0, 0
     if rest or not 1 <= seconds <= MOST_SECONDS:
-        raise ConfigError(f"ttl {ttl}: items live for whole seconds; write 1s to {MOST_SECONDS}s, or stream")
+        raise ConfigError(f"ttl {ttl}: not whole seconds; write 1s to {MOST_SECONDS}s, or stream")
     return seconds
 
 
-def _told(streams: Sequence[str], ingest: dict[str, Any] | None) -> list[int]:
-    """Seconds that items live by stream, as streams are called; those without a name for ever."""
+def _seconds_by_stream(streams: Sequence[str], ingest: dict[str, Any] | None) -> list[int]:
+    """Returns the time to live by stream, from the streams' names; 0, no expiry, for a stream without a name."""
     if not any(streams):
-        raise TraceError("ttl stream: the trace names no streams; say which column has the seconds: stream=COLUMN")
+        raise TraceError("ttl stream: the trace names no streams; give the column with the seconds: stream=COLUMN")
     if (counts := ingest_dict(ingest)) and counts["counts"]["streams_folded"]:
-        raise TraceError("ttl stream: there are more than 65,535 times to live, too many to tell apart; round them")
+        raise TraceError("ttl stream: there are more than 65,535 different times to live; round them")
     for name in streams:
         if name and not (name.isascii() and name.isdigit() and int(name) <= MOST_SECONDS):
             raise TraceError(
-                f"ttl stream: stream {name!r} is no number of seconds, 0 to {MOST_SECONDS}; "
-                "give the column that has them as stream"
+                f"ttl stream: stream {name!r} is no number of seconds from 0 to {MOST_SECONDS}; "
+                "give the column with the seconds as stream"
             )
     return [int(name or 0) for name in streams]
 
 
 def _finished(cells: Any, rows: int, columns: int) -> tuple[list[int], list[int], bool]:
-    """Rows and columns to keep, and whether that is a part of the table."""
+    """Returns the rows and columns to keep, and whether cells are missing."""
     kept = finished_part(cells.reshape(rows, columns).tolist())
     if not kept[0]:
         raise KeyboardInterrupt("stopped while simulating caches")
@@ -254,14 +252,13 @@ def _finished(cells: Any, rows: int, columns: int) -> tuple[list[int], list[int]
 
 def _refuse_write_back(items: Items, asked: Sequence[Asked], ignore_trims: bool) -> None:
     if items.granularity != "pages":
-        raise ConfigError("only pages are written back; simulate pages, or leave write-back out")
+        raise ConfigError("write-back caches hold pages; simulate pages, or leave write-back out")
     if ignore_trims:
-        raise ConfigError("a write-back cache drops what is trimmed; do not ignore trims, or do not write back")
-    for one in asked:
-        if one.needs_future:
+        raise ConfigError("a write-back cache drops trimmed pages; do not ignore trims, or leave write-back out")
+    for policy in asked:
+        if policy.needs_future:
             raise ConfigError(
-                f"policy {one.name} must know the future, and with write-back it is not told, as requests are taken in "
-                "order; leave the policy out, or write-back"
+                f"policy {policy.name} must know the future and does not support write-back; leave one out"
             )
 
 
@@ -279,8 +276,10 @@ def mrc(
     jobs: int | None = None,
     monitor: Monitor | None = None,
 ) -> MissRatioCurves:
-    """Miss-ratio curves: exact in one pass for stack algorithms with default parameters, where nothing is trimmed; by a
-    simulation of each size, or estimated from a sample, for others.
+    """Computes miss-ratio curves.
+
+    Stack algorithms with default parameters need one exact pass, if nothing is trimmed. Other policies are simulated at
+    each size, or estimated from a sample.
 
     Args:
         trace: As in `simulate`.
@@ -290,13 +289,13 @@ def mrc(
         page: As in `simulate`.
         ignore_trims: As in `simulate`.
         sample: Share of the items, such as `"1%"`, or number of items to sample; all are simulated if left out. Stack
-            algorithms are exact all the same.
-        replicas: Samples, 2 to 64, that it is dealt out to; from their spread comes the standard error. 8 if left out.
+            algorithms stay exact.
+        replicas: Parts of the sample, 2 to 64, whose spread gives the standard error; 8 if left out.
         jobs: As in `simulate`.
         monitor: As in `simulate`.
 
     Raises:
-        ConfigError: As `simulate`, or if the sample cannot be.
+        ConfigError: As `simulate`, or if the sample is invalid.
         TraceError: As `simulate`.
     """
     items = read_items(granularity, page)
@@ -304,9 +303,9 @@ def mrc(
     parsed = None if sizes is None else read_sizes(sizes, items)
     threads = _jobs(jobs)
     part = _sample(sample, replicas)
-    # Only what is not sampled needs every access.
-    exact = part is None or (items.one_size and any(one.one_pass for one in asked))
-    future = any(one.needs_future for one in asked)
+    # Sampled policies alone need not keep every access.
+    exact = part is None or (items.one_size and any(policy.one_pass for policy in asked))
+    future = any(policy.needs_future for policy in asked)
     gathered = _ssdlab.CacheTrace(granularity, page, not ignore_trims, exact, future, False, False, part)
     common = _gather(trace, items, gathered, monitor)
     footprint = common["footprint"][2]
@@ -317,22 +316,22 @@ def mrc(
         capacities = sorted({size.of(footprint, items) for size in parsed})
     other = "simulated" if part is None else "sampled"
     stack = gathered.is_stack()
-    methods = ["one pass" if stack and one.one_pass else other for one in asked]
+    methods = ["one pass" if stack and policy.one_pass else other for policy in asked]
     shape = (len(asked), len(capacities))
     works, places = [], []
-    for row, (one, method) in enumerate(zip(asked, methods, strict=True)):
+    for row, (policy, method) in enumerate(zip(asked, methods, strict=True)):
         if method == "one pass":
-            works.append(partial(gathered.one_pass, one.name, capacities))
+            works.append(partial(gathered.one_pass, policy.name, capacities))
             places.append((row, slice(None)))
             continue
         estimate = gathered.exact if part is None else gathered.sampled
         for column, capacity in enumerate(capacities):
-            works.append(partial(estimate, (one.name, one.changes, capacity)))
+            works.append(partial(estimate, (policy.name, policy.changes, capacity)))
             places.append((row, slice(column, column + 1)))
     points, finished = np.zeros(shape, POINT), np.zeros(shape, np.bool_)
-    for place, found in zip(places, _side_by_side(works, threads, monitor), strict=True):
-        if found is not None:
-            points[place], finished[place] = found, True
+    for place, result in zip(places, _side_by_side(works, threads, monitor), strict=True):
+        if result is not None:
+            points[place], finished[place] = result, True
     kept_rows, columns, stopped = _finished(finished, *shape)
     return MissRatioCurves(
         methods=[methods[row] for row in kept_rows],
@@ -357,7 +356,7 @@ def _sample(written: str | None, replicas: int | None) -> tuple[float | None, in
         raise ConfigError(f"{replicas} replicas: write 2 to 64")
     if written.isascii() and written.isdigit() and len(written) < 10:
         if int(written) < replicas:
-            raise ConfigError(f"a sample of {written} items leaves none for some of {replicas} replicas; write 10000")
+            raise ConfigError(f"a sample of {written} items is too small for {replicas} replicas; write 10000")
         return None, int(written), replicas
     rate = _ssdlab.share(written)
     if not 0 < rate <= 1:

@@ -1,4 +1,4 @@
-"""Sizes of simulated caches, as users write them: bytes, a number of items, or a share of what a trace touches."""
+"""Parses sizes of simulated caches: bytes, a number of items, or a share of the trace's footprint."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,18 +10,18 @@ from ssdlab.model.several import several
 
 
 class Size(NamedTuple):
-    """A size as asked for: units, or a share of the footprint."""
+    """A requested size: units, or a share of the footprint."""
 
     text: str
     units: int | None
     share: float
 
     def of(self, footprint: int, items: Items) -> int:
-        """Units of it."""
+        """Returns the size in units."""
         units = int(footprint * self.share) if self.units is None else self.units
         if units < 1:
             raise ConfigError(
-                f"a cache of {self.text} of {text.count(footprint)} {items.word} holds none of them; make it larger"
+                f"a cache of {self.text} of {text.count(footprint)} {items.word} holds no item; make it larger"
             )
         return units
 
@@ -32,17 +32,14 @@ def _size(written: str | int, items: Items) -> Size:
         return Size(name, None, _ssdlab.share(name))
     if name.isascii() and name.isdigit():
         if items.granularity == "sized-objects":
-            raise ConfigError(
-                f"a cache of {name}: objects of different sizes are not counted; write bytes, such as 64MiB"
-            )
-        # More digits than that are too large in any case.
+            raise ConfigError(f"a cache of {name}: objects have different sizes; write bytes, such as 64MiB")
         units = int(name) if len(name) < 20 else 1 << 62
         unit = items.word
     else:
         size = _ssdlab.size(name)
         if items.unit_bytes is None:
             raise ConfigError(
-                f"a cache of {name}: counted objects have no bytes; write a number of them, a share such as 10%, "
+                f"a cache of {name}: counted objects have no size; write a number of them, a share such as 10%, "
                 "or simulate sized objects"
             )
         units = size // items.unit_bytes
@@ -55,12 +52,8 @@ def _size(written: str | int, items: Items) -> Size:
 
 
 def read_sizes(written: Sequence[str | int], items: Items) -> list[Size]:
-    """Sizes as asked for.
-
-    Raises:
-        ConfigError: If one is none, or too small or too large for any cache of these items.
-    """
+    """Parses sizes."""
     sizes = written.split(",") if isinstance(written, str) else several(written)
     if not sizes:
         raise ConfigError("no size is given; name at least one, such as 64MiB or 10%")
-    return [_size(one, items) for one in sizes]
+    return [_size(size, items) for size in sizes]

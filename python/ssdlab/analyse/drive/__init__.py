@@ -1,1 +1,1 @@
-"""Real drives: whether one may be measured, fio, and what reading a page takes. Nothing else touches one."""
+"""Real drives: checks that one is unused, fio, and measuring reads. No other package touches a real drive."""

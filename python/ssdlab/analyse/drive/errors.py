@@ -1,7 +1,7 @@
-"""What a calibration of a real drive can fail of."""
+"""Errors of measuring real drives."""
 
 from ssdlab._ssdlab import SsdlabError
 
 
 class CalibrationError(SsdlabError):
-    """A file or device cannot be measured, or fio fails: what is wrong, and the remedy, in one line."""
+    """A file or device cannot be measured, or fio fails."""

@@ -1,4 +1,4 @@
-"""fio, which issues the requests to a real drive."""
+"""Runs fio, which issues the requests to a real drive."""
 
 import json
 import math
@@ -19,28 +19,27 @@ from ssdlab.analyse.drive.errors import CalibrationError
 REMEDY = "install fio 3 or later ('apt-get install fio', 'dnf install fio'), or simulate a drive"
 
 ENGINES = ("io_uring", "libaio", "psync")
-"""Engines in order of preference. The last one waits for each request, so that each needs a thread."""
+"""Engines in order of preference. The last one is synchronous and needs a thread per request in flight."""
 
 LINK = "target"
-"""What the drive is called where fio runs: a colon in a name would make two of it."""
+"""Name of the drive in fio's working directory; fio would split a path at colons."""
 
 PATIENCE_SECONDS = 5.0
-"""What fio has to end by itself when it is told to."""
+"""Time for fio to end after a signal."""
 
 
 @dataclass(frozen=True)
 class Fio:
-    """The fio that is installed."""
+    """The installed fio."""
 
     program: str
-    """Its path."""
     version: str
-    """What it calls itself, such as `fio-3.33`."""
+    """Version as printed, such as `fio-3.33`."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """Requests at random places of one region for some time."""
+    """Random requests to one region for some time."""
 
     path: Path
     op: str
@@ -53,10 +52,10 @@ class Job:
     direct: bool
     seconds: float
     run: int = 1
-    """Requests in a row after each jump to a random place."""
+    """Sequential requests after each random jump."""
 
     def arguments(self) -> list[str]:
-        """Options of fio. Only a job of writes can write, and none makes or grows a file."""
+        """Returns fio's options. Only a job of writes can write, and no job creates or grows a file."""
         threads = self.engine == ENGINES[-1]
         return [
             "--name=ssdlab",
@@ -80,11 +79,7 @@ class Job:
 
 
 def find() -> Fio:
-    """The fio on the path.
-
-    Raises:
-        CalibrationError: If there is none, or it is too old.
-    """
+    """Finds fio on the PATH."""
     program = shutil.which("fio")
     if program is None:
         raise CalibrationError(f"fio, which issues the requests, is not installed; {REMEDY}")
@@ -96,7 +91,7 @@ def find() -> Fio:
     numbers = re.match(r"fio-(\d+)\.", version)
     if numbers is None:
         said = _line(version or done.stderr) or f"exit status {done.returncode}"
-        raise CalibrationError(f"{text.path(program)} does not tell its version but: {said}; {REMEDY}")
+        raise CalibrationError(f"{text.path(program)} printed no version but: {said}; {REMEDY}")
     if int(numbers[1]) < 3:
         raise CalibrationError(f"{text.path(program)} is {version}; {REMEDY}")
     return Fio(program, version)
@@ -106,23 +101,20 @@ def run(fio: Fio, job: Job, stop: Callable[[], object]) -> tuple[int, float] | N
     """Runs one job.
 
     Args:
-        fio: What `find` found.
-        job: What it is to do.
-        stop: Asked some ten times a second; something true ends fio.
+        fio: The installed fio.
+        job: The job.
+        stop: Called some ten times a second; ends fio if it returns something true.
 
     Returns:
         Requests completed and requests per second; None if it was stopped.
-
-    Raises:
-        CalibrationError: If fio fails, or its output cannot be read.
     """
-    # Whatever fio leaves behind, it leaves here.
+    # Contains all files that fio leaves behind.
     with tempfile.TemporaryDirectory(prefix="ssdlab-fio-") as folder:
         output, errors = Path(folder, "output.json"), Path(folder, "errors")
         Path(folder, LINK).symlink_to(job.path)
         command = [fio.program, *job.arguments(), "--output-format=json", f"--output={output}"]
         with errors.open("wb") as stream:
-            # A session of its own: Ctrl-C reaches ssdlab alone, which then ends fio.
+            # In its own session, so that Ctrl-C reaches only ssdlab, which then ends fio.
             process = subprocess.Popen(
                 command,
                 cwd=folder,
@@ -147,7 +139,7 @@ def run(fio: Fio, job: Job, stop: Callable[[], object]) -> tuple[int, float] | N
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Ends fio and all that it started, if it has not ended."""
+    """Ends fio and its children, if they still run."""
     for number in (signal.SIGINT, signal.SIGKILL):
         if process.poll() is not None:
             return
@@ -159,20 +151,20 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _figures(fio: Fio, job: Job, status: int, written: str, said: str) -> tuple[int, float]:
-    # fio puts messages before the JSON, in the same file.
+    # Messages may precede the JSON in the same file.
     before, brace, rest = written.partition("{")
     where = text.path(job.path)
     try:
         found: Any = json.JSONDecoder().raw_decode(brace + rest)[0]
         jobs: Sequence[Any] = found["jobs"]
-        failed = any(one["error"] for one in jobs)
-        requests = sum(int(one[job.op]["total_ios"]) for one in jobs)
-        iops = sum(float(one[job.op]["iops"]) for one in jobs)
+        failed = any(thread["error"] for thread in jobs)
+        requests = sum(int(thread[job.op]["total_ios"]) for thread in jobs)
+        iops = sum(float(thread[job.op]["iops"]) for thread in jobs)
     except (ValueError, KeyError, TypeError):
         if status or not brace:
             raise CalibrationError(f"fio failed on {where}: {_reason(said, before, status)}") from None
         raise CalibrationError(
-            f"{fio.version} did not tell how many requests per second {where} served in its JSON; {REMEDY}"
+            f"{fio.version} reported no requests per second of {where} in its JSON; {REMEDY}"
         ) from None
     if status or failed:
         raise CalibrationError(f"fio failed on {where}: {_reason(said, before, status)}")
@@ -182,16 +174,16 @@ def _figures(fio: Fio, job: Job, status: int, written: str, said: str) -> tuple[
 
 
 def _reason(said: str, before: str, status: int) -> str:
-    """What fio has to say, in one line: its own complaint if there is one."""
+    """Returns the reason of a failure in one line: fio's own error if there is one."""
     lines = [
         line for line in (*said.splitlines(), *before.splitlines()) if line.strip() and not line.startswith("note:")
     ]
     own = [line.partition("fio:")[2] for line in lines if line.startswith("fio:")]
-    # Warnings may come before the complaint.
+    # Warnings may come before the error.
     first = next((line for line in own if "error" in line), own[0] if own else "")
     return _line(first) or _line(lines[-1] if lines else "") or f"it ended with status {status} and said nothing"
 
 
 def _line(words: str) -> str:
-    """A single line that any terminal can show."""
+    """Returns the words on one line of printable characters."""
     return text.path(" ".join(words.split()))

@@ -1,7 +1,6 @@
-"""What reading a page of a real file or block device takes: nine reads in ten follow the one before, four at a time.
+"""Measures reads of a real file or block device: nine in ten sequential, four in flight, as in Harper 2018.
 
-That is how Harper 2018 measured (appendix C: `rw=randread:9`, `iodepth=4`). fio does it if it is installed, else
-threads of our own. Nothing is written.
+(Appendix C: `rw=randread:9`, `iodepth=4`.) Uses fio if it is installed, else threads. Nothing is written.
 """
 
 import mmap
@@ -21,35 +20,33 @@ from ssdlab.analyse.drive.target import Target, engine_of, inspect
 
 IN_FLIGHT = 4
 RUN = 9
-"""Reads in a row after each jump."""
+"""Sequential reads after each jump."""
 SECONDS = 1.0
-"""Time to measure unless another is asked for."""
+"""Default measuring time."""
 SIZES = tuple(4096 << step for step in range(6))
-"""Sizes that the document measured, 4 to 128 KiB."""
+"""Sizes measured in the document, 4 to 128 KiB."""
 
 
 @dataclass(frozen=True)
 class Device:
-    """Reads per second of a file or block device."""
+    """Read rates of a file or block device."""
 
     path: str
     how: str
-    """The program that measured."""
+    """The measuring program."""
     iops: dict[int, float]
-    """By size of a read in bytes."""
+    """Reads per second, by read size in bytes."""
     remarks: tuple[str, ...]
 
 
 def measure(path: Path, page_bytes: int, seconds: float, stop: Callable[[], bool] = lambda: False) -> Device:
-    """Measures reads of 4 to 128 KiB, and of a page. KeyboardInterrupt is raised once `stop` says something true.
+    """Measures reads of 4 to 128 KiB, and of a page. Raises KeyboardInterrupt once `stop` returns something true.
 
     Raises:
-        CalibrationError: If the target must not be measured or cannot be.
-        ConfigError: If pages are not of whole sectors, or larger than the target.
         OSError: If the target may not be opened.
     """
     if not 0 < seconds <= 3600:
-        raise ConfigError(f"{seconds:g} s to measure is not above 0 and at most an hour; take 1, for example")
+        raise ConfigError(f"a measuring time of {seconds:g} s is not above 0 and at most an hour; take 1, for example")
     if page_bytes % 4096:
         raise ConfigError(f"pages of {text.exact_size(page_bytes)} cannot be read directly; take a multiple of 4KiB")
     target = inspect(path, write=False)
@@ -62,13 +59,13 @@ def measure(path: Path, page_bytes: int, seconds: float, stop: Callable[[], bool
         how, iops = "threads of ssdlab", {size: probe(target, size, seconds, stop) for size in sizes}
     else:
         how = found.version
-        job = fio.Job(target.path, "read", page_bytes, 0, target.bytes, IN_FLIGHT, "", target.direct, 0.2, RUN)
-        engine = engine_of(found, job)
+        trial = fio.Job(target.path, "read", page_bytes, 0, target.bytes, IN_FLIGHT, "", target.direct, 0.2, RUN)
+        engine = engine_of(found, trial)
         iops = {}
         for size in sizes:
             region = target.bytes // size * size
-            one = fio.Job(target.path, "read", size, 0, region, IN_FLIGHT, engine, target.direct, seconds, RUN)
-            figures = fio.run(found, one, stop)
+            job = fio.Job(target.path, "read", size, 0, region, IN_FLIGHT, engine, target.direct, seconds, RUN)
+            figures = fio.run(found, job, stop)
             if figures is None:
                 raise KeyboardInterrupt("stopped while measuring")
             iops[size] = figures[1]
@@ -84,7 +81,7 @@ def probe(
     run: int = RUN,
     write: bool = False,
 ) -> float:
-    """Reads or writes per second, `run` in a row after each jump, with a thread for each one in flight."""
+    """Measures reads or writes per second, `run` sequential ones after each jump, with a thread for each in flight."""
     file = os.open(target.path, (os.O_RDWR if write else os.O_RDONLY) | (os.O_DIRECT if target.direct else 0))
     counts = [0] * IN_FLIGHT
     faults: list[OSError] = []
@@ -94,7 +91,7 @@ def probe(
     def work(number: int) -> None:
         rng = random.Random(number)
         with mmap.mmap(-1, size) as buffer:
-            # A thread that comes late, on a busy machine, does one run all the same.
+            # On a busy machine, a thread that starts late still does one run.
             while counts[number] == 0 or time.monotonic() < end:
                 first = rng.randrange(target.bytes // size - run + 1)
                 for page in range(first, first + run):

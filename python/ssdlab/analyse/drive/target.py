@@ -1,4 +1,4 @@
-"""A real file or block device, once it is known that it may be measured."""
+"""Checks that a real file or block device may be measured."""
 
 import errno
 import mmap
@@ -13,7 +13,7 @@ from ssdlab.analyse.drive import fio, use
 from ssdlab.analyse.drive.errors import CalibrationError
 
 BLOCK_BYTES = 4096
-"""What direct requests are aligned to, on any drive of today."""
+"""Alignment of direct requests that suits all drives."""
 
 
 @dataclass(frozen=True)
@@ -21,25 +21,26 @@ class Target:
     """A file or block device that may be measured."""
 
     path: Path
-    """Without links."""
+    """Path without links."""
     kind: str
     """`file` or `block device`."""
     bytes: int
     direct: bool
-    """Whether requests can pass by the page cache."""
+    """True if direct I/O is possible."""
     remarks: tuple[str, ...]
 
 
 def inspect(path: Path, write: bool) -> Target:
-    """Looks whether a file or device may be measured.
+    """Checks that a file or device may be measured.
 
     Raises:
-        CalibrationError: If it may not.
         OSError: If it may not be opened.
     """
     name = text.path(path)
     if sys.platform != "linux":
-        raise CalibrationError(f"{name}: only Linux tells whether a drive is in use; measure on Linux, or simulate one")
+        raise CalibrationError(
+            f"{name}: use of a drive can be checked on Linux only; measure on Linux, or simulate a drive"
+        )
     try:
         path = path.resolve(strict=True)
     except FileNotFoundError:
@@ -48,7 +49,7 @@ def inspect(path: Path, write: bool) -> Target:
     if stat.S_ISBLK(mode):
         kind, why = "block device", use.why_in_use(use.device_number(path) or "")
         if why is None and use.claimed(path):
-            why = "the kernel says that somebody uses it"
+            why = "the kernel reports that it is used"
         remedy = "unmount or release it, or name another"
     elif stat.S_ISREG(mode):
         kind, why = "file", use.why_file_in_use(path)
@@ -65,7 +66,7 @@ def inspect(path: Path, write: bool) -> Target:
     direct = _direct(path)
     remarks = []
     if not direct:
-        remarks.append(f"{name} does not allow direct I/O: the page cache is measured, not the drive alone")
+        remarks.append(f"{name} does not allow direct I/O: results include the page cache")
     if kind == "file":
         if path.stat().st_blocks * 512 < size:
             remarks.append(f"{name} has holes, and reads of them do not reach the drive")
@@ -76,7 +77,7 @@ def inspect(path: Path, write: bool) -> Target:
 
 
 def _direct(path: Path) -> bool:
-    """Whether a file can be read past the page cache."""
+    """True if a file allows direct I/O."""
     with mmap.mmap(-1, BLOCK_BYTES) as buffer:
         try:
             opened = os.open(path, os.O_RDONLY | os.O_DIRECT)
@@ -92,8 +93,8 @@ def _direct(path: Path) -> bool:
 
 
 def engine_of(found: fio.Fio, probe: fio.Job) -> str:
-    """The first engine that fio has and the system lets it use."""
-    # Through the page cache libaio waits for each request.
+    """Returns the first engine that works."""
+    # With buffered I/O, libaio is synchronous.
     engines = [engine for engine in fio.ENGINES if probe.direct or engine != "libaio"]
     for engine in engines[:-1]:
         try:

@@ -1,7 +1,7 @@
-"""Who uses a block device: what is mounted, swapped to or held by another device must not be measured.
+"""Checks whether a block device is in use: mounted, swap, or held by another device.
 
-`/proc` tells only of mounts that this process can see; the kernel itself refuses to open a device exclusively that
-anybody uses, mounts in other namespaces included. So both are asked: the former for the reason, the latter for safety.
+`/proc` gives the reason, but lists only mounts that this process can see. So an exclusive open is tried as well, which
+the kernel refuses for any device in use, also by mounts in other namespaces.
 """
 
 import errno
@@ -15,34 +15,34 @@ SYS = Path("/sys")
 
 
 def device_number(path: str | os.PathLike[str]) -> str | None:
-    """Major and minor number of a block device, such as `8:1`; None for anything else."""
+    """Returns major and minor number of a block device, such as `8:1`; None for anything else."""
     try:
-        found = Path(path).stat()
+        status = Path(path).stat()
     except OSError:
         return None
-    return f"{os.major(found.st_rdev)}:{os.minor(found.st_rdev)}" if stat.S_ISBLK(found.st_mode) else None
+    return f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}" if stat.S_ISBLK(status.st_mode) else None
 
 
 def why_in_use(number: str) -> str | None:
-    """Why a block device must be left alone; None if nothing that can be seen uses it.
+    """Returns how a block device is used; None if no use is visible.
 
-    A disk is in use if one of its partitions is, a partition if its whole disk is.
+    A disk is in use if one of its partitions is, and a partition if its disk is.
     """
-    for one in _relatives(number):
-        name = _folder(one).name
+    for related in _relatives(number):
+        name = _folder(related).name
         for source, where in _mounts():
-            if source == one:
+            if source == related:
                 return f"{name} is mounted on {where}"
         for path in _swaps():
-            if device_number(path) == one:
+            if device_number(path) == related:
                 return f"{name} is used as swap"
-        for holder in _children(_folder(one) / "holders"):
+        for holder in _children(_folder(related) / "holders"):
             return f"{name} is held by {holder.name}"
     return None
 
 
 def why_file_in_use(path: Path) -> str | None:
-    """Why an ordinary file must be left alone; None if nothing that can be seen uses it."""
+    """Returns how an ordinary file is used; None if no use is visible."""
     if any(_same(path, swap) for swap in _swaps()):
         return "it is used as swap"
     for backing in sorted(SYS.glob("block/loop*/loop/backing_file")):
@@ -52,7 +52,7 @@ def why_file_in_use(path: Path) -> str | None:
 
 
 def claimed(path: Path) -> bool:
-    """Whether the kernel refuses to hand over a block device exclusively.
+    """True if the kernel refuses to open a block device exclusively.
 
     Raises:
         OSError: If it cannot be opened at all.
@@ -67,7 +67,7 @@ def claimed(path: Path) -> bool:
 
 
 def file_system(path: Path) -> str | None:
-    """The type of the file system that a file lies in, such as `ext4`."""
+    """Returns the type of a file's file system, such as `ext4`."""
     device = path.stat().st_dev
     number = f"{os.major(device)}:{os.minor(device)}"
     return next((fields[fields.index("-") + 1] for fields in _mount_lines() if fields[2] == number), None)
@@ -86,7 +86,7 @@ def _number(folder: Path) -> str:
 
 
 def _relatives(number: str) -> list[str]:
-    """A device, its partitions, and the disk that it is a partition of."""
+    """Returns a device, its partitions, and the disk that it is a partition of."""
     folder = _folder(number)
     relatives = [number]
     relatives += [_number(child) for child in _children(folder) if (child / "partition").exists()]
@@ -96,14 +96,14 @@ def _relatives(number: str) -> list[str]:
 
 
 def _mount_lines() -> Iterator[list[str]]:
-    """The fields of each mount; see proc_pid_mountinfo(5)."""
+    """Yields the fields of each mount; see proc_pid_mountinfo(5)."""
     lines = (PROC / "self" / "mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
     for line in lines.splitlines():
         yield line.split(" ")
 
 
 def _mounts() -> Iterator[tuple[str, str]]:
-    """Device numbers and where they are mounted. Some file systems have a number of their own: their source tells."""
+    """Yields device numbers with mount points, and the number of the source if a file system has its own number."""
     for fields in _mount_lines():
         where = _plain(fields[4])
         yield fields[2], where
@@ -121,7 +121,7 @@ def _swaps() -> list[str]:
 
 
 def _plain(field: str) -> str:
-    """A path without the kernel's octal escapes of blanks and backslashes."""
+    """Decodes the kernel's octal escapes of blanks and backslashes in a path."""
     for character in "\t\n ":
         field = field.replace(f"\\{ord(character):03o}", character)
     return field.replace("\\134", "\\")

@@ -1,4 +1,4 @@
-"""Whether to compress part of a page cache: the model of Harper 2018, corrected where it errs."""
+"""Advice on compressing part of a page cache: the model of Harper 2018, with corrections."""
 
 from ssdlab.analyse.cache.planning.advice import COMPRESSORS, DISTRIBUTION, PAGE, Distribution, plan
 from ssdlab.analyse.cache.planning.compressors import PAPER, PAPER_DEVICE_US, Compressor, measure

@@ -1,6 +1,7 @@
-"""Making a plan: what to compare, with which constants."""
+"""Plans a compressed part of a page cache."""
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from ssdlab.model.arguments import takes
 from ssdlab.model.requests import Ending, Monitor
 
 Distribution = str | Sequence[tuple[float, float]]
-"""`even`, `80/20`, `pareto`, `zipf:THETA`, or points (share of the pages cached, hit ratio) of a miss-ratio curve."""
+"""`even`, `80/20`, `pareto`, `zipf:THETA`, or points (cached share of the pages, hit ratio) of a miss-ratio curve."""
 
 COMPRESSORS = ("lz4", "zstd")
 DISTRIBUTION = "80/20"
@@ -24,16 +25,16 @@ PAGE = "8KiB"
 
 
 BUSY = 0.1
-"""Share of its time that a thread may wait for a processor before the machine counts as busy."""
+"""Share of its time waiting for a processor above which a thread reports a busy machine."""
 
 
 def busy(waited: float) -> list[str]:
-    """What to say of a machine on which the measuring thread waited for a processor; nothing of an idle one."""
+    """Returns a remark if the measuring thread waited much for a processor."""
     if waited <= BUSY:
         return []
     return [
         f"the machine is busy: the thread that measured compressors waited {100 * waited:.0f} % of its time for a "
-        "processor, so measured times are too long and the advice may be wrong; plan again when it is idle"
+        "processor, so measured times are too long and the advice may be wrong; repeat on an idle machine"
     ]
 
 
@@ -44,8 +45,8 @@ def _curve(points: Sequence[tuple[float, float]]) -> Sequence[tuple[float, float
         curve = []
     if not curve:
         raise ConfigError(
-            "distribution: no points of a miss-ratio curve; give pairs of numbers, "
-            "the share of the pages and that of the hits, such as [(0.1, 0.6)]"
+            "distribution: no points of a miss-ratio curve; give pairs of the share of the pages and the hit ratio, "
+            "such as [(0.1, 0.6)]"
         )
     return curve
 
@@ -67,29 +68,28 @@ def plan(
     measure_cache: bool = False,
     monitor: Monitor | None = None,
 ) -> CachePlan:
-    """Tells whether to compress part of a page cache, with what, how much of it, and what that gains.
+    """Decides whether to compress part of a page cache, with which compressor, how much, and what that gains.
 
     Args:
         memory: Memory of the cache, such as `"15GiB"`.
         data: Size of the data.
         page: Size of a page.
-        distribution: How requests spread over the pages; or points of a curve, as pairs of the share of the pages that
-            a cache holds and of its hits, neither falling.
-        compressors: Names such as `lz4` and `zstd:1`, which are measured on this machine, or figures of them.
-        paths: Files with typical data to measure compressors on; the corpus of `compress.bench` if there are none.
-        paper: Whether to take compressors and device from table 4 of Harper 2018 instead.
+        distribution: Distribution of requests over the pages; or points of a curve, as pairs of the cached share of the
+            pages and the hit ratio, neither decreasing.
+        compressors: Names such as `lz4` and `zstd:1`, which are measured on this machine, or their figures.
+        paths: Files with typical data to measure compressors on; the corpus of `compress.bench` if empty.
+        paper: Takes compressors and device from table 4 of Harper 2018 instead.
         device: File or block device whose reads to measure; nothing is written to it.
-        device_us: Time of reading a page, in microseconds, instead of measuring.
-        seconds: Time to measure the device for each size of a read.
-        share: Share of the memory to compress, a fraction of 1; the best one if left out.
-        measure_cache: Whether to measure a small cache of these proportions at work, beside the model.
-        monitor: Told how far that is, as that of `simulate`. If it returns something true, KeyboardInterrupt is raised,
-            or the plan is returned without that of the comparison which is not finished.
+        device_us: Time to read a page, in microseconds, instead of measuring.
+        seconds: Measuring time per read size.
+        share: Share of the memory to compress, as a fraction of 1; the best one if left out.
+        measure_cache: Measures a small cache of these proportions, to compare the model with.
+        monitor: Progress callback as in `ssdlab.simulate`. If it returns something true, KeyboardInterrupt is raised,
+            or the plan is returned without the unfinished part of the comparison.
 
     Raises:
-        ConfigError: If a figure is out of range, or the device is given by none or several of `paper`, `device` and
-            `device_us`.
-        CalibrationError: If the device must not be measured or cannot be.
+        ConfigError: If a figure is out of range, or not exactly one of `paper`, `device` and `device_us` is given.
+        CalibrationError: If the device is in use or cannot be measured.
         OSError: If a file cannot be read.
     """
     if sum((paper, device is not None, device_us is not None)) != 1:
@@ -99,37 +99,36 @@ def plan(
         raise ConfigError("a page of 0 bytes holds nothing; take 8KiB, for example")
     files = [Path(path) for path in paths]
     wanted = list(compressors)
-    names = [one if isinstance(one, str) else one.name for one in wanted]
-    for at, name in enumerate(names):
-        if name in names[:at]:
-            raise ConfigError(f"the compressor {text.path(name)} is named twice; name it once")
+    names = Counter(wish if isinstance(wish, str) else wish.name for wish in wanted)
+    if names and names.most_common(1)[0][1] > 1:
+        raise ConfigError(f"the compressor {text.path(names.most_common(1)[0][0])} is named twice; name it once")
     if not wanted:
         raise ConfigError("no compressor to compare; name one")
     if paper and (files or sizes[2] != 8192):
         raise ConfigError(
-            "the paper has figures of its own, for pages of 8KiB; leave out the files, and the size of a page"
+            "the paper has its own figures, for pages of 8KiB; leave out the files, and the size of a page"
         )
     if paper and measure_cache:
         raise ConfigError(
-            "a cache at work is of this machine, and the figures of the paper are of another; leave out one of them"
+            "a cache is measured on this machine, and the paper's figures are of another; leave out one of them"
         )
     if not isinstance(distribution, str):
         distribution = _curve(distribution)
     remarks: list[str] = []
     ending = Ending(monitor)
-    # A wrong figure is told of before anything is measured.
+    # Refuses wrong figures before measuring.
     _ssdlab.Plan(sizes, device_us or 0.0, distribution, (1.0, 0.0, 0.0, 1.0)).point(share or 0.0, [])
     if paper:
-        contents, found = None, [of_paper(one) for one in wanted]
+        contents, compared = None, [of_paper(wish) for wish in wanted]
     else:
         contents = corpus.read(files) if files else corpus.default()
-        by_name = [one for one in wanted if isinstance(one, str)]
+        by_name = [wish for wish in wanted if isinstance(wish, str)]
         measured = dict(zip(by_name, measure(by_name, contents, sizes[2], ending), strict=True)) if by_name else {}
-        if not files and any(_ssdlab.modelled_codec(one) is None for one in by_name):
-            remarks.append("compressors were measured on a corpus of ours; name files with your data to measure these")
+        if not files and any(_ssdlab.modelled_codec(name) is None for name in by_name):
+            remarks.append("compressors were measured on the built-in corpus; name files to measure your own data")
         remarks += contents.remarks()
-        remarks += busy(max((one.waited for one in measured.values()), default=0.0))
-        found = [measured[one] if isinstance(one, str) else one for one in wanted]
+        remarks += busy(max((compressor.waited for compressor in measured.values()), default=0.0))
+        compared = [measured[wish] if isinstance(wish, str) else wish for wish in wanted]
     read = None
     if device is not None:
         read = reads.measure(Path(device), sizes[2], seconds, lambda: ending("device", 0, None, 0))
@@ -141,7 +140,7 @@ def plan(
         page_bytes=sizes[2],
         distribution=distribution,
         device_us=PAPER_DEVICE_US if paper else device_us or 0.0,
-        compressors=tuple(found),
+        compressors=tuple(compared),
         paper=paper,
         device=read,
         remarks=tuple(remarks),

@@ -1,11 +1,12 @@
-"""How far a plan is from the two-pool cache at work on this machine, and where the difference comes from."""
+"""Compares a plan with the two-pool cache measured on this machine, and explains the difference."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError
-from ssdlab.analyse.cache.benchmark import bench
+from ssdlab.analyse.cache.accesses import Load
+from ssdlab.analyse.cache.benchmark import Pools, Storage, bench
 from ssdlab.analyse.cache.planning.compressors import Compressor
 from ssdlab.analyse.corpus import Corpus
 from ssdlab.model.requests import Monitor
@@ -14,13 +15,13 @@ if TYPE_CHECKING:
     from ssdlab.analyse.cache.planning.result import CachePlan
 
 SHARES = (0, 50)
-"""Percentages of the memory that are measured, with the best one; only 0 and that which was asked for, if one was."""
+"""Percentages of the memory that are measured beside the best one; only 0 beside a given share."""
 
 PAGES, CACHED = 8192, 800
-"""Pages of the small cache's data at least, and pages that it holds raw at least."""
+"""Fewest pages of the small cache's data, and fewest pages that it holds raw."""
 
 ACCESSES_A_PAGE = 4
-"""Half of them warm the cache up."""
+"""Accesses per page; half of them warm the cache up."""
 
 
 @dataclass(frozen=True)
@@ -31,51 +32,45 @@ class Compared:
     compressor: str | None
     """None for the raw cache."""
     document_us: float
-    """Time of a page by the document's model, in microseconds."""
+    """Time per page by the document's model, in microseconds."""
     model_us: float
-    """By the corrected model."""
+    """Time per page by the corrected model."""
     measured_us: float
     measured_low_us: float
     measured_high_us: float
     model_p99_us: float
-    """Time that one request in a hundred exceeds at most, by the corrected model."""
+    """99th percentile by the corrected model."""
     measured_p99_us: float
     model_hit_ratio: float
     measured_hit_ratio: float
     by_hits_us: float
-    """Of the difference between measured and model: what other hits than the model's make of it."""
+    """Part of the difference between measurement and model due to the hit ratios."""
     by_device_us: float
-    """What loading a page in another time than the model's makes of it."""
+    """Part due to the time to load a page."""
     left_us: float
-    """What is left: tables, locks, copies, and whatever else runs on the machine."""
+    """Remaining part: tables, locks, copies, and other programs."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A plan at a small scale, and the same measured."""
+    """A small-scale plan, predicted and measured."""
 
     pages: int
-    """Different pages."""
+    """Number of different pages."""
     memory_bytes: int
     accesses: int
-    """Measured in each run."""
+    """Measured accesses of each run."""
     runs: int
     rows: tuple[Compared, ...]
 
 
 def compare(plan: "CachePlan", contents: Corpus, monitor: Monitor | None = None) -> Comparison:
-    """Measures a small cache with the proportions of a plan: one thread, storage that takes the plan's time.
-
-    Raises:
-        ConfigError: If the plan's distribution or compressors cannot be measured.
-    """
+    """Measures a small cache with a plan's proportions, on one thread, above storage with the plan's read time."""
     if not isinstance(plan.distribution, str):
-        raise ConfigError(
-            "a miss-ratio curve does not say which page comes when; give a distribution to put a cache to work"
-        )
-    real = [one for one in plan.compressors if _is_real(one)]
+        raise ConfigError("a miss-ratio curve has no order of accesses; give a distribution to measure a cache")
+    real = [compressor for compressor in plan.compressors if _is_real(compressor)]
     if not real:
-        raise ConfigError("no compressor of the plan can be measured; name one that can to put a cache to work")
+        raise ConfigError("no compressor of the plan can be measured; name a real one to measure a cache")
     proportion = plan.memory_bytes / plan.data_bytes
     pages = max(PAGES, round(CACHED / proportion))
     small = replace(
@@ -83,22 +78,17 @@ def compare(plan: "CachePlan", contents: Corpus, monitor: Monitor | None = None)
     )  # fmt: skip
     others = SHARES if plan.share is None else (0,)
     shares = sorted({*others, round(100 * plan.best.share)})
-    measured = bench(
-        contents,
+    pools = Pools(
         page_size=f"{plan.page_bytes}B",
         budget=f"{small.memory_bytes}B",
         shares=[str(share) for share in shares],
-        codecs=[one.name for one in real],
-        access=plan.distribution,
-        pages=pages,
-        accesses=ACCESSES_A_PAGE * pages,
+        codecs=[compressor.name for compressor in real],
         workers=0,
-        threads=1,
-        cost_us=plan.device_us,
-        busy=True,
-        monitor=monitor,
     )
-    by_name = {one.name: one for one in real}
+    load = Load(access=plan.distribution, pages=pages, accesses=ACCESSES_A_PAGE * pages)
+    storage = Storage(cost_us=plan.device_us, busy=True)
+    measured = bench(contents, pools=pools, load=load, storage=storage, threads=1, monitor=monitor)
+    by_name = {compressor.name: compressor for compressor in real}
     rows = []
     for cell in measured.cells:
         used = by_name[cell.codec] if cell.codec is not None else real[0]
@@ -136,12 +126,12 @@ def compare(plan: "CachePlan", contents: Corpus, monitor: Monitor | None = None)
 
 
 def _moving_us(raw: float, compressed: float, load_us: float, compress_us: float, decompress_us: float) -> float:
-    """Time of a page with these hits, where each page that comes to the raw pool has another one compressed."""
+    """Time per page at these hit ratios, where each page entering the raw pool makes another one be compressed."""
     return (1 - raw - compressed) * (load_us + compress_us) + compressed * (compress_us + decompress_us)
 
 
-def _is_real(one: Compressor) -> bool:
+def _is_real(compressor: Compressor) -> bool:
     try:
-        return _ssdlab.modelled_codec(one.name) is None
+        return _ssdlab.modelled_codec(compressor.name) is None
     except ConfigError:
         return False

@@ -1,4 +1,4 @@
-"""What compressors do to pages: the document's figures, and those of this machine."""
+"""Figures of compressors: from the document, and measured on this machine."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ PAPER_DEVICE_US = 110.0
 """Time to read a page of 8 KiB: table 4 of Harper 2018."""
 
 ROUNDS = 3
-"""Passes over the pages; the fastest counts, as whatever else runs can only slow one down."""
+"""Passes over the pages; the fastest counts, as other programs only slow passes down."""
 
 SHRUNK = 0.75
-"""A page is worth keeping compressed if it shrinks to this share or less, as in the two-pool cache."""
+"""Pages are kept compressed if they shrink to this share or less, as in the two-pool cache."""
 
 COPY = "none"
 """The codec that copies pages."""
@@ -25,21 +25,21 @@ COPY = "none"
 
 @dataclass(frozen=True)
 class Compressor:
-    """What a compressor does to pages of one size."""
+    """Figures of a compressor for pages of one size."""
 
     name: str
     ratio: float
-    """Raw bytes for each compressed one, over the pages that shrink."""
+    """Raw bytes per compressed byte, over pages that shrink."""
     compress_us: float
-    """Time to compress a page, in microseconds of one processor; also for pages that turn out not to shrink."""
+    """Microseconds of processor time to compress a page, whether it shrinks or not."""
     decompress_us: float
-    """Time to restore a page."""
+    """Microseconds to restore a page."""
     shrinking: float = 1.0
     """Share of the pages that shrink."""
     mean_ratio: float | None = None
-    """Mean of the ratios of the files, whatever their sizes: the "overall" ratio of Harper 2018. `ratio` if None."""
+    """Unweighted mean of the files' ratios: the "overall" ratio of Harper 2018. `ratio` if None."""
     waited: float = 0.0
-    """Share of its time that the measuring thread waited for a processor; 0 of figures that were given."""
+    """Share of its time that the measuring thread waited for a processor; 0 for given figures."""
 
 
 PAPER = {
@@ -50,15 +50,11 @@ PAPER = {
 
 
 def of_paper(wanted: str | Compressor) -> Compressor:
-    """The document's figures of a compressor, or those given.
-
-    Raises:
-        ConfigError: If it has none.
-    """
+    """Returns the document's figures of a compressor, or the given ones."""
     if isinstance(wanted, Compressor):
         return wanted
     if wanted not in PAPER:
-        raise ConfigError(f"the document has no figures of {text.path(wanted)}; it has {', '.join(PAPER)}")
+        raise ConfigError(f"the document has no figures of {text.path(wanted)}; take one of {', '.join(PAPER)}")
     return PAPER[wanted]
 
 
@@ -68,18 +64,15 @@ def measure(
     """Measures compressors on pages, as `compress.bench` does, with one thread.
 
     Args:
-        names: What they are, such as `lz4` or `zstd:1`. Of `modelled:RATIO:COMPRESS:RESTORE` the figures are taken.
-        contents: What pages hold.
+        names: Codecs such as `lz4` or `zstd:1`; `modelled:RATIO:COMPRESS:RESTORE` has its figures in the name.
+        contents: Contents of the pages.
         page_bytes: Size of a page.
-        monitor: As that of `compress.bench`; if it returns something true, KeyboardInterrupt is raised.
-
-    Raises:
-        ConfigError: If there is no such compressor, or no whole page.
+        monitor: Progress callback; if it returns something true, KeyboardInterrupt is raised.
     """
     modelled = {name: _ssdlab.modelled_codec(name) for name in several(names)}
     if all(len(member.data) < page_bytes for member in contents.members):
         size = text.exact_size(page_bytes)
-        raise ConfigError(f"{contents.title}: no file holds a page of {size}; name larger files")
+        raise ConfigError(f"{contents.title}: no file has a whole page of {size}; name larger files")
     real = [name for name, costs in modelled.items() if costs is None]
     measured = {}
     if real:
@@ -96,7 +89,7 @@ def measure(
 def _compressor(name: str, cell: compress.Cell, copy_us: float) -> Compressor:
     total = cell.total
     shrunk, bytes_shrunk = total.pages - total.raw_pages, total.bytes - total.raw_bytes
-    # Pages that are kept raw are copied instead of restored.
+    # Raw pages are copied instead of restored.
     restoring_us = cell.decompress_cpu_us.low * total.pages - copy_us * total.raw_pages
     return Compressor(
         name,

@@ -1,18 +1,17 @@
-"""The models that a plan has."""
+"""The models of a plan."""
 
 from ssdlab import _ssdlab
 
 MODELS = ("document", "corrected")
-"""The model of Harper 2018, and the same with all corrections but `IN_PLACE`."""
+"""The model of Harper 2018, as published and with all corrections but `IN_PLACE`."""
 
 IN_PLACE = "restore-in-place"
-"""Not a mistake but another kind of cache: one that leaves a page that is hit compressed."""
+"""No correction but another kind of cache, in which a page that is hit stays compressed."""
 
 
 def corrections(model: str) -> list[str]:
-    """Names of the corrections that a model has.
+    """Returns the names of a model's corrections.
 
-    The corrected one is of a cache that moves a page that is hit to its raw part, as the document's flowchart 2b and
-    `ssdlab.Pool` do.
+    In the corrected model a page that is hit moves to the raw pool, as in flowchart 2b and in `ssdlab.Pool`.
     """
     return [] if model == "document" else [name for name in _ssdlab.corrections() if name != IN_PLACE]

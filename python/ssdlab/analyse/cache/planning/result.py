@@ -1,4 +1,4 @@
-"""What a plan says."""
+"""Result of a plan."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -14,43 +14,43 @@ from ssdlab.analyse.drive.reads import Device
 from ssdlab.model.finding import Contents, Finding, Plot
 
 SHARES = tuple(range(101))
-"""Percentages of the memory that a curve has."""
+"""Percentages of the memory on a curve."""
 
 RATIOS = (1.25, 1.5, 2.0, 2.5, 3.0, 4.0)
 SKEWS = ("even", "zipf:0.6", "80/20", "zipf:0.9", "pareto")
-"""Ratios and distributions for which break-evens of the device are shown."""
+"""Ratios and distributions of the table of device break-evens."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What one compressor does under one model."""
+    """Predictions for one compressor by one model."""
 
     model: str
     compressor: Compressor
     share: float
-    """Share of the memory to compress: the one with the least time, or the one asked for."""
+    """Share of the memory to compress: the fastest, or the given one."""
     hit_ratio: float
     us: float
-    """Mean time of a request for a page, in microseconds."""
+    """Mean time per page, in microseconds."""
     p99_us: float
-    """Time that one request in a hundred exceeds at most."""
+    """99th percentile of the time per page."""
     gain: float
-    """Pages a second, of those without compression."""
+    """Pages per second, relative to no compression."""
     break_even: float | None
-    """Least share of the memory that gains anything; None if none does."""
+    """Smallest share of the memory with a gain; None if no share gains."""
     device_break_even_us: float | None
-    """Fastest device, in microseconds for a page, on which some share still gains; None if there is none."""
+    """Fastest device, in microseconds per page, on which some share gains; None if there is none."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """Returns the choice, ready for JSON."""
         return {**asdict(self), "compressor": self.compressor.name}
 
 
 @dataclass(frozen=True)
 class CachePlan(Finding):
-    """Whether to compress part of a page cache, and what that gains; see `plan`.
+    """Advice on compressing part of a page cache; see `plan`.
 
-    Saved are `report.html`, `cache-plan.json` and `plan.csv`, which has a line for each percent: `model`, `compressor`,
+    Saves `report.html`, `cache-plan.json` and `plan.csv`, which has a line for each percent: `model`, `compressor`,
     `percent`, `us`.
     """
 
@@ -66,17 +66,17 @@ class CachePlan(Finding):
     """Time to read a page from the device, in microseconds."""
     compressors: tuple[Compressor, ...]
     paper: bool
-    """Whether the figures are those of the document."""
+    """True if the figures are the document's."""
     device: Device | None
-    """What was measured, if the device was."""
+    """The measured device, if any."""
     remarks: tuple[str, ...]
-    """What a person should know before reading figures."""
+    """Caveats for reading the figures."""
     share: float | None = None
-    """The share of the memory that was asked for; None to find the best one."""
+    """Requested share of the memory; None for the best one."""
     comparison: Comparison | None = None
-    """The model beside the cache at work, if that was measured."""
+    """Comparison of the model with a measured cache, if any."""
     partial: bool = False
-    """Whether measuring that was stopped."""
+    """True if the comparison was stopped."""
 
     def _plan(self, compressor: Compressor, model: str, **other: Any) -> _ssdlab.Plan:
         if model == "document":
@@ -91,7 +91,7 @@ class CachePlan(Finding):
         )
 
     def point(self, compressor: Compressor, share: float, model: str) -> dict[str, float]:
-        """Hit ratio and time of a page with a share of the memory compressed, by one of `MODELS`."""
+        """Returns hit ratio and time per page with a share of the memory compressed, by one of `MODELS`."""
         return self._plan(compressor, model).point(share, corrections(model))
 
     @property
@@ -101,17 +101,17 @@ class CachePlan(Finding):
 
     @property
     def raw_us(self) -> float:
-        """Mean time of a request for a page without compression, in microseconds."""
+        """Mean time per page without compression, in microseconds."""
         return self._plan(self.compressors[0], "document").raw_us()
 
     @property
     def raw_p99_us(self) -> float:
-        """Time that one request in a hundred exceeds at most without compression, in microseconds."""
+        """99th percentile of the time per page without compression, in microseconds."""
         return self._plan(self.compressors[0], "corrected").point(0.0, corrections("corrected"))["p99_us"]
 
     @cached_property
     def choices(self) -> tuple[Choice, ...]:
-        """Every compressor under the document's model, then under the corrected one."""
+        """Choices for every compressor, by the document's model, then by the corrected one."""
         return tuple(self._choice(model, compressor) for model in MODELS for compressor in self.compressors)
 
     def _choice(self, model: str, compressor: Compressor) -> Choice:
@@ -131,56 +131,53 @@ class CachePlan(Finding):
 
     @property
     def best(self) -> Choice:
-        """The choice with the least time under the corrected model."""
+        """The fastest choice by the corrected model."""
         return min((choice for choice in self.choices if choice.model == "corrected"), key=lambda choice: choice.us)
 
     @property
     def compress(self) -> bool:
-        """Whether to compress at all."""
+        """True if compression gains."""
         return self.best.us < self.raw_us and self.best.share > 0
 
     def curve(self, compressor: str, model: str = "corrected") -> list[float]:
-        """Microseconds for a page by share of the memory that is compressed, from 0 to 100 %.
+        """Returns microseconds per page by compressed share of the memory, from 0 to 100 %.
 
         Args:
-            compressor: Its name.
+            compressor: Name of the compressor.
             model: `document` or `corrected`.
         """
-        of = next(one for one in self.compressors if one.name == compressor)
-        return [self.point(of, share / 100, model)["us"] for share in SHARES]
+        figures = next(known for known in self.compressors if known.name == compressor)
+        return [self.point(figures, share / 100, model)["us"] for share in SHARES]
 
     @cached_property
     def corrections(self) -> dict[str, float]:
-        """Time of the best choice under the document's model, with each correction alone, with all of them, and with
-        pages restored in place as well, in microseconds.
+        """Microseconds per page of the best choice, by the document's model, with each correction alone, with all of
+        them, and with restoring in place as well.
         """
         best = self.best
         share = best.share
         document = self._plan(best.compressor, "document")
-        found = {"none": document.point(share, [])["us"]}
+        times = {"none": document.point(share, [])["us"]}
         for name in corrections("corrected"):
             model = "corrected" if name == "incompressible" else "document"
-            found[name] = self._plan(best.compressor, model).point(share, [name])["us"]
+            times[name] = self._plan(best.compressor, model).point(share, [name])["us"]
         everything = [*corrections("corrected"), IN_PLACE]
         in_place = self._plan(best.compressor, "corrected").point(share, everything)["us"]
-        return {**found, "all": best.us, IN_PLACE: in_place}
+        return {**times, "all": best.us, IN_PLACE: in_place}
 
     @cached_property
     def device_break_evens(self) -> list[list[float | None]]:
-        """Fastest device, in us a page, on which the best compressor still gains: by ratio (rows) and distribution."""
+        """Fastest device, in us per page, on which the best compressor gains, by ratio (rows) and distribution."""
         names = corrections("corrected")
-        return [
-            [
-                self._plan(self.best.compressor, "corrected", ratio=ratio, distribution=skew).device_break_even_us(
-                    names
-                )
-                for skew in SKEWS
-            ]
-            for ratio in RATIOS
-        ]
+
+        def break_even(ratio: float, skew: str) -> float | None:
+            plan = self._plan(self.best.compressor, "corrected", ratio=ratio, distribution=skew)
+            return plan.device_break_even_us(names)
+
+        return [[break_even(ratio, skew) for skew in SKEWS] for ratio in RATIOS]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
+        """Returns everything, ready for JSON."""
         return {
             "memory_bytes": self.memory_bytes,
             "data_bytes": self.data_bytes,
@@ -190,14 +187,16 @@ class CachePlan(Finding):
             "share": self.share,
             "paper": self.paper,
             "device": None if self.device is None else asdict(self.device),
-            "compressors": [asdict(one) for one in self.compressors],
+            "compressors": [asdict(compressor) for compressor in self.compressors],
             "raw_hit_ratio": self.raw_hit_ratio,
             "raw_us": self.raw_us,
             "raw_p99_us": self.raw_p99_us,
             "compress": self.compress,
             "best": self.best.to_dict(),
             "choices": [choice.to_dict() for choice in self.choices],
-            "curves": {model: {one.name: self.curve(one.name, model) for one in self.compressors} for model in MODELS},
+            "curves": {
+                model: {known.name: self.curve(known.name, model) for known in self.compressors} for model in MODELS
+            },
             "corrections": self.corrections,
             "device_break_evens": {"ratios": RATIOS, "distributions": SKEWS, "us": self.device_break_evens},
             "comparison": None if self.comparison is None else asdict(self.comparison),
@@ -209,12 +208,12 @@ class CachePlan(Finding):
     def _tables(self) -> Contents:
         rows: list[Sequence[object]] = [("model", "compressor", "percent", "us")]
         for model in MODELS:
-            for one in self.compressors:
-                curve = self.curve(one.name, model)
-                rows += [(model, one.name, share, us) for share, us in zip(SHARES, curve, strict=True)]
+            for compressor in self.compressors:
+                curve = self.curve(compressor.name, model)
+                rows += [(model, compressor.name, share, us) for share, us in zip(SHARES, curve, strict=True)]
         return {"plan.csv": rows}
 
     plot = Plot("plan.curves")
 
     def __repr__(self) -> str:
-        return f"<ssdlab.CachePlan: {', '.join(one.name for one in self.compressors)}; best {self.best.us:.1f} us>"
+        return f"<ssdlab.CachePlan: {', '.join(known.name for known in self.compressors)}; best {self.best.us:.1f} us>"
