@@ -88,23 +88,23 @@ def test_pages_of_a_trace_are_its_pages() -> None:
 
 
 def test_a_file_below(tmp_path: Path) -> None:
-    bench = bench(
+    measured = bench(
         TEXT, shares=["0", "adaptive"], codecs=["lz4"], pages=300, accesses=3000, writes=0.3, budget="25%",
         directory=tmp_path, page_size="4KiB", threads=3, workers=2, runs=2,
     )  # fmt: skip
-    assert "a file below" in bench.title
+    assert "a file below" in measured.title
     assert not list(tmp_path.iterdir()), "the file is removed"
-    for cell in bench.cells:
+    for cell in measured.cells:
         assert cell.load_us.low > 0
         assert 0 < cell.pages_s.low <= cell.pages_s.median <= cell.pages_s.high
 
 
 def test_threads_wait_for_their_own_pages() -> None:
-    bench = bench(
+    measured = bench(
         TEXT, shares=["0"], pages=300, accesses=3000, budget="25%", cost_us=20.0, page_size="4KiB", threads=3,
         workers=0, runs=1,
     )  # fmt: skip
-    (cell,) = bench.cells
+    (cell,) = measured.cells
     # The time of all accesses in a run is at most that of three threads.
     assert cell.access_us.median * cell.pages_s.median <= 3.001e6
 
@@ -113,12 +113,12 @@ def test_a_simulated_drive_below() -> None:
     drive = ssdlab.Config(
         "tlc-chip", overrides={"device.capacity": "64MiB", "nand.channels": 2, "nand.read": "300us", "device.op": "28%"}
     )
-    bench = bench(
+    measured = bench(
         TEXT, shares=["0"], pages=400, accesses=400, writes=0.2, budget="25%", drive=drive, busy=True,
         page_size="4KiB", threads=2, runs=1,
     )  # fmt: skip
-    (cell,) = bench.cells
-    assert "a simulated drive below" in bench.title and cell.late_us is not None
+    (cell,) = measured.cells
+    assert "a simulated drive below" in measured.title and cell.late_us is not None
     # A page takes at least its read.
     assert cell.load_us.median > 300 and cell.late_us.median >= 0
     assert cell.access_p50_us.median <= cell.access_p99_us.median
@@ -135,18 +135,18 @@ def test_a_monitor_stops_it() -> None:
     # 2,000 accesses per share.
     stop: ssdlab.Monitor = lambda _phase, done, *_: done >= 4000  # noqa: E731
     quick: dict[str, Any] = {"pages": 500, "accesses": 2000, "runs": 1, "cost_us": 0.0, "codecs": ["lz4"]}
-    bench = bench(TEXT, shares=["0", "25", "50"], monitor=stop, **quick)
-    assert bench.partial and [cell.share for cell in bench.cells] == ["0", "25"]
+    measured = bench(TEXT, shares=["0", "25", "50"], monitor=stop, **quick)
+    assert measured.partial and [cell.share for cell in measured.cells] == ["0", "25"]
 
 
 def test_cells_are_measured_in_rounds() -> None:
     # 2,000 accesses per run: two of the first cell, one of the other.
     stop: ssdlab.Monitor = lambda _phase, done, *_: done >= 6000  # noqa: E731
     quick: dict[str, Any] = {"pages": 500, "accesses": 2000, "runs": 2, "cost_us": 0.0, "codecs": ["lz4"]}
-    bench = bench(TEXT, shares=["0", "25"], monitor=stop, **quick)
-    assert [cell.share for cell in bench.cells] == ["0", "25"] and (bench.done, bench.asked) == (3, 4)
-    assert bench.partial and bench.page().partial.startswith("3 of 4 runs were measured")
-    of_two, of_one = (cell.pages_s for cell in bench.cells)
+    measured = bench(TEXT, shares=["0", "25"], monitor=stop, **quick)
+    assert [cell.share for cell in measured.cells] == ["0", "25"] and (measured.done, measured.asked) == (3, 4)
+    assert measured.partial and measured.page().partial.startswith("3 of 4 runs were measured")
+    of_two, of_one = (cell.pages_s for cell in measured.cells)
     assert of_two.low < of_two.high and of_one.low == of_one.high
 
 

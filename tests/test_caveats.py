@@ -81,11 +81,7 @@ def test_notes_of_studies_over_traces_and_presets_equal_those_of_runs() -> None:
         study = ssdlab.sweep(axes, base, PGBENCH)
         assert study.finished == len(study.points) and not study.failures
         told = over_runs([alone(dict(point.values), base, PGBENCH) for point in study.points])
-        sized = [
-            caveat
-            for caveat in study.caveats
-            if caveat.startswith("No capacity set: using ")
-        ]
+        sized = [caveat for caveat in study.caveats if caveat.startswith("No capacity set: using ")]
         assert told and list(study.caveats) == [*sized, *told]
         assert list(study.caveats_by_trace)[:1] == sized if base == {"time": "count"} else not sized
 

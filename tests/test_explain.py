@@ -222,9 +222,7 @@ def test_an_excerpt_of_several_devices_names_its_device(tmp_path: Path, cli: Cli
     (tmp_path / "two.csv").write_text("\n".join(rows) + "\n")
     given = ["--set", "ftl=fast", "--trace", "two.csv", "--most", "20", "--out", "own.html"]
     output = cli("explain", *given).stdout
-    assert (
-        "two.csv, device hm.0: 20 requests" in output and "Choose another device with --device" in output
-    )
+    assert "two.csv, device hm.0: 20 requests" in output and "Choose another device with --device" in output
     output = cli("explain", *given, "--device", "hm.1").stdout
     assert "two.csv, device hm.1: 20 requests" in output and "another device" not in output
     assert "The trace is two.csv: 20 requests" in cli("explain", *given, "--device", "all").stdout

@@ -1,7 +1,7 @@
 """Starts Dask workers as SLURM jobs, and prints the address for `ssdlab sweep --cluster`.
 
-Needs `pip install '.[cluster]' dask-jobqueue` in an environment on all nodes. Run it on the login node and leave it running;
-workers end with it.
+Needs `pip install '.[cluster]' dask-jobqueue` in an environment on all nodes. Run it on the login node and leave it
+running; workers end with it.
 """
 
 import signal

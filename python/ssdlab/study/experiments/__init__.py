@@ -5,8 +5,8 @@
     >>> result = experiment.run(tables=["exec_time_sbs_by_slen"])  # doctest: +SKIP
     >>> result["exec_time_sbs_by_slen"].difference  # doctest: +SKIP
 
-An experiment is data: a folder with `experiment.toml` and the document's tables as CSV files. `docs/experiment-files.md`
-explains the keys; the experiments that ship with ssdlab are beside this file.
+An experiment is data: a folder with `experiment.toml` and the document's tables as CSV files. The experiments that
+ship with ssdlab are beside this file; `docs/experiment-files.md` explains the keys.
 """
 
 import os
