@@ -1,8 +1,8 @@
-//! The oracle: a shadow of the data against which every flash operation and every read is checked.
+//! Checks every flash operation and every read against a copy of the data.
 //!
-//! Beside the device under test it keeps a flash array that enforces the NAND rules and, for every logical
-//! page, the version the host wrote last and where its newest copy lies. It finds a rule broken, a copy of
-//! the wrong page, an erase of the only copy, a read of an old version, a page lost or resurrected.
+//! The checker keeps a flash array that enforces the NAND rules and, for every logical page, the version that the host
+//! wrote last and the place of its newest copy. It finds a broken rule, a copy of the wrong page, an erase of the only
+//! copy, a read of an old version, a page lost or resurrected.
 
 use ssdlab_core::{Archive, Archived, BlockId, Entry, HugeVec, Lpn, Ppn};
 use ssdlab_ftl::Ftl;
@@ -10,64 +10,48 @@ use ssdlab_nand::{Cause, FlashArray, FlashSink, PageData, Source, SpareArea, Vio
 
 use crate::setup::Setup;
 
-/// A sink that may check what it sees. The unit type checks nothing and compiles to nothing.
+/// A sink that may check. By default it checks nothing and compiles to nothing.
 pub trait Checker {
-    /// Whether it checks.
-    fn is_on(&self) -> bool;
-
-    /// The host is about to write `count` pages from `lpn`.
-    fn expect_write(&mut self, lpn: Lpn, count: u32);
-
-    /// The host trims `count` pages from `lpn`.
-    fn expect_trim(&mut self, lpn: Lpn, count: u32);
-
-    /// The FTL has just served a read of `count` pages from `lpn`.
-    fn verify_read<F: Ftl>(&mut self, ftl: &F, lpn: Lpn, count: u32);
-
-    /// The first thing found wrong.
-    fn violation(&self) -> Option<&str>;
-
-    /// (flash operations, page reads) checked so far.
-    fn checked(&self) -> (u64, u64);
-
-    /// The pages that it knows to be programmed, in ascending order.
-    fn programmed(&self) -> impl Iterator<Item = Ppn>;
-
-    /// Saves or loads what it knows between two requests, while it has found nothing wrong.
-    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
-}
-
-impl Checker for () {
+    /// Returns true if it checks.
     #[inline(always)]
     fn is_on(&self) -> bool {
         false
     }
 
+    /// The host is about to write `count` pages from `lpn`.
     #[inline(always)]
     fn expect_write(&mut self, _lpn: Lpn, _count: u32) {}
 
+    /// The host trims `count` pages from `lpn`.
     #[inline(always)]
     fn expect_trim(&mut self, _lpn: Lpn, _count: u32) {}
 
+    /// The FTL has just served a read of `count` pages from `lpn`.
     #[inline(always)]
     fn verify_read<F: Ftl>(&mut self, _ftl: &F, _lpn: Lpn, _count: u32) {}
 
+    /// Returns the first violation.
     fn violation(&self) -> Option<&str> {
         None
     }
 
+    /// Returns the number of flash operations and page reads checked so far.
     fn checked(&self) -> (u64, u64) {
         (0, 0)
     }
 
+    /// Returns the programmed pages in ascending order.
     fn programmed(&self) -> impl Iterator<Item = Ppn> {
         std::iter::empty()
     }
 
+    /// Saves or loads its state between two requests, while there is no violation.
     fn archive(&mut self, _archive: &mut Archive<'_>) -> Archived {
         Ok(())
     }
 }
+
+impl Checker for () {}
 
 /// A checker that may be absent, which is known when a run begins.
 impl<C: Checker> Checker for Option<Box<C>> {
@@ -114,21 +98,21 @@ impl<C: Checker> Checker for Option<Box<C>> {
     }
 }
 
-/// DataChecker of the data of a device.
+/// Checks the data of a device.
 pub struct DataChecker {
     array: FlashArray,
     pages_per_block: u32,
-    /// Version of each logical page, and behind them of each map page; 0 = never written or trimmed.
+    /// Version of each logical page, then of each map page; 0 if unwritten or trimmed.
     versions: HugeVec<u64>,
-    /// Where the newest copy of each of these was programmed.
+    /// Place of the newest copy of each of these pages.
     homes: HugeVec<Entry>,
     logical_pages: u32,
     next_version: u64,
     last_sequence: Option<u64>,
     first_lpn: u32,
-    /// Logical pages read for the host by the request under way.
+    /// Logical pages that the present request has read for the host.
     host_reads: Vec<Lpn>,
-    /// A page was moved since the last barrier: an erase now could overtake it.
+    /// True if a page was copied since the last barrier: an erase now could overtake the copy.
     unsettled: bool,
     violation: Option<String>,
     operations: u64,
@@ -136,8 +120,8 @@ pub struct DataChecker {
 }
 
 impl DataChecker {
-    /// A shadow of the erased device that `setup` describes; about 12 bytes for each physical and each logical page
-    /// that was written.
+    /// Returns a checker of the erased device that `setup` describes. It takes about 12 bytes for each physical and each
+    /// logical page that is written.
     pub fn new(setup: &Setup) -> Self {
         Self {
             array: FlashArray::new(&setup.geometry),
@@ -156,25 +140,11 @@ impl DataChecker {
         }
     }
 
-    /// The host is about to write `count` pages from `lpn`.
-    pub fn begin_write(&mut self, lpn: Lpn, count: u32) {
-        self.first_lpn = lpn.0;
-        for version in &mut self.versions[lpn.index()..lpn.index() + count as usize] {
-            *version = self.next_version;
-            self.next_version += 1;
-        }
-    }
-
-    /// The first thing found wrong.
-    pub fn first_violation(&self) -> Option<&str> {
-        self.violation.as_deref()
-    }
-
     fn blame(&mut self, violation: impl Into<String>) {
         self.violation.get_or_insert(violation.into());
     }
 
-    /// Sequence numbers ascend over programs and trims.
+    /// Checks that sequence numbers ascend over programs and trims.
     fn follow(&mut self, sequence: u64, what: impl FnOnce() -> String) {
         if self.last_sequence.is_some_and(|last| sequence <= last) {
             self.blame(format!("{}: sequence {sequence} is not above the one before", what()));
@@ -188,7 +158,7 @@ impl DataChecker {
     }
 }
 
-// Out of line, so that its code does not stand in the way of drives that are not checked.
+// Out of line: drives without a check stay small.
 impl FlashSink for DataChecker {
     #[inline(never)]
     fn read(&mut self, ppn: Ppn, cause: Cause) {
@@ -202,7 +172,7 @@ impl FlashSink for DataChecker {
                 }
                 self.host_reads.push(lpn);
             }
-            // The map that is read must be the one that was written last.
+            // A map page that is read must be its newest version.
             Cause::MapLoad | Cause::MapWriteBack | Cause::MapUpdate => {
                 if let Some(PageData { lpn, stamp }) = data
                     && (lpn.0 < self.logical_pages || stamp != self.versions[lpn.index()])
@@ -240,7 +210,7 @@ impl FlashSink for DataChecker {
             }
             Source::Copy(from) => {
                 self.unsettled = true;
-                // That it was read has been counted, as a read.
+                // Its read has been counted.
                 let data = match self.array.read(from) {
                     Ok(data) => data,
                     Err(Violation(text)) => return self.blame(text),
@@ -286,7 +256,11 @@ impl Checker for DataChecker {
 
     #[inline(never)]
     fn expect_write(&mut self, lpn: Lpn, count: u32) {
-        self.begin_write(lpn, count);
+        self.first_lpn = lpn.0;
+        for version in &mut self.versions[lpn.index()..lpn.index() + count as usize] {
+            *version = self.next_version;
+            self.next_version += 1;
+        }
     }
 
     #[inline(never)]
@@ -306,7 +280,7 @@ impl Checker for DataChecker {
                 None => self.blame(format!("logical page {lpn} was written and is lost")),
                 Some(ppn) if version == 0 => self.blame(format!("logical page {lpn} was trimmed and is back at {ppn}")),
                 Some(ppn) => {
-                    // Perhaps not from `ppn`: the read may have loaded a map page, which collected and moved the page.
+                    // It may have read another page than `ppn`: loading a map page may have moved this page.
                     if served.next() != Some(&lpn) {
                         self.blame(format!("a read of logical page {lpn} did not read it"));
                     }
@@ -329,7 +303,7 @@ impl Checker for DataChecker {
     }
 
     fn violation(&self) -> Option<&str> {
-        self.first_violation()
+        self.violation.as_deref()
     }
 
     fn checked(&self) -> (u64, u64) {

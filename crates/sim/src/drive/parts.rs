@@ -10,7 +10,7 @@ use ssdlab_nand::backend::parallel::{ParallelFlash, UntimedFlash};
 use crate::check::data_checker::Checker;
 use crate::observe::log::Meter;
 
-/// One combination of FTL, flash, checker and meter, chosen by a set-up.
+/// A combination of FTL, flash, checker and meter.
 pub(crate) trait Parts: 'static {
     type Ftl: Ftl + Send + 'static;
     type Flash: Flash + Send + 'static;
@@ -18,12 +18,12 @@ pub(crate) trait Parts: 'static {
     type Meter: Meter + Send + 'static;
 }
 
-/// Parts of a drive whose dies and channels work at the same time.
+/// Parts of an event-driven drive.
 pub(crate) trait TimedParts: Parts<Flash = ParallelFlash> {}
 
 impl<P: Parts<Flash = ParallelFlash>> TimedParts for P {}
 
-/// The combination of four types.
+/// A combination of four types.
 pub(crate) struct Combined<F, D, C, M>(PhantomData<(F, D, C, M)>);
 
 impl<F, D, C, M> Parts for Combined<F, D, C, M>
@@ -39,5 +39,5 @@ where
     type Meter = M;
 }
 
-/// The same parts before time begins, and after it has ended.
+/// The same parts without time: before and after the replay.
 pub(crate) type Untimed<P> = Combined<<P as Parts>::Ftl, UntimedFlash, <P as Parts>::Checker, <P as Parts>::Meter>;

@@ -1,23 +1,23 @@
-//! What a drive has done up to now, for whoever watches it at work.
+//! Results so far, for monitors that watch a run.
 
 use serde::Serialize;
 
 use crate::observe::summary::LatencyByOp;
 
-/// Figures since measuring began, or before that since the replay did; free blocks are those of this moment.
+/// Figures since measuring began, or before that since the replay began. Free blocks are current.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SoFar {
-    /// Requests replayed, from the first on.
+    /// Requests replayed, with earlier phases.
     pub requests: u64,
-    /// Simulated time; none where time is not modelled.
+    /// Simulated time, if modelled.
     pub elapsed_ns: Option<u64>,
-    /// Time that a die worked, on average over the dies; none where time is not modelled.
+    /// Mean busy time per die, if time is modelled.
     pub busy_ns: Option<u64>,
-    /// Pages programmed over pages that the host wrote; none if it wrote nothing.
+    /// Pages programmed per page of the host; `None` if the host wrote nothing.
     pub write_amplification: Option<f64>,
-    /// Response times; none where time is not modelled.
+    /// Response times, if time is modelled.
     pub latency: Option<LatencyByOp>,
-    /// Erased blocks that are in no use.
+    /// Free blocks.
     pub free_blocks: u32,
     /// All blocks.
     pub blocks: u32,

@@ -194,7 +194,7 @@ fn a_damaged_drive_in_the_cache_is_made_anew_with_a_note() {
         fs::write(&kept.0, damaged).expect("writable");
         let (result, notes) = run();
         assert_eq!((result, notes.len()), (first.clone(), 1), "byte {at}");
-        assert!(notes[0].starts_with("the drive in the cache is made anew: "), "{notes:?}");
+        assert!(notes[0].starts_with("cannot use the cached drive"), "{notes:?}");
         assert_eq!(fs::read(&kept.0).expect("kept again"), whole, "byte {at}");
     }
 }
@@ -237,7 +237,7 @@ fn a_cache_that_cannot_be_written_is_a_note() {
     let mut notes = Notes::default();
     let states = States { cache: Some(&nowhere), ..States::default() };
     run_with_states(&setup, states, &mut SliceSource::new(&[]), &mut notes).expect("runs");
-    assert!(notes.0[0].starts_with("the preconditioned drive is not kept for the next run: "), "{:?}", notes.0);
+    assert!(notes.0[0].starts_with("cannot keep the preconditioned drive"), "{:?}", notes.0);
     let states = States { save: Some(&nowhere), ..States::default() };
     let error = run_kept(&setup, states, &[]).expect_err("cannot be saved").to_string();
     assert!(error.contains("no such folder/drive: No such file or directory"), "{error}");

@@ -265,7 +265,7 @@ fn waiting(
     for (kind, name, what_ifs) in work(summary) {
         let is_behind = is_full || matches!(kind, StallCause::Collection | StallCause::Map);
         let behind = if is_behind { all.share(kind as usize) } else { 0.0 };
-        let share = behind + all.share(StallCause::Dependency as usize) * response.share_of_held(kind);
+        let share = behind + all.share(StallCause::Dependency as usize) * response.share_of_work(kind);
         let dies = f64::from(drive.dies);
         add(Finding::new(Subject::Throughput, name, share)
             .tried_by(what_ifs)
