@@ -41,7 +41,7 @@ pub use drive::buffer::BufferCounters;
 pub use following::{Follower, Followers};
 pub use host::block::BlockSummary;
 pub use host::cache::{BelowSummary, CacheSummary, PoolsSummary, WaitSummary};
-pub use host::fit::{AddressMapper, Fitted, Runs, runs};
+pub use host::fit::{AddressMapper, Fitted, runs};
 pub use live::{LiveDrive, live, live_from};
 pub use observe::activity::{Activity, DriveSummary, Interference, Spread, StreamSummary};
 pub use observe::breakdown::{BreakdownByPercentile, LatencyBreakdown, PART_NAMES, PARTS, Part, ResponseSummary};
@@ -51,10 +51,9 @@ pub use observe::lifetime::{LifetimeSummary, WriteRate};
 pub use observe::log::{CaptureCounters, CaptureSummary, LogFigures, LogSummary, MergeTally, Merges};
 pub use observe::map::{LookupTally, MapSummary};
 pub use observe::series::Series;
-pub use observe::so_far::SoFar;
 pub use observe::summary::{
     CheckSummary, DeviceSummary, FlashSummary, HostCounters, LatencyByOp, LatencySummary, PreconditionSummary,
-    RepeatSummary, Summary, TimeSummary, WearSummary,
+    RepeatSummary, SoFar, Summary, TimeSummary, WearSummary,
 };
 pub use run::error::SimError;
 pub use run::monitor::{Control, Monitor, Phase, Status};

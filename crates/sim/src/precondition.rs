@@ -10,7 +10,7 @@ use ssdlab_nand::Counts;
 use ssdlab_nand::backend::{Flash, Resume};
 use ssdlab_trace::{Op, Progress, Request, Source};
 
-use crate::check::data_checker::Checker;
+use crate::check::data_checker::{Checker, DataChecker};
 use crate::drive::parts::Parts;
 use crate::drive::stack::Stack;
 use crate::host::fit::AddressMapper;
@@ -156,7 +156,9 @@ impl<P: Parts<Flash: Resume>> Device for Stack<P> {
     }
 
     fn write(&mut self, first: Lpn, count: u32) {
-        self.sinks.checker.expect_write(first, count);
+        if let Some(checker) = self.sinks.checker.get_mut() {
+            checker.expect_write(first, count);
+        }
         self.ftl.write(first, count, WriteContext::default(), &mut self.sinks);
     }
 
@@ -189,9 +191,12 @@ impl<P: Parts<Flash: Resume>> Device for Stack<P> {
         archive.value(summary)?;
         archive.value(&mut counts)?;
         self.ftl.archive(archive)?;
-        self.sinks.checker.archive(archive)?;
+        if let Some(checker) = self.sinks.checker.get_mut() {
+            checker.archive(archive)?;
+        }
         if let Archive::Load(_) = archive {
-            self.sinks.flash.resume(counts, self.sinks.checker.programmed());
+            let programmed = self.sinks.checker.get().into_iter().flat_map(DataChecker::programmed);
+            self.sinks.flash.resume(counts, programmed);
         }
         Ok(())
     }

@@ -10,91 +10,31 @@ use ssdlab_nand::{Cause, FlashArray, FlashSink, PageData, Source, SpareArea, Vio
 
 use crate::setup::Setup;
 
-/// A sink that may check. By default it checks nothing and compiles to nothing.
-pub trait Checker {
-    /// Returns true if it checks.
+/// A sink that may be a data checker. The unit type is none and compiles to nothing.
+pub(crate) trait Checker: FlashSink {
     #[inline(always)]
-    fn is_on(&self) -> bool {
-        false
-    }
-
-    /// The host is about to write `count` pages from `lpn`.
-    #[inline(always)]
-    fn expect_write(&mut self, _lpn: Lpn, _count: u32) {}
-
-    /// The host trims `count` pages from `lpn`.
-    #[inline(always)]
-    fn expect_trim(&mut self, _lpn: Lpn, _count: u32) {}
-
-    /// The FTL has just served a read of `count` pages from `lpn`.
-    #[inline(always)]
-    fn verify_read<F: Ftl>(&mut self, _ftl: &F, _lpn: Lpn, _count: u32) {}
-
-    /// Returns the first violation.
-    fn violation(&self) -> Option<&str> {
+    fn get(&self) -> Option<&DataChecker> {
         None
     }
 
-    /// Returns the number of flash operations and page reads checked so far.
-    fn checked(&self) -> (u64, u64) {
-        (0, 0)
-    }
-
-    /// Returns the programmed pages in ascending order.
-    fn programmed(&self) -> impl Iterator<Item = Ppn> {
-        std::iter::empty()
-    }
-
-    /// Saves or loads its state between two requests, while there is no violation.
-    fn archive(&mut self, _archive: &mut Archive<'_>) -> Archived {
-        Ok(())
+    #[inline(always)]
+    fn get_mut(&mut self) -> Option<&mut DataChecker> {
+        None
     }
 }
 
 impl Checker for () {}
 
 /// A checker that may be absent, which is known when a run begins.
-impl<C: Checker> Checker for Option<Box<C>> {
+impl Checker for Option<Box<DataChecker>> {
     #[inline(always)]
-    fn is_on(&self) -> bool {
-        self.is_some()
-    }
-
-    #[inline(always)]
-    fn expect_write(&mut self, lpn: Lpn, count: u32) {
-        if let Some(checker) = self {
-            checker.expect_write(lpn, count);
-        }
+    fn get(&self) -> Option<&DataChecker> {
+        self.as_deref()
     }
 
     #[inline(always)]
-    fn expect_trim(&mut self, lpn: Lpn, count: u32) {
-        if let Some(checker) = self {
-            checker.expect_trim(lpn, count);
-        }
-    }
-
-    #[inline(always)]
-    fn verify_read<F: Ftl>(&mut self, ftl: &F, lpn: Lpn, count: u32) {
-        if let Some(checker) = self {
-            checker.verify_read(ftl, lpn, count);
-        }
-    }
-
-    fn violation(&self) -> Option<&str> {
-        self.as_ref()?.violation()
-    }
-
-    fn checked(&self) -> (u64, u64) {
-        self.as_ref().map_or((0, 0), |checker| checker.checked())
-    }
-
-    fn programmed(&self) -> impl Iterator<Item = Ppn> {
-        self.iter().flat_map(|checker| checker.programmed())
-    }
-
-    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
-        self.as_mut().map_or(Ok(()), |checker| checker.archive(archive))
+    fn get_mut(&mut self) -> Option<&mut DataChecker> {
+        self.as_deref_mut()
     }
 }
 
@@ -249,13 +189,10 @@ impl FlashSink for DataChecker {
     }
 }
 
-impl Checker for DataChecker {
-    fn is_on(&self) -> bool {
-        true
-    }
-
+impl DataChecker {
+    /// The host is about to write `count` pages from `lpn`.
     #[inline(never)]
-    fn expect_write(&mut self, lpn: Lpn, count: u32) {
+    pub fn expect_write(&mut self, lpn: Lpn, count: u32) {
         self.first_lpn = lpn.0;
         for version in &mut self.versions[lpn.index()..lpn.index() + count as usize] {
             *version = self.next_version;
@@ -263,13 +200,15 @@ impl Checker for DataChecker {
         }
     }
 
+    /// The host trims `count` pages from `lpn`.
     #[inline(never)]
-    fn expect_trim(&mut self, lpn: Lpn, count: u32) {
+    pub fn expect_trim(&mut self, lpn: Lpn, count: u32) {
         self.versions[lpn.index()..lpn.index() + count as usize].fill(0);
     }
 
+    /// The FTL has just served a read of `count` pages from `lpn`.
     #[inline(never)]
-    fn verify_read<F: Ftl>(&mut self, ftl: &F, lpn: Lpn, count: u32) {
+    pub fn verify_read<F: Ftl>(&mut self, ftl: &F, lpn: Lpn, count: u32) {
         let reads = std::mem::take(&mut self.host_reads);
         let mut served = reads.iter();
         for lpn in (lpn.0..lpn.0 + count).map(Lpn) {
@@ -302,19 +241,23 @@ impl Checker for DataChecker {
         self.host_reads.clear();
     }
 
-    fn violation(&self) -> Option<&str> {
+    /// Returns the first violation.
+    pub fn violation(&self) -> Option<&str> {
         self.violation.as_deref()
     }
 
-    fn checked(&self) -> (u64, u64) {
+    /// Returns the number of flash operations and page reads checked so far.
+    pub fn checked(&self) -> (u64, u64) {
         (self.operations, self.page_reads)
     }
 
-    fn programmed(&self) -> impl Iterator<Item = Ppn> {
+    /// Returns the programmed pages in ascending order.
+    pub(crate) fn programmed(&self) -> impl Iterator<Item = Ppn> {
         self.array.programmed()
     }
 
-    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
+    /// Saves or loads its state between two requests, while there is no violation.
+    pub(crate) fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
         let Self {
             array,
             pages_per_block: _,

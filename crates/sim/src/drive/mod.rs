@@ -122,7 +122,7 @@ impl<P: TimedParts> TimedDrive<P> {
         let setup = &stack.setup;
         let closed_loop = !matches!(setup.replay, Replay::Open { .. });
         let block = |options| BlockStage::new(&options, setup.capacity_bytes(), closed_loop);
-        let checks = stack.sinks.checker.is_on();
+        let checks = stack.sinks.checker.get().is_some();
         let parallelism = setup.geometry.parallelism;
         Ok(Self {
             mapper: AddressMapper::new(setup),

@@ -3,7 +3,6 @@
 use std::marker::PhantomData;
 
 use ssdlab_ftl::Ftl;
-use ssdlab_nand::FlashSink;
 use ssdlab_nand::backend::Flash;
 use ssdlab_nand::backend::parallel::{ParallelFlash, UntimedFlash};
 
@@ -14,7 +13,7 @@ use crate::observe::log::Meter;
 pub(crate) trait Parts: 'static {
     type Ftl: Ftl + Send + 'static;
     type Flash: Flash + Send + 'static;
-    type Checker: Checker + FlashSink + Send + 'static;
+    type Checker: Checker + Send + 'static;
     type Meter: Meter + Send + 'static;
 }
 
@@ -30,7 +29,7 @@ impl<F, D, C, M> Parts for Combined<F, D, C, M>
 where
     F: Ftl + Send + 'static,
     D: Flash + Send + 'static,
-    C: Checker + FlashSink + Send + 'static,
+    C: Checker + Send + 'static,
     M: Meter + Send + 'static,
 {
     type Ftl = F;

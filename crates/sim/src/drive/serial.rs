@@ -11,12 +11,12 @@ use crate::drive::parts::Parts;
 use crate::drive::sinks::Sinks;
 use crate::drive::stack::Stack;
 use crate::host::fit::{AddressMapper, Fitted};
-use crate::host::replay::{ArrivalClock, BATCH, REPORT_BYTES};
+use crate::host::replay::{ArrivalClock, TraceReader};
 use crate::observe::measurement::Measurement;
 use crate::observe::summary::PreconditionSummary;
 use crate::run::Outcome;
 use crate::run::error::SimError;
-use crate::run::monitor::{Control, Monitor, Phase, Status};
+use crate::run::monitor::{Control, Monitor, Phase};
 use crate::run::repeat::{Replayed, Replayer, Replays, replay_all};
 use crate::run::steady::Written;
 use crate::setup::Setup;
@@ -110,11 +110,6 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
         Ok(done_ns)
     }
 
-    /// Notes the first and the latest arrival of a batch.
-    fn arrived(&mut self, first_ns: u64, latest_ns: u64) {
-        self.measurement.arrived(first_ns, latest_ns, self.clock.shift_ns.unwrap_or(0));
-    }
-
     /// Serves a request that must be moved or wrapped. Out of line, as such requests are rare.
     #[inline(never)]
     fn access_elsewhere(&mut self, request: &Request) -> Result<(), SimError> {
@@ -145,37 +140,25 @@ impl<P: Parts<Flash: OneByOne>> Replayer for SerialDrive<P> {
         phase: Phase,
         limit: u64,
     ) -> Result<Control, SimError> {
-        let mut batch = Vec::with_capacity(BATCH);
-        let mut left = limit;
         self.clock.shift_ns = None;
-        while left > 0 {
-            batch.clear();
-            let count = source.fill(&mut batch, BATCH.min(usize::try_from(left).unwrap_or(BATCH)))?;
-            if count == 0 {
+        let mut reader = TraceReader::new(source, monitor, phase, limit, self.stack.requests);
+        loop {
+            if reader.reports_next() {
+                reader.watch(|requests| self.measurement.so_far(&self.stack, requests));
+            }
+            if reader.peek()?.is_none() {
                 break;
             }
-            left -= count as u64;
-            let mut bytes_since_report = 0;
-            for (index, request) in batch.iter().enumerate() {
-                if let Some(ahead) = batch.get(index + LOOKAHEAD) {
-                    self.stack.prefetch(ahead);
-                }
-                self.serve(request)?;
-                bytes_since_report += u64::from(request.bytes);
-                if bytes_since_report > REPORT_BYTES || index + 1 == count {
-                    bytes_since_report = 0;
-                    let status = Status::replaying(phase, source.progress(), self.stack.requests);
-                    if monitor.watches() {
-                        monitor.watch(&self.measurement.so_far(&self.stack, status.requests));
-                    }
-                    if monitor.report(&status) == Control::Stop {
-                        self.arrived(batch[0].time_ns, request.time_ns);
-                        return Ok(Control::Stop);
-                    }
-                }
+            let request = reader.take();
+            if let Some(ahead) = reader.ahead(LOOKAHEAD - 1) {
+                self.stack.prefetch(ahead);
             }
-            self.arrived(batch[0].time_ns, batch[count - 1].time_ns);
+            self.serve(&request)?;
+            reader.issued = self.stack.requests;
         }
-        Ok(Control::Continue)
+        if let Some((first_ns, latest_ns)) = reader.arrivals_ns() {
+            self.measurement.arrived(first_ns, latest_ns, self.clock.shift_ns.unwrap_or(0));
+        }
+        Ok(reader.control)
     }
 }

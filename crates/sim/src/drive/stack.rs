@@ -111,7 +111,7 @@ impl<P: Parts> Stack<P> {
             self.ftl.read(Lpn(first), count, Cause::Host, &mut self.sinks)
         };
         self.host.unmapped_pages_read += u64::from(unmapped);
-        self.sinks.checker.verify_read(&self.ftl, Lpn(first), count);
+        self.verify_read(Lpn(first), count);
     }
 
     /// Writes pages to flash; the rest of a page written in part is read first.
@@ -127,7 +127,9 @@ impl<P: Parts> Stack<P> {
         if let Some(concentration) = &mut self.concentration {
             concentration.written(first, count);
         }
-        self.sinks.checker.expect_write(Lpn(first), count);
+        if let Some(checker) = self.sinks.checker.get_mut() {
+            checker.expect_write(Lpn(first), count);
+        }
         self.sinks.meter.begin_write(context.stream, Lpn(first), count);
         self.ftl.write(Lpn(first), count, context, &mut self.sinks);
         self.sinks.meter.end_write();
@@ -138,7 +140,9 @@ impl<P: Parts> Stack<P> {
         let covered = self.page.covered(offset, end);
         let (first, count) = (covered.start as u32, (covered.end - covered.start) as u32);
         self.host.pages_trimmed += u64::from(count);
-        self.sinks.checker.expect_trim(Lpn(first), count);
+        if let Some(checker) = self.sinks.checker.get_mut() {
+            checker.expect_trim(Lpn(first), count);
+        }
         self.ftl.trim(Lpn(first), count, &mut self.sinks);
     }
 
@@ -156,15 +160,20 @@ impl<P: Parts> Stack<P> {
     /// Reads a page of which the host is about to write a part.
     fn read_rest(&mut self, lpn: Lpn) {
         self.ftl.read(lpn, 1, Cause::ReadModifyWrite, &mut self.sinks);
-        self.sinks.checker.verify_read(&self.ftl, lpn, 1);
+        self.verify_read(lpn, 1);
+    }
+
+    #[inline(always)]
+    fn verify_read(&mut self, lpn: Lpn, count: u32) {
+        if let Some(checker) = self.sinks.checker.get_mut() {
+            checker.verify_read(&self.ftl, lpn, count);
+        }
     }
 
     #[inline(always)]
     pub fn stop_at_violation(&self) -> Result<(), SimError> {
-        if !self.sinks.checker.is_on() {
-            return Ok(());
-        }
-        match self.sinks.checker.violation().or_else(|| self.sinks.flash.violation()) {
+        let Some(checker) = self.sinks.checker.get() else { return Ok(()) };
+        match checker.violation().or_else(|| self.sinks.flash.violation()) {
             Some(violation) => Err(SimError::Check { number: self.requests, violation: violation.to_owned() }),
             None => Ok(()),
         }

@@ -93,32 +93,16 @@ impl AddressMapper {
     }
 }
 
-/// Returns the runs of bytes that a mapped request covers: two if it wraps.
+/// Returns `(offset, end)` of the runs of bytes that a mapped request covers: two if it wraps.
 #[inline]
-pub fn runs(request: &Request, capacity_bytes: u64) -> Runs {
-    Runs { offset: request.offset, left: request.bytes.into(), capacity_bytes }
-}
-
-/// Iterator over `(offset, end)` of runs.
-#[derive(Clone, Copy, Debug)]
-pub struct Runs {
-    offset: u64,
-    left: u64,
-    capacity_bytes: u64,
-}
-
-impl Iterator for Runs {
-    type Item = (u64, u64);
-
-    #[inline]
-    fn next(&mut self) -> Option<(u64, u64)> {
-        if self.left == 0 {
-            return None;
-        }
-        let bytes = self.left.min(self.capacity_bytes - self.offset);
-        let run = (self.offset, self.offset + bytes);
-        self.left -= bytes;
-        self.offset = 0;
-        Some(run)
-    }
+pub fn runs(request: &Request, capacity_bytes: u64) -> impl Iterator<Item = (u64, u64)> + use<> {
+    let (mut offset, mut left) = (request.offset, u64::from(request.bytes));
+    std::iter::from_fn(move || {
+        (left > 0).then(|| {
+            let bytes = left.min(capacity_bytes - offset);
+            let run = (offset, offset + bytes);
+            (offset, left) = (0, left - bytes);
+            run
+        })
+    })
 }

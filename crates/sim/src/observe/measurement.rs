@@ -16,10 +16,9 @@ use crate::observe::concentration::Concentration;
 use crate::observe::lifetime::Life;
 use crate::observe::log::{Measured, Meter};
 use crate::observe::series::{Series, Tally};
-use crate::observe::so_far::SoFar;
 use crate::observe::summary::{
     CheckSummary, CollectionSummary, DeviceSummary, FlashSummary, HostCounters, LatencyByOp, PreconditionSummary,
-    Summary, TimeSummary, WearSummary, per_second,
+    SoFar, Summary, TimeSummary, WearSummary, per_second,
 };
 use crate::run::Outcome;
 use crate::run::steady::Written;
@@ -171,14 +170,17 @@ impl Measurement {
     ) -> Outcome {
         let at = Moment::of(stack);
         let Sinks { flash, checker, meter, .. } = &mut stack.sinks;
-        let (flash_operations_checked, page_reads_checked) = checker.checked();
+        let check = checker.get().map(|checker| {
+            let (flash_operations_checked, page_reads_checked) = checker.checked();
+            CheckSummary { flash_operations_checked, page_reads_checked }
+        });
         let end = End {
             at,
             erases: stack.ftl.erase_counts(),
             device: DeviceSummary::of(&stack.setup, stack.ftl.memory_bytes(), stack.ftl.mapping_table_bytes()),
             measured: meter.figures(stack.host.pages_written, &|cost| flash.cost_ns(cost)),
             written_share: stack.concentration.as_ref().and_then(|concentration| concentration.share()),
-            check: stack.sinks.checker.is_on().then_some(CheckSummary { flash_operations_checked, page_reads_checked }),
+            check,
         };
         self.outcome(&stack.setup, end, precondition, partial, drive)
     }

@@ -11,5 +11,4 @@ pub(crate) mod log;
 pub(crate) mod map;
 pub(crate) mod measurement;
 pub(crate) mod series;
-pub(crate) mod so_far;
 pub(crate) mod summary;

@@ -74,7 +74,7 @@ fn part_of<P: Parts>(stack: &Stack<P>) -> Option<(P::Ftl, u32)> {
     let large = |part: &u32| u64::from(*part) * geometry.pages() / u64::from(planes) >= PART_PAGES;
     let part_planes = divisors().find(large).or_else(|| divisors().next_back())?;
     // The checker would miss the writes to the copied pages.
-    if stack.sinks.checker.is_on() {
+    if stack.sinks.checker.get().is_some() {
         return None;
     }
     Some((stack.ftl.part(part_planes, *seed)?, planes / part_planes))

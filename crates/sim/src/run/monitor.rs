@@ -2,7 +2,7 @@
 
 use ssdlab_trace::Progress;
 
-use crate::observe::so_far::SoFar;
+use crate::observe::summary::SoFar;
 
 /// Part of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -7,7 +7,6 @@
 mod arrays;
 mod file;
 mod frames;
-mod shape;
 
 use std::path::Path;
 
@@ -20,7 +19,7 @@ use crate::precondition::{self, Device};
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor};
 use crate::run::repeat::Replays;
-use crate::setup::{Overwrite, Setup};
+use crate::setup::{Overwrite, Precondition, Setup};
 pub use file::is_kept;
 use file::{Reader, Unusable};
 
@@ -52,7 +51,31 @@ fn depends_on_trace(setup: &Setup) -> bool {
 }
 
 fn cached_lines(setup: &Setup) -> Vec<Line> {
-    [shape::shape(setup), shape::preconditioning(setup)].concat()
+    [shape(setup), preconditioning(setup)].concat()
+}
+
+/// Returns the settings in which two drives must agree for one to continue from the other, without all settings of time.
+fn shape(setup: &Setup) -> Vec<Line> {
+    let mut lines = ssdlab_ftl::lines(&setup.shape(), &setup.ftl);
+    lines.push(line("check", setup.check));
+    lines
+}
+
+/// Returns the other settings of a preconditioned drive.
+fn preconditioning(setup: &Setup) -> Vec<Line> {
+    let Precondition { fill, overwrite } = setup.precondition;
+    let overwrite = match overwrite {
+        Overwrite::None => "none".into(),
+        Overwrite::Passes(passes) => format!("{passes} passes"),
+        Overwrite::Trace(repeat) => format!("trace, {repeat:?}"),
+        Overwrite::Steady(method) => format!("steady, {}", method.name()),
+    };
+    let fill = line("precondition.fill", fill);
+    vec![fill, line("precondition.overwrite", overwrite), line("seed", setup.seed)]
+}
+
+fn line(key: &str, value: impl ToString) -> Line {
+    (key.into(), value.to_string())
 }
 
 /// Origin of the drive of a run.
@@ -68,7 +91,7 @@ impl<'a> Origin<'a> {
     /// Opens the files that exist.
     pub fn open(setup: &Setup, states: States<'a>) -> Result<Self, SimError> {
         if let Some(path) = states.from {
-            let reader = file::open(path, &shape::shape(setup)).map_err(|unusable| refused(path, unusable))?;
+            let reader = file::open(path, &shape(setup)).map_err(|unusable| refused(path, unusable))?;
             return Ok(Self { saved: Some((path, reader)), cache: None });
         }
         let Some(path) = states.cache.filter(|_| !depends_on_trace(setup)) else { return Ok(Self::default()) };
@@ -137,7 +160,7 @@ pub(crate) fn save(stack: &mut dyn Device, mut summary: PreconditionSummary, pat
     // For a run that continues from here, all of this happened before its first request.
     stack.checked()?;
     summary.add_run(&stack.counts());
-    let lines = shape::shape(stack.setup());
+    let lines = shape(stack.setup());
     write(stack, summary, path, lines).map_err(|error| SimError::Unsaved { path: path.into(), why: error.to_string() })
 }
 

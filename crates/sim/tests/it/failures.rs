@@ -9,7 +9,7 @@ use ssdlab_ftl::page::PageFtl;
 use ssdlab_ftl::{Ftl, FtlChoice, WriteContext};
 use ssdlab_nand::{Cause, Failure, FlashSink, Note, Source, SpareArea};
 use ssdlab_sim::Setup;
-use ssdlab_sim::check::data_checker::{Checker, DataChecker};
+use ssdlab_sim::check::data_checker::DataChecker;
 use ssdlab_testkit::small_setup;
 
 /// Flash of which every so many programs and erases fails.

@@ -15,7 +15,7 @@ use ssdlab_ftl::page::PageOptions;
 use ssdlab_ftl::placement::PLACEMENTS;
 use ssdlab_ftl::{Ftl, FtlChoice, WriteContext};
 use ssdlab_nand::{Cause, Counts, FlashSink, ProgramOrder};
-use ssdlab_sim::check::data_checker::{Checker, DataChecker};
+use ssdlab_sim::check::data_checker::DataChecker;
 use ssdlab_sim::{Overwrite, Precondition, Setup, run};
 use ssdlab_testkit::any_ftl::{AnyFtl, visit};
 use ssdlab_testkit::strategies::{requests, setups};

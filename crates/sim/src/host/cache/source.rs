@@ -11,7 +11,7 @@ use ssdlab_trace::{Progress, Request, Source, TraceError};
 use super::{Cache, CacheSummary};
 use crate::host::fit::{AddressMapper, Fitted};
 use crate::host::replay::BATCH;
-use crate::observe::so_far::SoFar;
+use crate::observe::summary::SoFar;
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor, Phase, Status};
 use crate::run::repeat::Replays;

@@ -21,7 +21,7 @@ use crate::setup::host::Replay;
 use closed::ClosedLoop;
 pub(crate) use closed::Cycles;
 pub(crate) use open::{ArrivalClock, scaled};
-pub(crate) use reader::{BATCH, Issued, Next, REPORT_BYTES, TraceReader};
+pub(crate) use reader::{BATCH, Issued, Next, TraceReader};
 use streams::StreamReplay;
 
 /// Decides which request is issued next.

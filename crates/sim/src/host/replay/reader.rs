@@ -3,14 +3,14 @@
 use ssdlab_nand::backend::parallel::MOST_EVENTS;
 use ssdlab_trace::{Request, Source};
 
-use crate::observe::so_far::SoFar;
+use crate::observe::summary::SoFar;
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor, Phase, Status};
 
 /// Requests read from a source at a time.
 pub(crate) const BATCH: usize = 4096;
 /// Bytes replayed between two reports, where large requests make a batch take long.
-pub(crate) const REPORT_BYTES: u64 = BATCH as u64 * 4096;
+const REPORT_BYTES: u64 = BATCH as u64 * 4096;
 
 /// A request and the time of its issue.
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Copies of collection are its share of what is programmed; a victim's valid pages are the pages copied.
+/// Collection's share of programs is its copies; valid pages of victims are the pages copied.
 #[test]
 fn write_amplification_follows_from_the_valid_pages_of_victims() {
     let mut setup = full(array(2, 1, 1, 1), 16, TIMING, PLAIN);
@@ -16,7 +16,7 @@ fn write_amplification_follows_from_the_valid_pages_of_victims() {
     assert!((amplification * (1.0 - valid) - 1.0).abs() < 0.05, "{amplification} with victims {valid} valid");
 }
 
-/// Victims are as valid as they were when chosen, however much of one is collected before the run or after it.
+/// Valid pages of a victim count when it is chosen, even if its collection begins before or ends after the run.
 #[test]
 fn victims_under_collection_do_not_count_as_more_than_valid() {
     let mut setup = full(array(2, 1, 1, 1), 16, TIMING, PLAIN);
@@ -35,7 +35,7 @@ fn victims_under_collection_do_not_count_as_more_than_valid() {
     assert!(told.len() > 20 && told.iter().all(|valid| (valid - steady).abs() < 0.25), "{steady} of many: {told:?}");
 }
 
-/// With room enough in the log no page is merged, and what is copied stays there: that is no merge.
+/// With enough room in the log, pages are copied within it and never merged.
 #[test]
 fn copies_within_the_log_are_not_merges() {
     let mut setup = full(array(1, 1, 1, 1), 1, TIMING, PLAIN);
@@ -54,7 +54,7 @@ fn copies_within_the_log_are_not_merges() {
     assert_eq!(found.evidence["second_chance"], programs[Cause::SecondChance as usize] as f64);
 }
 
-/// Pages of an empty drive have no rest to be read.
+/// An empty drive need not read the rest of a partial page.
 #[test]
 fn partial_writes_read_only_written_pages() {
     let setup = full(array(2, 1, 1, 1), 16, TIMING, PLAIN);
@@ -69,7 +69,7 @@ fn partial_writes_read_only_written_pages() {
     }
 }
 
-/// Reads alone have pages of the map written, to make room in its cache for others, and amplify no writes.
+/// Reads cause write-backs of map pages, but no write amplification.
 #[test]
 fn without_host_writes_there_is_no_write_amplification() {
     let mut setup = full(array(2, 1, 1, 1), 16, TIMING, PLAIN);
@@ -81,8 +81,8 @@ fn without_host_writes_there_is_no_write_amplification() {
     assert!(summary.diagnosis.iter().all(|finding| finding.about != Subject::WriteAmplification));
 }
 
-/// Nine of ten writes to a tenth of the pages, on one frontier: cold pages are copied again and again. With even
-/// writes, or with survivors apart, there is nothing of it.
+/// Nine of ten writes go to a tenth of the pages, with one open block: cold pages are copied again and again. Even writes,
+/// or a separate GC destination, give no finding.
 #[test]
 fn hot_data_mixed_with_cold_is_found() {
     let mut setup = drive_setup(array(2, 1, 1, 1), 64, 32, 8);

@@ -36,8 +36,8 @@ fn misleading_inputs_are_found() {
     named(&diagnosed(&setup, &writes), Subject::Input, "map_cache_too_small");
 }
 
-/// Goal: what is used for the first time, or was trimmed, makes no cache too small; what had to leave it does. Method:
-/// passes over all pages, through caches for all of them and for a few.
+/// Goal: first uses and trimmed pages do not make a cache too small, evictions do. Method: passes over all pages, with
+/// caches for all pages and for a few.
 #[test]
 fn only_repeated_misses_make_a_cache_too_small() {
     let told = |setup: &Setup, requests: &[Request], name| {
@@ -88,8 +88,8 @@ fn only_repeated_misses_make_a_cache_too_small() {
     }
 }
 
-/// Goal: a projection and the findings agree on whether a drive keeps up. Method: the same writes at different gaps,
-/// also into a buffer that holds a tenth of them at the end.
+/// Goal: lifetime and findings agree on whether a drive keeps up. Method: the same writes at different gaps, also with a
+/// buffer that holds a tenth of them at the end.
 #[test]
 fn lifetime_uses_the_rate_of_the_trace_unless_a_queue_grows() {
     let flush = FlushPolicy::Watermark { high: 0.9, low: 0.5 };
@@ -111,8 +111,8 @@ fn lifetime_uses_the_rate_of_the_trace_unless_a_queue_grows() {
     assert_eq!(rates, [WriteRate::Drive, WriteRate::Trace].repeat(2));
 }
 
-/// Goal: a drive that still changes under its requests is told from one that has settled. Method: overwritten at random
-/// and then on a tenth of its pages, which gathers the others in blocks of their own.
+/// Goal: tell an unsettled drive from a settled one. Method: overwrite at random, then only a tenth of the pages, which
+/// gathers the others in blocks of their own.
 #[test]
 fn an_unsettled_drive_is_found() {
     let shared = drive_setup(array(2, 1, 1, 1), 64, 32, 8);
@@ -140,8 +140,8 @@ fn an_unsettled_drive_is_found() {
     ["unsettled", "unsettled_replays"].iter().for_each(|name| without(&diagnosed(&setup, &tenth), name));
 }
 
-/// Requests that wait as long from the first to the last, behind a queue that was there from the start, take as long on
-/// average as the drive goes on after the last of them arrived.
+/// All requests wait equally long behind a queue that exists from the start. The mean latency is then the time that the
+/// drive goes on after the last arrival.
 #[test]
 fn a_queue_that_never_empties_is_reported() {
     for clock in [Clock::Event(TIMING, PLAIN), Clock::Serial(TIMING)] {
@@ -167,7 +167,7 @@ fn a_queue_that_never_empties_is_reported() {
     }
 }
 
-/// Writes without a pause longer than an idle drive waits leave it none to collect in; with pauses it does all of it.
+/// Without long pauses between writes, idle collection does nothing; with pauses it does everything.
 #[test]
 fn idle_collection_is_reported_if_it_does_nothing_or_everything() {
     let idle = Collect::Idle { after: Nanos(1_000_000), goal: CollectGoal { blocks: 2, step: 8 } };

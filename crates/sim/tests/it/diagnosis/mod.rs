@@ -32,7 +32,7 @@ fn iops(summary: &Summary) -> f64 {
     summary.time.expect("timed").iops.expect("time passed")
 }
 
-/// Requests of a page each at random pages.
+/// Returns requests of one page each at random addresses.
 fn random(setup: &Setup, op: Op) -> Vec<Request> {
     let mut rng = Rng::named(7, "diagnosis");
     let mut page = || rng.below(setup.logical_pages.into());
@@ -43,7 +43,7 @@ fn at(op: Op, offset: u64, bytes: u32) -> Request {
     Request { time_ns: 0, offset, bytes, op, flags: 0, stream: 0 }
 }
 
-/// A drive with `timing` and `drive`, every page written.
+/// Returns a full drive.
 fn full(parallelism: Parallelism, depth: u32, timing: Timing, drive: DriveOptions) -> Setup {
     let mut setup = drive_setup(parallelism, 24, 16, depth);
     setup.precondition.fill = 1.0;
@@ -76,7 +76,7 @@ fn slow_write_ns(summary: &Summary) -> f64 {
     summary.latency.as_ref().and_then(|latency| latency.write).expect("writes").p99_ns as f64
 }
 
-/// A change changes what it says, once, or is none.
+/// A change that is applied to its own result changes nothing more.
 #[test]
 fn a_change_changes_the_set_up_once() {
     let setup = full(array(2, 1, 1, 1), 4, TIMING, PLAIN);

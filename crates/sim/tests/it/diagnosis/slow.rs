@@ -2,8 +2,7 @@
 
 use super::*;
 
-/// What fills a write buffer is named, and not that it is full: less of that makes slow writes faster, more room does
-/// not.
+/// Slow writes name the work that fills the buffer: less of it makes them faster, a larger buffer does not.
 #[test]
 fn slow_writes_name_the_work_that_fills_the_buffer() {
     let full = full(array(2, 1, 1, 1), 16, TIMING, buffered(64));
@@ -24,7 +23,7 @@ fn slow_writes_name_the_work_that_fills_the_buffer() {
     }
 }
 
-/// Bursts that the drive keeps up with fill a buffer, whatever the dies do meanwhile: with room for one, nobody waits.
+/// Bursts fill a buffer although the drive keeps up. With room for a burst, no request waits.
 #[test]
 fn bursts_that_fill_a_buffer_suggest_a_larger_one() {
     let mut setup = full(array(2, 1, 1, 1), 16, TIMING, buffered(64));
@@ -39,7 +38,7 @@ fn bursts_that_fill_a_buffer_suggest_a_larger_one() {
     assert!(2.0 * slow_write_ns(&larger) < slow_write_ns(&summary));
 }
 
-/// More slots do not relieve requests that wait for slots of a drive which is as busy as can be.
+/// More slots do not help requests that wait for a slot of a saturated drive.
 #[test]
 fn a_saturated_drive_needs_no_more_slots() {
     let few_slots = Front { protocol: Protocol::SingleQueue { depth: 32 }, ..PLAIN.front };
@@ -53,8 +52,8 @@ fn a_saturated_drive_needs_no_more_slots() {
     assert!(faster(WhatIf::Dies) > 1.5 && faster(WhatIf::Slots) < 1.05);
 }
 
-/// Goal: what slow requests wait for behind others is relieved by what relieves the resource that all wait for. Method:
-/// cells that are done early and held up by one channel; a controller below a block layer.
+/// Goal: slow requests of a saturated drive suggest changes of the saturated resource. Method: dies held up by one channel;
+/// a controller below a block layer.
 #[test]
 fn slow_requests_of_a_saturated_drive_suggest_more_of_the_saturated_resource() {
     let busy_bus = Timing { transfer_per_kib: Nanos(250), read: PageTimes::uniform(Nanos(6_400)), ..TIMING };
@@ -75,8 +74,8 @@ fn slow_requests_of_a_saturated_drive_suggest_more_of_the_saturated_resource() {
     }
 }
 
-/// Goal: a change that is to tell whether the block layer holds requests back makes a difference. Method: one whose
-/// slots are taken, one whose scheduler gives the drive fewer, one whose drive takes fewer.
+/// Goal: changes for waits in the block layer make a difference. Method: a layer whose slots are taken, a scheduler that
+/// dispatches fewer requests, a drive that takes fewer.
 #[test]
 fn slow_requests_name_the_layer_that_holds_them_back() {
     let eight = array(4, 2, 1, 1);

@@ -3,7 +3,7 @@
 
 use super::*;
 
-/// The name of the first finding, the drive and its requests, and the change that confirms it with the least gain.
+/// Name of the first finding, drive, requests, and the change that confirms it with its minimum gain.
 type Planted = (&'static str, Setup, Vec<Request>, Option<(WhatIf, f64)>);
 
 fn planted() -> Vec<Planted> {
@@ -132,8 +132,8 @@ fn the_first_finding_names_the_bottleneck_and_its_change_confirms_it() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Goal: a change that helps more than the one of the first finding belongs to another finding. Method: a buffer of two
-/// pages is full because each write of part of a page reads the rest, which takes most of the time.
+/// Goal: the most helpful change belongs to some finding. Method: a buffer of two pages is full because each partial write
+/// reads the rest of its page, which takes most of the time.
 #[test]
 fn a_full_buffer_does_not_hide_slow_cells() {
     let slow_cells = Timing { read: PageTimes::uniform(Nanos(4_000)), ..TIMING };
@@ -151,10 +151,9 @@ fn a_full_buffer_does_not_hide_slow_cells() {
     assert!(faster_cells > 1.8 && larger_buffer < 1.7, "{faster_cells} {larger_buffer}");
 }
 
-/// Goal: a block layer is not passed over because requests wait there for a little less than half of their time. Method:
-/// it hands one page at a time to the drive, which takes 100 ns for the cells and 20 ns for the bus. With two requests
-/// outstanding each but the first waits 120 ns: 239,880 ns of 479,880 ns, 49.99 %. With one none waits, with three most
-/// wait for two others.
+/// Goal: a block layer is named even if requests wait there for a little less than half of their time. Method: it
+/// dispatches one page at a time, which takes 120 ns (cells 100 ns, bus 20 ns). With two outstanding requests, each but the
+/// first waits 120 ns: 239,880 ns of 479,880 ns, 49.99 %. With one, none waits; with three, most wait for two others.
 #[test]
 fn a_block_layer_is_named_below_and_above_half_of_the_time() {
     let expected =
@@ -177,8 +176,8 @@ fn a_block_layer_is_named_below_and_above_half_of_the_time() {
     }
 }
 
-/// Bursts of writes wait for room in the buffer, and the dies rest between them: with more room requests would be
-/// faster, and no more of them would arrive.
+/// Bursts of writes wait for room in the buffer, and the dies rest in between. More room makes requests faster, but not
+/// more frequent.
 #[test]
 fn waits_do_not_bound_throughput_where_the_trace_sets_the_rate() {
     let mut setup = Setup { replay: Replay::AS_TRACED, ..full(array(4, 2, 1, 1), 1, TIMING, buffered(2)) };
@@ -197,7 +196,7 @@ fn waits_do_not_bound_throughput_where_the_trace_sets_the_rate() {
     assert!(1.5 * slow_write_ns(&changed) < slow_write_ns(&summary));
 }
 
-/// One request is as fast as it is; whether requests spread, or how many there could be, it does not tell.
+/// A single request says nothing about throughput.
 #[test]
 fn a_single_request_gives_no_throughput_finding() {
     let setup = full(array(4, 2, 1, 1), 16, TIMING, PLAIN);
@@ -209,7 +208,7 @@ fn a_single_request_gives_no_throughput_finding() {
     assert_eq!(subjects(2), [Subject::Throughput, Subject::SlowReads]);
 }
 
-/// Requests of a page that come one at a time have nothing to spread, wherever they go.
+/// Single-page requests at depth 1 cannot be uneven.
 #[test]
 fn requests_one_at_a_time_are_not_uneven() {
     let eight = array(4, 2, 1, 1);
