@@ -190,7 +190,7 @@ impl FlashSink for DataChecker {
 }
 
 impl DataChecker {
-    /// The host is about to write `count` pages from `lpn`.
+    /// Expects a write of `count` pages from `lpn`.
     #[inline(never)]
     pub fn expect_write(&mut self, lpn: Lpn, count: u32) {
         self.first_lpn = lpn.0;
@@ -200,13 +200,13 @@ impl DataChecker {
         }
     }
 
-    /// The host trims `count` pages from `lpn`.
+    /// Expects a trim of `count` pages from `lpn`.
     #[inline(never)]
     pub fn expect_trim(&mut self, lpn: Lpn, count: u32) {
         self.versions[lpn.index()..lpn.index() + count as usize].fill(0);
     }
 
-    /// The FTL has just served a read of `count` pages from `lpn`.
+    /// Verifies a read of `count` pages from `lpn` that the FTL has just served.
     #[inline(never)]
     pub fn verify_read<F: Ftl>(&mut self, ftl: &F, lpn: Lpn, count: u32) {
         let reads = std::mem::take(&mut self.host_reads);

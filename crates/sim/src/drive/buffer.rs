@@ -17,7 +17,7 @@ use ssdlab_nand::backend::parallel::Requester;
 use crate::setup::drive::{FlushPolicy, WriteBuffer};
 
 counters! {
-    /// What the write buffer did during the measured phase.
+    /// Counters of the write buffer in the measured phase.
     pub struct BufferCounters {
         pages_accepted: "pages", "Pages that took a slot.";
         pages_overwritten: "pages", "Pages written that were still waiting in the buffer: never programmed.";

@@ -25,12 +25,12 @@ impl CollectionAhead {
         Self { collect, due: (0..planes).collect(), clean: Vec::new(), idle_since_ns: 0, measured: 0 }
     }
 
-    /// A write or trim may leave something to collect in any plane.
+    /// Notes a write or trim, after which any plane may need collection.
     pub fn changed(&mut self) {
         self.due.append(&mut self.clean);
     }
 
-    /// A step in a plane is complete.
+    /// Ends a step of collection in a plane.
     pub fn step_done(&mut self, plane: u32) {
         self.due.push(plane);
     }

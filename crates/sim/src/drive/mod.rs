@@ -236,7 +236,7 @@ impl<P: TimedParts> Replayer for TimedDrive<P> {
         }
     }
 
-    /// All requests are complete at the end.
+    /// Replays until all requests are complete.
     fn replay(
         &mut self,
         source: &mut dyn Source,

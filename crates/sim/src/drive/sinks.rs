@@ -18,6 +18,20 @@ impl<D, C, M> Sinks<D, C, M> {
     }
 }
 
+/// Defines methods that pass an operation to all three.
+macro_rules! to_all {
+    ($($name:ident($($argument:ident: $type:ty),*);)*) => {
+        $(
+            #[inline(always)]
+            fn $name(&mut self, $($argument: $type),*) {
+                self.flash.$name($($argument),*);
+                self.checker.$name($($argument),*);
+                self.meter.$name($($argument),*);
+            }
+        )*
+    };
+}
+
 impl<D: FlashSink, C: FlashSink, M: FlashSink> FlashSink for Sinks<D, C, M> {
     const FAILS: bool = D::FAILS;
 
@@ -36,52 +50,13 @@ impl<D: FlashSink, C: FlashSink, M: FlashSink> FlashSink for Sinks<D, C, M> {
         self.meter.read(ppn, cause);
     }
 
-    #[inline(always)]
-    fn read_part(&mut self, ppn: Ppn, bytes: u32, cause: Cause) {
-        self.flash.read_part(ppn, bytes, cause);
-        self.checker.read_part(ppn, bytes, cause);
-        self.meter.read_part(ppn, bytes, cause);
-    }
-
-    #[inline(always)]
-    fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
-        self.flash.program(ppn, oob, source, cause);
-        self.checker.program(ppn, oob, source, cause);
-        self.meter.program(ppn, oob, source, cause);
-    }
-
-    #[inline(always)]
-    fn erase(&mut self, block: BlockId, cause: Cause) {
-        self.flash.erase(block, cause);
-        self.checker.erase(block, cause);
-        self.meter.erase(block, cause);
-    }
-
-    #[inline(always)]
-    fn barrier(&mut self) {
-        self.flash.barrier();
-        self.checker.barrier();
-        self.meter.barrier();
-    }
-
-    #[inline(always)]
-    fn trimmed(&mut self, lpn: Lpn, count: u32, sequence: u64) {
-        self.flash.trimmed(lpn, count, sequence);
-        self.checker.trimmed(lpn, count, sequence);
-        self.meter.trimmed(lpn, count, sequence);
-    }
-
-    #[inline(always)]
-    fn copy(&mut self, from: Ppn, to: Ppn, oob: SpareArea, cause: Cause) {
-        self.flash.copy(from, to, oob, cause);
-        self.checker.copy(from, to, oob, cause);
-        self.meter.copy(from, to, oob, cause);
-    }
-
-    #[inline(always)]
-    fn note(&mut self, note: Note) {
-        self.flash.note(note);
-        self.checker.note(note);
-        self.meter.note(note);
+    to_all! {
+        read_part(ppn: Ppn, bytes: u32, cause: Cause);
+        program(ppn: Ppn, oob: SpareArea, source: Source, cause: Cause);
+        erase(block: BlockId, cause: Cause);
+        barrier();
+        trimmed(lpn: Lpn, count: u32, sequence: u64);
+        copy(from: Ppn, to: Ppn, oob: SpareArea, cause: Cause);
+        note(note: Note);
     }
 }

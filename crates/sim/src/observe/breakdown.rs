@@ -74,7 +74,7 @@ impl LatencyBreakdown {
         self.parts_ns.iter_mut().zip(other.parts_ns).for_each(|(sum, more)| *sum += more);
     }
 
-    /// Share of one part; 0 if no time passed.
+    /// Returns the share of a part; 0 if no time passed.
     pub fn share(&self, part: usize) -> f64 {
         if self.sum_ns == 0 { 0.0 } else { self.parts_ns[part] as f64 / self.sum_ns as f64 }
     }

@@ -15,11 +15,11 @@ use crate::observe::map::MapSummary;
 
 /// A sink that may measure what the FTL notes. By default it measures nothing and compiles to nothing.
 pub(crate) trait Meter: FlashSink {
-    /// `stream` is about to write `count` pages from `lpn`.
+    /// Begins a write of `count` pages from `lpn` by `stream`.
     #[inline(always)]
     fn begin_write(&mut self, _stream: u16, _lpn: Lpn, _count: u32) {}
 
-    /// The write is done.
+    /// Ends the write.
     #[inline(always)]
     fn end_write(&mut self) {}
 

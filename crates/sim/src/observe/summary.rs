@@ -17,7 +17,7 @@ use crate::setup::Setup;
 const NANOS_PER_SECOND: f64 = 1e9;
 
 counters! {
-    /// What the host asked for during the measured phase.
+    /// Requests of the host in the measured phase.
     pub struct HostCounters {
         read_requests: "requests", "Read requests.";
         write_requests: "requests", "Write requests.";
@@ -235,7 +235,7 @@ pub struct LatencySummary {
 }
 
 impl LatencySummary {
-    /// Figures of a histogram; none if it is empty.
+    /// Summarises a histogram; `None` if it is empty.
     pub(crate) fn of(histogram: &LatencyHistogram) -> Option<Self> {
         let q = |quantile| histogram.quantile_ns(quantile);
         (histogram.count() > 0).then(|| Self {

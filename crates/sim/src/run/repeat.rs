@@ -70,7 +70,7 @@ pub(crate) fn replay_all(
     Ok(Replayed { repeat, warmup_pages, control })
 }
 
-/// A source that can be replayed; the times of a replay follow those of the one before.
+/// A source that can be replayed; times continue after the previous replay.
 pub(crate) struct Replays<'s> {
     source: &'s mut dyn Source,
     /// True if times are shifted.

@@ -76,7 +76,7 @@ pub(crate) struct CacheStage {
 }
 
 impl CacheStage {
-    /// An empty cache.
+    /// Returns an empty cache.
     ///
     /// # Errors
     /// If the options are invalid, or the page size does not divide the device.

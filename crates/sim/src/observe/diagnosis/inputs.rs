@@ -107,7 +107,7 @@ pub(super) fn findings(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
     findings
 }
 
-/// Idle collection that does nothing, or everything.
+/// Finds idle collection that does nothing, or everything.
 fn idle_collection(setup: &Setup, outcome: &Outcome) -> Option<Finding> {
     let Clock::Event(_, DriveOptions { collect: Collect::Idle { after, .. }, .. }) = setup.clock else { return None };
     let (all, idle) = (outcome.summary.flash.0.collected(), outcome.collected_ahead);
@@ -122,7 +122,7 @@ fn idle_collection(setup: &Setup, outcome: &Outcome) -> Option<Finding> {
     Some(finding.with("collected", all as f64).with("collected_idle", idle as f64))
 }
 
-/// Write amplification that still changes: between the last two replays or, in a single replay, towards the end.
+/// Finds write amplification that still changes: between the last two replays, or towards the end of a single one.
 fn unsettled(summary: &Summary, series: &Series) -> Option<Finding> {
     let replays = summary.repeat.as_ref().map_or(&[][..], |repeat| &repeat.write_amplification);
     let (name, before, now) = match *replays {
