@@ -79,7 +79,7 @@ pub(super) fn open(path: &Path, lines: &[Line]) -> Result<Reader, Unusable> {
     let (mut magic, mut format) = ([0; MAGIC.len()], [0; 4]);
     file.read_exact(&mut magic)?;
     if magic != *MAGIC {
-        return Err(Unusable::Unreadable("it is no drive that ssdlab saved".into()));
+        return Err(Unusable::Unreadable("not an ssdlab drive file".into()));
     }
     file.read_exact(&mut format)?;
     let format = u32::from_le_bytes(format);
@@ -117,7 +117,7 @@ impl Reader {
     pub fn finish(mut self) -> Result<(), Unusable> {
         match self.frames.fill_buf()? {
             [] if self.next_array == self.frames_at => Ok(()),
-            _ => Err(Unusable::Unreadable("it goes on behind its end".into())),
+            _ => Err(Unusable::Unreadable("it has data after its end".into())),
         }
     }
 

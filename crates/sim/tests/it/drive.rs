@@ -507,7 +507,7 @@ fn a_drive_may_be_idle_for_days() {
     assert_eq!(elapsed(&replay(&setup, &requests)), 1_000 * HOUR_NS + READ + TRANSFER);
     let never = [at(u64::MAX - 1, Op::Read, 0, 1)];
     let error = run(&setup, &mut SliceSource::new(&never), &mut ()).expect_err("no clock goes that far");
-    assert!(error.to_string().contains("request 1 comes at 18446744073709551614 ns"), "{error}");
+    assert!(error.to_string().contains("request 1 arrives at 18446744073709551614 ns"), "{error}");
 }
 
 /// The wait of a write for room in the buffer is waiting, whatever it waits for afterwards.

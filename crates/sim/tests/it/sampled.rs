@@ -98,7 +98,7 @@ fn what_cannot_be_sampled_is_refused() {
     assert_eq!(left_open.precondition.sampled_planes, None);
     let refused = |setup: &Setup| {
         let error = prepared(setup, Method::Sampled, &[]).expect_err("cannot be sampled").to_string();
-        assert!(error.starts_with("precondition.overwrite.steady.method: only a drive of page mapping"), "{error}");
+        assert!(error.starts_with("precondition.overwrite.steady.method: \"sampled\" needs page mapping"), "{error}");
     };
     refused(&Setup { check: true, ..setup });
     refused(&drive(FtlChoice::Page(SMALL_OPTIONS, dftl::INFO.defaults()), 0.5));

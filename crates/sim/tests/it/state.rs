@@ -277,7 +277,7 @@ fn a_drive_of_another_kind_is_refused_by_the_setting_that_differs() {
     let timed = Setup { seed: 9, clock: Clock::Serial(ssdlab_testkit::drives::TIMING), ..setup };
     run_kept(&timed, States { from: Some(&kept.0), ..States::default() }, &[]).expect("the same drive");
     fs::write(&kept.0, "a trace").expect("writable");
-    assert!(refused(&setup).contains("it is no drive that ssdlab saved") || refused(&setup).contains("ends early"));
+    assert!(refused(&setup).contains("not an ssdlab drive file") || refused(&setup).contains("ends early"));
     fs::remove_file(&kept.0).expect("there");
     assert!(refused(&setup).contains("there is no such file; give the path of a drive saved with --save-state"));
 }
