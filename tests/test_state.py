@@ -69,7 +69,7 @@ def test_a_damaged_drive_is_replaced_with_a_note(
     drive.write_bytes(whole[:-1])
     with caplog.at_level(logging.WARNING, "ssdlab"):
         assert _bytes(ssdlab.simulate(large)) == _bytes(first)
-    assert "the drive in the cache is made anew" in caplog.text and "ends early" in caplog.text
+    assert "cannot use the cached drive" in caplog.text and "ends early" in caplog.text
     assert drive.read_bytes() == whole
 
 
@@ -283,7 +283,7 @@ def test_the_command_line_saves_and_resumes(cli: Cli, tmp_path: Path) -> None:
     assert wrong.returncode == 2 and "device.capacity = 16MiB, and this run has 32MiB" in wrong.stderr
     (tmp_path / "trace").write_text("not a drive at all, but long enough")
     wrong = cli("run", *sets, "--state", "trace", check=False)
-    assert wrong.returncode == 2 and "it is no drive that ssdlab saved" in wrong.stderr
+    assert wrong.returncode == 2 and "not an ssdlab drive file" in wrong.stderr
 
 
 def test_the_command_line_shows_and_clears_the_cache(cli: Cli, cache: Path) -> None:

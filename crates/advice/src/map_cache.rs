@@ -37,7 +37,7 @@ pub struct MapAdvisor {
     page_bytes: u32,
     page: PageSize,
     timing: Timing,
-    fitter: AddressMapper,
+    mapper: AddressMapper,
     host_ns: u64,
     host_read_ns: u64,
     holds_data: PageSet,
@@ -175,7 +175,7 @@ impl MapAdvisor {
             page_bytes,
             page: PageSize::new(page_bytes),
             timing,
-            fitter: AddressMapper::new(setup),
+            mapper: AddressMapper::new(setup),
             host_ns: 0,
             host_read_ns: 0,
             holds_data: PageSet::of_first(setup.filled_pages() as u32, setup.logical_pages),
@@ -189,7 +189,7 @@ impl MapAdvisor {
     /// If a request exceeds the device and the set-up does not fit such requests.
     pub fn add(&mut self, requests: &[Request]) -> Result<(), SimError> {
         for request in requests {
-            let request = self.fitter.fit(request)?.request;
+            let request = self.mapper.fit(request)?.request;
             for (offset, end) in runs(&request, self.capacity_bytes) {
                 self.access(request.op, offset, end);
             }
@@ -271,7 +271,7 @@ impl MapAdvisor {
     /// Returns the results for the requests so far.
     pub fn advice(&self) -> MapAdvice {
         MapAdvice {
-            requests: self.fitter.requests(),
+            requests: self.mapper.requests(),
             host_ns: self.host_ns,
             host_read_ns: self.host_read_ns,
             segments: self.segments.iter().map(|segments| self.segment_advice(segments)).collect(),

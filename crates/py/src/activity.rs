@@ -3,7 +3,8 @@
 use numpy::PyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use ssdlab_sim::{Activity, GanttBar, InInterval, PART_NAMES, Slow, Timeline};
+use ssdlab_nand::backend::parallel::Segment;
+use ssdlab_sim::{Activity, InInterval, PART_NAMES, Slow, Timeline};
 use ssdlab_trace::Op;
 
 use crate::columns::array;
@@ -73,17 +74,17 @@ fn course_columns<'py>(py: Python<'py>, timeline: &Timeline) -> PyResult<Bound<'
     Ok(columns)
 }
 
-fn gantt_columns<'py>(py: Python<'py>, bars: &[GanttBar]) -> PyResult<Bound<'py, PyDict>> {
+fn gantt_columns<'py>(py: Python<'py>, segments: &[Segment]) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(py);
-    let column = |pick: fn(&GanttBar) -> u64| array(py, bars.iter().map(pick).collect());
-    columns.set_item("die", column(|bar| bar.die.into())?)?;
-    columns.set_item("plane", column(|bar| bar.plane.into())?)?;
-    columns.set_item("begin_ns", column(|bar| bar.begin_ns)?)?;
-    columns.set_item("end_ns", column(|bar| bar.end_ns)?)?;
-    columns.set_item("request", column(|bar| bar.request)?)?;
-    columns.set_item("arrived_ns", column(|bar| bar.arrived_ns)?)?;
-    columns.set_item("bus", array(py, bars.iter().map(|bar| bar.bus).collect())?)?;
-    columns.set_item("kind", bars.iter().map(|bar| bar.kind).collect::<Vec<_>>())?;
-    columns.set_item("cause", bars.iter().map(|bar| bar.cause).collect::<Vec<_>>())?;
+    let column = |pick: fn(&Segment) -> u64| array(py, segments.iter().map(pick).collect());
+    columns.set_item("die", column(|segment| segment.die.into())?)?;
+    columns.set_item("plane", column(|segment| segment.plane.into())?)?;
+    columns.set_item("begin_ns", column(|segment| segment.begin_ns)?)?;
+    columns.set_item("end_ns", column(|segment| segment.end_ns)?)?;
+    columns.set_item("request", column(|segment| segment.requester.number)?)?;
+    columns.set_item("arrived_ns", column(|segment| segment.requester.arrived_ns)?)?;
+    columns.set_item("bus", array(py, segments.iter().map(|segment| segment.bus).collect())?)?;
+    columns.set_item("kind", segments.iter().map(|segment| segment.kind.name()).collect::<Vec<_>>())?;
+    columns.set_item("cause", segments.iter().map(|segment| segment.cause.name()).collect::<Vec<_>>())?;
     Ok(columns)
 }

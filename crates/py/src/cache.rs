@@ -287,7 +287,7 @@ impl CacheTrace {
             background_percent: dirty_percent,
             hard_percent: dirty_percent,
         };
-        let found = watched(stopped, |watch| ssdlab_sim::simulate_stage(requests, options, cache, watch))?;
+        let found = watched(stopped, |watch| ssdlab_sim::simulate_write_back(requests, options, cache, watch))?;
         let Some((counts, dirty_pages)) = found else { return Ok(None) };
         let named = counters::dict(py, &counts)?;
         named.set_item("dirty_pages", dirty_pages)?;

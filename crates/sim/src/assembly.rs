@@ -1,4 +1,4 @@
-//! Assembles the device that a set-up describes. Each combination of parts is compiled on its own.
+//! Assembles the device of a set-up. Each combination of parts is compiled on its own.
 
 use ssdlab_ftl::Ftl;
 use ssdlab_ftl::choice::{Start, Visitor};
@@ -22,16 +22,16 @@ use crate::setup::drive::DriveOptions;
 use crate::setup::{Clock, Setup};
 use crate::state::{self, Origin};
 
-/// What is done with a stack once its parts are chosen.
+/// Use of a stack once its parts are chosen.
 pub(crate) trait Purpose {
     type Output;
 
-    /// Requests are served one after the other.
+    /// Uses a drive that serves requests one by one.
     fn one_by_one<P>(self, drive: SerialDrive<P>) -> Result<Self::Output, SimError>
     where
         P: Parts<Flash: OneByOne>;
 
-    /// A drive works on many requests.
+    /// Uses a drive that works on many requests.
     fn in_time<P: TimedParts>(
         self,
         stack: Stack<Untimed<P>>,
@@ -40,13 +40,13 @@ pub(crate) trait Purpose {
     ) -> Result<Self::Output, SimError>;
 }
 
-/// Puts the parts together that `setup` asks for.
+/// Assembles the parts that `setup` names.
 pub(crate) fn assemble<U: Purpose>(setup: &Setup, start: Start, purpose: U) -> Result<U::Output, SimError> {
     let assembly = Assembly { setup, purpose };
     setup.ftl.build_from(start, setup.shape(), setup.seed, assembly).map_err(SimError::Setup)?
 }
 
-/// Chooses the meter that hears the notes of the FTL.
+/// Chooses the meter for the FTL.
 struct Assembly<'s, U> {
     setup: &'s Setup,
     purpose: U,
@@ -71,8 +71,8 @@ impl<U: Purpose> Visitor for Assembly<'_, U> {
 }
 
 impl<U: Purpose> Assembly<'_, U> {
-    /// Compiles the drive for each flash. Only what counts without a check is compiled for that: elsewhere a branch
-    /// does.
+    /// Chooses flash and checker. Only counting without a check is compiled without a checker; elsewhere an `Option` is
+    /// fast enough.
     fn with_meter<F, M>(self, ftl: F, meter: M) -> Result<U::Output, SimError>
     where
         F: Ftl + Send + 'static,
@@ -82,22 +82,22 @@ impl<U: Purpose> Assembly<'_, U> {
         let geometry = &setup.geometry;
         if let (Clock::Count, false) = (setup.clock, setup.check) {
             let flash = CountingFlash::default();
-            return one_by_one(setup, purpose, ftl, Sinks { flash, checker: (), meter });
+            return one_by_one(setup, purpose, ftl, Sinks::new(flash, (), meter));
         }
         let checker = setup.check.then(|| Box::new(DataChecker::new(setup)));
         match setup.clock {
             Clock::Count => {
                 let flash = SerialFlash::without_time(geometry);
-                one_by_one(setup, purpose, ftl, Sinks { flash, checker, meter })
+                one_by_one(setup, purpose, ftl, Sinks::new(flash, checker, meter))
             }
             Clock::Serial(timing) => {
                 let flash = SerialFlash::new(&timing, geometry);
-                one_by_one(setup, purpose, ftl, Sinks { flash, checker, meter })
+                one_by_one(setup, purpose, ftl, Sinks::new(flash, checker, meter))
             }
             Clock::Event(timing, options) => {
                 let timing_checker = setup.check.then(|| Box::new(TimingChecker::new(geometry)));
                 let flash = UntimedFlash::new(geometry, timing_checker);
-                let stack = Stack::new(setup, ftl, Sinks { flash, checker, meter });
+                let stack = Stack::new(setup, ftl, Sinks::new(flash, checker, meter));
                 purpose.in_time::<Combined<F, ParallelFlash, Option<Box<DataChecker>>, M>>(stack, &timing, options)
             }
         }
@@ -117,11 +117,11 @@ where
 pub(crate) struct Prepared<P: TimedParts> {
     pub drive: TimedDrive<P>,
     pub summary: PreconditionSummary,
-    /// Whether the monitor stopped it.
+    /// [`Control::Stop`] if the monitor stopped the preparation.
     pub control: Control,
 }
 
-/// Prepares a device without time, and makes a drive of it. `trace` is what it may be overwritten by.
+/// Prepares a device without time and makes a drive of it. `trace` may overwrite the device.
 pub(crate) fn prepare_drive<P: TimedParts>(
     mut stack: Stack<Untimed<P>>,
     timing: &Timing,

@@ -1,8 +1,7 @@
-//! Simulated caches over one trace.
+//! Simulates caches over one trace.
 //!
-//! A cache only reads what all share, so many can be simulated at a time. Each is a task on a thread of its own;
-//! whoever waits for it is asked some twenty times a second whether to continue. If not, the task ends when it next
-//! checks, and one that never checks is left to end by itself.
+//! Caches share the trace for reading, so many can run at a time. Each is a task on its own thread; its caller is asked
+//! twenty times a second whether to continue. A stopped task ends at its next check; without one it ends by itself.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -18,49 +17,48 @@ use ssdlab_trace::Request;
 
 use crate::run::monitor::Control;
 
-/// Between two questions whether to go on.
+/// Time between two calls of the watch.
 const ASK_EVERY: Duration = Duration::from_millis(50);
-/// Accesses, or requests of a stage, between two checks whether to stop.
+/// Accesses or requests between two checks for a stop.
 pub(crate) const LOOK_EVERY: usize = 1 << 14;
 
-/// One cache: a policy, changes to the defaults of its parameters, and units of capacity.
+/// One cache: policy, changed parameters and capacity.
 #[derive(Clone, Debug)]
 pub struct CacheChoice {
     /// The policy.
     pub info: &'static PolicyInfo,
     /// Parameters by name.
     pub changes: Vec<(String, u64)>,
-    /// Units it holds.
+    /// Capacity in units.
     pub capacity: u64,
 }
 
 /// A point of a miss-ratio curve.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CurvePoint {
-    /// Misses of all accesses, 0 to 1.
+    /// Misses per access, 0 to 1.
     pub miss_ratio: f64,
-    /// Missed units of all units, 0 to 1.
+    /// Missed units per unit, 0 to 1.
     pub unit_miss_ratio: f64,
-    /// Standard error of `miss_ratio`; none where it is exact.
+    /// Standard error of `miss_ratio`; `None` if exact.
     pub standard_error: Option<f64>,
-    /// Standard error of `unit_miss_ratio`; none where it is exact.
+    /// Standard error of `unit_miss_ratio`; `None` if exact.
     pub unit_standard_error: Option<f64>,
-    /// Hits of more units than the item had when it came in; an estimate where the ratio is one.
+    /// Hits on items that have grown since they were inserted; an estimate if the ratio is one.
     pub outgrown: u64,
-    /// Units that items of such hits lacked, likewise.
+    /// Units that such items lacked, likewise.
     pub outgrown_units: u64,
-    /// Units of each replica's cache; none where it is exact. Where they are few, the estimate is of another kind of
-    /// cache.
+    /// Capacity of each replica in units; `None` if exact. With few units the estimate is poor.
     pub scaled_capacity: Option<u64>,
 }
 
-/// Asked whether to continue.
+/// Called from time to time; decides whether to continue.
 pub type Watch<'a> = &'a mut (dyn FnMut() -> Control + Send);
 
-/// What a cache sees of the trace; none if it was stopped.
+/// Simulates a cache over the trace; returns `None` if stopped.
 ///
 /// # Errors
-/// If there can be no such cache.
+/// If the parameters are invalid.
 pub fn simulate_cache(
     trace: &Arc<AccessTrace>,
     cache: CacheChoice,
@@ -76,12 +74,12 @@ pub fn simulate_cache(
     )
 }
 
-/// What a write-back cache does with the requests, and the pages left dirty in it; none if it was stopped. The capacity
-/// is that of `cache`.
+/// Simulates a write-back cache with the capacity of `cache`. Returns its counters and the pages left dirty, or `None` if
+/// stopped.
 ///
 /// # Errors
-/// If there can be no such cache.
-pub fn simulate_stage(
+/// If the parameters are invalid.
+pub fn simulate_write_back(
     requests: &Arc<Vec<Request>>,
     options: WriteBackOptions,
     cache: CacheChoice,
@@ -91,25 +89,25 @@ pub fn simulate_stage(
     watched(
         move |stop| {
             let options = WriteBackOptions { capacity_pages: cache.capacity, ..options };
-            let mut stage = WriteBackCache::new(cache.info, &cache.changes, options)?;
+            let mut write_back = WriteBackCache::new(cache.info, &cache.changes, options)?;
             for batch in requests.chunks(LOOK_EVERY) {
                 if stop.load(Ordering::Relaxed) {
                     break;
                 }
                 for request in batch {
-                    stage.submit(request, &mut |_, _| {})?;
+                    write_back.submit(request, &mut |_, _| {})?;
                 }
             }
-            Ok((stage.counters(), stage.dirty_pages()))
+            Ok((write_back.counters(), write_back.dirty_pages()))
         },
         watch,
     )
 }
 
-/// The miss ratio of a cache, simulated in full; none if it was stopped.
+/// Returns the exact miss ratio of a cache, or `None` if stopped.
 ///
 /// # Errors
-/// As [`simulate_cache`].
+/// See [`simulate_cache`].
 pub fn exact_point(
     trace: &Arc<AccessTrace>,
     cache: CacheChoice,
@@ -118,10 +116,10 @@ pub fn exact_point(
     Ok(simulate_cache(trace, cache, watch)?.map(exact))
 }
 
-/// The miss ratio of a cache, estimated from a sample; none if it was stopped.
+/// Estimates the miss ratio of a cache from a sample; returns `None` if stopped.
 ///
 /// # Errors
-/// As [`simulate_cache`].
+/// See [`simulate_cache`].
 pub fn sampled_point(
     sample: &Arc<Sample>,
     cache: CacheChoice,
@@ -130,23 +128,22 @@ pub fn sampled_point(
     let sample = Arc::clone(sample);
     watched(
         move |_| {
-            let found = sample.estimate(cache.info, &cache.changes, cache.capacity)?;
+            let estimate = sample.estimate(cache.info, &cache.changes, cache.capacity)?;
             Ok(CurvePoint {
-                miss_ratio: found.miss_ratio,
-                unit_miss_ratio: found.unit_miss_ratio,
-                standard_error: Some(found.standard_error),
-                unit_standard_error: Some(found.unit_standard_error),
-                outgrown: found.outgrown,
-                outgrown_units: found.outgrown_units,
-                scaled_capacity: Some(found.scaled_capacity),
+                miss_ratio: estimate.miss_ratio,
+                unit_miss_ratio: estimate.unit_miss_ratio,
+                standard_error: Some(estimate.standard_error),
+                unit_standard_error: Some(estimate.unit_standard_error),
+                outgrown: estimate.outgrown,
+                outgrown_units: estimate.outgrown_units,
+                scaled_capacity: Some(estimate.scaled_capacity),
             })
         },
         watch,
     )
 }
 
-/// The miss ratios of caches of these capacities by a policy that is a stack algorithm, in one pass; none if it was
-/// stopped.
+/// Returns the miss ratios of a stack algorithm at several capacities, in one pass over the trace, or `None` if stopped.
 ///
 /// # Errors
 /// If the policy has no curve in one pass on this trace.
@@ -159,7 +156,7 @@ pub fn one_pass_points(
     let trace = Arc::clone(trace);
     watched(
         move |_| {
-            let none = CacheError::NoOnePass { why: "the policy is no stack algorithm" };
+            let none = CacheError::NoOnePass { why: "the policy is not a stack algorithm" };
             let one_pass = info.role.one_pass.ok_or(none)?;
             let most = capacities.iter().copied().max().unwrap_or(1);
             let curve = one_pass(&trace, u32::try_from(most).unwrap_or(u32::MAX))?;
@@ -188,16 +185,16 @@ fn exact(counts: Counts) -> CurvePoint {
     }
 }
 
-/// Runs a task on a thread of its own; its result, none if it was stopped.
+/// Runs a task on its own thread. Returns its result, or `None` if stopped.
 pub(crate) fn watched<T: Send + 'static>(
     task: impl FnOnce(&AtomicBool) -> Result<T, CacheError> + Send + 'static,
     watch: Watch<'_>,
 ) -> Result<Option<T>, CacheError> {
     let stop = Arc::new(AtomicBool::new(false));
     let (sender, replies) = mpsc::channel();
-    let told = Arc::clone(&stop);
+    let stopped = Arc::clone(&stop);
     thread::spawn(move || {
-        let result = catch_unwind(AssertUnwindSafe(|| task(&told)));
+        let result = catch_unwind(AssertUnwindSafe(|| task(&stopped)));
         // The receiver is gone if the task was stopped.
         let _ = sender.send(result);
     });
@@ -219,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_task_ends_when_it_is_told() {
+    fn a_stopped_task_ends() {
         let until_stopped = |stop: &AtomicBool| {
             while !stop.load(Ordering::Relaxed) {
                 thread::yield_now();
@@ -236,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_never_checks_is_left() {
+    fn a_task_that_never_checks_is_abandoned() {
         let (_never, answer) = mpsc::channel::<()>();
         let stuck = move |_: &AtomicBool| {
             let _ = answer.recv();
@@ -247,7 +244,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "a defect")]
-    fn a_panic_is_that_of_the_caller() {
+    fn a_panic_of_the_task_reaches_the_caller() {
         let _ = watched(|_| -> Result<(), CacheError> { panic!("a defect") }, &mut || Control::Continue);
     }
 }

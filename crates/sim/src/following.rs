@@ -1,7 +1,7 @@
-//! Caches that are simulated while their trace is read: they follow the reader, each on a thread of its own.
+//! Simulates caches while their trace is read. Each follows the reader on its own thread.
 //!
-//! The reader hands out the accesses part by part. A part is freed once the last cache is done with it; caches that are
-//! slower than the reader, or wait for a thread, hold what they have not come to.
+//! The reader hands out accesses in parts. A part is freed once the last cache is done with it; slow caches hold the parts
+//! that they have not processed.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,14 +12,14 @@ use ssdlab_trace::Request;
 
 use crate::caches::{CacheChoice, LOOK_EVERY, Watch, watched};
 
-/// Accesses in a row, and how many items there are by their end.
+/// Successive accesses, and the number of items up to their end.
 #[derive(Debug)]
 struct Part {
     accesses: Vec<Access>,
     items: u32,
 }
 
-/// Where the accesses of a trace go while it is read. The trace ends when this is dropped.
+/// Hands the accesses of a trace to caches while it is read. The trace ends when this is dropped.
 #[derive(Debug)]
 pub struct Followers {
     granularity: Granularity,
@@ -27,7 +27,7 @@ pub struct Followers {
     uses: u64,
 }
 
-/// A cache that follows.
+/// A cache that follows the reader.
 #[derive(Debug)]
 pub struct Follower {
     simulation: Simulation,
@@ -35,15 +35,15 @@ pub struct Follower {
 }
 
 impl Followers {
-    /// Nobody follows yet.
+    /// Returns a reader without followers.
     pub fn new(granularity: Granularity) -> Self {
         Self { granularity, caches: Vec::new(), uses: 0 }
     }
 
-    /// One more cache, which sees what is split from now on.
+    /// Adds a cache, which sees all further accesses.
     ///
     /// # Errors
-    /// If there can be no such cache, or its policy must know the future.
+    /// If the parameters are invalid, or the policy must know the future.
     pub fn follow(&mut self, cache: &CacheChoice) -> Result<Follower, CacheError> {
         let simulation = Simulation::new(cache.info, &cache.changes, cache.capacity, self.granularity)?;
         let (sender, parts) = mpsc::channel();
@@ -51,7 +51,7 @@ impl Followers {
         Ok(Follower { simulation, parts })
     }
 
-    /// Takes requests apart, and hands their accesses to all caches.
+    /// Splits requests into accesses and hands them to all caches.
     ///
     /// # Errors
     /// If there are too many items.
@@ -62,24 +62,24 @@ impl Followers {
             self.uses += accesses.iter().filter(|access| !access.is_drop()).count() as u64;
             let part = Arc::new(Part { accesses, items: splitter.universe().len() });
             for cache in &self.caches {
-                // One that was stopped has gone.
+                // A stopped cache has dropped its receiver.
                 let _ = cache.send(Arc::clone(&part));
             }
         }
         Ok(())
     }
 
-    /// Accesses so far that use an item.
+    /// Returns the number of accesses so far that use an item.
     pub fn uses(&self) -> u64 {
         self.uses
     }
 }
 
 impl Follower {
-    /// What the cache sees of the whole trace; none if it was stopped.
+    /// Simulates the cache over the whole trace; returns `None` if stopped.
     ///
     /// # Errors
-    /// None: what there can be no cache of, nobody follows.
+    /// None: parameters were checked by [`Followers::follow`].
     pub fn simulate(self, watch: Watch<'_>) -> Result<Option<Counts>, CacheError> {
         let Self { mut simulation, parts } = self;
         watched(
@@ -105,9 +105,9 @@ mod tests {
     use super::*;
     use crate::run::monitor::Control;
 
-    /// Goal: who follows sees what is seen afterwards, whoever else leaves. Method: the whole trace simulated at once.
+    /// Compares followers with a simulation of the whole trace, while another follower stops.
     #[test]
-    fn a_cache_that_follows_sees_the_trace() {
+    fn a_follower_sees_the_whole_trace() {
         let request = |at: u64| {
             let op = if at % 50 == 7 { Op::Trim } else { Op::Read };
             Request { time_ns: at, offset: at * at % 997 * 4096, bytes: 8192, op, flags: 0, stream: 0 }

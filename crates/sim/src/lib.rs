@@ -1,26 +1,23 @@
 //! Assembles layers into a stack, replays requests through it and measures.
 //!
-//! The result depends on the set-up and the requests alone: no wall time, no unseeded randomness. A run has one thread;
-//! several are at work only where they cannot change a result: on kept drives that are read or written, and on caches
-//! without a drive, of which many are simulated at a time.
+//! Results depend only on set-up and requests: no wall time, no unseeded randomness. A run has one thread. Other threads
+//! work only where they cannot change results: on files of kept drives, and on caches simulated without a drive.
 //!
-//! [`setup`] says what is simulated; [`run`] replays requests ([`live`] takes them as they come). `host` is what lies
-//! above the drive: which request is issued when, a cache, the block layer. `drive` is the drive; [`observe`] is what
-//! is measured, [`check`] the oracles.
+//! [`setup`] describes the simulation; [`run`] replays requests, and [`live`] takes them as they arrive. `host` is
+//! everything above the drive: replay, cache, block layer. `drive` is the drive, [`observe`] the measurements, [`check`]
+//! the oracles.
 //!
-//! - **One drive type for each combination of parts.** FTL, flash, checker and meter are chosen at run time by
-//!   `assembly` and compiled together; what is not asked for is `()` and costs nothing.
-//! - **The flash operations do not depend on time.** The FTL decides when a request is submitted and the clock lies
-//!   below the seam, so a stream of requests gives the same operations under every clock.
-//! - **The host decides which process may go on.** In a replay by processes, a write that nobody waits for keeps its
-//!   place in the trace; else write-back would overtake what it writes back.
-//! - **Links and the controller are servers** that are asked in order of time, so their next free time is exact.
-//! - **The write buffer belongs to the drive.** The FTL has not seen what waits in it; [`check`] knows which write of
-//!   the host each copy is.
-//! - **The warm-up ends before measuring begins.** All its requests are complete, so counts add up and Little's law
-//!   holds exactly.
-//! - **A live drive stops at a time** instead of at the end of the requests, and its caller moves the clock on. A
-//!   simulated drive can thus stand below a real cache.
+//! - **One drive type per combination of parts.** `assembly` chooses FTL, flash, checker and meter at run time; they are
+//!   compiled together, and an absent part is `()`, which costs nothing.
+//! - **Flash operations do not depend on time.** The FTL acts when a request is submitted, and the clock is below the FTL.
+//!   Equal streams of requests give equal operations under every clock.
+//! - **Asynchronous writes keep their place in the trace**, also in a replay by processes: write-back must not overtake
+//!   the writes that dirtied its pages.
+//! - **Link and controller are servers** asked in order of time, so their next free time is exact.
+//! - **The write buffer belongs to the drive.** The FTL does not see its pages until they are programmed.
+//! - **The warm-up ends before measuring begins**, with all its requests complete: counts add up, and Little's law holds
+//!   exactly.
+//! - **A live drive stops at a time**, and its caller advances the clock. A simulated drive can thus serve a real cache.
 //!
 //! Requests stream in batches, so memory does not grow with the length of a trace.
 
@@ -38,15 +35,15 @@ pub mod setup;
 mod state;
 
 pub use caches::{
-    CacheChoice, CurvePoint, Watch, exact_point, one_pass_points, sampled_point, simulate_cache, simulate_stage,
+    CacheChoice, CurvePoint, Watch, exact_point, one_pass_points, sampled_point, simulate_cache, simulate_write_back,
 };
 pub use drive::buffer::BufferCounters;
 pub use following::{Follower, Followers};
 pub use host::block::BlockSummary;
 pub use host::cache::{BelowSummary, CacheSummary, PoolsSummary, WaitSummary};
-pub use host::fit::{AddressMapper, Fitted, Runs, runs};
+pub use host::fit::{AddressMapper, Fitted, runs};
 pub use live::{LiveDrive, live, live_from};
-pub use observe::activity::{Activity, DriveSummary, GanttBar, Interference, Spread, StreamSummary};
+pub use observe::activity::{Activity, DriveSummary, Interference, Spread, StreamSummary};
 pub use observe::breakdown::{BreakdownByPercentile, LatencyBreakdown, PART_NAMES, PARTS, Part, ResponseSummary};
 pub use observe::diagnosis::{Finding, Subject};
 pub use observe::intervals::{InInterval, Slow, Timeline};
@@ -54,10 +51,9 @@ pub use observe::lifetime::{LifetimeSummary, WriteRate};
 pub use observe::log::{CaptureCounters, CaptureSummary, LogFigures, LogSummary, MergeTally, Merges};
 pub use observe::map::{LookupTally, MapSummary};
 pub use observe::series::Series;
-pub use observe::so_far::SoFar;
 pub use observe::summary::{
     CheckSummary, DeviceSummary, FlashSummary, HostCounters, LatencyByOp, LatencySummary, PreconditionSummary,
-    RepeatSummary, Summary, TimeSummary, WearSummary,
+    RepeatSummary, SoFar, Summary, TimeSummary, WearSummary,
 };
 pub use run::error::SimError;
 pub use run::monitor::{Control, Monitor, Phase, Status};

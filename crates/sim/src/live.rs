@@ -1,7 +1,7 @@
-//! A simulated drive beside real programs: requests come one by one, at times not known in advance.
+//! A simulated drive beside real programs: requests arrive one by one, at times not known in advance.
 //!
-//! Its clock begins with 0 when the device has been prepared, and the caller advances it. The drive never runs ahead of
-//! the time asked for, so a request that comes then can still affect what follows.
+//! Its clock starts at 0 when the device is prepared, and the caller advances it. The drive never runs ahead of that
+//! time, so that a request that arrives then still affects everything after it.
 
 use std::collections::VecDeque;
 
@@ -24,44 +24,44 @@ use crate::setup::host::Replay;
 use crate::setup::{Clock, Overwrite, Precondition, Setup};
 use crate::state::Origin;
 
-/// A drive that takes requests as they come.
+/// A drive that takes requests as they arrive.
 pub trait LiveDrive: Send {
     /// Takes a request at its `time_ns`, or at once if that has passed.
     ///
     /// # Errors
-    /// If it lies beyond the end of the drive, or the data check finds something wrong.
+    /// If it lies beyond the end of the drive, or the data check fails.
     fn submit(&mut self, request: Request) -> Result<(), SimError>;
 
     /// Runs up to a time and appends each completed request with the time of its completion. Returns the time of the
-    /// next event, if no request comes before.
+    /// next event without further requests.
     ///
     /// # Errors
-    /// If the data check finds something wrong, or the drive is stuck.
+    /// If the data check fails, or the drive is stuck.
     fn advance(&mut self, until: Nanos, done: &mut Vec<(Request, Nanos)>) -> Result<Option<Nanos>, SimError>;
 
-    /// Flash operations since the device was made.
+    /// Returns the flash operations since the device was made.
     fn counts(&self) -> Counts;
 
-    /// Pages in its write buffer.
+    /// Returns the number of pages in its write buffer.
     fn buffered_pages(&self) -> u32;
 }
 
-/// The device described by `setup`, prepared and at rest; none if the monitor stopped that. How the host replays, and
-/// the length of the warm-up, do not matter.
+/// Returns the device of `setup`, prepared and at rest; `None` if the monitor stopped the preparation. Replay model and
+/// warm-up are ignored.
 ///
 /// # Errors
-/// If it is impossible, has a cache above it, or does not know time.
+/// If the set-up is invalid, has a cache, or does not model time.
 pub fn live(setup: &Setup, monitor: &mut dyn Monitor) -> Result<Option<Box<dyn LiveDrive>>, SimError> {
     check(setup)?;
     let setup = Setup { replay: Replay::Open { time_scale: 1.0 }, gantt: None, attribution: false, ..*setup };
     assemble(&setup, Start::Erased, GoingLive { ftl: None, monitor })
 }
 
-/// The device described by `setup`, whose FTL goes on from the state that [`Ftl::archive`] saved; it is neither
-/// preconditioned nor checked.
+/// Returns the device of `setup` with the state of the FTL that [`Ftl::archive`] saved. It is neither preconditioned nor
+/// checked.
 ///
 /// # Errors
-/// As of [`live`], and if the state is not one of this FTL.
+/// See [`live`]; also if the state is not one of this FTL.
 pub fn live_from(setup: &Setup, ftl: &[u8]) -> Result<Box<dyn LiveDrive>, SimError> {
     check(setup)?;
     let precondition = Precondition { fill: 0.0, overwrite: Overwrite::None };
@@ -73,16 +73,18 @@ pub fn live_from(setup: &Setup, ftl: &[u8]) -> Result<Box<dyn LiveDrive>, SimErr
 
 fn check(setup: &Setup) -> Result<(), SimError> {
     if setup.cache.is_some() {
-        return Err(SimError::Setup("the drive is below another cache already; leave out cache.policy".into()));
+        return Err(SimError::Setup(
+            "a live drive has its cache outside the simulation; leave out cache.policy".into(),
+        ));
     }
     if setup.clock == Clock::Count {
-        return Err(SimError::Setup("the requests of the drive take no time; set time to serial or event".into()));
+        return Err(SimError::Setup("a live drive needs simulated time; set time to serial or event".into()));
     }
     Ok(())
 }
 
 struct GoingLive<'a, 'm> {
-    /// State of the FTL; none prepares the device.
+    /// State of the FTL; without one, the device is prepared.
     ftl: Option<&'a [u8]>,
     monitor: &'a mut (dyn Monitor + 'm),
 }
@@ -116,15 +118,14 @@ impl Purpose for GoingLive<'_, '_> {
         load(&mut stack.ftl, self.ftl)?;
         let Prepared { drive, control, .. } =
             prepare_drive::<P>(stack, timing, options, Origin::default(), None, self.monitor)?;
-        Ok((control == Control::Continue)
-            .then(|| -> Box<dyn LiveDrive> { Box::new(Parallel { drive, done: Vec::new() }) }))
+        Ok((control == Control::Continue).then(|| -> Box<dyn LiveDrive> { Box::new(drive) }))
     }
 }
 
 /// A drive that serves one request after the other.
 struct Serial<P: Parts> {
     drive: SerialDrive<P>,
-    /// Requests with the times at which they are complete, which never fall.
+    /// Requests and the times of their completion, in ascending order.
     done: VecDeque<(Request, u64)>,
 }
 
@@ -150,34 +151,27 @@ impl<P: Parts<Flash: OneByOne>> LiveDrive for Serial<P> {
         self.drive.counts()
     }
 
-    /// It has none.
     fn buffered_pages(&self) -> u32 {
         0
     }
 }
 
-/// A drive that works on many.
-struct Parallel<P: TimedParts> {
-    drive: TimedDrive<P>,
-    done: Vec<(Request, u64)>,
-}
-
-impl<P: TimedParts> LiveDrive for Parallel<P> {
+impl<P: TimedParts> LiveDrive for TimedDrive<P> {
     fn submit(&mut self, request: Request) -> Result<(), SimError> {
-        self.drive.take_live(request, &mut self.done)
+        self.run_live(&[request], request.time_ns).map(drop)
     }
 
     fn advance(&mut self, until: Nanos, done: &mut Vec<(Request, Nanos)>) -> Result<Option<Nanos>, SimError> {
-        let next = self.drive.advance_live(until.0, &mut self.done)?;
-        done.extend(self.done.drain(..).map(|(request, time_ns)| (request, Nanos(time_ns))));
-        Ok(next.map(Nanos))
+        let next_ns = self.run_live(&[], until.0)?;
+        done.extend(self.take_completed().map(|(request, time_ns)| (request, Nanos(time_ns))));
+        Ok(next_ns.map(Nanos))
     }
 
     fn counts(&self) -> Counts {
-        self.drive.counts()
+        TimedDrive::counts(self)
     }
 
     fn buffered_pages(&self) -> u32 {
-        self.drive.buffered_pages()
+        TimedDrive::buffered_pages(self)
     }
 }

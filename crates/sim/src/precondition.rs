@@ -1,20 +1,20 @@
-//! Brings a fresh device into the state in which a used one is: filled, then overwritten at random or by the trace.
+//! Brings a fresh device into the state of a used one: filled, then overwritten at random or by the trace.
 
 mod sampled;
 
 use std::ops::Range;
 
-use ssdlab_core::{Lpn, Rng};
+use ssdlab_core::{Archive, Archived, Lpn, Rng};
 use ssdlab_ftl::{Ftl, WriteContext};
 use ssdlab_nand::Counts;
 use ssdlab_nand::backend::{Flash, Resume};
 use ssdlab_trace::{Op, Progress, Request, Source};
 
-use crate::check::data_checker::Checker;
+use crate::check::data_checker::{Checker, DataChecker};
 use crate::drive::parts::Parts;
 use crate::drive::stack::Stack;
 use crate::host::fit::AddressMapper;
-use crate::host::issue::BATCH;
+use crate::host::replay::BATCH;
 use crate::observe::summary::{HostCounters, PreconditionSummary};
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor, Phase, Status};
@@ -23,58 +23,56 @@ use crate::run::steady::{SteadyStateDetector, Written};
 use crate::setup::host::Repeat;
 use crate::setup::{Overwrite, Setup};
 
-/// Pages filled between two looks at the monitor.
+/// Pages filled between two reports.
 const FILL_CHUNK: u64 = 1 << 18;
-/// Pages overwritten between two looks: each may cost merges of whole blocks.
+/// Pages overwritten between two reports: each may cost merges of whole blocks.
 const OVERWRITE_CHUNK: u64 = 1 << 12;
-/// Writes whose map entries are fetched ahead.
+/// Writes whose map entries are prefetched.
 const LOOKAHEAD: usize = 16;
-/// Write amplification is taken over windows of this many to a device's capacity.
+/// Windows of write amplification per capacity of the device.
 const WINDOWS_PER_PASS: u64 = 4;
-/// It has settled when two successive windows differ by less than this share.
+/// Two successive windows that differ by less than this share are steady.
 const SETTLED: f64 = 0.005;
-/// It must settle within so many more overwrites of the device than it takes to tell.
+/// Overwrites of the device within which write amplification must settle, beyond the minimum.
 const MAX_PASSES: u64 = 15;
 
-/// FTL and flash that pages are written to. Whoever writes need not be compiled for each of their kinds.
-pub(crate) trait Writable {
+/// An FTL on its flash, at rest. Preconditioning and files of kept drives are compiled once for all of them.
+pub(crate) trait Device {
+    fn setup(&self) -> &Setup;
+
     fn counts(&self) -> Counts;
+
+    fn host(&mut self) -> &mut HostCounters;
 
     /// Writes `count` pages from `first`.
     fn write(&mut self, first: Lpn, count: u32);
 
-    /// Overwrites `count` of the first `pages` pages at random, after those that are `ahead`.
+    /// Overwrites `count` of the first `pages` pages at random, starting with the pages of `ahead`.
     fn overwrite(&mut self, pages: u64, count: u64, ahead: &mut [u32; LOOKAHEAD], rng: &mut Rng);
-}
-
-/// A device to be prepared.
-pub(crate) trait Fresh: Writable {
-    fn setup(&self) -> &Setup;
-
-    /// Prepares it from a part of it, if that is to be done.
-    fn sample(&mut self, monitor: &mut dyn Monitor) -> Result<Option<(PreconditionSummary, Control)>, SimError>;
 
     /// Serves a request.
     fn take(&mut self, request: &Request);
 
-    /// What the host has asked for.
-    fn host(&mut self) -> &mut HostCounters;
+    /// Preconditions a sample of its planes, if the set-up says so.
+    fn sample(&mut self, monitor: &mut dyn Monitor) -> Result<Option<(PreconditionSummary, Control)>, SimError>;
 
-    /// Reads into the drive's RAM what it would have there.
+    /// Loads map entries into the drive's RAM as it would have them.
     fn preload(&mut self);
 
     /// # Errors
-    /// If the data check found something wrong.
+    /// If the data check failed.
     fn checked(&self) -> Result<(), SimError>;
+
+    /// Saves its state, or loads it if the FTL was built for that.
+    fn archive(&mut self, summary: &mut PreconditionSummary, archive: &mut Archive<'_>) -> Archived;
 }
 
-/// Prepares the device as its set-up says, without measuring; the second result tells whether the monitor stopped it.
+/// Preconditions the device as its set-up says.
 ///
 /// # Errors
-/// If it cannot be prepared in the way asked for, if it is to be overwritten by a trace and there is none or that
-/// cannot be read, or if the data check finds something wrong.
+/// If the method does not suit the device, the trace is missing or unreadable, or the data check fails.
 pub(crate) fn prepare(
-    device: &mut dyn Fresh,
+    device: &mut dyn Device,
     trace: Option<&mut Replays<'_>>,
     monitor: &mut dyn Monitor,
 ) -> Result<(PreconditionSummary, Control), SimError> {
@@ -90,7 +88,7 @@ pub(crate) fn prepare(
         control = match (precondition.overwrite, trace) {
             (Overwrite::Trace(repeat), Some(trace)) => overwrite_by(trace, repeat, device, &mut summary, monitor)?,
             (Overwrite::Trace(_), None) => {
-                let why = "precondition.overwrite: there is no trace to overwrite the drive by; set it to \"steady\"";
+                let why = "precondition.overwrite: \"trace\" needs a trace; set it to \"steady\"";
                 return Err(SimError::Setup(why.into()));
             }
             (at_random, _) => target.overwrite_at_random(at_random, (pages, flash_pages), seed, &mut summary),
@@ -102,25 +100,25 @@ pub(crate) fn prepare(
     Ok((summary, control))
 }
 
-/// Overwrites the device by the writes and trims of a trace, which begins anew after that.
+/// Overwrites the device by the writes and trims of a trace, and rewinds the trace.
 fn overwrite_by(
     trace: &mut Replays<'_>,
     repeat: Repeat,
-    device: &mut dyn Fresh,
+    device: &mut dyn Device,
     summary: &mut PreconditionSummary,
     monitor: &mut dyn Monitor,
 ) -> Result<Control, SimError> {
-    let mut judge = SteadyStateDetector::new(repeat, device.setup());
+    let mut detector = SteadyStateDetector::new(repeat, device.setup());
     let mut batch = Vec::with_capacity(BATCH);
     let (mut requests, mut control, mut more) = (0, Control::Continue, true);
     while more && control == Control::Continue {
-        judge.begin();
+        detector.begin();
         *device.host() = HostCounters::default();
         let before = device.counts();
-        let mut fitter = AddressMapper::new(device.setup());
+        let mut mapper = AddressMapper::new(device.setup());
         while control == Control::Continue && trace.fill(&mut batch, BATCH)? > 0 {
             for request in &batch {
-                let request = fitter.fit(request)?.request;
+                let request = mapper.fit(request)?.request;
                 if matches!(request.op, Op::Write | Op::Trim) {
                     device.take(&request);
                 }
@@ -128,29 +126,39 @@ fn overwrite_by(
             requests += batch.len() as u64;
             batch.clear();
             let Progress { done, total } = trace.progress();
-            let write_amplification = judge.write_amplification();
+            let write_amplification = detector.write_amplification();
             control = monitor.report(&Status { phase: Phase::Overwrite, done, total, write_amplification, requests });
         }
         if control == Control::Continue {
             let programmed = (device.counts() - before).programmed();
-            more = judge.end(Written { host_pages: device.host().pages_written, programmed });
+            more = detector.end(Written { host_pages: device.host().pages_written, programmed });
             trace.start_over()?;
         }
     }
-    let found = judge.summary();
-    summary.write_amplification = found.write_amplification.last().copied().flatten();
-    summary.stable = found.steady;
-    summary.replays = Some(found.replays);
+    let repeats = detector.summary();
+    summary.write_amplification = repeats.write_amplification.last().copied().flatten();
+    summary.stable = repeats.steady;
+    summary.replays = Some(repeats.replays);
     Ok(control)
 }
 
-impl<P: Parts> Writable for Stack<P> {
+impl<P: Parts<Flash: Resume>> Device for Stack<P> {
+    fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
     fn counts(&self) -> Counts {
         self.sinks.flash.counts()
     }
 
+    fn host(&mut self) -> &mut HostCounters {
+        &mut self.host
+    }
+
     fn write(&mut self, first: Lpn, count: u32) {
-        self.sinks.checker.expect_write(first, count);
+        if let Some(checker) = self.sinks.checker.get_mut() {
+            checker.expect_write(first, count);
+        }
         self.ftl.write(first, count, WriteContext::default(), &mut self.sinks);
     }
 
@@ -158,26 +166,16 @@ impl<P: Parts> Writable for Stack<P> {
         for slot in (0..LOOKAHEAD).cycle().take(count as usize) {
             let lpn = std::mem::replace(&mut ahead[slot], rng.below(pages) as u32);
             self.ftl.prefetch(Lpn(ahead[slot]));
-            Writable::write(self, Lpn(lpn), 1);
+            Device::write(self, Lpn(lpn), 1);
         }
-    }
-}
-
-impl<P: Parts<Flash: Resume>> Fresh for Stack<P> {
-    fn setup(&self) -> &Setup {
-        &self.setup
-    }
-
-    fn sample(&mut self, monitor: &mut dyn Monitor) -> Result<Option<(PreconditionSummary, Control)>, SimError> {
-        sampled::prepare(self, monitor)
     }
 
     fn take(&mut self, request: &Request) {
         self.take_all(request);
     }
 
-    fn host(&mut self) -> &mut HostCounters {
-        &mut self.host
+    fn sample(&mut self, monitor: &mut dyn Monitor) -> Result<Option<(PreconditionSummary, Control)>, SimError> {
+        sampled::prepare(self, monitor)
     }
 
     fn preload(&mut self) {
@@ -187,16 +185,31 @@ impl<P: Parts<Flash: Resume>> Fresh for Stack<P> {
     fn checked(&self) -> Result<(), SimError> {
         self.stop_at_violation()
     }
+
+    fn archive(&mut self, summary: &mut PreconditionSummary, archive: &mut Archive<'_>) -> Archived {
+        let mut counts = self.sinks.flash.counts();
+        archive.value(summary)?;
+        archive.value(&mut counts)?;
+        self.ftl.archive(archive)?;
+        if let Some(checker) = self.sinks.checker.get_mut() {
+            checker.archive(archive)?;
+        }
+        if let Archive::Load(_) = archive {
+            let programmed = self.sinks.checker.get().into_iter().flat_map(DataChecker::programmed);
+            self.sinks.flash.resume(counts, programmed);
+        }
+        Ok(())
+    }
 }
 
-/// What preconditioning works on.
+/// A device under preconditioning, and the monitor.
 struct Target<'a> {
-    device: &'a mut dyn Writable,
+    device: &'a mut dyn Device,
     monitor: &'a mut dyn Monitor,
 }
 
 impl Target<'_> {
-    /// Overwrites the first `pages` pages, if there are any, of a device with so much flash.
+    /// Overwrites the first `pages` pages, if any, of a device with `flash_pages` pages of flash.
     fn overwrite_at_random(
         &mut self,
         overwrite: Overwrite,
@@ -212,8 +225,8 @@ impl Target<'_> {
             Overwrite::None | Overwrite::Trace(_) => (None, None, Control::Continue),
             Overwrite::Passes(passes) => {
                 let writes = (passes * pages as f64).round() as u64;
-                let course = Course { before: 0, planned: Some(writes), write_amplification: None };
-                let (amplification, control) = self.overwrite(pages, writes, course, &mut rng);
+                let progress = OverwriteProgress { before: 0, planned: Some(writes), write_amplification: None };
+                let (amplification, control) = self.overwrite(pages, writes, progress, &mut rng);
                 (amplification, None, control)
             }
             Overwrite::Steady(_) => {
@@ -225,14 +238,14 @@ impl Target<'_> {
         control
     }
 
-    fn look(&mut self, phase: Phase, done: u64, total: Option<u64>, write_amplification: Option<f64>) -> Control {
+    fn report(&mut self, phase: Phase, done: u64, total: Option<u64>, write_amplification: Option<f64>) -> Control {
         self.monitor.report(&Status { phase, done, total, write_amplification, requests: 0 })
     }
 
     fn fill(&mut self, pages: u64) -> Control {
         let mut next = 0;
         while next < pages {
-            if self.look(Phase::Fill, next, Some(pages), None) == Control::Stop {
+            if self.report(Phase::Fill, next, Some(pages), None) == Control::Stop {
                 return Control::Stop;
             }
             let count = FILL_CHUNK.min(pages - next) as u32;
@@ -243,8 +256,14 @@ impl Target<'_> {
     }
 
     /// Overwrites `writes` of the first `pages` pages at random and returns the write amplification.
-    fn overwrite(&mut self, pages: u64, writes: u64, course: Course, rng: &mut Rng) -> (Option<f64>, Control) {
-        let Course { before, planned, mut write_amplification } = course;
+    fn overwrite(
+        &mut self,
+        pages: u64,
+        writes: u64,
+        progress: OverwriteProgress,
+        rng: &mut Rng,
+    ) -> (Option<f64>, Control) {
+        let OverwriteProgress { before, planned, mut write_amplification } = progress;
         let began = self.device.counts();
         let (mut marked, mut marked_at) = (began, 0);
         let mut ahead: [u32; LOOKAHEAD] = std::array::from_fn(|_| rng.below(pages) as u32);
@@ -256,7 +275,7 @@ impl Target<'_> {
                 write_amplification = Written { host_pages: done - marked_at, programmed }.amplification();
                 (marked, marked_at) = (now, done);
             }
-            if self.look(Phase::Overwrite, before + done, planned, write_amplification) == Control::Stop {
+            if self.report(Phase::Overwrite, before + done, planned, write_amplification) == Control::Stop {
                 return (None, Control::Stop);
             }
             let count = OVERWRITE_CHUNK.min(writes - done);
@@ -272,13 +291,13 @@ impl Target<'_> {
         let least = least_windows(pages, flash_pages);
         let limit = least + MAX_PASSES * WINDOWS_PER_PASS;
         let mut earlier: Option<f64> = None;
-        // By how much the last two windows differed, each from the one before.
+        // Relative change of each of the last two windows.
         let mut differences = (None, None);
         for number in 0..limit {
             let windows = expected_windows(differences, number, least..limit);
             let planned = windows.map(|windows| windows * window);
-            let course = Course { before: number * window, planned, write_amplification: earlier };
-            let (latest, control) = self.overwrite(pages, window, course, rng);
+            let progress = OverwriteProgress { before: number * window, planned, write_amplification: earlier };
+            let (latest, control) = self.overwrite(pages, window, progress, rng);
             if control == Control::Stop {
                 return (earlier, false, control);
             }
@@ -293,29 +312,29 @@ impl Target<'_> {
     }
 }
 
-/// How far overwriting is, for whoever watches it.
-struct Course {
-    /// Pages overwritten before.
+/// Progress of overwriting, for the monitor.
+struct OverwriteProgress {
+    /// Pages overwritten so far.
     before: u64,
-    /// Pages to overwrite in all, if that is known or can be estimated.
+    /// Pages to overwrite in all, if known or estimated.
     planned: Option<u64>,
     /// Write amplification of the latest window.
     write_amplification: Option<f64>,
 }
 
-/// Writes over which write amplification is taken.
+/// Returns the number of writes of a window.
 fn window(pages: u64) -> u64 {
     pages.div_ceil(WINDOWS_PER_PASS)
 }
 
-/// Windows before write amplification can be steady: while the flash is filled up nothing is collected, and then blocks
-/// are that hold next to nothing, until all of it was written once more. That is calm, not steady.
+/// Returns the number of windows before write amplification can be steady. Until the flash is full, nothing is
+/// collected; until it is written once more, victims are almost empty. Write amplification is then low, not steady.
 fn least_windows(pages: u64, flash_pages: u64) -> u64 {
     ((2 * flash_pages - pages) / window(pages)).max(WINDOWS_PER_PASS)
 }
 
-/// Windows in all until write amplification has settled, after `done`, if successive windows go on to differ less and
-/// less as the last two did, within those that it may take; none if they do not.
+/// Estimates the number of windows until write amplification is steady, after `done` of them: differences between
+/// windows shrink on by the factor of the last two. `None` if they do not shrink.
 fn expected_windows(differences: (Option<f64>, Option<f64>), done: u64, may_take: Range<u64>) -> Option<u64> {
     let Range { start: least, end: limit } = may_take;
     let (Some(before), Some(latest)) = differences else { return None };
@@ -355,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn no_end_is_told_where_none_is_in_sight() {
+    fn differences_that_do_not_shrink_give_no_estimate() {
         assert_eq!(expected_windows((None, Some(0.1)), 2, 4..64), None);
         assert_eq!(expected_windows((Some(0.1), Some(0.1)), 6, 4..64), None);
         assert_eq!(expected_windows((Some(0.0), Some(0.0)), 6, 4..64), None);

@@ -1,30 +1,30 @@
 //! Checks that reads through a write buffer return the last write of the host.
 //!
-//! [`DataChecker`](crate::check::data_checker::DataChecker) knows the writes that the FTL was given. This oracle knows which write of
-//! the host each of them was, and what waits in the buffer.
+//! [`DataChecker`](crate::check::data_checker::DataChecker) knows the writes of the FTL. This oracle knows the number of
+//! the host's write that each of them holds, and the pages in the buffer.
 
 use rustc_hash::FxHashMap;
 
-/// Versions of pages: which write of the host they hold.
+/// Versions of pages: numbers of the host's writes.
 #[derive(Debug, Default)]
 pub(crate) struct BufferOracle {
     written: u64,
-    /// Written last by the host.
+    /// Version that the host wrote last.
     host: FxHashMap<u32, u64>,
-    /// Given to the FTL last.
+    /// Version given to the FTL last.
     flash: FxHashMap<u32, u64>,
     pub violation: Option<String>,
 }
 
 impl BufferOracle {
-    /// The host writes a page; its version.
+    /// Writes a page and returns its version.
     pub fn write(&mut self, lpn: u32) -> u64 {
         self.written += 1;
         self.host.insert(lpn, self.written);
         self.written
     }
 
-    /// A version goes to flash.
+    /// Moves a version to flash.
     pub fn flush(&mut self, lpn: u32, version: u64) {
         if self.flash.insert(lpn, version).is_some_and(|before| before > version) {
             self.blame(lpn, "an older version went to flash after a newer one");
@@ -36,7 +36,7 @@ impl BufferOracle {
         self.flash.remove(&lpn);
     }
 
-    /// A read returned this version from the buffer; none if it returned the page from flash.
+    /// Checks a read, which returned the `buffered` version, or the page from flash.
     pub fn read(&mut self, lpn: u32, buffered: Option<u64>) {
         let returned = buffered.or_else(|| self.flash.get(&lpn).copied());
         if returned != self.host.get(&lpn).copied() {
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_notices_what_is_lost_or_late() {
+    fn lost_and_late_writes_are_violations() {
         let found = |act: &dyn Fn(&mut BufferOracle)| {
             let mut oracle = BufferOracle::default();
             let first = oracle.write(3);

@@ -1,8 +1,8 @@
-//! The oracle: a shadow of the data against which every flash operation and every read is checked.
+//! Checks every flash operation and every read against a copy of the data.
 //!
-//! Beside the device under test it keeps a flash array that enforces the NAND rules and, for every logical
-//! page, the version the host wrote last and where its newest copy lies. It finds a rule broken, a copy of
-//! the wrong page, an erase of the only copy, a read of an old version, a page lost or resurrected.
+//! The checker keeps a flash array that enforces the NAND rules and, for every logical page, the version that the host
+//! wrote last and the place of its newest copy. It finds a broken rule, a copy of the wrong page, an erase of the only
+//! copy, a read of an old version, a page lost or resurrected.
 
 use ssdlab_core::{Archive, Archived, BlockId, Entry, HugeVec, Lpn, Ppn};
 use ssdlab_ftl::Ftl;
@@ -10,125 +10,49 @@ use ssdlab_nand::{Cause, FlashArray, FlashSink, PageData, Source, SpareArea, Vio
 
 use crate::setup::Setup;
 
-/// A sink that may check what it sees. The unit type checks nothing and compiles to nothing.
-pub trait Checker {
-    /// Whether it checks.
-    fn is_on(&self) -> bool;
-
-    /// The host is about to write `count` pages from `lpn`.
-    fn expect_write(&mut self, lpn: Lpn, count: u32);
-
-    /// The host trims `count` pages from `lpn`.
-    fn expect_trim(&mut self, lpn: Lpn, count: u32);
-
-    /// The FTL has just served a read of `count` pages from `lpn`.
-    fn verify_read<F: Ftl>(&mut self, ftl: &F, lpn: Lpn, count: u32);
-
-    /// The first thing found wrong.
-    fn violation(&self) -> Option<&str>;
-
-    /// (flash operations, page reads) checked so far.
-    fn checked(&self) -> (u64, u64);
-
-    /// The pages that it knows to be programmed, in ascending order.
-    fn programmed(&self) -> impl Iterator<Item = Ppn>;
-
-    /// Saves or loads what it knows between two requests, while it has found nothing wrong.
-    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
-}
-
-impl Checker for () {
+/// A sink that may be a data checker. The unit type is none and compiles to nothing.
+pub(crate) trait Checker: FlashSink {
     #[inline(always)]
-    fn is_on(&self) -> bool {
-        false
-    }
-
-    #[inline(always)]
-    fn expect_write(&mut self, _lpn: Lpn, _count: u32) {}
-
-    #[inline(always)]
-    fn expect_trim(&mut self, _lpn: Lpn, _count: u32) {}
-
-    #[inline(always)]
-    fn verify_read<F: Ftl>(&mut self, _ftl: &F, _lpn: Lpn, _count: u32) {}
-
-    fn violation(&self) -> Option<&str> {
+    fn get(&self) -> Option<&DataChecker> {
         None
     }
 
-    fn checked(&self) -> (u64, u64) {
-        (0, 0)
-    }
-
-    fn programmed(&self) -> impl Iterator<Item = Ppn> {
-        std::iter::empty()
-    }
-
-    fn archive(&mut self, _archive: &mut Archive<'_>) -> Archived {
-        Ok(())
+    #[inline(always)]
+    fn get_mut(&mut self) -> Option<&mut DataChecker> {
+        None
     }
 }
+
+impl Checker for () {}
 
 /// A checker that may be absent, which is known when a run begins.
-impl<C: Checker> Checker for Option<Box<C>> {
+impl Checker for Option<Box<DataChecker>> {
     #[inline(always)]
-    fn is_on(&self) -> bool {
-        self.is_some()
-    }
-
-    #[inline(always)]
-    fn expect_write(&mut self, lpn: Lpn, count: u32) {
-        if let Some(checker) = self {
-            checker.expect_write(lpn, count);
-        }
+    fn get(&self) -> Option<&DataChecker> {
+        self.as_deref()
     }
 
     #[inline(always)]
-    fn expect_trim(&mut self, lpn: Lpn, count: u32) {
-        if let Some(checker) = self {
-            checker.expect_trim(lpn, count);
-        }
-    }
-
-    #[inline(always)]
-    fn verify_read<F: Ftl>(&mut self, ftl: &F, lpn: Lpn, count: u32) {
-        if let Some(checker) = self {
-            checker.verify_read(ftl, lpn, count);
-        }
-    }
-
-    fn violation(&self) -> Option<&str> {
-        self.as_ref()?.violation()
-    }
-
-    fn checked(&self) -> (u64, u64) {
-        self.as_ref().map_or((0, 0), |checker| checker.checked())
-    }
-
-    fn programmed(&self) -> impl Iterator<Item = Ppn> {
-        self.iter().flat_map(|checker| checker.programmed())
-    }
-
-    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
-        self.as_mut().map_or(Ok(()), |checker| checker.archive(archive))
+    fn get_mut(&mut self) -> Option<&mut DataChecker> {
+        self.as_deref_mut()
     }
 }
 
-/// DataChecker of the data of a device.
+/// Checks the data of a device.
 pub struct DataChecker {
     array: FlashArray,
     pages_per_block: u32,
-    /// Version of each logical page, and behind them of each map page; 0 = never written or trimmed.
+    /// Version of each logical page, then of each map page; 0 if unwritten or trimmed.
     versions: HugeVec<u64>,
-    /// Where the newest copy of each of these was programmed.
+    /// Place of the newest copy of each of these pages.
     homes: HugeVec<Entry>,
     logical_pages: u32,
     next_version: u64,
     last_sequence: Option<u64>,
     first_lpn: u32,
-    /// Logical pages read for the host by the request under way.
+    /// Logical pages that the present request has read for the host.
     host_reads: Vec<Lpn>,
-    /// A page was moved since the last barrier: an erase now could overtake it.
+    /// True if a page was copied since the last barrier: an erase now could overtake the copy.
     unsettled: bool,
     violation: Option<String>,
     operations: u64,
@@ -136,8 +60,8 @@ pub struct DataChecker {
 }
 
 impl DataChecker {
-    /// A shadow of the erased device that `setup` describes; about 12 bytes for each physical and each logical page
-    /// that was written.
+    /// Returns a checker of the erased device that `setup` describes. It takes about 12 bytes for each physical and each
+    /// logical page that is written.
     pub fn new(setup: &Setup) -> Self {
         Self {
             array: FlashArray::new(&setup.geometry),
@@ -156,25 +80,11 @@ impl DataChecker {
         }
     }
 
-    /// The host is about to write `count` pages from `lpn`.
-    pub fn begin_write(&mut self, lpn: Lpn, count: u32) {
-        self.first_lpn = lpn.0;
-        for version in &mut self.versions[lpn.index()..lpn.index() + count as usize] {
-            *version = self.next_version;
-            self.next_version += 1;
-        }
-    }
-
-    /// The first thing found wrong.
-    pub fn first_violation(&self) -> Option<&str> {
-        self.violation.as_deref()
-    }
-
     fn blame(&mut self, violation: impl Into<String>) {
         self.violation.get_or_insert(violation.into());
     }
 
-    /// Sequence numbers ascend over programs and trims.
+    /// Checks that sequence numbers ascend over programs and trims.
     fn follow(&mut self, sequence: u64, what: impl FnOnce() -> String) {
         if self.last_sequence.is_some_and(|last| sequence <= last) {
             self.blame(format!("{}: sequence {sequence} is not above the one before", what()));
@@ -188,7 +98,7 @@ impl DataChecker {
     }
 }
 
-// Out of line, so that its code does not stand in the way of drives that are not checked.
+// Out of line: drives without a check stay small.
 impl FlashSink for DataChecker {
     #[inline(never)]
     fn read(&mut self, ppn: Ppn, cause: Cause) {
@@ -202,7 +112,7 @@ impl FlashSink for DataChecker {
                 }
                 self.host_reads.push(lpn);
             }
-            // The map that is read must be the one that was written last.
+            // A map page that is read must be its newest version.
             Cause::MapLoad | Cause::MapWriteBack | Cause::MapUpdate => {
                 if let Some(PageData { lpn, stamp }) = data
                     && (lpn.0 < self.logical_pages || stamp != self.versions[lpn.index()])
@@ -240,7 +150,7 @@ impl FlashSink for DataChecker {
             }
             Source::Copy(from) => {
                 self.unsettled = true;
-                // That it was read has been counted, as a read.
+                // Its read has been counted.
                 let data = match self.array.read(from) {
                     Ok(data) => data,
                     Err(Violation(text)) => return self.blame(text),
@@ -279,23 +189,26 @@ impl FlashSink for DataChecker {
     }
 }
 
-impl Checker for DataChecker {
-    fn is_on(&self) -> bool {
-        true
+impl DataChecker {
+    /// Expects a write of `count` pages from `lpn`.
+    #[inline(never)]
+    pub fn expect_write(&mut self, lpn: Lpn, count: u32) {
+        self.first_lpn = lpn.0;
+        for version in &mut self.versions[lpn.index()..lpn.index() + count as usize] {
+            *version = self.next_version;
+            self.next_version += 1;
+        }
     }
 
+    /// Expects a trim of `count` pages from `lpn`.
     #[inline(never)]
-    fn expect_write(&mut self, lpn: Lpn, count: u32) {
-        self.begin_write(lpn, count);
-    }
-
-    #[inline(never)]
-    fn expect_trim(&mut self, lpn: Lpn, count: u32) {
+    pub fn expect_trim(&mut self, lpn: Lpn, count: u32) {
         self.versions[lpn.index()..lpn.index() + count as usize].fill(0);
     }
 
+    /// Verifies a read of `count` pages from `lpn` that the FTL has just served.
     #[inline(never)]
-    fn verify_read<F: Ftl>(&mut self, ftl: &F, lpn: Lpn, count: u32) {
+    pub fn verify_read<F: Ftl>(&mut self, ftl: &F, lpn: Lpn, count: u32) {
         let reads = std::mem::take(&mut self.host_reads);
         let mut served = reads.iter();
         for lpn in (lpn.0..lpn.0 + count).map(Lpn) {
@@ -306,7 +219,7 @@ impl Checker for DataChecker {
                 None => self.blame(format!("logical page {lpn} was written and is lost")),
                 Some(ppn) if version == 0 => self.blame(format!("logical page {lpn} was trimmed and is back at {ppn}")),
                 Some(ppn) => {
-                    // Perhaps not from `ppn`: the read may have loaded a map page, which collected and moved the page.
+                    // It may have read another page than `ppn`: loading a map page may have moved this page.
                     if served.next() != Some(&lpn) {
                         self.blame(format!("a read of logical page {lpn} did not read it"));
                     }
@@ -328,19 +241,23 @@ impl Checker for DataChecker {
         self.host_reads.clear();
     }
 
-    fn violation(&self) -> Option<&str> {
-        self.first_violation()
+    /// Returns the first violation.
+    pub fn violation(&self) -> Option<&str> {
+        self.violation.as_deref()
     }
 
-    fn checked(&self) -> (u64, u64) {
+    /// Returns the number of flash operations and page reads checked so far.
+    pub fn checked(&self) -> (u64, u64) {
         (self.operations, self.page_reads)
     }
 
-    fn programmed(&self) -> impl Iterator<Item = Ppn> {
+    /// Returns the programmed pages in ascending order.
+    pub(crate) fn programmed(&self) -> impl Iterator<Item = Ppn> {
         self.array.programmed()
     }
 
-    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
+    /// Saves or loads its state between two requests, while there is no violation.
+    pub(crate) fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
         let Self {
             array,
             pages_per_block: _,

@@ -1,4 +1,4 @@
-//! The oracles: shadows of the data that every operation and read is checked against.
+//! Oracles that check every flash operation and every read.
 
 pub(crate) mod buffer;
 pub mod data_checker;

@@ -1,11 +1,11 @@
 //! The write buffer of a drive: pages wait in RAM until they are programmed.
 //!
 //! ```text
-//! write:  page is waiting here -> overwritten in place; else takes a free slot, or the request waits for one
+//! write:  a waiting page is overwritten in place; other pages take a free slot, or the request waits for one
 //! flush:  eager: at once; watermark: oldest first, from `high` down to `low`
 //! ```
-//! A slot is free again when its page has been programmed. A page overwritten while it is being programmed takes
-//! another slot, which needs nothing from the flash if the one before was whole; reads find the newest.
+//! A slot is free again when its page has been programmed. A page overwritten while being programmed takes another slot,
+//! with the data of the first if that was whole. Reads find the newest slot.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ use ssdlab_nand::backend::parallel::Requester;
 use crate::setup::drive::{FlushPolicy, WriteBuffer};
 
 counters! {
-    /// What the write buffer did during the measured phase.
+    /// Counters of the write buffer in the measured phase.
     pub struct BufferCounters {
         pages_accepted: "pages", "Pages that took a slot.";
         pages_overwritten: "pages", "Pages written that were still waiting in the buffer: never programmed.";
@@ -28,9 +28,9 @@ counters! {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
+enum SlotState {
     Free,
-    /// Not yet being programmed.
+    /// Waits to be programmed.
     Waiting,
     Programming,
 }
@@ -39,19 +39,19 @@ enum State {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Held {
     pub lpn: u32,
-    /// The request that wrote it last.
+    /// Request that wrote it last.
     pub requester: Requester,
     pub context: WriteContext,
-    /// Whether all of it is here; otherwise the rest must be read before it is programmed.
+    /// True if the whole page is here; otherwise its rest is read before programming.
     pub whole: bool,
-    /// Which write of the host it holds, counted over all pages.
+    /// Number of the write of the host, counted over all pages.
     pub version: u64,
-    state: State,
-    /// Pages accepted before.
+    state: SlotState,
+    /// Number of pages accepted before.
     number: u64,
 }
 
-/// What became of a page offered.
+/// Result of offering a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Accepted {
     Stored,
@@ -63,19 +63,19 @@ pub(crate) enum Accepted {
 pub(crate) struct Buffer {
     slots: Vec<Held>,
     free: Vec<u32>,
-    /// The newest slot of each page that has one.
+    /// Newest slot of each page.
     newest: FxHashMap<u32, u32>,
-    /// Waiting slots with their numbers, oldest first; those that were trimmed are stale.
+    /// Waiting slots with their numbers, oldest first; entries of trimmed pages are stale.
     order: VecDeque<(u32, u64)>,
     waiting: u32,
     accepted: u64,
-    /// Whether each page accepted last is gone, programmed or trimmed, from the oldest on that is not.
+    /// True for each page that is programmed or trimmed, from the oldest page on that is not.
     gone: VecDeque<bool>,
     /// Pages with a lower number are flushed under any policy.
     forced: u64,
-    /// Whether a watermark policy is draining the buffer.
+    /// True while a watermark policy drains the buffer.
     draining: bool,
-    /// Slots filled at which programming starts and ends.
+    /// Filled slots at which programming starts and ends.
     marks: Option<(u32, u32)>,
     pub protected: bool,
     pub counters: BufferCounters,
@@ -89,7 +89,7 @@ impl Buffer {
             context: WriteContext::default(),
             whole: false,
             version: 0,
-            state: State::Free,
+            state: SlotState::Free,
             number: 0,
         };
         let share = |share: f64| (share * f64::from(options.pages)) as u32;
@@ -107,8 +107,7 @@ impl Buffer {
                 FlushPolicy::Eager => None,
                 FlushPolicy::Watermark { high, low } => {
                     let high = share(high).max(1);
-                    // Between equal marks, as those of a small buffer may be in whole pages, it would depend on how
-                    // often somebody asks what is flushed.
+                    // In a small buffer both marks may be equal; flushing would then depend on the number of calls.
                     Some((high, share(low).min(high - 1)))
                 }
             },
@@ -117,19 +116,19 @@ impl Buffer {
         }
     }
 
-    /// Pages waiting to be programmed: what the flash does not know of yet.
+    /// Returns the number of pages that wait to be programmed.
     pub fn waiting(&self) -> u32 {
         self.waiting
     }
 
-    /// Pages in the buffer, waiting or being programmed.
+    /// Returns the number of pages in the buffer, waiting or being programmed.
     pub fn held(&self) -> u32 {
         (self.slots.len() - self.free.len()) as u32
     }
 
-    /// What waits to be programmed, oldest first.
+    /// Returns the waiting pages, oldest first.
     pub fn unprogrammed(&self) -> impl Iterator<Item = &Held> {
-        let waits = |held: &&Held, number| held.state == State::Waiting && held.number == number;
+        let waits = |held: &&Held, number| held.state == SlotState::Waiting && held.number == number;
         self.order
             .iter()
             .map(|&(slot, number)| (&self.slots[slot as usize], number))
@@ -137,18 +136,18 @@ impl Buffer {
             .map(|(held, _)| held)
     }
 
-    /// The newest data of a page, if it is here.
+    /// Returns the newest data of a page, if it is here.
     #[inline]
     pub fn newest(&self, lpn: u32) -> Option<&Held> {
         self.newest.get(&lpn).map(|&slot| &self.slots[slot as usize])
     }
 
-    /// Whether a page can be taken now.
+    /// Returns true if a page can be accepted now.
     pub fn has_room_for(&self, lpn: u32) -> bool {
-        !self.free.is_empty() || self.newest(lpn).is_some_and(|held| held.state == State::Waiting)
+        !self.free.is_empty() || self.newest(lpn).is_some_and(|held| held.state == SlotState::Waiting)
     }
 
-    /// Takes a page of the host.
+    /// Accepts a page of the host.
     pub fn accept(
         &mut self,
         lpn: u32,
@@ -158,7 +157,7 @@ impl Buffer {
     ) -> Accepted {
         if let Some(&slot) = self.newest.get(&lpn) {
             let held = &mut self.slots[slot as usize];
-            if held.state == State::Waiting {
+            if held.state == SlotState::Waiting {
                 held.whole |= whole;
                 held.requester = requester;
                 held.context = context;
@@ -166,12 +165,12 @@ impl Buffer {
                 self.counters.pages_overwritten += 1;
                 return Accepted::Overwritten;
             }
-            // What is being programmed is still here: a part is laid over it, and nothing read back from flash.
+            // The data being programmed is still here; a partial write goes on top of it.
             whole |= held.whole;
         }
         let Some(slot) = self.free.pop() else { return Accepted::Full };
         self.slots[slot as usize] =
-            Held { lpn, requester, context, whole, version, state: State::Waiting, number: self.accepted };
+            Held { lpn, requester, context, whole, version, state: SlotState::Waiting, number: self.accepted };
         self.order.push_back((slot, self.accepted));
         self.newest.insert(lpn, slot);
         self.waiting += 1;
@@ -181,15 +180,15 @@ impl Buffer {
         Accepted::Stored
     }
 
-    /// The next slot to be programmed now, if there is one.
-    pub fn flush_next(&mut self) -> Option<(u32, &Held)> {
+    /// Takes the next slot to program now, if any.
+    pub fn flush_next(&mut self) -> Option<(u32, Held)> {
         if let Some((high, low)) = self.marks {
             let filled = self.waiting;
             self.draining = if self.draining { filled > low } else { filled >= high };
         }
         while let Some(&(slot, number)) = self.order.front() {
             let held = &self.slots[slot as usize];
-            if held.state != State::Waiting || held.number != number {
+            if held.state != SlotState::Waiting || held.number != number {
                 self.order.pop_front();
                 continue;
             }
@@ -199,35 +198,35 @@ impl Buffer {
             self.order.pop_front();
             self.waiting -= 1;
             let held = &mut self.slots[slot as usize];
-            held.state = State::Programming;
-            return Some((slot, held));
+            held.state = SlotState::Programming;
+            return Some((slot, *held));
         }
         None
     }
 
-    /// A slot has been programmed.
+    /// Frees a slot that has been programmed.
     pub fn programmed(&mut self, slot: u32) {
         let Held { lpn, number, .. } = self.slots[slot as usize];
         self.release(slot, lpn, number);
     }
 
-    /// Drops a page that is waiting; true if there was one.
+    /// Drops a waiting page. Returns true if there was one.
     pub fn trim(&mut self, lpn: u32) -> bool {
         let Some(&slot) = self.newest.get(&lpn) else { return false };
         let Held { state, number, .. } = self.slots[slot as usize];
-        if state == State::Waiting {
+        if state == SlotState::Waiting {
             self.waiting -= 1;
             self.counters.pages_trimmed += 1;
             self.release(slot, lpn, number);
             return true;
         }
-        // It is being programmed. Reads now go to flash, where the page is trimmed.
+        // The page is being programmed. Reads go to flash, where it is trimmed.
         self.newest.remove(&lpn);
         false
     }
 
     fn release(&mut self, slot: u32, lpn: u32, number: u64) {
-        self.slots[slot as usize].state = State::Free;
+        self.slots[slot as usize].state = SlotState::Free;
         self.free.push(slot);
         let oldest = self.oldest();
         self.gone[(number - oldest) as usize] = true;
@@ -239,18 +238,18 @@ impl Buffer {
         }
     }
 
-    /// Starts to make everything accepted so far safe; returns the mark to ask [`Self::is_safe`] for.
+    /// Forces all pages accepted so far to flash. Returns a mark for [`Self::is_safe`].
     pub fn force(&mut self) -> u64 {
         self.forced = self.accepted;
         self.accepted
     }
 
-    /// Whether every page accepted before `mark` has been programmed.
+    /// Returns true if all pages accepted before `mark` are programmed or trimmed.
     pub fn is_safe(&self, mark: u64) -> bool {
         self.oldest() >= mark
     }
 
-    /// Number of the oldest page that is not gone, or of the next to come.
+    /// Returns the number of the oldest page that is not programmed or trimmed, or of the next page.
     fn oldest(&self) -> u64 {
         self.accepted - self.gone.len() as u64
     }
@@ -260,7 +259,7 @@ impl Buffer {
 mod tests {
     use super::*;
 
-    fn by_somebody() -> (Requester, WriteContext) {
+    fn writer() -> (Requester, WriteContext) {
         Default::default()
     }
 
@@ -275,42 +274,42 @@ mod tests {
     #[test]
     fn pages_wait_between_the_watermarks_and_are_overwritten_there() {
         let mut buffer = buffer(4, FlushPolicy::Watermark { high: 0.75, low: 0.25 });
-        assert_eq!(buffer.accept(7, by_somebody(), true, 0), Accepted::Stored);
-        assert_eq!(buffer.accept(8, by_somebody(), true, 0), Accepted::Stored);
-        assert_eq!(buffer.accept(7, by_somebody(), true, 0), Accepted::Overwritten);
+        assert_eq!(buffer.accept(7, writer(), true, 0), Accepted::Stored);
+        assert_eq!(buffer.accept(8, writer(), true, 0), Accepted::Stored);
+        assert_eq!(buffer.accept(7, writer(), true, 0), Accepted::Overwritten);
         assert_eq!(flushed(&mut buffer), []);
-        assert_eq!(buffer.accept(9, by_somebody(), true, 0), Accepted::Stored);
+        assert_eq!(buffer.accept(9, writer(), true, 0), Accepted::Stored);
         // Three of four are waiting: down to one, oldest first.
         let programming = flushed(&mut buffer);
         assert_eq!(programming.iter().map(|&(_, lpn)| lpn).collect::<Vec<_>>(), [7, 8]);
         // A page being programmed is not overwritten in place.
-        assert_eq!(buffer.accept(7, by_somebody(), true, 0), Accepted::Stored);
-        assert_eq!(buffer.accept(5, by_somebody(), true, 0), Accepted::Full);
+        assert_eq!(buffer.accept(7, writer(), true, 0), Accepted::Stored);
+        assert_eq!(buffer.accept(5, writer(), true, 0), Accepted::Full);
         buffer.programmed(programming[0].0);
         assert!(buffer.newest(7).is_some() && buffer.newest(8).is_some());
-        assert_eq!(buffer.accept(5, by_somebody(), true, 0), Accepted::Stored);
+        assert_eq!(buffer.accept(5, writer(), true, 0), Accepted::Stored);
         buffer.programmed(programming[1].0);
         assert!(buffer.newest(8).is_none());
     }
 
     #[test]
-    fn a_part_is_laid_over_the_page_that_is_being_programmed() {
+    fn partial_writes_keep_the_data_being_programmed() {
         let mut buffer = buffer(4, FlushPolicy::Eager);
         let mut programming = Vec::new();
         for (lpn, whole, comes_whole) in [(1, true, true), (1, false, true), (2, false, false), (2, false, false)] {
-            buffer.accept(lpn, by_somebody(), whole, 0);
+            buffer.accept(lpn, writer(), whole, 0);
             let (slot, held) = buffer.flush_next().unwrap();
             assert_eq!((held.lpn, held.whole), (lpn, comes_whole));
             programming.push(slot);
         }
-        // What has been programmed, or trimmed, is no longer here.
+        // Programmed and trimmed pages are no longer here.
         programming.iter().for_each(|&slot| buffer.programmed(slot));
-        buffer.accept(1, by_somebody(), false, 0);
+        buffer.accept(1, writer(), false, 0);
         assert!(!buffer.flush_next().unwrap().1.whole);
-        buffer.accept(3, by_somebody(), true, 0);
+        buffer.accept(3, writer(), true, 0);
         buffer.flush_next();
         buffer.trim(3);
-        buffer.accept(3, by_somebody(), false, 0);
+        buffer.accept(3, writer(), false, 0);
         assert!(!buffer.flush_next().unwrap().1.whole);
     }
 
@@ -318,7 +317,7 @@ mod tests {
     fn a_buffer_drained_to_the_last_page_fills_up_again() {
         let mut buffer = buffer(4, FlushPolicy::Watermark { high: 0.5, low: 0.0 });
         for lpn in [1, 2, 3] {
-            buffer.accept(lpn, by_somebody(), true, 0);
+            buffer.accept(lpn, writer(), true, 0);
             let programming = flushed(&mut buffer);
             assert_eq!(programming.len(), if lpn == 2 { 2 } else { 0 });
             programming.iter().for_each(|&(slot, _)| buffer.programmed(slot));
@@ -326,21 +325,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_flushed_does_not_depend_on_how_often_that_is_asked() {
+    fn flushing_does_not_depend_on_the_number_of_calls() {
         let mut buffer = buffer(2, FlushPolicy::Watermark { high: 0.9, low: 0.5 });
-        buffer.accept(1, by_somebody(), true, 0);
-        buffer.accept(2, by_somebody(), true, 0);
+        buffer.accept(1, writer(), true, 0);
+        buffer.accept(2, writer(), true, 0);
         assert_eq!(flushed(&mut buffer).len(), 2);
         assert_eq!(flushed(&mut buffer), []);
     }
 
     #[test]
-    fn a_flush_is_over_when_all_that_came_before_is_programmed() {
+    fn a_flush_waits_for_all_earlier_pages() {
         let mut buffer = buffer(4, FlushPolicy::Watermark { high: 1.0, low: 0.0 });
-        buffer.accept(1, by_somebody(), true, 0);
-        buffer.accept(2, by_somebody(), true, 0);
+        buffer.accept(1, writer(), true, 0);
+        buffer.accept(2, writer(), true, 0);
         let mark = buffer.force();
-        buffer.accept(3, by_somebody(), true, 0);
+        buffer.accept(3, writer(), true, 0);
         let programming = flushed(&mut buffer);
         assert_eq!(programming.iter().map(|&(_, lpn)| lpn).collect::<Vec<_>>(), [1, 2]);
         buffer.programmed(programming[1].0);
@@ -353,11 +352,11 @@ mod tests {
     #[test]
     fn a_trimmed_page_is_not_programmed() {
         let mut buffer = buffer(2, FlushPolicy::Watermark { high: 1.0, low: 0.0 });
-        buffer.accept(1, by_somebody(), true, 0);
+        buffer.accept(1, writer(), true, 0);
         assert!(buffer.trim(1));
         assert!(!buffer.trim(1));
-        buffer.accept(2, by_somebody(), true, 0);
-        buffer.accept(3, by_somebody(), true, 0);
+        buffer.accept(2, writer(), true, 0);
+        buffer.accept(3, writer(), true, 0);
         assert_eq!(flushed(&mut buffer).len(), 2);
         assert_eq!((buffer.counters.pages_trimmed, buffer.waiting()), (1, 0));
     }

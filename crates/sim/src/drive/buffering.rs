@@ -1,184 +1,263 @@
-//! Requests and the write buffer: writes accepted into it, pages programmed from it, reads and trims that look into it.
+//! The write buffer at work: accepts pages of writes, programs them, serves reads and trims that may find pages in it.
 
-use ssdlab_core::{Lpn, Pages};
+use std::collections::VecDeque;
+
+use ssdlab_core::{Lpn, Pages, Slab};
 use ssdlab_ftl::Ftl;
 use ssdlab_nand::backend::parallel::JobKind;
 use ssdlab_trace::{Op, Request, flag};
 
-use super::buffer::{Accepted, Buffer};
+use super::buffer::{Accepted, Buffer, BufferCounters};
+use super::event_loop::Owner;
 use super::parts::{Parts, TimedParts};
 use super::stack::{Stack, context_of};
-use super::{BUFFERED, TimedDrive};
+use super::{InFlightRequest, TimedDrive};
 use crate::check::buffer::BufferOracle;
-use crate::host::issue::HostReplay;
 use crate::observe::breakdown::Part;
 use crate::run::error::SimError;
+use crate::setup::drive::WriteBuffer;
 
-/// A write that waits for room in the buffer.
+/// A run of pages of a write that waits for room.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stalled {
-    flight: u32,
+struct StalledWrite {
+    index: u32,
     pages: Pages,
-    next: u32,
+    /// Number of pages accepted.
+    accepted: u32,
 }
 
-/// A request that waits until everything before a mark is safe.
+/// A request that waits until all pages accepted before a mark are programmed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Unsafe {
+struct WaitingFlush {
     mark: u64,
-    flight: u32,
-    /// When it began to.
+    index: u32,
     began_ns: u64,
 }
 
-impl<P: TimedParts> TimedDrive<P> {
-    /// A write into the buffer; it waits there for room.
-    pub(super) fn submit_to_buffer(
-        &mut self,
-        index: u32,
-        request: &Request,
-        issuer: &mut HostReplay<'_>,
-    ) -> Result<(), SimError> {
-        let stalled = &mut self.stalled;
-        self.stack.take(request, |stack, offset, end| {
-            let pages = stack.page.split(offset, end);
-            stack.host.count_written(pages);
-            stalled.push_back(Stalled { flight: index, pages, next: 0 });
-        });
-        self.accept_pages(issuer);
-        if self.stalled.iter().any(|stalled| stalled.flight == index) {
-            self.wait_for_flash(index);
-            let buffer = self.buffer.as_mut().expect("writes stall before a buffer");
-            buffer.counters.writes_stalled += 1;
+/// The write buffer and the requests that wait for it.
+pub(super) struct BufferStage {
+    pub buffer: Buffer,
+    oracle: Option<BufferOracle>,
+    /// Oldest first.
+    stalled: VecDeque<StalledWrite>,
+    /// Oldest first.
+    flushes: VecDeque<WaitingFlush>,
+    /// Pages that waited, and all pages, when measuring began.
+    waiting_at_start: u32,
+    held_at_start: u32,
+}
+
+/// Results of the measured phase.
+#[derive(Default)]
+pub(super) struct BufferResults {
+    pub counters: Option<BufferCounters>,
+    /// See [`crate::observe::measurement::OfDrive`].
+    pub absorbed_pages: i64,
+    pub buffered_pages: i64,
+}
+
+impl BufferStage {
+    pub fn new(options: WriteBuffer, checks: bool) -> Self {
+        Self {
+            buffer: Buffer::new(options),
+            oracle: checks.then(BufferOracle::default),
+            stalled: VecDeque::new(),
+            flushes: VecDeque::new(),
+            waiting_at_start: 0,
+            held_at_start: 0,
         }
-        self.go_on_flushing();
-        self.stack.stop_at_violation()
     }
 
-    /// Takes pages of writes into the buffer while there is room.
-    pub(super) fn accept_pages(&mut self, issuer: &mut HostReplay<'_>) {
-        while let Some(&Stalled { flight, pages, next }) = self.stalled.front() {
-            let buffer = self.buffer.as_mut().expect("writes stall before a buffer");
-            let (request, requester) = (self.flights[flight].request, self.flights[flight].requester());
-            let context = context_of(&request);
-            for page in next..pages.count {
-                let part = (page == 0 && pages.head) || (page + 1 == pages.count && pages.tail);
+    pub fn start_measuring(&mut self) {
+        self.buffer.counters = BufferCounters::default();
+        self.waiting_at_start = self.buffer.waiting();
+        self.held_at_start = self.buffer.held();
+    }
+
+    pub fn measured(&self) -> BufferResults {
+        let counters = self.buffer.counters;
+        let unwritten = i64::from(self.buffer.waiting()) - i64::from(self.waiting_at_start);
+        let absorbed = counters.pages_overwritten + counters.pages_trimmed;
+        BufferResults {
+            counters: Some(counters),
+            absorbed_pages: absorbed as i64 + unwritten,
+            buffered_pages: i64::from(self.buffer.held()) - i64::from(self.held_at_start),
+        }
+    }
+
+    /// Returns the number of pages in the buffer.
+    pub fn held(&self) -> u32 {
+        self.buffer.held()
+    }
+
+    /// Returns the number of runs of pages that wait for room.
+    pub fn stalled(&self) -> usize {
+        self.stalled.len()
+    }
+
+    /// Accepts pages of the oldest writes. Returns a write whose pages are all in the buffer, or `None` if no write
+    /// waits or there is no room.
+    fn accept_write(&mut self, requests: &Slab<InFlightRequest>) -> Option<u32> {
+        while let Some(&StalledWrite { index, pages, accepted }) = self.stalled.front() {
+            let in_flight = &requests[index];
+            let writer = (in_flight.requester(), context_of(&in_flight.request));
+            for page in accepted..pages.count {
+                let is_part = (page == 0 && pages.head) || (page + 1 == pages.count && pages.tail);
                 let lpn = pages.first + page;
-                let has_room = buffer.has_room_for(lpn);
-                if !has_room {
-                    self.stalled[0].next = page;
-                    return;
+                if !self.buffer.has_room_for(lpn) {
+                    self.stalled[0].accepted = page;
+                    return None;
                 }
                 let version = self.oracle.as_mut().map_or(0, |oracle| oracle.write(lpn));
-                let accepted = buffer.accept(lpn, (requester, context), !part, version);
+                let accepted = self.buffer.accept(lpn, writer, !is_part, version);
                 debug_assert_ne!(accepted, Accepted::Full, "there was room for page {lpn}");
             }
             self.stalled.pop_front();
             // A request that wraps around the device has a second run of pages.
-            if self.stalled.front().is_none_or(|next| next.flight != flight) {
-                self.waited_for_flash(flight);
-                // Work on it begins where it has found room.
-                if request.flags & (flag::FUA | flag::PREFLUSH) != 0 {
-                    self.make_safe(flight, issuer);
-                } else {
-                    self.served(flight, self.now_ns(), issuer);
+            if self.stalled.front().is_none_or(|next| next.index != index) {
+                return Some(index);
+            }
+        }
+        None
+    }
+
+    /// Returns a flush whose pages are all programmed.
+    fn safe_flush(&mut self) -> Option<WaitingFlush> {
+        let is_safe = self.buffer.is_safe(self.flushes.front()?.mark);
+        if is_safe { self.flushes.pop_front() } else { None }
+    }
+
+    /// Reads or trims bytes, some of which may be in the buffer.
+    pub fn access<P: Parts>(&mut self, stack: &mut Stack<P>, request: &Request, offset: u64, end: u64) {
+        let Self { buffer, oracle, .. } = self;
+        if request.op == Op::Trim {
+            for page in stack.page.covered(offset, end) {
+                buffer.trim(page as u32);
+                if let Some(oracle) = oracle {
+                    oracle.trim(page as u32);
                 }
             }
+            return stack.trim(offset, end);
+        }
+        stack.host.pages_read += u64::from(stack.page.split(offset, end).count);
+        // Runs of pages that are not whole in the buffer are read from flash.
+        let mut from = offset;
+        let mut only_here = 0;
+        for (page, part) in stack.page.parts(offset, end) {
+            let lpn = page as u32;
+            let held = buffer.newest(lpn);
+            if let Some(oracle) = oracle {
+                oracle.read(lpn, held.map(|held| held.version));
+            }
+            if held.is_some_and(|held| held.whole) {
+                if from < part.start {
+                    stack.read(from, part.start);
+                }
+                from = part.end;
+                buffer.counters.pages_read += 1;
+            } else if held.is_some() && stack.ftl.lookup(Lpn(lpn)).is_none() {
+                only_here += 1;
+            }
+        }
+        if from < end {
+            stack.read(from, end);
+        }
+        // The FTL took these pages for unwritten.
+        stack.host.unmapped_pages_read -= only_here;
+        buffer.counters.pages_read += only_here;
+    }
+}
+
+impl<P: TimedParts> TimedDrive<P> {
+    fn buffer(&mut self) -> &mut BufferStage {
+        self.buffer.as_mut().expect("the drive has a buffer")
+    }
+
+    /// Takes a write or a flush of a drive with a buffer.
+    pub(super) fn submit_to_buffer(&mut self, index: u32, request: &Request) -> Result<(), SimError> {
+        let stage = self.buffer.as_mut().expect("the drive has a buffer");
+        self.stack.take(request, |stack, offset, end| {
+            let pages = stack.page.split(offset, end);
+            stack.host.count_written(pages);
+            stage.stalled.push_back(StalledWrite { index, pages, accepted: 0 });
+        });
+        if request.op == Op::Flush {
+            self.make_safe(index);
+            return Ok(());
+        }
+        self.accept_pages();
+        let stage = self.buffer();
+        if stage.stalled.iter().any(|stalled| stalled.index == index) {
+            stage.buffer.counters.writes_stalled += 1;
+            self.wait_for_flash(index);
+        }
+        self.flush_buffer();
+        self.stack.stop_at_violation()
+    }
+
+    /// Accepts pages of waiting writes while there is room, and serves the writes that are whole.
+    fn accept_pages(&mut self) {
+        while let Some(index) = self.buffer.as_mut().and_then(|stage| stage.accept_write(&self.requests)) {
+            self.waited_for_flash(index);
+            if self.requests[index].request.flags & (flag::FUA | flag::PREFLUSH) != 0 {
+                self.make_safe(index);
+            } else {
+                self.served(index, self.now_ns());
+            }
         }
     }
 
-    /// Completes a request when everything accepted so far has been programmed, unless the buffer is safe by itself.
-    pub(super) fn make_safe(&mut self, index: u32, issuer: &mut HostReplay<'_>) {
+    /// Serves a request once all pages accepted so far are programmed, or at once if the buffer survives a power loss.
+    fn make_safe(&mut self, index: u32) {
         let began_ns = self.now_ns();
-        let buffer = self.buffer.as_mut().expect("only a buffer is made safe");
+        let BufferStage { buffer, flushes, .. } = self.buffer();
         let mark = if buffer.protected { 0 } else { buffer.force() };
         if buffer.is_safe(mark) {
-            self.served(index, began_ns, issuer);
+            self.served(index, began_ns);
         } else {
-            self.unsafe_flights.push_back(Unsafe { mark, flight: index, began_ns });
+            flushes.push_back(WaitingFlush { mark, index, began_ns });
         }
-        self.go_on_flushing();
+        self.flush_buffer();
     }
 
-    /// Resumes the requests that waited for a page to leave the buffer.
-    pub(super) fn page_left_buffer(&mut self, issuer: &mut HostReplay<'_>) {
-        while let Some(&Unsafe { mark, flight, began_ns }) = self.unsafe_flights.front() {
-            if !self.buffer.as_ref().is_some_and(|buffer| buffer.is_safe(mark)) {
-                break;
-            }
-            self.unsafe_flights.pop_front();
-            self.charge(flight, Part::Flush);
-            self.served(flight, began_ns, issuer);
-        }
-        self.accept_pages(issuer);
+    /// Frees a slot whose page has been programmed.
+    pub(super) fn slot_programmed(&mut self, slot: u32) {
+        self.buffer().buffer.programmed(slot);
+        self.page_left_buffer();
     }
 
-    /// Programs pages of the buffer, if there is one, as its policy says.
-    #[inline(always)]
-    pub(super) fn go_on_flushing(&mut self) {
-        if self.buffer.is_some() {
-            self.flush_pages();
+    /// Goes on with the requests that waited for a page to leave the buffer.
+    pub(super) fn page_left_buffer(&mut self) {
+        while let Some(WaitingFlush { index, began_ns, .. }) = self.buffer().safe_flush() {
+            self.charge(index, Part::Flush);
+            self.served(index, began_ns);
         }
+        self.accept_pages();
     }
 
-    fn flush_pages(&mut self) {
-        let Some(buffer) = &mut self.buffer else { return };
+    /// Programs pages of the buffer as its policy says.
+    pub(super) fn flush_buffer(&mut self) {
+        let Some(BufferStage { buffer, oracle, .. }) = &mut self.buffer else { return };
         while self.stack.sinks.flash.under_way() < self.most_under_way
             && let Some((slot, held)) = buffer.flush_next()
         {
-            if let Some(oracle) = &mut self.oracle {
+            if let Some(oracle) = oracle {
                 oracle.flush(held.lpn, held.version);
             }
-            self.stack.sinks.flash.submit(BUFFERED | slot, held.requester, JobKind::BufferedPage);
+            self.stack.sinks.flash.submit(Owner::Buffer(slot).number(), held.requester, JobKind::BufferedPage);
             self.stack.write(held.context, Pages { first: held.lpn, count: 1, head: !held.whole, tail: false });
             let left = self.stack.sinks.flash.submitted();
             debug_assert!(left > 0, "a page written is a page programmed");
         }
     }
-}
 
-/// A read or trim of pages some of which may be in the buffer.
-pub(super) fn access_behind<P: Parts>(
-    stack: &mut Stack<P>,
-    buffer: &mut Buffer,
-    oracle: &mut Option<BufferOracle>,
-    request: &Request,
-    offset: u64,
-    end: u64,
-) {
-    if request.op == Op::Trim {
-        for page in stack.page.covered(offset, end) {
-            buffer.trim(page as u32);
-            if let Some(oracle) = oracle {
-                oracle.trim(page as u32);
-            }
-        }
-        return stack.trim(offset, end);
-    }
-    stack.host.pages_read += u64::from(stack.page.split(offset, end).count);
-    // Reads what is not here, in runs as long as possible.
-    let mut from = offset;
-    let mut only_here = 0;
-    for (page, part) in stack.page.parts(offset, end) {
-        let lpn = page as u32;
-        let held = buffer.newest(lpn);
-        if let Some(oracle) = oracle {
-            oracle.read(lpn, held.map(|held| held.version));
-        }
-        if held.is_some_and(|held| held.whole) {
-            if from < part.start {
-                stack.read(from, part.start);
-            }
-            from = part.end;
-            buffer.counters.pages_read += 1;
-        } else if held.is_some() && stack.ftl.lookup(Lpn(lpn)).is_none() {
-            only_here += 1;
+    /// # Errors
+    /// If the oracle of the buffer found a violation.
+    pub(super) fn check_buffer(&self) -> Result<(), SimError> {
+        let oracle = self.buffer.as_ref().and_then(|stage| stage.oracle.as_ref());
+        match oracle.and_then(|oracle| oracle.violation.clone()) {
+            Some(violation) => Err(SimError::Check { number: self.stack.requests, violation }),
+            None => Ok(()),
         }
     }
-    if from < end {
-        stack.read(from, end);
-    }
-    // They were written, though not to the flash: all that there is of them is in the buffer.
-    stack.host.unmapped_pages_read -= only_here;
-    buffer.counters.pages_read += only_here;
 }

@@ -1,29 +1,31 @@
-//! The front of a drive: queues of requests, the controller that takes them, and the link that data moves over.
+//! The front end of a drive: queues of requests, the controller, and the link to the host.
 
 use std::collections::VecDeque;
 
+use ssdlab_nand::backend::parallel::NEVER;
+
 use crate::setup::drive::{Arbitration, Front, Protocol};
 
-/// Requests that wait to be taken by the drive.
+/// A queue between host and drive.
 #[derive(Debug, Default)]
 struct Queue {
     waiting: VecDeque<u32>,
-    /// Requests of this queue in the drive.
+    /// Its requests in the drive.
     inside: u32,
 }
 
-/// Queues between host and drive.
+/// All queues between host and drive.
 #[derive(Debug)]
 pub(crate) struct Queues {
     queues: Vec<Queue>,
-    /// Requests of one queue that the drive may hold.
+    /// Most requests of one queue in the drive.
     depth: u32,
-    /// Requests that the drive may hold.
+    /// Most requests in the drive.
     slots: u32,
     inside: u32,
     waiting: u32,
     arbitration: Arbitration,
-    /// Queue whose turn it is, and requests it may still hand over in this turn.
+    /// Queue whose turn it is, and the number of requests left in its turn.
     turn: (usize, u32),
 }
 
@@ -55,24 +57,24 @@ impl Queues {
         }
     }
 
-    /// The queue that a stream uses.
+    /// Returns the queue of a stream.
     pub fn queue_of(&self, stream: u16) -> u16 {
         let queues = self.queues.len();
         if usize::from(stream) < queues { stream } else { (usize::from(stream) % queues) as u16 }
     }
 
-    /// Requests in the drive.
+    /// Returns the number of requests in the drive.
     pub fn inside(&self) -> u32 {
         self.inside
     }
 
-    /// Requests that wait to be taken.
+    /// Returns the number of requests that wait.
     #[inline]
     pub fn waiting(&self) -> u32 {
         self.waiting
     }
 
-    /// Requests in the drive or waiting for it.
+    /// Returns the number of requests in the drive or waiting.
     pub fn outstanding(&self) -> u32 {
         self.inside + self.waiting
     }
@@ -83,15 +85,15 @@ impl Queues {
         self.waiting += 1;
     }
 
-    /// The request that the drive takes next, if it may hold one more.
-    #[inline(always)]
+    /// Takes the next request into the drive, if it has room for one.
+    #[inline]
     pub fn take(&mut self) -> Option<u32> {
         if self.waiting == 0 || self.inside >= self.slots {
             return None;
         }
         for _ in 0..=self.queues.len() {
             let (at, left) = self.turn;
-            // If no other queue has any, the turn comes round to this one again.
+            // If all other queues are empty, this one has the next turn too.
             let is_alone = self.queues[at].waiting.len() == self.waiting as usize;
             let left = if left == 0 && is_alone { self.quantum(at) } else { left };
             let queue = &mut self.queues[at];
@@ -111,45 +113,39 @@ impl Queues {
         None
     }
 
-    /// A request of this queue has left the drive.
+    /// Removes a request of a queue from the drive.
     pub fn leave(&mut self, queue: u16) {
         self.queues[usize::from(queue)].inside -= 1;
         self.inside -= 1;
     }
 }
 
-/// A first-come, first-served server. It is exact as long as it is asked in order of time.
+/// A first-come, first-served server. Exact only if it is asked in order of time.
 #[derive(Debug, Default)]
 struct Server {
     free_ns: u64,
 }
 
 impl Server {
-    /// When work that could begin now will be done.
+    /// Returns the time when work that arrives now will be done.
     fn serve(&mut self, now_ns: u64, duration_ns: u64) -> u64 {
         self.free_ns = self.free_ns.max(now_ns) + duration_ns;
         self.free_ns
     }
 }
 
-/// Requests inside a server, in the order in which they leave.
+/// Requests at work in a server, in the order of their ends.
 #[derive(Debug, Default)]
 pub(crate) struct Pipe(VecDeque<(u64, u32)>);
 
 impl Pipe {
-    /// When the first comes out.
-    #[inline(always)]
-    pub fn next_ns(&self) -> u64 {
-        self.0.front().map_or(u64::MAX, |&(time_ns, _)| time_ns)
+    /// Returns the end of the first request, or [`NEVER`].
+    #[inline]
+    fn next_ns(&self) -> u64 {
+        self.0.front().map_or(NEVER, |&(time_ns, _)| time_ns)
     }
 
-    /// A request comes out at this time, which is told again.
-    fn enter(&mut self, request: u32, done_ns: u64) -> u64 {
-        self.0.push_back((done_ns, request));
-        done_ns
-    }
-
-    /// The first, if it comes out by now.
+    /// Removes the first request if it has ended.
     #[inline]
     pub fn pop(&mut self, now_ns: u64) -> Option<u32> {
         let &(_, request) = self.0.front().filter(|&&(time_ns, _)| time_ns <= now_ns)?;
@@ -160,8 +156,8 @@ impl Pipe {
 
 /// The controller's work on commands, and the link.
 #[derive(Debug)]
-pub(crate) struct Path {
-    front: Front,
+pub(crate) struct FrontEnd {
+    options: Front,
     controller: Server,
     inward: Server,
     outward: Server,
@@ -170,10 +166,10 @@ pub(crate) struct Path {
     pub outgoing: Pipe,
 }
 
-impl Path {
-    pub fn new(front: Front) -> Self {
+impl FrontEnd {
+    pub fn new(options: Front) -> Self {
         Self {
-            front,
+            options,
             controller: Server::default(),
             inward: Server::default(),
             outward: Server::default(),
@@ -183,29 +179,42 @@ impl Path {
         }
     }
 
-    /// Time that so many bytes take on the link, rounded to the nearest nanosecond.
+    /// Returns the time of the next event, or [`NEVER`].
+    #[inline]
+    pub fn next_ns(&self) -> u64 {
+        self.commands.next_ns().min(self.incoming.next_ns()).min(self.outgoing.next_ns())
+    }
+
+    /// Returns the time on the link, rounded to the nearest nanosecond.
     fn link_ns(&self, bytes: u32) -> u64 {
-        self.front.link_bytes_per_s.map_or(0, |rate| (u64::from(bytes) * 1_000_000_000 + rate / 2) / rate)
+        self.options.link_bytes_per_s.map_or(0, |rate| (u64::from(bytes) * 1_000_000_000 + rate / 2) / rate)
     }
 
-    /// Lets the controller work on a request; says when that is done, if it takes time.
-    pub fn command(&mut self, request: u32, now_ns: u64) -> Option<u64> {
-        let duration_ns = self.front.command.0;
-        (duration_ns > 0).then(|| self.commands.enter(request, self.controller.serve(now_ns, duration_ns)))
+    /// Lets the controller work on a command. Returns false if that takes no time.
+    pub fn command(&mut self, request: u32, now_ns: u64) -> bool {
+        enter(&mut self.commands, &mut self.controller, request, now_ns, self.options.command.0)
     }
 
-    /// Moves data to the drive; likewise.
-    pub fn receive(&mut self, request: u32, bytes: u32, now_ns: u64) -> Option<u64> {
+    /// Moves data to the drive. Returns false if that takes no time.
+    pub fn receive(&mut self, request: u32, bytes: u32, now_ns: u64) -> bool {
         let duration_ns = self.link_ns(bytes);
-        (duration_ns > 0).then(|| self.incoming.enter(request, self.inward.serve(now_ns, duration_ns)))
+        enter(&mut self.incoming, &mut self.inward, request, now_ns, duration_ns)
     }
 
-    /// Moves data to the host; likewise.
-    pub fn send(&mut self, request: u32, bytes: u32, now_ns: u64) -> Option<u64> {
+    /// Moves data to the host. Returns false if that takes no time.
+    pub fn send(&mut self, request: u32, bytes: u32, now_ns: u64) -> bool {
         let duration_ns = self.link_ns(bytes);
-        let link = if self.front.full_duplex { &mut self.outward } else { &mut self.inward };
-        (duration_ns > 0).then(|| self.outgoing.enter(request, link.serve(now_ns, duration_ns)))
+        let link = if self.options.full_duplex { &mut self.outward } else { &mut self.inward };
+        enter(&mut self.outgoing, link, request, now_ns, duration_ns)
     }
+}
+
+/// Lets a server work on a request. Returns false if that takes no time.
+fn enter(pipe: &mut Pipe, server: &mut Server, request: u32, now_ns: u64, duration_ns: u64) -> bool {
+    if duration_ns > 0 {
+        pipe.0.push_back((server.serve(now_ns, duration_ns), request));
+    }
+    duration_ns > 0
 }
 
 #[cfg(test)]
@@ -250,11 +259,11 @@ mod tests {
                 full_duplex,
                 command: Nanos(0),
             };
-            let mut path = Path::new(front);
-            assert_eq!(path.receive(1, 2_000, 0), Some(2_000));
-            assert_eq!(path.send(2, 1_000, 0), Some(read_done_ns));
-            assert_eq!((path.incoming.next_ns(), path.outgoing.next_ns()), (2_000, read_done_ns));
-            assert_eq!(path.command(1, 0), None);
+            let mut front_end = FrontEnd::new(front);
+            assert!(front_end.receive(1, 2_000, 0));
+            assert!(front_end.send(2, 1_000, 0));
+            assert_eq!((front_end.incoming.next_ns(), front_end.outgoing.next_ns()), (2_000, read_done_ns));
+            assert!(!front_end.command(1, 0));
         }
     }
 }

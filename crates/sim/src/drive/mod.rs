@@ -1,15 +1,15 @@
-//! A drive at work on many requests: from the host's queues through front, write buffer and FTL to the flash in time.
+//! A drive that works on many requests: from the host's queues through front, write buffer and FTL to the flash.
 //!
 //! ```text
 //! issued -> queue -> taken -> command -> [data in] -> submitted: FTL, flash, buffer -> [data out] -> complete
 //!          waiting           service                  waiting until its first operation begins, then service
 //! ```
-//! The loop takes the earliest event: work ends on flash, on the link or in the controller, the host issues a request,
-//! the cache above has copied a page, a timer expires, the drive is idle. Mapping changes when a request is submitted;
-//! its cost appears in the queues of the dies.
+//! The event loop takes the earliest event of all components. The mapping changes when a request is submitted; its cost
+//! appears in the queues of the dies.
 
 pub(crate) mod buffer;
 mod buffering;
+mod collection;
 mod event_loop;
 mod front;
 pub(crate) mod parts;
@@ -18,7 +18,7 @@ pub(crate) mod sinks;
 pub(crate) mod stack;
 mod submission;
 
-use std::collections::VecDeque;
+use std::path::Path;
 
 use ssdlab_core::{Pages, Slab};
 use ssdlab_nand::Counts;
@@ -27,16 +27,15 @@ use ssdlab_nand::backend::{Flash, Resume};
 use ssdlab_sched::RequestId;
 use ssdlab_trace::{Request, SliceSource, Source};
 
-use crate::check::buffer::BufferOracle;
 use crate::check::data_checker::Checker;
-use crate::drive::buffer::{Buffer, BufferCounters};
-use crate::drive::buffering::{Stalled, Unsafe};
+use crate::drive::buffering::BufferStage;
+use crate::drive::collection::CollectionAhead;
 use crate::drive::parts::{TimedParts, Untimed};
 use crate::drive::stack::Stack;
 use crate::host::block::BlockStage;
 use crate::host::cache::in_time::CacheStage;
 use crate::host::fit::AddressMapper;
-use crate::host::issue::HostReplay;
+use crate::host::replay::HostReplay;
 use crate::observe::activity::Meters;
 use crate::observe::attribution::LatencyAttribution;
 use crate::observe::measurement::{Measurement, OfDrive};
@@ -50,164 +49,128 @@ use crate::setup::Setup;
 use crate::setup::drive::DriveOptions;
 use crate::setup::host::Replay;
 use crate::state;
-use front::{Path, Queues};
+use event_loop::Until;
+use front::{FrontEnd, Queues};
 
-/// Owners from here on are slots of the write buffer.
-const BUFFERED: u32 = 1 << 31;
-/// Owners from here on are planes in which garbage is collected ahead of need.
-const COLLECTION: u32 = 3 << 30;
-
-/// The origin of a request that the host itself has issued. Other origins are numbers of the cache above.
-const HOST: u32 = u32::MAX;
-
-/// How long a drive runs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Until {
-    /// All requests are complete.
-    Complete,
-    /// All that happens up to this time has happened.
-    Time(u64),
-}
-
-/// A request on its way.
+/// A request of the drive.
 #[derive(Clone, Copy, Debug)]
 struct InFlightRequest {
     request: Request,
+    /// Number in the cache above; 0 without one.
+    cache_number: u32,
+    /// Number in the block layer, if there is one.
+    block: Option<RequestId>,
     /// Time when it entered its queue.
     issued_ns: u64,
-    /// Time when the drive took it from there.
+    /// Time when the drive took it from its queue.
     taken_ns: u64,
-    /// Time when buffer and FTL got it, a write with its data.
+    /// Time when the FTL or the buffer got it, a write with its data.
     submitted_ns: u64,
-    /// Time spent behind others.
+    /// Time spent behind other requests.
     waited_ns: u64,
     queue: u16,
-    /// Number among the requests submitted.
+    /// Number among the requests submitted, from 1.
     number: u64,
-    /// Whether one of the other direction was in the drive when it took this.
+    /// True if a request of the other direction was in the drive when it was taken.
     met_other: bool,
-    /// Who completes it: [`HOST`], or a number of the cache; told to the block layer where there is one.
-    origin: u32,
-    /// The request of the block layer that it is; none if there is no block layer.
-    block: Option<RequestId>,
 }
 
 impl InFlightRequest {
-    /// As operations name it.
+    /// Names it for the flash.
     fn requester(&self) -> Requester {
         Requester { number: self.number, arrived_ns: self.issued_ns }
     }
 }
 
+/// A request of the host that is complete.
+#[derive(Clone, Copy, Debug)]
+struct Completed {
+    request: Request,
+    time_ns: u64,
+    latency_ns: u64,
+}
+
 /// A drive and its host.
 pub(crate) struct TimedDrive<P: TimedParts> {
-    options: DriveOptions,
     stack: Stack<P>,
-    fitter: AddressMapper,
+    mapper: AddressMapper,
+    cache: Option<CacheStage>,
+    block: Option<BlockStage>,
+    /// Requests in the drive or in its queues.
+    requests: Slab<InFlightRequest>,
+    queues: Queues,
+    front: FrontEnd,
+    buffer: Option<BufferStage>,
+    collection: CollectionAhead,
+    /// Number of flash operations under way from which on no request is taken; with a buffer, no page is flushed.
+    most_under_way: usize,
+    /// Requests of the host whose completion it has not seen.
+    completed: Vec<Completed>,
     measurement: Measurement,
     meters: Meters,
     /// Latency attribution, if it is on.
     attribution: Option<Box<LatencyAttribution>>,
-    cache: Option<CacheStage>,
-    block: Option<BlockStage>,
-    flights: Slab<InFlightRequest>,
-    queues: Queues,
-    /// Requests in the drive by operation.
-    inside: [u32; 4],
-    path: Path,
-    buffer: Option<Buffer>,
-    oracle: Option<BufferOracle>,
-    /// Writes that wait for room in the buffer, oldest first, by runs of pages.
-    stalled: VecDeque<Stalled>,
-    /// Requests that wait until everything before a mark is safe.
-    unsafe_flights: VecDeque<Unsafe>,
-    /// Most flash operations under way while more are added: by requests taken from the queues, or by pages of the
-    /// buffer where there is one.
-    most_under_way: usize,
-    /// Planes that may need collection ahead of need and are not being collected.
-    uncollected: Vec<u32>,
-    /// Planes in which nothing was found to collect since the last write.
-    collected: Vec<u32>,
-    /// Pages copied and blocks erased by collection ahead of need since measuring began.
-    collected_ahead: u64,
-    idle_since_ns: u64,
-    /// Pages in the buffer when measuring began: waiting, and all.
-    waiting_at_start: u32,
-    held_at_start: u32,
 }
 
 impl<P: TimedParts> TimedDrive<P> {
-    /// A drive whose flash is idle.
+    /// Returns a drive whose flash is idle.
     ///
     /// # Errors
-    /// If the cache or the block layer is impossible.
+    /// If the options of the cache or the block layer are invalid.
     pub fn new(mut stack: Stack<P>, options: DriveOptions) -> Result<Self, SimError> {
-        let parallelism = stack.setup.geometry.parallelism;
         let measurement = Measurement::start(&mut stack);
-        let closed_loop = !matches!(stack.setup.replay, Replay::Open { .. });
-        let capacity_bytes = stack.setup.capacity_bytes();
-        let block = stack.setup.block.map(|block| BlockStage::new(&block, capacity_bytes, closed_loop)).transpose()?;
-        let attribution = stack.setup.attribution.then(|| Box::new(LatencyAttribution::new()));
-        let oracle = (stack.sinks.checker.is_on() && options.buffer.is_some()).then(BufferOracle::default);
-        let cache = stack.setup.cache.map(|cache| CacheStage::new(&stack.setup, cache)).transpose()?;
+        let setup = &stack.setup;
+        let closed_loop = !matches!(setup.replay, Replay::Open { .. });
+        let block = |options| BlockStage::new(&options, setup.capacity_bytes(), closed_loop);
+        let checks = stack.sinks.checker.get().is_some();
+        let parallelism = setup.geometry.parallelism;
         Ok(Self {
-            options,
-            fitter: AddressMapper::new(&stack.setup),
-            stack,
+            mapper: AddressMapper::new(setup),
+            cache: setup.cache.map(|options| CacheStage::new(setup, options)).transpose()?,
+            block: setup.block.map(block).transpose()?,
+            requests: Slab::default(),
+            queues: Queues::new(options.front.protocol),
+            front: FrontEnd::new(options.front),
+            buffer: options.buffer.map(|options| BufferStage::new(options, checks)),
+            collection: CollectionAhead::new(options.collect, parallelism.planes()),
+            most_under_way: options.backlog as usize * parallelism.dies() as usize,
+            completed: Vec::new(),
             measurement,
             meters: Meters::new(0),
-            attribution,
-            flights: Slab::default(),
-            queues: Queues::new(options.front.protocol),
-            inside: [0; 4],
-            path: Path::new(options.front),
-            buffer: options.buffer.map(Buffer::new),
-            oracle,
-            stalled: VecDeque::new(),
-            unsafe_flights: VecDeque::new(),
-            most_under_way: options.backlog as usize * parallelism.dies() as usize,
-            uncollected: (0..parallelism.planes()).collect(),
-            collected: Vec::new(),
-            collected_ahead: 0,
-            idle_since_ns: 0,
-            waiting_at_start: 0,
-            held_at_start: 0,
-            cache,
-            block,
+            attribution: setup.attribution.then(|| Box::new(LatencyAttribution::new())),
+            stack,
         })
     }
 
-    /// Replays all there is, and measures the last replay.
+    /// Replays the source as often as the set-up says and measures the last replay.
     pub fn run(
         mut self,
         source: &mut Replays<'_>,
         monitor: &mut dyn Monitor,
         (precondition, control): (PreconditionSummary, Control),
-        save: Option<&std::path::Path>,
+        save: Option<&Path>,
     ) -> Result<Outcome, SimError> {
         let Replayed { repeat, warmup_pages, control } = replay_all(&mut self, source, monitor, control)?;
-        let now_ns = self.stack.sinks.flash.now_ns();
-        self.stack.sinks.flash.record_unfinished();
-        let waiting = self.buffer.as_ref().map_or(0, Buffer::waiting);
-        let held = self.buffered_pages();
-        let buffer = self.buffer.as_ref().map(|buffer| buffer.counters);
-        let unwritten = i64::from(waiting) - i64::from(self.waiting_at_start);
-        let absorbed = buffer.map_or(0, |counters| counters.pages_overwritten + counters.pages_trimmed) as i64;
-        let attribution = self.attribution.map(|attribution| attribution.finish(&self.stack.sinks.flash));
+        let partial = control == Control::Stop;
+        let flash = &mut self.stack.sinks.flash;
+        flash.record_unfinished();
+        let buffered = self.buffer.as_ref().map(BufferStage::measured).unwrap_or_default();
         let (summary, activity) = self.meters.finish(
             &self.stack.setup.geometry,
-            self.stack.sinks.flash.recorded(),
-            buffer,
+            flash.recorded(),
+            buffered.counters,
             self.block,
-            attribution,
-            now_ns,
+            self.attribution.map(|attribution| attribution.finish(flash)),
+            flash.now_ns(),
         );
-        let buffered_pages = i64::from(held) - i64::from(self.held_at_start);
-        let drive = OfDrive { summary, activity, absorbed_pages: absorbed + unwritten, buffered_pages };
-        let partial = control == Control::Stop;
-        let collected_ahead = self.collected_ahead;
+        let drive = OfDrive {
+            summary,
+            activity,
+            absorbed_pages: buffered.absorbed_pages,
+            buffered_pages: buffered.buffered_pages,
+        };
         let mut outcome = self.measurement.finish(&mut self.stack, precondition, partial, Some(drive));
-        outcome.collected_ahead = collected_ahead;
+        outcome.collected_ahead = self.collection.measured;
         if let (Some(cache), Some(time)) = (self.cache, &mut outcome.summary.time) {
             outcome.summary.cache = Some(cache.finish(&outcome.latency, time));
         }
@@ -219,37 +182,28 @@ impl<P: TimedParts> TimedDrive<P> {
         Ok(outcome)
     }
 
-    /// Flash operations since the device was made.
+    /// Returns the flash operations since the device was made.
     pub fn counts(&self) -> Counts {
         self.stack.sinks.flash.counts()
     }
 
-    /// Pages in the write buffer.
+    /// Returns the number of pages in the write buffer.
     pub fn buffered_pages(&self) -> u32 {
-        self.buffer.as_ref().map_or(0, Buffer::held)
+        self.buffer.as_ref().map_or(0, BufferStage::held)
     }
 
-    /// Runs until the time of this request, or not at all if that has passed, and takes it.
-    pub fn take_live(&mut self, request: Request, done: &mut Vec<(Request, u64)>) -> Result<(), SimError> {
-        self.go_on_live(&mut SliceSource::new(&[request]), request.time_ns, done).map(drop)
+    /// Runs up to `until_ns`, or not at all if that has passed, and takes the requests that arrive by then. Returns the
+    /// time of the next event, if there is one.
+    pub fn run_live(&mut self, requests: &[Request], until_ns: u64) -> Result<Option<u64>, SimError> {
+        let (mut source, mut nobody) = (SliceSource::new(requests), ());
+        let (replay, issued) = (Replay::Open { time_scale: 1.0 }, self.mapper.requests());
+        let mut host = HostReplay::new(&mut source, &mut nobody, Phase::Measure, replay, u64::MAX, issued);
+        self.advance(&mut host, Until::Time(until_ns))
     }
 
-    /// Runs up to `until_ns` without new requests. Returns the time of the next event, if there is one.
-    pub fn advance_live(&mut self, until_ns: u64, done: &mut Vec<(Request, u64)>) -> Result<Option<u64>, SimError> {
-        self.go_on_live(&mut SliceSource::new(&[]), until_ns, done)
-    }
-
-    fn go_on_live(
-        &mut self,
-        source: &mut dyn Source,
-        until_ns: u64,
-        done: &mut Vec<(Request, u64)>,
-    ) -> Result<Option<u64>, SimError> {
-        let (replay, number) = (Replay::Open { time_scale: 1.0 }, self.fitter.requests());
-        let mut nobody = ();
-        let mut issuer = HostReplay::new(source, &mut nobody, Phase::Measure, replay, u64::MAX, number);
-        issuer.done = Some(done);
-        self.go_on(&mut issuer, Until::Time(until_ns))
+    /// Takes the requests that were completed in live runs, with the times of their completion.
+    pub fn take_completed(&mut self) -> impl Iterator<Item = (Request, u64)> {
+        self.completed.drain(..).map(|completed| (completed.request, completed.time_ns))
     }
 }
 
@@ -264,9 +218,10 @@ impl<P: TimedParts> Replayer for TimedDrive<P> {
 
     fn start_measuring(&mut self) {
         self.measurement = Measurement::start(&mut self.stack);
-        self.collected_ahead = 0;
+        let start_ns = self.measurement.start_ns();
+        self.collection.measured = 0;
         self.stack.sinks.flash.record(self.stack.setup.gantt);
-        self.meters = Meters::new(self.measurement.start_ns());
+        self.meters = Meters::new(start_ns);
         if let Some(attribution) = &mut self.attribution {
             attribution.start_measuring(&self.stack.sinks.flash);
         }
@@ -274,16 +229,14 @@ impl<P: TimedParts> Replayer for TimedDrive<P> {
             cache.start_measuring();
         }
         if let Some(block) = &mut self.block {
-            block.start_measuring(self.measurement.start_ns());
+            block.start_measuring(start_ns);
         }
         if let Some(buffer) = &mut self.buffer {
-            buffer.counters = BufferCounters::default();
-            self.waiting_at_start = buffer.waiting();
-            self.held_at_start = buffer.held();
+            buffer.start_measuring();
         }
     }
 
-    /// All of them are complete at the end.
+    /// Replays until all requests are complete.
     fn replay(
         &mut self,
         source: &mut dyn Source,
@@ -294,27 +247,26 @@ impl<P: TimedParts> Replayer for TimedDrive<P> {
         if limit == 0 {
             return Ok(Control::Continue);
         }
-        let mut issuer =
-            HostReplay::new(source, monitor, phase, self.stack.setup.replay, limit, self.fitter.requests());
-        self.idle_since_ns = self.now_ns();
-        self.go_on(&mut issuer, Until::Complete)?;
-        self.measurement.cycled(issuer.cycles);
-        if let Some((first_ns, latest_ns)) = issuer.arrivals_ns() {
-            self.measurement.arrived(first_ns, latest_ns, issuer.shift_ns.unwrap_or(0));
+        let mut host = HostReplay::new(source, monitor, phase, self.stack.setup.replay, limit, self.mapper.requests());
+        self.collection.idle_since_ns = self.now_ns();
+        self.advance(&mut host, Until::Complete)?;
+        self.measurement.cycled(host.cycles());
+        if let Some((first_ns, latest_ns)) = host.reader.arrivals_ns() {
+            self.measurement.arrived(first_ns, latest_ns, host.shift_ns());
         }
-        Ok(issuer.control)
+        Ok(host.reader.control)
     }
 }
 
-/// The drive at rest: what waits in its buffer is programmed, and nothing is under way.
-fn shut_down<P: TimedParts>(stack: Stack<P>, buffer: Option<Buffer>) -> Stack<Untimed<P>> {
+/// Programs the pages that wait in the buffer and returns the drive at rest.
+fn shut_down<P: TimedParts>(stack: Stack<P>, buffer: Option<BufferStage>) -> Stack<Untimed<P>> {
     let geometry = stack.setup.geometry;
     let mut stack = stack.with_flash(|flash| {
         let mut at_rest = UntimedFlash::new(&geometry, None);
         at_rest.resume(flash.counts(), std::iter::empty());
         at_rest
     });
-    for held in buffer.iter().flat_map(Buffer::unprogrammed) {
+    for held in buffer.iter().flat_map(|stage| stage.buffer.unprogrammed()) {
         stack.write(held.context, Pages { first: held.lpn, count: 1, head: !held.whole, tail: false });
     }
     stack
@@ -385,7 +337,7 @@ mod tests {
         };
         let ftl = PageFtl::new(setup.shape(), options, 1).expect("large enough");
         let flash = ParallelFlash::new(&setup.geometry, &timing, drive.array(), Counts::default(), None);
-        let stack = Stack::<Combined<_, _, (), ()>>::new(&setup, ftl, Sinks { flash, checker: (), meter: () });
+        let stack = Stack::<Combined<_, _, (), ()>>::new(&setup, ftl, Sinks::new(flash, (), ()));
         let write = Request { time_ns: 0, offset: 0, bytes: 4096, op: Op::Write, flags: 0, stream: 0 };
         let error = TimedDrive::new(stack, drive)
             .expect("a drive")

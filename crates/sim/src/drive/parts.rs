@@ -3,34 +3,33 @@
 use std::marker::PhantomData;
 
 use ssdlab_ftl::Ftl;
-use ssdlab_nand::FlashSink;
 use ssdlab_nand::backend::Flash;
 use ssdlab_nand::backend::parallel::{ParallelFlash, UntimedFlash};
 
 use crate::check::data_checker::Checker;
 use crate::observe::log::Meter;
 
-/// One combination of FTL, flash, checker and meter, chosen by a set-up.
+/// A combination of FTL, flash, checker and meter.
 pub(crate) trait Parts: 'static {
     type Ftl: Ftl + Send + 'static;
     type Flash: Flash + Send + 'static;
-    type Checker: Checker + FlashSink + Send + 'static;
+    type Checker: Checker + Send + 'static;
     type Meter: Meter + Send + 'static;
 }
 
-/// Parts of a drive whose dies and channels work at the same time.
+/// Parts of an event-driven drive.
 pub(crate) trait TimedParts: Parts<Flash = ParallelFlash> {}
 
 impl<P: Parts<Flash = ParallelFlash>> TimedParts for P {}
 
-/// The combination of four types.
+/// A combination of four types.
 pub(crate) struct Combined<F, D, C, M>(PhantomData<(F, D, C, M)>);
 
 impl<F, D, C, M> Parts for Combined<F, D, C, M>
 where
     F: Ftl + Send + 'static,
     D: Flash + Send + 'static,
-    C: Checker + FlashSink + Send + 'static,
+    C: Checker + Send + 'static,
     M: Meter + Send + 'static,
 {
     type Ftl = F;
@@ -39,5 +38,5 @@ where
     type Meter = M;
 }
 
-/// The same parts before time begins, and after it has ended.
+/// The same parts without time: before and after the replay.
 pub(crate) type Untimed<P> = Combined<<P as Parts>::Ftl, UntimedFlash, <P as Parts>::Checker, <P as Parts>::Meter>;

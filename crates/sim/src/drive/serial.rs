@@ -1,4 +1,4 @@
-//! The replay of one request after the other.
+//! A drive that serves one request after the other.
 
 use std::path::Path;
 
@@ -11,35 +11,38 @@ use crate::drive::parts::Parts;
 use crate::drive::sinks::Sinks;
 use crate::drive::stack::Stack;
 use crate::host::fit::{AddressMapper, Fitted};
-use crate::host::issue::{BATCH, LOOK_BYTES, arrival_ns};
+use crate::host::replay::{ArrivalClock, TraceReader};
 use crate::observe::measurement::Measurement;
 use crate::observe::summary::PreconditionSummary;
 use crate::run::Outcome;
 use crate::run::error::SimError;
-use crate::run::monitor::{Control, Monitor, Phase, Status};
+use crate::run::monitor::{Control, Monitor, Phase};
 use crate::run::repeat::{Replayed, Replayer, Replays, replay_all};
 use crate::run::steady::Written;
 use crate::setup::Setup;
 use crate::setup::host::Replay;
 use crate::state::{self, Origin};
 
-/// Requests whose map entries are fetched ahead.
+/// Requests ahead whose map entries are prefetched.
 pub(crate) const LOOKAHEAD: usize = 16;
 
-/// Serves requests one by one.
+/// Serves one request after the other.
 pub(crate) struct SerialDrive<P: Parts> {
     stack: Stack<P>,
-    fitter: AddressMapper,
+    mapper: AddressMapper,
     measurement: Measurement,
-    /// Open loop: what is added to times of the trace; none until a phase has its first request.
-    shift_ns: Option<u64>,
+    /// Times of an open loop.
+    clock: ArrivalClock,
 }
 
 impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
     pub(crate) fn new(setup: &Setup, ftl: P::Ftl, sinks: Sinks<P::Flash, P::Checker, P::Meter>) -> Self {
         let mut stack = Stack::new(setup, ftl, sinks);
         let measurement = Measurement::start(&mut stack);
-        Self { stack, fitter: AddressMapper::new(setup), measurement, shift_ns: Some(0) }
+        let time_scale = if let Replay::Open { time_scale } = setup.replay { time_scale } else { 1.0 };
+        let mut clock = ArrivalClock::new(time_scale);
+        clock.shift_ns = Some(0);
+        Self { stack, mapper: AddressMapper::new(setup), measurement, clock }
     }
 
     pub(crate) fn ftl(&mut self) -> &mut P::Ftl {
@@ -50,7 +53,7 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
         self.stack.sinks.flash.counts()
     }
 
-    /// Prepares the device, overwritten by `trace` if that is asked for; the clock begins after that.
+    /// Prepares the device, by `trace` if the set-up says so, and starts the clock.
     pub(crate) fn prepare(
         &mut self,
         origin: Origin<'_>,
@@ -81,7 +84,7 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
         Ok(outcome)
     }
 
-    /// Serves a request: when it is complete.
+    /// Serves a request. Returns the time of its completion.
     #[inline]
     pub(crate) fn serve(&mut self, request: &Request) -> Result<u64, SimError> {
         self.stack.requests += 1;
@@ -90,12 +93,10 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
                 let think_ns = if self.stack.requests > 1 { think.0 } else { 0 };
                 self.stack.sinks.flash.now_ns() + think_ns
             }
-            Replay::Open { time_scale } => {
-                arrival_ns(request.time_ns, time_scale, &mut self.shift_ns, self.stack.sinks.flash.now_ns())
-            }
+            Replay::Open { .. } => self.clock.arrival_ns(request.time_ns, self.stack.sinks.flash.now_ns()),
         };
         self.stack.sinks.flash.idle_until(issued_ns);
-        if self.fitter.stays(request) {
+        if self.mapper.stays(request) {
             let bytes = u64::from(request.bytes);
             self.stack.host.count(request.op, bytes);
             self.stack.access(request, request.offset, request.offset + bytes);
@@ -109,15 +110,10 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
         Ok(done_ns)
     }
 
-    /// Requests of the trace arrived between these times.
-    fn arrived(&mut self, first_ns: u64, latest_ns: u64) {
-        self.measurement.arrived(first_ns, latest_ns, self.shift_ns.unwrap_or(0));
-    }
-
-    /// Serves a request that does not lie on the device as it is; apart, so that the way of the others is short.
+    /// Serves a request that must be moved or wrapped. Out of line, as such requests are rare.
     #[inline(never)]
     fn access_elsewhere(&mut self, request: &Request) -> Result<(), SimError> {
-        let Fitted { request, wrapped } = self.fitter.place(*request)?;
+        let Fitted { request, wrapped } = self.mapper.place(*request)?;
         self.stack.host.wrapped_requests += u64::from(wrapped);
         self.stack.take_all(&request);
         Ok(())
@@ -144,37 +140,25 @@ impl<P: Parts<Flash: OneByOne>> Replayer for SerialDrive<P> {
         phase: Phase,
         limit: u64,
     ) -> Result<Control, SimError> {
-        let mut batch = Vec::with_capacity(BATCH);
-        let mut left = limit;
-        self.shift_ns = None;
-        while left > 0 {
-            batch.clear();
-            let count = source.fill(&mut batch, BATCH.min(usize::try_from(left).unwrap_or(BATCH)))?;
-            if count == 0 {
+        self.clock.shift_ns = None;
+        let mut reader = TraceReader::new(source, monitor, phase, limit, self.stack.requests);
+        loop {
+            if reader.reports_next() {
+                reader.watch(|requests| self.measurement.so_far(&self.stack, requests));
+            }
+            if reader.peek()?.is_none() {
                 break;
             }
-            left -= count as u64;
-            let mut bytes_since_look = 0;
-            for (index, request) in batch.iter().enumerate() {
-                if let Some(ahead) = batch.get(index + LOOKAHEAD) {
-                    self.stack.prefetch(ahead);
-                }
-                self.serve(request)?;
-                bytes_since_look += u64::from(request.bytes);
-                if bytes_since_look > LOOK_BYTES || index + 1 == count {
-                    bytes_since_look = 0;
-                    let status = Status::replaying(phase, source.progress(), self.stack.requests);
-                    if monitor.watches() {
-                        monitor.watch(&self.measurement.so_far(&self.stack, status.requests));
-                    }
-                    if monitor.report(&status) == Control::Stop {
-                        self.arrived(batch[0].time_ns, request.time_ns);
-                        return Ok(Control::Stop);
-                    }
-                }
+            let request = reader.take();
+            if let Some(ahead) = reader.ahead(LOOKAHEAD - 1) {
+                self.stack.prefetch(ahead);
             }
-            self.arrived(batch[0].time_ns, batch[count - 1].time_ns);
+            self.serve(&request)?;
+            reader.issued = self.stack.requests;
         }
-        Ok(Control::Continue)
+        if let Some((first_ns, latest_ns)) = reader.arrivals_ns() {
+            self.measurement.arrived(first_ns, latest_ns, self.clock.shift_ns.unwrap_or(0));
+        }
+        Ok(reader.control)
     }
 }

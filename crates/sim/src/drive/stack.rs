@@ -1,4 +1,4 @@
-//! FTL and flash, and the requests of the host as page operations on them.
+//! FTL and flash, and requests of the host as page operations on them.
 
 use ssdlab_core::{Lpn, PageSize, Pages};
 use ssdlab_ftl::{Ftl, WriteContext};
@@ -8,7 +8,7 @@ use ssdlab_trace::{Op, Request, flag};
 
 use crate::check::data_checker::Checker;
 use crate::drive::parts::Parts;
-use crate::drive::sinks::{PartOfPage, Sinks};
+use crate::drive::sinks::Sinks;
 use crate::host::fit::runs;
 use crate::observe::concentration::Concentration;
 use crate::observe::log::Meter;
@@ -16,18 +16,18 @@ use crate::observe::summary::HostCounters;
 use crate::run::error::SimError;
 use crate::setup::{Clock, Setup};
 
-/// A stack of FTL and flash with what is counted on the way.
+/// An FTL on its flash, with the counters of the host.
 pub(crate) struct Stack<P: Parts> {
     pub setup: Setup,
     pub page: PageSize,
-    /// Whether the host gets no more of a page than it asked for.
+    /// True if reads transfer only the bytes that the host wants.
     partial_read: bool,
     pub ftl: P::Ftl,
     pub sinks: Sinks<P::Flash, P::Checker, P::Meter>,
-    /// Requests seen in any phase.
+    /// Requests served, in all phases.
     pub requests: u64,
     pub host: HostCounters,
-    /// On how few pages writes concentrate; none unless that is to be known.
+    /// Concentration of writes, if it is measured.
     pub concentration: Option<Box<Concentration>>,
 }
 
@@ -50,24 +50,24 @@ impl<P: Parts> Stack<P> {
         }
     }
 
-    /// The same stack on another flash that continues from the state of this one.
+    /// Replaces the flash by one that continues from its state.
     pub fn with_flash<Q>(self, flash: impl FnOnce(P::Flash) -> Q::Flash) -> Stack<Q>
     where
         Q: Parts<Ftl = P::Ftl, Checker = P::Checker, Meter = P::Meter>,
     {
         let Self { setup, page, partial_read, ftl, sinks, requests, host, concentration } = self;
-        let Sinks { flash: before, checker, meter } = sinks;
-        let sinks = Sinks { flash: flash(before), checker, meter };
+        let Sinks { flash: before, checker, meter, .. } = sinks;
+        let sinks = Sinks::new(flash(before), checker, meter);
         Stack { setup, page, partial_read, ftl, sinks, requests, host, concentration }
     }
 
-    /// Hints that the request will come soon.
+    /// Prefetches the map entry of a request that will come soon.
     #[inline(always)]
     pub fn prefetch(&mut self, request: &Request) {
         self.ftl.prefetch(Lpn(self.page.page_of(request.offset) as u32));
     }
 
-    /// Counts a request and calls `serve` with each run of bytes that it covers on the device.
+    /// Counts a request and calls `serve` with each run of bytes that it covers.
     #[inline]
     pub fn take(&mut self, request: &Request, mut serve: impl FnMut(&mut Self, u64, u64)) {
         self.host.count(request.op, request.bytes.into());
@@ -76,7 +76,7 @@ impl<P: Parts> Stack<P> {
         }
     }
 
-    /// Serves a request that may reach beyond the end of the device; compiled once, apart from the ways that are fast.
+    /// Serves a request that may wrap around the device. Out of line, as such requests are rare.
     #[inline(never)]
     pub fn take_all(&mut self, request: &Request) {
         self.take(request, |stack, offset, end| stack.access(request, offset, end));
@@ -111,10 +111,10 @@ impl<P: Parts> Stack<P> {
             self.ftl.read(Lpn(first), count, Cause::Host, &mut self.sinks)
         };
         self.host.unmapped_pages_read += u64::from(unmapped);
-        self.sinks.checker.verify_read(&self.ftl, Lpn(first), count);
+        self.verify_read(Lpn(first), count);
     }
 
-    /// Writes pages to flash; of those written in part the rest is read first.
+    /// Writes pages to flash; the rest of a page written in part is read first.
     #[inline(always)]
     pub fn write(&mut self, context: WriteContext, pages: Pages) {
         let Pages { first, count, head, tail } = pages;
@@ -127,50 +127,60 @@ impl<P: Parts> Stack<P> {
         if let Some(concentration) = &mut self.concentration {
             concentration.written(first, count);
         }
-        self.sinks.checker.expect_write(Lpn(first), count);
+        if let Some(checker) = self.sinks.checker.get_mut() {
+            checker.expect_write(Lpn(first), count);
+        }
         self.sinks.meter.begin_write(context.stream, Lpn(first), count);
         self.ftl.write(Lpn(first), count, context, &mut self.sinks);
         self.sinks.meter.end_write();
     }
 
-    /// Trims the pages that lie wholly inside; those at the ends keep their data.
+    /// Trims the pages that lie wholly inside; pages in part keep their data.
     pub fn trim(&mut self, offset: u64, end: u64) {
         let covered = self.page.covered(offset, end);
         let (first, count) = (covered.start as u32, (covered.end - covered.start) as u32);
         self.host.pages_trimmed += u64::from(count);
-        self.sinks.checker.expect_trim(Lpn(first), count);
+        if let Some(checker) = self.sinks.checker.get_mut() {
+            checker.expect_trim(Lpn(first), count);
+        }
         self.ftl.trim(Lpn(first), count, &mut self.sinks);
     }
 
-    /// Reads the bytes `offset..end` page by page, transferring no more than these.
+    /// Reads the bytes `offset..end` page by page and transfers no others.
     fn read_parts(&mut self, offset: u64, end: u64) -> u32 {
         let mut unmapped = 0;
         for (page, part) in self.page.parts(offset, end) {
-            let mut sinks = PartOfPage { sinks: &mut self.sinks, bytes: (part.end - part.start) as u32 };
-            unmapped += self.ftl.read(Lpn(page as u32), 1, Cause::Host, &mut sinks);
+            self.sinks.read_bytes = Some((part.end - part.start) as u32);
+            unmapped += self.ftl.read(Lpn(page as u32), 1, Cause::Host, &mut self.sinks);
         }
+        self.sinks.read_bytes = None;
         unmapped
     }
 
-    /// Reads the page of which the host is about to write a part.
+    /// Reads a page of which the host is about to write a part.
     fn read_rest(&mut self, lpn: Lpn) {
         self.ftl.read(lpn, 1, Cause::ReadModifyWrite, &mut self.sinks);
-        self.sinks.checker.verify_read(&self.ftl, lpn, 1);
+        self.verify_read(lpn, 1);
+    }
+
+    #[inline(always)]
+    fn verify_read(&mut self, lpn: Lpn, count: u32) {
+        if let Some(checker) = self.sinks.checker.get_mut() {
+            checker.verify_read(&self.ftl, lpn, count);
+        }
     }
 
     #[inline(always)]
     pub fn stop_at_violation(&self) -> Result<(), SimError> {
-        if !self.sinks.checker.is_on() {
-            return Ok(());
-        }
-        match self.sinks.checker.violation().or_else(|| self.sinks.flash.violation()) {
+        let Some(checker) = self.sinks.checker.get() else { return Ok(()) };
+        match checker.violation().or_else(|| self.sinks.flash.violation()) {
             Some(violation) => Err(SimError::Check { number: self.requests, violation: violation.to_owned() }),
             None => Ok(()),
         }
     }
 }
 
-/// The hints of a write request. A trace names no placement identifiers; its streams stand for them.
+/// Returns the hints of a write request. Streams stand for placement identifiers, which traces lack.
 #[inline(always)]
 pub(crate) fn context_of(request: &Request) -> WriteContext {
     let sync = request.flags & (flag::SYNC | flag::FUA) != 0;

@@ -1,12 +1,12 @@
-//! The block layer of the host above a drive: requests become bios, bios become requests to the device.
+//! The block layer of the host: requests become bios, bios become requests to the device.
 //!
 //! ```text
 //! request -> bios of at most max_sectors -> block layer: plug, merge, scheduler -> drive
 //!            complete when all its bios are <- completion of the merged request <-
 //! ```
-//! A process (a stream of the trace) lets its plug go when it has issued what it can: it goes to sleep until something
-//! completes. In an open loop and the single-queue layer only those sleep that wait for something; what the others leave
-//! behind in the plugged queue goes when there is enough of it or its time is over.
+//! A process (a stream of the trace) releases its plug when it goes to sleep: it has issued all that it can and waits for
+//! a completion. In an open loop above the single-queue layer, only processes that wait for a request sleep. Requests of
+//! the others leave the plugged queue when it is full or its timer expires.
 
 use serde::Serialize;
 use ssdlab_core::Slab;
@@ -18,37 +18,37 @@ use ssdlab_sched::{
 use ssdlab_trace::{Op, Request, flag};
 
 use crate::host::fit::runs;
-use crate::host::issue::Issued;
+use crate::host::replay::Issued;
 use crate::run::error::SimError;
 use crate::setup::host::BlockOptions;
 
 /// Bytes of a sector.
 const SECTOR: u64 = 512;
 
-/// The block layer during the measured phase.
+/// The block layer in the measured phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BlockSummary {
     /// The scheduler.
     pub scheduler: &'static str,
-    /// What was done.
+    /// Counters.
     pub counters: BlockCounters,
-    /// What writeback throttling did, if it is on.
+    /// Counters of writeback throttling, if it is on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttling: Option<ThrottleCounters>,
-    /// Share of the bios that became part of another request.
+    /// Share of bios merged into other requests.
     pub merged_share: f64,
-    /// Bytes of a read given to the drive, on average; none without reads.
+    /// Mean bytes of a read dispatched; `None` without reads.
     pub read_bytes_mean: Option<f64>,
-    /// Bytes of a write given to the drive, on average; none without writes.
+    /// Mean bytes of a write dispatched; `None` without writes.
     pub write_bytes_mean: Option<f64>,
-    /// Rules that could not act, because the trace does not carry what they go by.
+    /// Rules without effect, because the trace lacks the marks they use.
     pub idle_rules: Vec<&'static str>,
 }
 
-/// What schedulers go by that a trace may lack.
+/// Marks that schedulers use and traces may lack.
 #[derive(Clone, Copy, Debug, Default)]
 struct Marks {
-    /// The process of the first bio.
+    /// Process of the first bio.
     first_pid: Option<u32>,
     several_pids: bool,
     writes: bool,
@@ -65,52 +65,51 @@ impl Marks {
     }
 }
 
-/// A request of the host or of its cache in the block layer or below.
+/// A request of the host or its cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostRequest {
     pub request: Request,
-    /// Who completes it, for the drive that gave it.
-    pub origin: u32,
+    /// Number in the cache; 0 without one.
+    pub cache_number: u32,
     pub issued_ns: u64,
-    /// Bios that have not ended.
-    bios: u32,
 }
 
-/// The block layer with the requests of the host that are in it.
+/// The block layer with its requests.
 pub(crate) struct BlockStage {
     layer: BlockLayer,
     max_sectors: u32,
     device_bytes: u64,
     kind: BlockLayerKind,
-    /// Whether processes hold their requests back until they sleep (multi-queue layer).
+    /// True if processes plug requests until they sleep (multi-queue layer).
     plug: bool,
-    /// Whether every process that issues requests then releases its plug: in a closed loop it waits for one to
-    /// complete, in the multi-queue layer it ends its plug anyway.
-    all_let_go: bool,
-    requests: Slab<HostRequest>,
+    /// True if every process that issues requests sleeps afterwards: in a closed loop it waits for a completion, in the
+    /// multi-queue layer it finishes its plug anyway.
+    all_sleep: bool,
+    /// Requests with the number of their bios that have not ended.
+    requests: Slab<(HostRequest, u32)>,
     outstanding: u32,
-    /// Processes that have submitted since they slept last, and whether each of all processes has.
+    /// Processes that submitted since they last slept, with a flag per process.
     awake: Vec<u16>,
     has_submitted: Vec<bool>,
-    /// Requests all bios of which have ended.
+    /// Requests whose bios have all ended.
     done: Vec<u32>,
-    /// Bios that ended with a request to the drive; empty but for that moment.
+    /// Scratch list of the bios of a completed request.
     ended: Vec<Bio>,
     marks: Marks,
     /// Counters when measuring began.
     start: BlockCounters,
     throttling_start: Option<ThrottleCounters>,
-    /// Requests given to the drive, if they are to be kept.
+    /// Requests dispatched, if recorded.
     dispatched: Option<Vec<Request>>,
     scheduler: &'static SchedulerInfo,
     start_ns: u64,
-    /// When something happens here by itself; none if anything has happened since that was last asked.
+    /// Cached time of the next timer; `None` if it must be computed.
     timer_ns: Option<u64>,
 }
 
 impl BlockStage {
     /// # Errors
-    /// If no scheduler or no tunable has the name given.
+    /// If the scheduler or a tunable is unknown.
     pub fn new(options: &BlockOptions, device_bytes: u64, closed_loop: bool) -> Result<Self, SimError> {
         let scheduler =
             ssdlab_sched::SCHEDULERS.get(options.scheduler).map_err(|error| SimError::Setup(error.to_string()))?;
@@ -121,7 +120,7 @@ impl BlockStage {
             device_bytes,
             kind: options.kind,
             plug: options.plug,
-            all_let_go: closed_loop || options.kind == BlockLayerKind::MultiQueue,
+            all_sleep: closed_loop || options.kind == BlockLayerKind::MultiQueue,
             layer: BlockLayer::new(options).map_err(|error| SimError::Setup(error.to_string()))?,
             requests: Slab::default(),
             outstanding: 0,
@@ -139,7 +138,7 @@ impl BlockStage {
         })
     }
 
-    /// From now on it is measured.
+    /// Starts measuring.
     pub fn start_measuring(&mut self, now_ns: u64) {
         self.start = self.layer.counters();
         self.throttling_start = self.layer.throttle_counters();
@@ -149,7 +148,7 @@ impl BlockStage {
         }
     }
 
-    /// What it did since then, and the requests it gave to the drive if they were to be kept.
+    /// Returns the results since then, and the requests dispatched if recorded.
     pub fn finish(self) -> (BlockSummary, Option<Vec<Request>>) {
         let counters = self.layer.counters() - self.start;
         let merged = counters.back_merges + counters.front_merges;
@@ -184,17 +183,17 @@ impl BlockStage {
         rules
     }
 
-    /// Requests of the host that are not complete.
+    /// Returns the number of incomplete requests.
     pub fn outstanding(&self) -> u32 {
         self.outstanding
     }
 
-    /// Whether an asynchronous bio waits for a request, or is throttled.
+    /// Returns true if an asynchronous bio waits for a request, or is throttled.
     pub fn holds_up(&self) -> bool {
         self.layer.async_bios_wait()
     }
 
-    /// A writer waits for dirty pages of the cache above to be written.
+    /// Notes that a writer waits for dirty pages of the cache to be written.
     pub fn dirty_wait(&mut self, now_ns: u64) {
         self.layer.dirty_wait(now_ns);
     }
@@ -203,10 +202,9 @@ impl BlockStage {
         self.layer.left()
     }
 
-    /// When something happens here by itself.
+    /// Returns the time of the next timer, or [`NEVER`].
     #[inline]
     pub fn timer_ns(&mut self) -> u64 {
-        // Most events of a drive leave the block layer alone.
         *self.timer_ns.get_or_insert_with(|| self.layer.timer_ns().unwrap_or(NEVER))
     }
 
@@ -215,22 +213,22 @@ impl BlockStage {
         self.layer.on_timer(now_ns);
     }
 
-    /// Takes a request of the host.
+    /// Takes a request of the host or the cache.
     #[inline(always)]
-    pub fn submit(&mut self, issued: Issued, origin: u32, now_ns: u64) {
+    pub fn submit(&mut self, issued: Issued, cache_number: u32, now_ns: u64) {
         self.timer_ns = None;
         let Issued { request, time_ns } = issued;
-        // As a rule a request is one bio; a flush is one without data.
+        // Most requests are one bio; a flush is a bio without data.
         let flush = request.op == Op::Flush;
         let (start, sectors) =
             if flush { (request.offset / SECTOR, 0) } else { sectors_of(request.offset, request.end()) };
         let one = flush || (request.end() <= self.device_bytes && sectors <= u64::from(self.max_sectors));
         let cuts = if one { Vec::new() } else { self.cut(&request) };
         let bios = if one { 1 } else { cuts.len() as u32 };
-        let owner = self.requests.insert(HostRequest { request, origin, issued_ns: time_ns, bios });
+        let owner = self.requests.insert((HostRequest { request, cache_number, issued_ns: time_ns }, bios));
         self.outstanding += 1;
         let pid = u32::from(request.stream);
-        let waits = self.all_let_go || request.op == Op::Read || request.flags & flag::SYNC != 0;
+        let waits = self.all_sleep || request.op == Op::Read || request.flags & flag::SYNC != 0;
         if waits {
             self.wake(request.stream);
         }
@@ -263,7 +261,7 @@ impl BlockStage {
         }
     }
 
-    /// `(start, sectors)` of the bios of a request that is too large for one, or wraps.
+    /// Returns `(start, sectors)` of the bios of a request that is too large for one bio, or wraps.
     fn cut(&self, request: &Request) -> Vec<(u64, u32)> {
         let largest = u64::from(self.max_sectors);
         let bios = |(offset, end)| {
@@ -283,38 +281,33 @@ impl BlockStage {
         }
     }
 
-    /// Whether there are processes that have submitted and wait, and do not sleep yet.
+    /// Returns true if processes have submitted since they last slept.
     #[inline]
     pub fn is_awake(&self) -> bool {
         !self.awake.is_empty()
     }
 
-    /// Puts the processes that have submitted and wait to sleep. Returns whether there were any.
+    /// Puts processes to sleep, which releases their plugs. Returns false if all were asleep.
     #[inline]
     pub fn sleep(&mut self, now_ns: u64) -> bool {
         if !self.is_awake() {
             return false;
         }
-        self.let_go(now_ns);
-        true
-    }
-
-    /// Releases the plugs of all processes awake.
-    fn let_go(&mut self, now_ns: u64) {
         self.timer_ns = None;
         while let Some(stream) = self.awake.pop() {
             self.has_submitted[usize::from(stream)] = false;
             self.layer.unplug(u32::from(stream), now_ns);
         }
+        true
     }
 
-    /// Whether there may be a request for the drive.
+    /// Returns true if there may be a request for the drive.
     #[inline]
     pub fn has_work(&self) -> bool {
         self.layer.has_work()
     }
 
-    /// The next request for the drive, with the stream of the first process that is in it.
+    /// Dispatches the next request, with the stream of its first process.
     #[inline(always)]
     pub fn next(&mut self, now_ns: u64) -> Option<(RequestId, Request)> {
         self.timer_ns = None;
@@ -327,7 +320,7 @@ impl BlockStage {
             Operation::Flush => (Op::Flush, 0),
         };
         let bytes = u32::try_from(u64::from(sectors) * SECTOR).expect("requests are shorter than 4 GiB");
-        // Processes are numbered like the streams of the trace they were.
+        // Processes have the numbers of their streams.
         let time_ns = now_ns - self.start_ns;
         let request = Request { time_ns, offset: start * SECTOR, bytes, op, flags, stream: pid as u16 };
         if let Some(dispatched) = &mut self.dispatched {
@@ -336,12 +329,12 @@ impl BlockStage {
         Some((id, request))
     }
 
-    /// The drive has done a request.
+    /// Completes a request of the drive.
     #[inline(always)]
     pub fn completed(&mut self, id: RequestId, now_ns: u64) {
         self.timer_ns = None;
         self.layer.completed(id, now_ns, &mut self.ended);
-        // A process that waited for a request submits nothing else when it gets one.
+        // The replay does not wait for requests of the block layer.
         while self.layer.woken().is_some() {}
         while let Some(Bio { owner, .. }) = self.ended.pop() {
             self.bio_ended(owner);
@@ -350,32 +343,32 @@ impl BlockStage {
 
     #[inline]
     fn bio_ended(&mut self, owner: u32) {
-        let request = &mut self.requests[owner];
-        request.bios -= 1;
-        if request.bios == 0 {
+        let (_, bios) = &mut self.requests[owner];
+        *bios -= 1;
+        if *bios == 0 {
             self.done.push(owner);
         }
     }
 
-    /// A request of the host all bios of which have ended.
+    /// Takes a request whose bios have all ended.
     #[inline]
     pub fn take_done(&mut self) -> Option<HostRequest> {
         let owner = self.done.pop()?;
         self.outstanding -= 1;
-        let request = self.requests[owner];
+        let (request, _) = self.requests[owner];
         self.requests.remove(owner);
         Some(request)
     }
 }
 
-/// First sector and number of sectors that a run of bytes touches: a block device knows only whole ones.
+/// Returns first and number of the sectors that a run of bytes touches.
 #[inline]
 fn sectors_of(offset: u64, end: u64) -> (u64, u64) {
     let start = offset / SECTOR;
     (start, end.div_ceil(SECTOR) - start)
 }
 
-/// A trace does not tell why the kernel wrote what nobody waited for: as a rule in the background.
+/// Returns the flags of a bio. Asynchronous writes count as background writes, as traces do not say more.
 fn flags_of(request: &Request) -> Flags {
     let mut flags = match request.op {
         Op::Write if request.flags & flag::SYNC == 0 => Flags::BACKGROUND,

@@ -1,4 +1,4 @@
-//! Activity of a drive and waiting times of its requests: the figures, and the columns that plots are drawn from.
+//! Activity of a drive and waiting times of its requests: figures, and columns for plots.
 
 use serde::Serialize;
 use ssdlab_core::{InBucket, LatencyHistogram};
@@ -12,19 +12,19 @@ use crate::observe::breakdown::ResponseSummary;
 use crate::observe::intervals::Timeline;
 use crate::observe::summary::{LatencyByOp, LatencySummary};
 
-/// Streams whose response times are kept apart; those that come later are reported together.
+/// Streams with response times of their own; later streams are reported together.
 const MOST_STREAMS: usize = 256;
 
 const NANOS_PER_SECOND: f64 = 1e9;
 
-/// Mean and extremes over several of a kind.
+/// Mean and extremes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Spread {
     /// Mean.
     pub mean: f64,
-    /// Least.
+    /// Minimum.
     pub min: f64,
-    /// Most.
+    /// Maximum.
     pub max: f64,
 }
 
@@ -42,22 +42,21 @@ impl Spread {
 /// Response times of one stream of the trace.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StreamSummary {
-    /// Number of the stream; none for all that came after the first 256.
+    /// Number of the stream; `None` for all after the first 256.
     pub stream: Option<u16>,
-    /// Its reads.
+    /// Response times of reads.
     pub read: Option<LatencySummary>,
-    /// Its writes.
+    /// Response times of writes.
     pub write: Option<LatencySummary>,
-    /// Bytes it read and wrote.
+    /// Bytes read and written.
     pub bytes: u64,
-    /// From the issue of its first request to the end of its last.
+    /// From the issue of the first request to the end of the last.
     pub active_ns: u64,
-    /// Bytes for each second of that.
+    /// Bytes per second of that time.
     pub bytes_per_s: f64,
 }
 
-/// Time in the drive of requests that met some of the other direction there when it took them, and of those that did
-/// not.
+/// Time in the drive of requests with and without requests of the other direction there when they were taken.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Interference {
     /// Reads with no write in the drive.
@@ -70,96 +69,54 @@ pub struct Interference {
     pub writes_beside_reads: Option<LatencySummary>,
 }
 
-/// Channels, dies, queues and write buffer during the measured phase.
+/// Channels, dies, queues and write buffer in the measured phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DriveSummary {
     /// Channels.
     pub channels: u32,
-    /// Dies of the drive.
+    /// Dies.
     pub dies: u32,
-    /// Planes of each die.
+    /// Planes per die.
     pub planes_per_die: u32,
-    /// Share of the time in which the cells of a die worked, over the dies.
+    /// Share of time in which the cells of a die work, over the dies.
     pub die_utilisation: Spread,
-    /// Share of the time in which a channel moved data, over the channels.
+    /// Share of time in which a channel moves data, over the channels.
     pub channel_utilisation: Spread,
-    /// Share of the cells' work that was not for the host's data: collection, merges, writing the map.
+    /// Share of the work of the cells for collection, merges and the map.
     pub internal_share: f64,
-    /// Requests outstanding, mean over time.
+    /// Mean number of outstanding requests over time.
     pub queue_depth_mean: f64,
-    /// Most requests outstanding.
+    /// Maximum number of outstanding requests.
     pub queue_depth_max: u32,
-    /// Time that requests waited: to be taken by the drive, and then until work on them began or the buffer had room.
+    /// Waiting times of requests: to be taken by the drive, then for the flash or for room in the buffer.
     pub waiting: LatencyByOp,
-    /// The rest of their response times.
+    /// Service times: response times without waiting.
     pub service: LatencyByOp,
-    /// Commands that worked on several planes.
+    /// Multi-plane commands.
     pub multiplane_commands: u64,
     /// Programs and erases interrupted by a read.
     pub suspensions: u64,
-    /// What reads and writes do to each other.
+    /// Interference of reads and writes.
     pub interference: Interference,
-    /// Response times by stream, for a trace with more than one.
+    /// Response times by stream, if there are several.
     pub streams: Vec<StreamSummary>,
-    /// Jain's index of the throughput of the streams that were active for more than half of the time, while they were:
-    /// 1 if it was the same for all, 1/n if one had everything (Jain, Chiu, Hawe 1984); none with fewer than two of
-    /// these, or more than 256 streams. The index compares users that share something at one time: of these, any two
-    /// did.
+    /// Jain's fairness index of the throughput of streams (Jain, Chiu, Hawe 1984): 1 if all are equal, 1/n if one has
+    /// everything. Only streams that are active for more than half of the time count, as any two of them overlap. `None`
+    /// with fewer than two such streams, or more than 256 streams.
     pub fairness: Option<f64>,
-    /// Block layer of the host; none without one.
+    /// Block layer of the host, if any.
     pub block: Option<BlockSummary>,
-    /// Write buffer; none without one.
+    /// Write buffer, if any.
     pub buffer: Option<BufferCounters>,
     /// Latency breakdown, if attribution was on.
     pub response: Option<ResponseSummary>,
 }
 
-/// One flash operation in the recorded window, or one transfer for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GanttBar {
-    /// Die.
-    pub die: u32,
-    /// Plane in the die.
-    pub plane: u32,
-    /// Whether it is the transfer; otherwise the work of the cells.
-    pub bus: bool,
-    /// Start, in nanoseconds from the start of measuring.
-    pub begin_ns: u64,
-    /// End.
-    pub end_ns: u64,
-    /// `read`, `program`, `erase` or `copyback`.
-    pub kind: &'static str,
-    /// Name of the cause.
-    pub cause: &'static str,
-    /// Number of the request that it was done for, among those that the drive was given, from 1 and with the warm-up: a
-    /// write names what it programs, also later from the write buffer, and what had to be collected or loaded for that.
-    /// 0 for collection ahead of need, and for what was emitted before measuring began.
-    pub request: u64,
-    /// When the drive was given that request, from the start of measuring; 0 if that was before, or there is none.
-    pub arrived_ns: u64,
-}
-
-impl GanttBar {
-    fn of(segment: &Segment) -> Self {
-        Self {
-            die: segment.die,
-            plane: segment.plane,
-            bus: segment.bus,
-            begin_ns: segment.begin_ns,
-            end_ns: segment.end_ns,
-            kind: segment.kind.name(),
-            cause: segment.cause.name(),
-            request: segment.requester.number,
-            arrived_ns: segment.requester.arrived_ns,
-        }
-    }
-}
-
 /// Busy times of dies and channels, in bins of equal time from the start of measuring.
 #[derive(Clone, Debug)]
 pub struct Activity {
-    /// Length of a bin of the columns of dies, in nanoseconds; each column has a length of its own, because bins double
-    /// as time advances.
+    /// Length of a bin of the columns of dies, in nanoseconds. Bins double as time advances, so each group of columns has
+    /// its own length.
     pub die_bin_ns: u64,
     /// Busy time of the cells of each die, by bin.
     pub dies_busy_ns: Vec<Vec<u64>>,
@@ -167,39 +124,41 @@ pub struct Activity {
     pub channel_bin_ns: u64,
     /// Busy time of each channel, by bin.
     pub channels_busy_ns: Vec<Vec<u64>>,
-    /// Length of a bin of the next column.
+    /// Length of a bin of `internal_busy_ns`.
     pub internal_bin_ns: u64,
-    /// Work of the cells that was not for the host's data, summed over the dies, by bin.
+    /// Work of the cells for collection, merges and the map, summed over the dies, by bin.
     pub internal_busy_ns: Vec<u64>,
-    /// Length of a bin of the next column.
+    /// Length of a bin of `outstanding_ns`.
     pub queue_bin_ns: u64,
-    /// Requests outstanding, as their number times nanoseconds, by bin.
+    /// Number of outstanding requests times nanoseconds, by bin.
     pub outstanding_ns: Vec<u64>,
-    /// Every operation in the window that was to be recorded.
-    pub gantt: Vec<GanttBar>,
-    /// Whether there were more than are kept.
+    /// Flash operations in the recorded window, each transfer and each work of the cells by itself.
+    ///
+    /// Requests are numbered as the drive was given them, from 1 and with the warm-up. A write is the requester of its
+    /// programs, also later from the write buffer, and of the collection and map loads that they need.
+    pub gantt: Vec<Segment>,
+    /// True if more operations were in the window than are kept.
     pub gantt_truncated: bool,
     /// Waiting times by [`Op`].
     pub waiting: [LatencyHistogram; 4],
-    /// Response and waiting times of reads and writes by intervals of time; none unless response times were taken
-    /// apart.
+    /// Response and waiting times by intervals of time, with latency attribution.
     pub timeline: Option<Timeline>,
-    /// The requests that the block layer gave to the drive, if they were to be kept; times from the start of measuring.
+    /// Requests that the block layer dispatched, if recorded; times from the start of measuring.
     pub dispatched: Option<Vec<Request>>,
 }
 
-/// What one stream does.
+/// Measurements of one stream.
 #[derive(Default)]
-struct OfStream {
-    /// Response times of reads and writes, but not while there is no other stream: then they are those of all requests.
+struct StreamMeter {
+    /// Response times of reads and writes. Not kept for a single stream, as they are equal to the times of all requests.
     times: [LatencyHistogram; 2],
     bytes: u64,
     first_ns: u64,
     last_ns: u64,
 }
 
-impl OfStream {
-    /// A read or write that took so long is complete.
+impl StreamMeter {
+    /// Counts a completed read or write.
     #[inline]
     fn request_done(&mut self, request: &Request, now_ns: u64, latency_ns: u64) {
         let issued_ns = now_ns - latency_ns;
@@ -217,16 +176,18 @@ impl OfStream {
     }
 }
 
-/// What is measured on the way of requests through a drive.
+/// Measurements of requests on their way through a drive.
 pub(crate) struct Meters {
     start_ns: u64,
     waiting: [LatencyHistogram; 4],
     service: [LatencyHistogram; 4],
-    /// By operation, and whether one of the other direction was met.
+    /// Times in the drive by operation, without and with a request of the other direction there.
     interference: [[LatencyHistogram; 2]; 2],
-    streams: Vec<Option<Box<OfStream>>>,
+    streams: Vec<Option<Box<StreamMeter>>>,
     known_streams: usize,
-    other_streams: OfStream,
+    other_streams: StreamMeter,
+    /// Requests in the drive, by operation.
+    inside: [u32; Op::ALL.len()],
     queue: Bins,
     outstanding: u32,
     since_ns: u64,
@@ -243,6 +204,7 @@ impl Meters {
             streams: Vec::new(),
             known_streams: 0,
             other_streams: Default::default(),
+            inside: [0; Op::ALL.len()],
             queue: Bins::new(1, start_ns),
             outstanding: 0,
             since_ns: start_ns,
@@ -250,7 +212,7 @@ impl Meters {
         }
     }
 
-    /// The number of outstanding requests changes.
+    /// Sets the number of outstanding requests.
     #[inline]
     pub fn outstanding(&mut self, now_ns: u64, outstanding: u32) {
         self.queue.add(0, self.since_ns, now_ns, u64::from(self.outstanding));
@@ -259,7 +221,7 @@ impl Meters {
         self.most_outstanding = self.most_outstanding.max(outstanding);
     }
 
-    /// A request is complete; `so_far` are the response times of those before.
+    /// Counts a completed request; `so_far` are the response times of earlier requests.
     #[inline(always)]
     pub fn request_done(
         &mut self,
@@ -274,7 +236,7 @@ impl Meters {
         if matches!(request.op, Op::Read | Op::Write) {
             let stream = usize::from(request.stream);
             if !matches!(self.streams.get(stream), Some(Some(_))) {
-                self.meet(stream, so_far);
+                self.add_stream(stream, so_far);
             }
             let is_alone = self.known_streams == 1;
             let of_stream = self.streams[stream].as_deref_mut().unwrap_or(&mut self.other_streams);
@@ -285,17 +247,29 @@ impl Meters {
         }
     }
 
-    /// A read or write has left the drive after `inside_ns`.
+    /// Counts a request that the drive takes. Returns true if one of the other direction is in the drive.
+    #[inline]
+    pub fn entered_drive(&mut self, op: Op) -> bool {
+        self.inside[op as usize] += 1;
+        match op {
+            Op::Read => self.inside[Op::Write as usize] > 0,
+            Op::Write => self.inside[Op::Read as usize] > 0,
+            Op::Trim | Op::Flush => false,
+        }
+    }
+
+    /// Counts a request that leaves the drive after `inside_ns`.
     #[inline]
     pub fn left_drive(&mut self, op: Op, met_other: bool, inside_ns: u64) {
+        self.inside[op as usize] -= 1;
         if matches!(op, Op::Read | Op::Write) {
             self.interference[op as usize][usize::from(met_other)].record(inside_ns);
         }
     }
 
-    /// A stream that is not known, or one of too many.
+    /// Adds a stream, unless there are too many.
     #[cold]
-    fn meet(&mut self, stream: usize, so_far: &[LatencyHistogram; Op::ALL.len()]) {
+    fn add_stream(&mut self, stream: usize, so_far: &[LatencyHistogram; Op::ALL.len()]) {
         if self.streams.len() <= stream {
             self.streams.resize_with(stream + 1, || None);
         }
@@ -311,7 +285,7 @@ impl Meters {
         self.streams[stream] = Some(Box::default());
     }
 
-    /// The figures, and the columns, with the results of latency attribution.
+    /// Returns figures and columns, with the results of latency attribution.
     pub fn finish(
         mut self,
         geometry: &Geometry,
@@ -330,7 +304,7 @@ impl Meters {
                 (0..bins.rows()).map(|row| bins.row(row).iter().sum::<u64>() as f64 / elapsed_ns).collect();
             Spread::of(shares.into_iter())
         };
-        // A million requests outstanding for hours are more nanoseconds than 64 bits count.
+        // A million outstanding requests exceed 64 bits within hours.
         let total =
             |bins: &Bins| -> u128 { (0..bins.rows()).flat_map(|row| bins.row(row)).map(|&sum| u128::from(sum)).sum() };
         let cells_ns = total(&record.cells);
@@ -365,7 +339,7 @@ impl Meters {
             internal_busy_ns: record.internal.row(0).to_vec(),
             queue_bin_ns: self.queue.bin_ns(),
             outstanding_ns: self.queue.row(0).to_vec(),
-            gantt: record.segments.iter().map(GanttBar::of).collect(),
+            gantt: record.segments.clone(),
             gantt_truncated: record.truncated,
             waiting: self.waiting,
             timeline,
@@ -380,12 +354,12 @@ impl Meters {
         Interference { reads_alone, reads_beside_writes, writes_alone, writes_beside_reads }
     }
 
-    /// Nothing if there is only one.
+    /// Returns the figures of each stream, if there are several.
     fn by_stream(&self) -> Vec<StreamSummary> {
         if self.known_streams < 2 {
             return Vec::new();
         }
-        let summary = |stream, of: &OfStream| StreamSummary {
+        let summary = |stream, of: &StreamMeter| StreamSummary {
             stream,
             read: LatencySummary::of(&of.times[0]),
             write: LatencySummary::of(&of.times[1]),
@@ -424,7 +398,7 @@ mod tests {
 
     use ssdlab_core::Rng;
 
-    /// Also those from before there was another stream.
+    /// Covers the times before the second stream.
     #[test]
     fn each_stream_has_its_response_times() {
         let mut rng = Rng::named(1, "streams");

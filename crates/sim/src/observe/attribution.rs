@@ -1,14 +1,14 @@
-//! Latency attribution: every nanosecond of every request goes to one part, so that the parts add up.
+//! Latency attribution: each nanosecond of a request is charged to one part of its latency.
 //!
 //! ```text
 //! issued -> block layer -> queue -> controller -> link -> flash, by cause                   -> link -> complete
 //!                                                      \> buffer: until it has room, flush /
 //! ```
-//! Each request in the drive has one array of nanoseconds. Wherever it leaves a station, the time since it left the one
-//! before is charged to that station; below the FTL, the flash says by [`StallCause`] where the time went.
+//! Each request in the drive has one array of nanoseconds. When it leaves a station, the time since it left the previous
+//! one is charged to that station. Below the FTL, the flash reports the time by [`StallCause`].
 //!
-//! A request may wait for the flash as a whole: in the queue while the flash has enough to do, or for room in the buffer.
-//! That time is divided among the causes in proportion to the times of the dies meanwhile; idle dies do not count.
+//! A request may wait for the flash as a whole: in its queue while the flash has enough to do, or for room in the buffer.
+//! That time is divided among the causes in proportion to the work of the dies meanwhile, without idle time.
 
 use ssdlab_core::{InBucket, numbered};
 use ssdlab_nand::backend::Flash;
@@ -23,9 +23,9 @@ use crate::observe::intervals::{Intervals, OPS, Timeline};
 struct InDrive {
     parts_ns: PartTimes,
     entered_ns: u64,
-    /// Time up to which it is charged.
+    /// End of the time charged so far.
     charged_ns: u64,
-    /// Times of the dies when it began to wait for the flash as a whole; none while it does not.
+    /// Times of the dies when it began to wait for the flash as a whole; `None` while it does not wait.
     dies_before: Option<StallTimes>,
 }
 
@@ -58,20 +58,20 @@ impl LatencyAttribution {
         }
     }
 
-    /// Forgets the requests completed so far.
+    /// Starts measuring anew.
     pub fn start_measuring(&mut self, flash: &ParallelFlash) {
         self.dies_at_start = times_of_dies(flash);
         self.intervals = Intervals::new(flash.now_ns());
         self.run = Default::default();
     }
 
-    /// A request enters the drive's queues.
+    /// Adds a request that enters the drive's queues.
     pub fn enter(&mut self, number: u32, now_ns: u64) {
         *numbered(&mut self.in_drive, number) =
             InDrive { entered_ns: now_ns, charged_ns: now_ns, ..InDrive::default() };
     }
 
-    /// Charges the time since the request was charged last to a part.
+    /// Charges the time since the last charge of a request to a part.
     pub fn charge(&mut self, number: u32, part: Part, now_ns: u64) {
         let request = &mut self.in_drive[number as usize];
         request.parts_ns[part as usize] += now_ns - request.charged_ns;
@@ -84,12 +84,12 @@ impl LatencyAttribution {
         self.in_drive[number as usize].charge_stalls(stalls, flash.now_ns());
     }
 
-    /// A request begins to wait for the flash as a whole.
+    /// Lets a request begin to wait for the flash as a whole.
     pub fn wait_for_flash(&mut self, number: u32, flash: &ParallelFlash) {
         self.in_drive[number as usize].dies_before = Some(times_of_dies(flash));
     }
 
-    /// Charges the time for which a request has waited for the flash as a whole, if it did.
+    /// Charges the time that a request has waited for the flash as a whole, if it did.
     pub fn waited_for_flash(&mut self, number: u32, flash: &ParallelFlash) {
         let request = &mut self.in_drive[number as usize];
         if let Some(before) = request.dies_before.take() {
@@ -99,21 +99,22 @@ impl LatencyAttribution {
         }
     }
 
-    /// A request of the host completes after these times of response and waiting, with one of the drive unless the block
-    /// layer completed it. What the drive did not see of the response time is the block layer's.
-    pub fn request_done(&mut self, request: &Request, in_drive: Option<u32>, now_ns: u64, times: [InBucket; 2]) {
-        let in_drive = in_drive.map_or(InDrive::default(), |number| self.in_drive[number as usize]);
-        let ([latency, _], mut parts_ns) = (times, in_drive.parts_ns);
-        parts_ns[Part::BlockLayer as usize] = latency.ns - (in_drive.charged_ns - in_drive.entered_ns);
-        debug_assert_eq!(parts_ns.iter().sum::<u64>(), latency.ns, "the parts add up");
+    /// Counts a completed request of the host with its response and waiting times. `number` is the request of the drive
+    /// with which it completed, if any. Time outside the drive is charged to the block layer.
+    pub fn request_done(&mut self, request: &Request, number: Option<u32>, now_ns: u64, times: [InBucket; 2]) {
+        let mut outside = InDrive::default();
+        let in_drive = number.map_or(&mut outside, |number| &mut self.in_drive[number as usize]);
+        let [latency, _] = times;
+        in_drive.parts_ns[Part::BlockLayer as usize] = latency.ns - (in_drive.charged_ns - in_drive.entered_ns);
+        debug_assert_eq!(in_drive.parts_ns.iter().sum::<u64>(), latency.ns, "the parts add up");
         let op = request.op as usize;
-        self.run[op].of(latency.bucket).add_request(latency.ns, &parts_ns);
+        self.run[op].of(latency.bucket).add_request(latency.ns, &in_drive.parts_ns);
         if op < OPS {
-            self.intervals.request_done(request, now_ns, times, &parts_ns);
+            self.intervals.request_done(request, now_ns, times, &in_drive.parts_ns);
         }
     }
 
-    /// The results.
+    /// Returns the results.
     pub fn finish(self, flash: &ParallelFlash) -> (Timeline, ResponseSummary) {
         let dies = difference(&times_of_dies(flash), &self.dies_at_start);
         (self.intervals.finish(), ResponseSummary::of(self.run, dies))
@@ -128,7 +129,7 @@ fn difference(after: &StallTimes, before: &StallTimes) -> StallTimes {
     std::array::from_fn(|cause| after[cause].wrapping_sub(before[cause]))
 }
 
-/// Divides a time in proportion to the times of dies that are not idle, in whole nanoseconds. If all are idle it goes to
+/// Divides a time in proportion to the work of the dies, in whole nanoseconds. If all dies were idle, it goes to
 /// [`StallCause::Dependency`].
 fn divide(time_ns: u64, dies: &StallTimes) -> StallTimes {
     const IDLE: usize = StallCause::Dependency as usize;
@@ -154,7 +155,6 @@ fn divide(time_ns: u64, dies: &StallTimes) -> StallTimes {
 mod tests {
     use super::*;
 
-    /// Parts are whole nanoseconds, as near to the share of the dies as that allows, and add up.
     #[test]
     fn a_time_is_divided_by_the_work_of_the_dies() {
         assert_eq!(divide(900, &[10, 0, 20, 0, 0, 60, 1_000, 0]), [100, 0, 200, 0, 0, 600, 0, 0]);
@@ -168,16 +168,15 @@ mod tests {
         Request { time_ns: 0, offset: 0, bytes: 1, op, flags: 0, stream: 0 }
     }
 
-    /// A request that was in the block layer before the drive saw it waited there.
     #[test]
-    fn what_the_drive_did_not_see_is_the_block_layer() {
+    fn time_outside_the_drive_is_charged_to_the_block_layer() {
         let mut attribution = LatencyAttribution::new();
         attribution.enter(3, 700);
         attribution.charge(3, Part::Link, 1_000);
         attribution.request_done(&request(Op::Write), Some(3), 1_000, [1_000, 0].map(InBucket::of));
         attribution.request_done(&request(Op::Trim), None, 1_000, [50, 0].map(InBucket::of));
-        let found = ResponseSummary::of(attribution.run, StallTimes::default());
-        let [above, link] = [Part::BlockLayer, Part::Link].map(|part| found.all.all.parts_ns[part as usize]);
-        assert_eq!((above, link, found.all.all.sum_ns), (700 + 50, 300, 1_050));
+        let response = ResponseSummary::of(attribution.run, StallTimes::default());
+        let [above, link] = [Part::BlockLayer, Part::Link].map(|part| response.all.all.parts_ns[part as usize]);
+        assert_eq!((above, link, response.all.all.sum_ns), (700 + 50, 300, 1_050));
     }
 }

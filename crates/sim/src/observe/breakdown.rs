@@ -1,4 +1,4 @@
-//! Latency breakdown in results: response times by part, operation and percentile.
+//! Latency breakdowns in results: response times by part, operation and percentile.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +15,11 @@ pub enum Part {
     BlockLayer = CAUSES as u8,
     /// The drive's queues, until the drive takes the request.
     HostQueue,
-    /// The controller, at work on this request or on earlier ones.
+    /// The controller: work on this request or on earlier ones.
     Controller,
-    /// The link to the host, likewise.
+    /// The link to the host: transfer of this request or of earlier ones.
     Link,
-    /// Programming everything that was written before.
+    /// Programming of everything written before a flush.
     Flush,
 }
 
@@ -46,10 +46,10 @@ pub const PART_NAMES: [&str; PARTS] = [
     "flush",
 ];
 
-/// A percentile stands for this share of the requests beyond it, and as many before it.
+/// Half-width of the band around a percentile, as a share of the requests beyond the percentile.
 const BAND: f64 = 0.5;
 
-/// Response times of some requests by part; the parts add up.
+/// Sum of response times by part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct LatencyBreakdown {
     /// Requests.
@@ -74,25 +74,26 @@ impl LatencyBreakdown {
         self.parts_ns.iter_mut().zip(other.parts_ns).for_each(|(sum, more)| *sum += more);
     }
 
-    /// Share of one part; 0 if no time passed.
+    /// Returns the share of a part; 0 if no time passed.
     pub fn share(&self, part: usize) -> f64 {
         if self.sum_ns == 0 { 0.0 } else { self.parts_ns[part] as f64 / self.sum_ns as f64 }
     }
 }
 
-/// Writes the parts that are not 0, by ascending name.
+/// Serialises the parts that are not 0, by ascending name.
 fn by_part<S: Serializer>(parts_ns: &[u128; PARTS], serializer: S) -> Result<S::Ok, S::Error> {
     let named: BTreeMap<&str, u128> = PART_NAMES.into_iter().zip(*parts_ns).filter(|(_, sum)| *sum > 0).collect();
     named.serialize(serializer)
 }
 
-/// Latency breakdown of requests, and of those around some percentiles. A percentile q stands for the requests between
-/// the percentiles q ± (1 - q) / 2, in whole buckets of the histogram.
+/// Latency breakdown of all requests, and of the requests around some percentiles.
+///
+/// A percentile q covers the requests between the percentiles q ± (1 - q) / 2, in whole buckets of the histogram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct BreakdownByPercentile {
-    /// Every request.
+    /// All requests.
     pub all: LatencyBreakdown,
-    /// The median: the middle half.
+    /// The middle half.
     pub p50: LatencyBreakdown,
     /// From percentile 98.5 to 99.5.
     pub p99: LatencyBreakdown,
@@ -101,7 +102,7 @@ pub struct BreakdownByPercentile {
 }
 
 impl BreakdownByPercentile {
-    /// Takes the requests of each bucket, by ascending response time.
+    /// Summarises the requests of each bucket, in ascending order.
     fn of(buckets: &[(u16, LatencyBreakdown)]) -> Self {
         let mut all = LatencyBreakdown::default();
         buckets.iter().for_each(|(_, requests)| all.add(requests));
@@ -123,47 +124,47 @@ impl BreakdownByPercentile {
     }
 }
 
-/// Latency breakdown of a run, and the times of the dies.
+/// Latency breakdown of a run, and work of the dies.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ResponseSummary {
-    /// Every request.
+    /// All requests.
     pub all: BreakdownByPercentile,
-    /// Reads; none if there were none.
+    /// Reads, if any.
     pub read: Option<BreakdownByPercentile>,
-    /// Writes; none if there were none.
+    /// Writes, if any.
     pub write: Option<BreakdownByPercentile>,
-    /// Nanoseconds of all dies by the work that they did, [`StallCause::Dependency`] if idle.
+    /// Nanoseconds of all dies by kind of work; [`StallCause::Dependency`] is idle time.
     #[serde(serialize_with = "by_work")]
     pub dies_ns: StallTimes,
 }
 
 fn by_work<S: Serializer>(dies: &StallTimes, serializer: S) -> Result<S::Ok, S::Error> {
-    // No die works for itself, so that the last cause is left out.
+    // The last cause, a request's own service, does not occur for a die.
     let names = PART_NAMES[..StallCause::Dependency as usize].iter().chain(&["idle"]);
     serializer.collect_map(names.zip(dies))
 }
 
 impl ResponseSummary {
-    /// Summarises the requests of a run by operation, and the times of the dies.
+    /// Summarises a run from its requests by operation and bucket, and the times of its dies.
     pub(crate) fn of(requests: [ByBucket<LatencyBreakdown>; Op::ALL.len()], dies_ns: StallTimes) -> Self {
         let by_op = requests.map(|mut requests| requests.take());
         let mut all = ByBucket::<LatencyBreakdown>::default();
         by_op.iter().flatten().for_each(|(bucket, requests)| all.of((*bucket).into()).add(requests));
-        let of = |op: Op| Some(BreakdownByPercentile::of(&by_op[op as usize])).filter(|found| found.all.requests > 0);
+        let of = |op: Op| Some(BreakdownByPercentile::of(&by_op[op as usize])).filter(|of_op| of_op.all.requests > 0);
         Self { all: BreakdownByPercentile::of(&all.take()), read: of(Op::Read), write: of(Op::Write), dies_ns }
     }
 
-    /// Share of one kind of work in the times of dies that are not idle; 0 if all are idle.
-    pub(crate) fn share_of_held(&self, kind: StallCause) -> f64 {
-        let held_ns: u64 = self.dies_ns[..StallCause::Dependency as usize].iter().sum();
-        self.dies_ns[kind as usize] as f64 / held_ns.max(1) as f64
+    /// Returns the share of one kind of work in the busy time of the dies; 0 if all were idle.
+    pub(crate) fn share_of_work(&self, kind: StallCause) -> f64 {
+        let busy_ns: u64 = self.dies_ns[..StallCause::Dependency as usize].iter().sum();
+        self.dies_ns[kind as usize] as f64 / busy_ns.max(1) as f64
     }
 }
 
-/// An item for each bucket of the histogram of response times; a run uses few of them.
+/// Items by bucket of a latency histogram. Few buckets are used.
 #[derive(Clone, Debug)]
 pub(crate) struct ByBucket<T> {
-    /// Place of each bucket in `used`; [`UNUSED`] if it is not there.
+    /// Index of each bucket in `used`, or [`UNUSED`].
     places: Vec<u16>,
     used: Vec<(u16, T)>,
 }
@@ -177,7 +178,7 @@ impl<T> Default for ByBucket<T> {
 }
 
 impl<T: Default> ByBucket<T> {
-    /// The item of a bucket.
+    /// Returns the item of a bucket.
     pub fn of(&mut self, bucket: usize) -> &mut T {
         if self.places[bucket] == UNUSED {
             self.places[bucket] = self.used.len() as u16;
@@ -186,7 +187,7 @@ impl<T: Default> ByBucket<T> {
         &mut self.used[usize::from(self.places[bucket])].1
     }
 
-    /// Takes the items out, by ascending bucket.
+    /// Takes all items, by ascending bucket.
     pub fn take(&mut self) -> Vec<(u16, T)> {
         self.used.iter().for_each(|&(bucket, _)| self.places[usize::from(bucket)] = UNUSED);
         let mut used = std::mem::take(&mut self.used);
@@ -199,9 +200,9 @@ impl<T: Default> ByBucket<T> {
 mod tests {
     use super::*;
 
-    /// 1,000 requests of 1, 2, 3 ... microseconds: half of each in the queue, the rest on the link.
+    /// Requests of 1, 2, ... 1,000 µs: half of each in the queue, half on the link.
     #[test]
-    fn percentiles_are_means_of_the_requests_around_them() {
+    fn percentiles_cover_the_requests_around_them() {
         let mut requests = ByBucket::<LatencyBreakdown>::default();
         for half_ns in (1..=1_000).map(|number| number * 500) {
             let mut parts_ns = [0; PARTS];
@@ -216,14 +217,13 @@ mod tests {
             assert!((mean_ns / (quantile * 1e6) - 1.0).abs() < 0.02, "{quantile}: {mean_ns}");
             assert!((around.share(Part::Link as usize) - 0.5).abs() < 1e-9);
         }
-        // Whole buckets, of up to 1.6 %.
+        // Buckets are up to 1.6 % wide.
         assert!((495..=520).contains(&read.p50.requests), "{}", read.p50.requests);
         assert!((10..=26).contains(&read.p99.requests), "{}", read.p99.requests);
     }
 
-    /// Sums may need more than 64 bits.
     #[test]
-    fn sums_go_on_beyond_64_bits() {
+    fn sums_exceed_64_bits() {
         let mut parts_ns = [0; PARTS];
         parts_ns[Part::Link as usize] = u64::MAX / 3;
         let mut requests = LatencyBreakdown::default();

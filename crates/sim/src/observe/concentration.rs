@@ -1,84 +1,54 @@
-//! On how few pages the writes of a run concentrate, from a sample of the pages.
+//! Concentration of the writes of a run on few pages, estimated from a sample of the pages.
 //!
-//! If a page is written next with probability p_i, the writes n of each page yield an estimate without bias of the sum
-//! of p_i²: the sum of n (n - 1) over N (N - 1), of N writes in all. Writes that fall on U pages evenly have 1 / U; so
-//! its inverse is the number of pages that writes as concentrated would fall on evenly, however long the run is.
-
-use std::collections::BTreeMap;
-
-use ssdlab_core::mem::prefetch;
+//! Let page i be written next with probability p_i. Of N writes, n fall on each page; the sum of n (n - 1) over
+//! N (N - 1) estimates the sum of p_i² without bias. Even writes to U pages have 1 / U. The inverse is thus the number of
+//! pages on which equally concentrated writes would fall evenly, however long the run is.
 
 /// Pages of the sample, a power of two.
 const SAMPLED: u32 = 1 << 16;
-/// Odd, so that multiplication permutes: the golden ratio, which spreads neighbours.
+/// The golden ratio; multiplication by an odd number permutes, and this one spreads neighbours.
 const SCRAMBLE: u32 = 0x9e37_79b1;
-/// Fewer pairs of writes to one page make an estimate of chance.
+/// Pairs of writes to one page from which on the estimate is sound.
 const ENOUGH_PAIRS: u64 = 200;
 
 /// Counts writes by page.
 #[derive(Clone, Debug)]
 pub(crate) struct Concentration {
-    /// Writes of each page of the sample, by its place among the scrambled numbers, and whole rounds of 2^16 beside: so
-    /// that half as much competes with the simulation for the processor's cache.
-    writes: Vec<u16>,
-    rounds: BTreeMap<u32, u64>,
-    /// Of a scrambled number.
+    /// Writes of each page of the sample, by scrambled number.
+    writes: Vec<u32>,
+    /// Mask of a scrambled number.
     mask: u32,
     logical_pages: u32,
     all: u64,
-    /// The place of the latest write, which is counted when the next one comes: until then it is fetched.
-    pending: Option<u32>,
 }
 
 impl Concentration {
     pub fn new(logical_pages: u32) -> Self {
-        let numbers = logical_pages.checked_next_power_of_two().map_or(u32::MAX, |numbers| numbers.max(2) - 1);
-        let sampled = SAMPLED.min(numbers.saturating_add(1));
-        let writes = vec![0; sampled as usize];
-        Self { writes, rounds: BTreeMap::new(), mask: numbers, logical_pages, all: 0, pending: None }
+        let mask = logical_pages.checked_next_power_of_two().map_or(u32::MAX, |numbers| numbers.max(2) - 1);
+        let sampled = SAMPLED.min(mask.saturating_add(1));
+        Self { writes: vec![0; sampled as usize], mask, logical_pages, all: 0 }
     }
 
-    /// Pages were written.
+    /// Counts writes.
     #[inline]
     pub fn written(&mut self, first: u32, count: u32) {
         self.all += u64::from(count);
         for lpn in first..first + count {
-            let place = lpn.wrapping_mul(SCRAMBLE) & self.mask;
-            if (place as usize) < self.writes.len() {
-                prefetch(&self.writes, place as usize);
-                self.count();
-                self.pending = Some(place);
+            let number = lpn.wrapping_mul(SCRAMBLE) & self.mask;
+            if let Some(writes) = self.writes.get_mut(number as usize) {
+                *writes = writes.saturating_add(1);
             }
         }
     }
 
-    fn count(&mut self) {
-        if let Some(place) = self.pending.take() {
-            let writes = &mut self.writes[place as usize];
-            *writes = writes.wrapping_add(1);
-            if *writes == 0 {
-                self.begin_round(place);
-            }
-        }
-    }
-
-    #[cold]
-    fn begin_round(&mut self, place: u32) {
-        *self.rounds.entry(place).or_default() += 1 << u16::BITS;
-    }
-
-    /// As a share of the logical pages, the number on which the writes would fall evenly; none if there were too few.
-    pub fn share(&mut self) -> Option<f64> {
-        self.count();
+    /// Returns the number of pages on which the writes would fall evenly, as a share of the logical pages; `None` after
+    /// too few writes.
+    pub fn share(&self) -> Option<f64> {
         let pairs = |writes: u64| writes as f64 * writes.saturating_sub(1) as f64;
-        let of_place = |writes: u16| u64::from(writes) * u64::from(writes.saturating_sub(1));
-        let mut found = self.writes.iter().map(|&writes| of_place(writes)).sum::<u64>() as f64;
-        for (&place, &before) in &self.rounds {
-            let writes = self.writes[place as usize];
-            found += pairs(before + u64::from(writes)) - of_place(writes) as f64;
-        }
-        let of_all = self.writes.len() as f64 / (f64::from(self.mask) + 1.0);
-        let expected_evenly = pairs(self.all) * of_all / f64::from(self.logical_pages);
+        let counted = |&writes: &u32| u128::from(writes) * u128::from(writes.saturating_sub(1));
+        let found = self.writes.iter().map(counted).sum::<u128>() as f64;
+        let sampled_share = self.writes.len() as f64 / (f64::from(self.mask) + 1.0);
+        let expected_evenly = pairs(self.all) * sampled_share / f64::from(self.logical_pages);
         (expected_evenly >= ENOUGH_PAIRS as f64).then(|| (expected_evenly / found).min(1.0))
     }
 }
@@ -116,10 +86,10 @@ mod tests {
                 );
             assert!((skewed * (0.81 / 0.1 + 0.01 / 0.9) - 1.0).abs() < 0.1, "{pages}: {skewed}");
         }
-        // Pages that are written more often than 16 bits count.
+        // Few pages, each written very often.
         let few = shares(2_000, 400_000, |rng| rng.below(3) as u32);
         assert!((few * 2_000.0 - 3.0).abs() < 0.05, "{few}");
-        let mut few = Concentration::new(1_000);
+        let few = Concentration::new(1_000);
         assert_eq!(few.share(), None);
     }
 

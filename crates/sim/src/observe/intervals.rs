@@ -1,20 +1,19 @@
-//! Response and waiting times by intervals of simulated time, so that a page can show any stretch of a run by itself. A
-//! request counts to the interval in which it completes.
+//! Response and waiting times by intervals of simulated time, for pages that show any stretch of a run.
 //!
-//! The length of a run is not known at its start. So intervals begin short, and double in length (pairs merge) whenever
-//! time goes beyond the last of them. The histograms are [`LatencyHistogram`]s; all intervals add up to the run.
+//! A request counts to the interval in which it completes. The length of a run is not known in advance, so intervals start
+//! short and double in length (pairs merge) whenever time passes the last one.
 
 use ssdlab_core::{InBucket, LatencyHistogram};
 use ssdlab_trace::{Op, Request};
 
 use crate::observe::breakdown::{ByBucket, PART_NAMES, PARTS, PartTimes};
 
-/// Intervals at most: each is then about a hundredth of the run, and a page has room for them.
+/// Most intervals: each is about a hundredth of the run, and a page has room for them.
 const MOST: usize = 128;
-/// Intervals begin at 2^16 ns, about the time of a request.
+/// Log2 of the first length in nanoseconds: about the latency of a request.
 const FIRST_SHIFT: u32 = 16;
 
-/// Reads and writes, in the order of [`Op`]; other requests are not counted.
+/// Reads and writes, as in [`Op`]; other requests are not counted.
 pub(crate) const OPS: usize = 2;
 /// Times of a request: response, then waiting.
 const KINDS: usize = 2;
@@ -22,7 +21,7 @@ const KINDS: usize = 2;
 /// Requests of one interval.
 #[derive(Clone, Debug, Default)]
 struct Interval {
-    /// Requests by operation and kind of time, with their bucket; ascending.
+    /// Buckets and requests by operation and kind of time, ascending.
     counts: [[Vec<(u16, u32)>; KINDS]; OPS],
     /// Sums of the parts of response times, by operation.
     parts_ns: [PartTimes; OPS],
@@ -34,7 +33,6 @@ impl Interval {
     fn merge(&mut self, later: Self) {
         for (counts, more) in self.counts.as_flattened_mut().iter_mut().zip(later.counts.into_iter().flatten()) {
             counts.extend(more);
-            // Both are sorted, which a stable sort makes use of.
             counts.sort_by_key(|&(bucket, _)| bucket);
             counts.dedup_by(|second, first| {
                 let is_same = second.0 == first.0;
@@ -44,24 +42,23 @@ impl Interval {
         }
         self.parts_ns.iter_mut().zip(&later.parts_ns).for_each(|(sums, more)| add(sums, more));
         for (slowest, other) in self.slowest.iter_mut().zip(later.slowest) {
-            // Of equally slow requests the last counts as the most, which is the earlier one.
+            // Among equals, `max_by_key` returns the last one: here the earlier request.
             *slowest = [other, *slowest].into_iter().flatten().max_by_key(|slow| slow.latency_ns);
         }
     }
 }
 
-/// Adds nanoseconds; 64 bits hold half a thousand years of waiting.
 fn add(sums: &mut PartTimes, more: &PartTimes) {
-    sums.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.saturating_add(*more));
+    sums.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.wrapping_add(*more));
 }
 
-/// Requests completed so far, one interval after the other.
+/// Requests completed so far, by interval.
 #[derive(Debug)]
 pub(crate) struct Intervals {
     origin_ns: u64,
-    /// An interval is 2^shift ns long.
+    /// Log2 of the length of an interval in nanoseconds.
     shift: u32,
-    /// The last interval is under way.
+    /// Intervals; the last one is under way.
     intervals: Vec<Interval>,
     /// End of the interval under way.
     ends_ns: u64,
@@ -80,7 +77,7 @@ impl Intervals {
         }
     }
 
-    /// Counts a read or write that completes now.
+    /// Counts a read or write that completes at `now_ns`.
     pub fn request_done(&mut self, request: &Request, now_ns: u64, times: [InBucket; KINDS], parts_ns: &PartTimes) {
         if now_ns >= self.ends_ns {
             self.begin(now_ns - self.origin_ns);
@@ -110,7 +107,7 @@ impl Intervals {
         interval.counts = self.counts.each_mut().map(|of_op| of_op.each_mut().map(ByBucket::take));
     }
 
-    /// Ends the interval under way and begins the interval of `time_ns`, a time since the origin.
+    /// Ends the interval under way and begins the interval of `time_ns`, counted from the origin.
     #[cold]
     fn begin(&mut self, time_ns: u64) {
         self.end();
@@ -128,7 +125,7 @@ impl Intervals {
         self.ends_ns = self.origin_ns.saturating_add((self.intervals.len() as u64) << self.shift);
     }
 
-    /// All requests.
+    /// Returns all intervals.
     pub fn finish(mut self) -> Timeline {
         self.end();
         let counts = |kind: usize, op: usize| {
@@ -149,7 +146,7 @@ impl Intervals {
     }
 }
 
-/// Requests of one interval in one bucket of a histogram.
+/// Requests of one interval in one bucket of a latency histogram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InInterval {
     /// Number of the interval, from the start of measuring.
@@ -161,7 +158,7 @@ pub struct InInterval {
 }
 
 impl InInterval {
-    /// Smallest value of the bucket and first value of the next one, in nanoseconds.
+    /// Returns the bounds of the bucket in nanoseconds: from the first, below the second.
     pub fn bounds_ns(&self) -> (u64, u64) {
         LatencyHistogram::bounds(self.bucket.into())
     }
@@ -188,18 +185,18 @@ pub struct Slow {
     pub part_ns: u64,
 }
 
-/// Times of reads and writes by intervals; the arrays hold reads, then writes.
+/// Times of reads and writes by interval. Arrays hold reads, then writes.
 #[derive(Clone, Debug)]
 pub struct Timeline {
     /// Length of an interval, in nanoseconds.
     pub interval_ns: u64,
-    /// Response times, by interval and then by bucket.
+    /// Response times, by interval, then bucket.
     pub response: [Vec<InInterval>; OPS],
     /// Waiting times, likewise.
     pub waiting: [Vec<InInterval>; OPS],
-    /// The slowest read and the slowest write of each interval that has one.
+    /// Slowest read and slowest write of each interval.
     pub slowest: Vec<Slow>,
-    /// Sums of the parts of response times, an entry for each interval.
+    /// Parts of the response times, summed for each interval.
     pub parts_ns: [Vec<PartTimes>; OPS],
 }
 
@@ -211,10 +208,10 @@ mod tests {
 
     use ssdlab_core::Rng;
 
-    /// One request: operation, completion since the origin, response time, and the only part of that.
+    /// A request: operation, completion since the origin, response time, and its only part.
     type Completed = (Op, u64, u64, usize);
 
-    /// Goal: each interval holds the requests that complete in it. Method: a list of all requests.
+    /// Compares intervals with a list of all requests.
     #[test]
     fn each_interval_holds_the_requests_that_end_in_it() {
         for (seed, longest_step_ns, longest_ns) in

@@ -1,4 +1,4 @@
-//! How long a drive would live if it went on like the measured phase.
+//! Projected lifetime of a drive under the load of the measured phase.
 
 use serde::Serialize;
 
@@ -6,63 +6,60 @@ const NANOS_PER_SECOND: f64 = 1e9;
 const SECONDS_PER_DAY: f64 = 86_400.0;
 const DAYS_PER_YEAR: f64 = 365.25;
 
-/// Years for which drives are usually sold with so many drive writes a day.
+/// Usual warranty in years, for drive writes per day.
 const WARRANTY_YEARS: f64 = 5.0;
 
-/// At whose rate a projection lets the host write.
+/// Write rate of a projection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WriteRate {
-    /// That of the trace, which the drive keeps up with.
+    /// Rate of the trace; the drive keeps up.
     Trace,
-    /// That of a replay in which requests wait for others, where the trace has no times or is faster: what bounds it may
-    /// be the drive, or the host that thinks or keeps few outstanding.
+    /// Rate of a closed replay, because the trace has no times or is faster. Drive or host may limit it.
     Replay,
-    /// That which the drive sustained when it was given requests faster than it serves them.
+    /// Rate of the drive, which cannot keep up with the trace.
     Drive,
 }
 
-/// What the drive's life would be if it went on like the measured phase, with perfect wear levelling.
+/// Lifetime under the load of the measured phase, with perfect wear levelling.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LifetimeSummary {
-    /// Bytes the host can write: as many as it wrote for each page programmed, times the programs that the flash
-    /// endures. Pages written in part count as what the host wrote of them, as in the rates below.
+    /// Bytes the host can write: bytes per page programmed, times the programs that the flash endures. Of a partial page,
+    /// the bytes written count, as in the rates below.
     pub host_tbw_bytes: Option<f64>,
-    /// Capacities a day that make up these bytes in a warranty of five years.
+    /// The same in capacities per day of a five-year warranty.
     pub dwpd_5_years: Option<f64>,
-    /// At whose rate the figures below let the host write; none, as they are, where nothing was written or time is not
-    /// modelled, so that nobody knows how fast it was.
+    /// Source of the write rate below. Both are `None` if nothing was written or time is not modelled.
     pub rate: Option<WriteRate>,
-    /// Bytes the host writes per day.
+    /// Bytes written per day.
     pub host_bytes_per_day: Option<f64>,
     /// The same in capacities.
     pub host_drive_writes_per_day: Option<f64>,
     /// Years until worn out at that rate.
     pub years: Option<f64>,
-    /// Bytes that the trace writes per day by its own times, at the speed of the replay, whether the drive keeps up or
-    /// not; none where it has no times or writes nothing.
+    /// Bytes per day by the times of the trace, at the speed of the replay; `None` if it has no times or writes nothing.
     pub trace_bytes_per_day: Option<f64>,
     /// Years until worn out at the rate of the trace.
     pub trace_years: Option<f64>,
 }
 
-/// A drive and what the host wrote to it.
+/// A drive and the writes of the host.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Life {
     pub capacity_bytes: u64,
     pub physical_pages: u64,
     pub endurance_cycles: u32,
-    /// Pages programmed, for whatever cause.
+    /// Pages programmed for any cause.
     pub programmed: u64,
     /// Bytes written by the host.
     pub written_bytes: u64,
-    /// The share of them that the drive did not merely put into its buffer.
+    /// Share of these bytes that did not remain in the write buffer.
     pub absorbed_share: f64,
-    /// Between the first and the last arrival of the trace, at the speed of the replay.
+    /// Time between the first and the last arrival, at the speed of the replay.
     pub trace_ns: u64,
-    /// Time the drive took; none if time is not modelled.
+    /// Duration of the run, if time is modelled.
     pub elapsed_ns: Option<u64>,
-    /// Whether the drive kept up with requests that came at their times; none where they did not.
+    /// True if the drive kept up with an open replay; `None` for other replays.
     pub kept_up: Option<bool>,
 }
 
@@ -88,12 +85,12 @@ impl Life {
         }
     }
 
-    /// Bytes a day by the times of the trace.
+    /// Returns bytes per day by the times of the trace.
     fn traced(&self) -> Option<f64> {
         (self.trace_ns > 0 && self.written_bytes > 0).then(|| per_day(self.written_bytes as f64, self.trace_ns))
     }
 
-    /// Bytes a day: no more than the drive has been seen to write.
+    /// Returns bytes per day, no more than the drive has written in the run, and the source of the rate.
     fn rate(&self) -> Option<(f64, WriteRate)> {
         let elapsed_ns = self.elapsed_ns.filter(|elapsed_ns| *elapsed_ns > 0)?;
         let measured = per_day(self.written_bytes as f64 * self.absorbed_share, elapsed_ns);
@@ -113,7 +110,7 @@ fn per_day(bytes: f64, ns: u64) -> f64 {
 mod tests {
     use super::*;
 
-    /// 1,000 bytes of the host took 2,000 programs, of 200,000 that 200 pages endure: 100,000 bytes until worn out.
+    /// 1,000 bytes took 2,000 programs, of 200,000 that 200 pages endure: 100,000 bytes until worn out.
     const LIFE: Life = Life {
         capacity_bytes: 160,
         physical_pages: 200,
@@ -143,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_trace_wears_the_drive_at_its_own_rate() {
+    fn a_slow_trace_wears_the_drive_at_the_rate_of_the_trace() {
         // Ten times as long as the drive needs: a closed loop.
         assert_lives(Life { trace_ns: 10_000_000_000, ..LIFE }, WriteRate::Trace, 100.0);
         // A replay at the times of the trace ends a little after the last arrival, and may leave much in the buffer.
@@ -161,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn the_life_at_the_rate_of_the_trace_is_known_whatever_the_drive_sustains() {
+    fn lifetime_at_the_rate_of_the_trace_does_not_depend_on_the_drive() {
         // 1,000 bytes in a tenth of a second are 864 MB a day, which wear out 100,000 bytes in 10 seconds.
         for elapsed_ns in [None, Some(1_000_000_000), Some(50_000_000)] {
             let found = Life { trace_ns: 100_000_000, elapsed_ns, ..LIFE }.summary();
@@ -176,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_without_times_come_as_fast_as_the_replay_was() {
+    fn without_times_the_rate_of_the_replay_counts() {
         assert_lives(LIFE, WriteRate::Replay, 1_000.0);
     }
 
@@ -191,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_wears_nothing_has_no_life() {
+    fn without_wear_there_is_no_lifetime() {
         // The flash may be at work for what the host wrote before.
         let unwritten = Life { written_bytes: 0, trace_ns: 1_000, ..LIFE };
         assert_eq!(unwritten.summary(), LifetimeSummary::default());

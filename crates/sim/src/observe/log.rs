@@ -1,9 +1,9 @@
-//! Measures what a log-block FTL does: merges by kind, what reclaiming costs, how full log blocks are when they
-//! leave, and which pages its sequential log blocks capture.
+//! Measures a log-block FTL: merges by kind, cost of reclaiming, utilisation of log blocks, and pages captured by
+//! sequential log blocks.
 //!
-//! Captures are judged by *runs*: consecutive pages written by one stream of the trace, one after the other, other
-//! streams' requests in between or not. A run of two pages or more is a sequential sub-stream, a run of one page a
-//! random page. Definitions of the ratios: SBFAST slides, "Evaluation PAE2".
+//! Captures are counted by *runs*: consecutive pages that one stream of the trace writes one after the other. A run of
+//! two or more pages is a sequential sub-stream, a run of one page a random page. Definitions of the ratios: SBFAST
+//! slides, "Evaluation PAE2".
 
 use std::collections::BTreeMap;
 
@@ -13,42 +13,34 @@ use ssdlab_nand::{Cause, FlashSink, MergeCost, MergeKind, Note, Source, SpareAre
 
 use crate::observe::map::MapSummary;
 
-/// A sink that may measure what the FTL notes. The unit type hears nothing and compiles to nothing.
+/// A sink that may measure what the FTL notes. By default it measures nothing and compiles to nothing.
 pub(crate) trait Meter: FlashSink {
-    /// `stream` is about to write `count` pages from `lpn`.
-    fn begin_write(&mut self, stream: u16, lpn: Lpn, count: u32);
-
-    /// The write is done.
-    fn end_write(&mut self);
-
-    /// Forgets everything so far.
-    fn restart(&mut self);
-
-    /// What was measured; `cost_ns` gives the time of a merge where time is modelled.
-    fn figures(&mut self, host_pages_written: u64, cost_ns: &dyn Fn(MergeCost) -> Option<u64>) -> Measured;
-}
-
-/// What meters yield.
-#[derive(Default)]
-pub(crate) struct Measured {
-    /// From a log-block FTL.
-    pub log: Option<LogFigures>,
-    /// From an FTL whose map is in flash.
-    pub map: Option<MapSummary>,
-}
-
-impl Meter for () {
+    /// Begins a write of `count` pages from `lpn` by `stream`.
     #[inline(always)]
     fn begin_write(&mut self, _stream: u16, _lpn: Lpn, _count: u32) {}
 
+    /// Ends the write.
     #[inline(always)]
     fn end_write(&mut self) {}
 
+    /// Forgets everything so far.
     fn restart(&mut self) {}
 
+    /// Returns what was measured; `cost_ns` is the time of a merge, where time is modelled.
     fn figures(&mut self, _host_pages_written: u64, _cost_ns: &dyn Fn(MergeCost) -> Option<u64>) -> Measured {
         Measured::default()
     }
+}
+
+impl Meter for () {}
+
+/// Results of meters.
+#[derive(Default)]
+pub(crate) struct Measured {
+    /// Of a log-block FTL.
+    pub log: Option<LogFigures>,
+    /// Of an FTL with its map in flash.
+    pub map: Option<MapSummary>,
 }
 
 /// Merges of one kind.
@@ -56,9 +48,9 @@ impl Meter for () {
 pub struct MergeTally {
     /// Logical blocks merged.
     pub count: u64,
-    /// Pages copied for it.
+    /// Pages copied.
     pub copies: u64,
-    /// Data blocks erased for it; erases of the log blocks that made it necessary are not included.
+    /// Data blocks erased, without the log blocks given up.
     pub erases: u64,
 }
 
@@ -74,7 +66,7 @@ pub struct Merges {
 }
 
 counters! {
-    /// Runs of pages written, and what of them sequential log blocks captured.
+    /// Runs of pages written, and their capture by sequential log blocks.
     pub struct CaptureCounters {
         sub_streams: "runs", "Sequential sub-streams: runs of at least two pages.";
         captured_sub_streams: "runs", "Sub-streams of which a page was captured.";
@@ -85,20 +77,20 @@ counters! {
     }
 }
 
-/// How well sequential log blocks tell sequential from random pages.
+/// Ability of sequential log blocks to tell sequential from random pages.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct CaptureSummary {
-    /// Number of the stream in the trace; none for all streams together.
+    /// Number of the stream in the trace; `None` for all streams together.
     pub stream: Option<u16>,
     /// Sequential sub-streams.
     pub sub_streams: u64,
     /// Random pages.
     pub random_pages: u64,
-    /// Sub-streams captured, at least in part, over all; none without sub-streams.
+    /// Share of sub-streams captured at least in part; `None` without sub-streams.
     pub hit_ratio: Option<f64>,
-    /// Pages captured over all pages, of the sub-streams captured; none without.
+    /// Share of the pages of captured sub-streams that were captured; `None` without such.
     pub hit_quality: Option<f64>,
-    /// Random pages captured over all; none without random pages.
+    /// Share of random pages captured; `None` without random pages.
     pub error_capture: Option<f64>,
     /// 1 - `error_capture`.
     pub pseudo_benefit: Option<f64>,
@@ -120,27 +112,26 @@ impl CaptureSummary {
     }
 }
 
-/// The log of a log-block FTL during the measured phase.
+/// The log of a log-block FTL in the measured phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LogSummary {
     /// Merges by kind.
     pub merges: Merges,
-    /// Full merges of a logical block for each page the host wrote; none if it wrote nothing.
+    /// Full merges per page of the host; `None` if the host wrote nothing.
     pub full_merges_per_page: Option<f64>,
     /// Pages of the host that waited for log space to be reclaimed ([`Note::Reclaimed`]).
     pub reclaims: u64,
-    /// Logical blocks merged in one of them, on average, whatever log block was given up.
+    /// Mean number of logical blocks merged in a reclaim.
     pub associativity_mean: Option<f64>,
-    /// Flash work of one of them, on average: the times of its operations one after the other, which several dies
-    /// share; none where time is not modelled.
+    /// Mean flash work of a reclaim, if time is modelled: the sum of the times of its operations on all dies.
     pub reclaim_mean_ns: Option<f64>,
     /// Log blocks that left the log.
     pub retired_blocks: u64,
-    /// Share of their pages that had been programmed, on average.
+    /// Mean share of their pages that had been programmed.
     pub utilisation_mean: Option<f64>,
-    /// Captures, all streams together; none for a log without sequential blocks, which cannot capture.
+    /// Captures of all streams together; `None` for a log without sequential blocks.
     pub capture: Option<CaptureSummary>,
-    /// Captures by stream, where there are captures and the trace names streams.
+    /// Captures by stream, if the trace names streams.
     pub capture_by_stream: Vec<CaptureSummary>,
 }
 
@@ -153,15 +144,14 @@ pub struct LogFigures {
     pub associativity: Vec<u64>,
     /// Retired log blocks by the number of pages programmed (index).
     pub utilisation: Vec<u64>,
-    /// Reclaims by cost, cheapest first: pages copied, blocks erased, nanoseconds (0 where time is not modelled),
-    /// times.
+    /// Reclaims by cost, cheapest first: cost, nanoseconds (0 if time is not modelled), number of reclaims.
     pub reclaim_costs: Vec<(MergeCost, u64, u64)>,
 }
 
-/// A run under way.
+/// A run of pages under way.
 #[derive(Clone, Copy, Default)]
-struct Run {
-    /// The page that would continue it.
+struct PageRun {
+    /// Page that would continue the run.
     next: u32,
     pages: u64,
     captured: u64,
@@ -170,16 +160,16 @@ struct Run {
 /// Measures a log-block FTL.
 pub(crate) struct LogMeter {
     pages_per_block: u32,
-    /// Whether the log has sequential blocks.
+    /// True if the log has sequential blocks.
     captures: bool,
     merges: [MergeTally; MergeKind::ALL.len()],
     associativity: Vec<u64>,
     utilisation: Vec<u64>,
     reclaim_costs: BTreeMap<MergeCost, u64>,
-    streams: Vec<(Run, CaptureCounters)>,
-    /// The write under way: stream and pages.
+    streams: Vec<(PageRun, CaptureCounters)>,
+    /// The write under way: stream, first page and number of pages.
     write: (u16, u32, u32),
-    /// Its pages captured so far, in order.
+    /// Pages of the write captured so far.
     captured: Vec<u32>,
 }
 
@@ -199,8 +189,8 @@ impl LogMeter {
     }
 }
 
-/// Books a run that has ended.
-fn close(run: Run, counts: &mut CaptureCounters) {
+/// Counts a run that has ended.
+fn close(run: PageRun, counts: &mut CaptureCounters) {
     match run.pages {
         0 => {}
         1 => {
@@ -275,7 +265,7 @@ impl Meter for LogMeter {
         let (run, counts) = &mut self.streams[usize::from(stream)];
         if run.next != first || run.pages == 0 {
             close(*run, counts);
-            *run = Run::default();
+            *run = PageRun::default();
         }
         run.next = first + count;
         run.pages += u64::from(count);
@@ -339,10 +329,9 @@ mod tests {
         meter.end_write();
     }
 
-    /// Two interleaved streams: by hand, stream 1 has runs 10-12 (two captured) and 40 (captured), stream 2 the
-    /// runs 90-91 (none captured) and 7 (not).
+    /// By hand: stream 1 has runs 10-12 (two captured) and 40 (captured), stream 2 has 90-91 and 7 (none captured).
     #[test]
-    fn runs_are_told_apart_by_stream() {
+    fn runs_are_counted_by_stream() {
         let mut meter = LogMeter::new(4, true);
         write(&mut meter, 1, 10, 1, &[]);
         write(&mut meter, 2, 90, 2, &[]);
@@ -368,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn means_are_those_of_the_notes() {
+    fn means_follow_the_notes() {
         let mut meter = LogMeter::new(4, true);
         let cost = |copies, erases| MergeCost { copies, erases };
         meter.note(Note::Reclaimed { associated: 3, cost: cost(12, 4) });

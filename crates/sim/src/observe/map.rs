@@ -1,7 +1,7 @@
-//! Measures what a map costs that is kept in flash.
+//! Measures the cost of a map in flash.
 
 use serde::Serialize;
-use ssdlab_core::{BlockId, Lpn, Ppn};
+use ssdlab_core::{BlockId, Ppn};
 use ssdlab_nand::{Cause, Counts, FlashSink, MergeCost, Note, Source, SpareArea};
 
 use crate::observe::log::{Measured, Meter};
@@ -9,15 +9,15 @@ use crate::observe::log::{Measured, Meter};
 /// Look-ups of one kind.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct LookupTally {
-    /// Look-ups, one for each page touched.
+    /// Look-ups, one per page touched.
     pub count: u64,
-    /// Of these, found in RAM.
+    /// Look-ups found in RAM.
     pub hits: u64,
-    /// `hits` over `count`; none without look-ups.
+    /// `hits` over `count`; `None` without look-ups.
     pub hit_ratio: Option<f64>,
 }
 
-/// The map of an FTL that keeps it in flash, during the measured phase.
+/// A map in flash, in the measured phase.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MapSummary {
     /// Look-ups for pages read.
@@ -30,13 +30,13 @@ pub struct MapSummary {
     pub pages_read: u64,
     /// Map pages programmed for any cause.
     pub pages_programmed: u64,
-    /// `pages_programmed` for each page the host wrote; none if it wrote nothing.
+    /// `pages_programmed` per page of the host; `None` if the host wrote nothing.
     pub translation_write_amplification: Option<f64>,
-    /// Look-ups for pages read for which a map page was read first, over all; none without reads.
+    /// Share of look-ups for pages read that read a map page first; `None` without reads.
     pub double_read_share: Option<f64>,
     /// Map pages in flash.
     pub pages: u32,
-    /// Look-ups that missed entries of pages that were written, which were in RAM before.
+    /// Misses of entries that were in RAM before: of pages that were written.
     #[serde(skip)]
     pub missed_again: u64,
 }
@@ -47,7 +47,7 @@ pub(crate) struct MapMeter {
     pages: u32,
     /// Look-ups and hits, for reads and for changes.
     counts: [(u64, u64); 2],
-    /// The latest look-up was for a read and missed: a load that follows is for it.
+    /// True if the latest look-up was for a read and missed; a load that follows belongs to it.
     reading: bool,
     double_reads: u64,
     missed_again: u64,
@@ -93,12 +93,6 @@ impl FlashSink for MapMeter {
 }
 
 impl Meter for MapMeter {
-    #[inline(always)]
-    fn begin_write(&mut self, _stream: u16, _lpn: Lpn, _count: u32) {}
-
-    #[inline(always)]
-    fn end_write(&mut self) {}
-
     fn restart(&mut self) {
         *self = Self::new(self.pages);
     }

@@ -1,4 +1,4 @@
-//! The measured phase: response times, the series, and the difference between its end and its start.
+//! The measured phase: response times, the series, and the difference of counts between start and end.
 
 use ssdlab_core::{InBucket, LatencyHistogram};
 use ssdlab_ftl::{Ftl, FtlChoice, GcOccupancy};
@@ -10,38 +10,37 @@ use crate::check::data_checker::Checker;
 use crate::drive::parts::Parts;
 use crate::drive::sinks::Sinks;
 use crate::drive::stack::Stack;
-use crate::host::issue::{Cycles, scaled};
+use crate::host::replay::{Cycles, scaled};
 use crate::observe::activity::{Activity, DriveSummary};
 use crate::observe::concentration::Concentration;
 use crate::observe::lifetime::Life;
 use crate::observe::log::{Measured, Meter};
 use crate::observe::series::{Series, Tally};
-use crate::observe::so_far::SoFar;
 use crate::observe::summary::{
     CheckSummary, CollectionSummary, DeviceSummary, FlashSummary, HostCounters, LatencyByOp, PreconditionSummary,
-    Summary, TimeSummary, WearSummary, per_second,
+    SoFar, Summary, TimeSummary, WearSummary, per_second,
 };
 use crate::run::Outcome;
 use crate::run::steady::Written;
 use crate::setup::Setup;
 use crate::setup::host::Replay;
 
-/// What is measured on a stack.
+/// Measurement of a stack.
 pub(crate) struct Measurement {
     latency: [LatencyHistogram; 4],
-    /// Arrival of the first and of the latest measured request.
+    /// Arrival of the first and the latest measured request, in trace time.
     arrivals_ns: Option<(u64, u64)>,
-    /// How much later than in the trace these were, on the clock of the run.
+    /// Delay of arrivals behind the times of the trace, on the clock of the run.
     shift_ns: u64,
     cycles: Cycles,
     start: Start,
     series: Series,
 }
 
-/// What flash and host have done by some moment.
+/// State of flash and host at a moment.
 #[derive(Clone, Copy)]
 struct Moment {
-    /// Whether time is modelled.
+    /// True if time is modelled.
     timed: bool,
     counts: Counts,
     now_ns: u64,
@@ -80,19 +79,19 @@ struct End<'a> {
     check: Option<CheckSummary>,
 }
 
-/// What a drive with a front of its own adds.
+/// Results of a timed drive.
 pub(crate) struct OfDrive {
     pub summary: DriveSummary,
     pub activity: Activity,
-    /// Pages that the host wrote and that were not programmed for it: overwritten or trimmed in the write buffer, or
-    /// still there; less those that were there at the start.
+    /// Pages that the host wrote but the drive did not program: overwritten or trimmed in the write buffer, or waiting
+    /// there at the end, less the pages waiting at the start.
     pub absorbed_pages: i64,
-    /// Pages in the write buffer, waiting or being programmed, less those that were there at the start.
+    /// Pages in the write buffer at the end, less the pages there at the start.
     pub buffered_pages: i64,
 }
 
 impl Measurement {
-    /// Begins to measure: counts of the host restart at 0.
+    /// Starts measuring and resets the counts of the host.
     pub fn start<P: Parts>(stack: &mut Stack<P>) -> Self {
         stack.host = HostCounters::default();
         stack.sinks.meter.restart();
@@ -109,28 +108,28 @@ impl Measurement {
         }
     }
 
-    /// When measuring began.
+    /// Returns the time when measuring began.
     pub fn start_ns(&self) -> u64 {
         self.start.at.now_ns
     }
 
-    /// Response times so far.
+    /// Returns the response times so far.
     pub fn latency(&self) -> &[LatencyHistogram; Op::ALL.len()] {
         &self.latency
     }
 
-    /// Requests of the trace arrived between these times, and `shift_ns` later on the clock of the run.
+    /// Notes the first and latest arrival in trace time, and the delay on the clock of the run.
     pub fn arrived(&mut self, first_ns: u64, latest_ns: u64, shift_ns: u64) {
         self.shift_ns = shift_ns;
         self.arrivals_ns = Some((self.arrivals_ns.map_or(first_ns, |(first, _)| first), latest_ns));
     }
 
-    /// How the host spent the time between its requests.
+    /// Notes the time that the host spent between requests.
     pub fn cycled(&mut self, cycles: Cycles) {
         self.cycles = cycles;
     }
 
-    /// A request of the host is done.
+    /// Counts a completed request of the host.
     #[inline(always)]
     pub fn request_done<P: Parts>(&mut self, stack: &Stack<P>, op: Op, latency: InBucket) {
         if stack.sinks.flash.is_timed() {
@@ -141,12 +140,12 @@ impl Measurement {
         self.series.request_done(|| start.totals(&Moment::of(stack), latency));
     }
 
-    /// What has been written since measuring began.
+    /// Returns the pages written since measuring began.
     pub fn written<P: Parts>(&self, stack: &Stack<P>) -> Written {
         self.start.written(&Moment::of(stack))
     }
 
-    /// What has been done since measuring began; `requests` is the number of those replayed.
+    /// Returns the results since measuring began; `requests` is the number of requests replayed.
     pub fn so_far<P: Parts>(&self, stack: &Stack<P>, requests: u64) -> SoFar {
         let now = Moment::of(stack);
         let timed = |figure: u64| now.timed.then_some(figure);
@@ -161,7 +160,7 @@ impl Measurement {
         }
     }
 
-    /// The figures of the measured phase.
+    /// Returns the results of the measured phase.
     pub fn finish<P: Parts>(
         self,
         stack: &mut Stack<P>,
@@ -170,20 +169,23 @@ impl Measurement {
         drive: Option<OfDrive>,
     ) -> Outcome {
         let at = Moment::of(stack);
-        let Sinks { flash, checker, meter } = &mut stack.sinks;
-        let (flash_operations_checked, page_reads_checked) = checker.checked();
+        let Sinks { flash, checker, meter, .. } = &mut stack.sinks;
+        let check = checker.get().map(|checker| {
+            let (flash_operations_checked, page_reads_checked) = checker.checked();
+            CheckSummary { flash_operations_checked, page_reads_checked }
+        });
         let end = End {
             at,
             erases: stack.ftl.erase_counts(),
             device: DeviceSummary::of(&stack.setup, stack.ftl.memory_bytes(), stack.ftl.mapping_table_bytes()),
             measured: meter.figures(stack.host.pages_written, &|cost| flash.cost_ns(cost)),
-            written_share: stack.concentration.as_mut().and_then(|concentration| concentration.share()),
-            check: stack.sinks.checker.is_on().then_some(CheckSummary { flash_operations_checked, page_reads_checked }),
+            written_share: stack.concentration.as_ref().and_then(|concentration| concentration.share()),
+            check,
         };
         self.outcome(&stack.setup, end, precondition, partial, drive)
     }
 
-    /// The figures, whatever the parts of the drive.
+    /// Like [`Self::finish`], compiled once for all parts.
     #[inline(never)]
     fn outcome(
         mut self,
@@ -197,7 +199,7 @@ impl Measurement {
         let device = end.device;
         self.series.finish(self.start.totals(&end.at, &self.latency));
         let counts = end.at.counts - self.start.at.counts;
-        // Conservation, checked in release builds too: a run that breaks it must not be reported.
+        // Checked in release builds too: a run that violates conservation must not be reported.
         let absorbed_pages = drive.as_ref().map_or(0, |drive| drive.absorbed_pages);
         let asked_for = host.pages_written.wrapping_add_signed(-absorbed_pages);
         assert_eq!(counts.programs[Cause::Host as usize], asked_for, "programs the host asked for");
@@ -212,7 +214,7 @@ impl Measurement {
             Replay::Closed { .. } | Replay::Processes { .. } => arrivals_ns,
         };
         let is_open = matches!(setup.replay, Replay::Open { .. });
-        // Nothing is behind where nothing arrived.
+        // Without arrivals, the drive is not behind.
         let arrived_ns = self.arrivals_ns.map_or(now_ns, |_| last_arrival_ns.saturating_add(self.shift_ns));
         let behind_ns = is_open.then(|| now_ns.saturating_sub(arrived_ns));
         let time = timed.then(|| self.time(&end.at, behind_ns));
@@ -271,7 +273,7 @@ impl Measurement {
         }
     }
 
-    /// Rates of the measured phase; in an open loop it ended `behind_ns` after the last arrival.
+    /// Returns the rates of the measured phase, which ended `behind_ns` after the last arrival of an open replay.
     fn time(&self, end: &Moment, behind_ns: Option<u64>) -> TimeSummary {
         let elapsed_ns = end.now_ns - self.start.at.now_ns;
         let busy_ns = end.busy_ns - self.start.at.busy_ns;
@@ -289,13 +291,13 @@ impl Measurement {
 }
 
 impl Start {
-    /// What has been written since then.
+    /// Returns the pages written since then.
     fn written(&self, now: &Moment) -> Written {
         let programmed = (now.counts - self.at.counts).programmed();
         Written { host_pages: now.host.pages_written, programmed }
     }
 
-    /// Totals since then, with the time they were taken at.
+    /// Returns the time since then and the totals.
     #[inline(never)]
     fn totals(&self, now: &Moment, latency: &[LatencyHistogram; 4]) -> (u64, Tally) {
         let counts = now.counts - self.at.counts;

@@ -1,4 +1,4 @@
-//! Measurement: the figures of a run, its series, merges, map look-ups, busy times of dies and channels.
+//! Measurement: figures, series, merges, map look-ups, activity and diagnosis of a run.
 
 pub(crate) mod activity;
 pub(crate) mod attribution;
@@ -11,5 +11,4 @@ pub(crate) mod log;
 pub(crate) mod map;
 pub(crate) mod measurement;
 pub(crate) mod series;
-pub(crate) mod so_far;
 pub(crate) mod summary;

@@ -1,7 +1,7 @@
-//! The measured phase as a series of epochs of equally many requests.
+//! The measured phase as a series of epochs with equal numbers of requests.
 //!
-//! How long a run will be is not known at its start, so epochs begin short and double (pairs merge)
-//! whenever there are [`MAX_EPOCHS`]: memory is bounded, and equal runs give equal epochs.
+//! The length of a run is not known in advance, so epochs start short and double (pairs merge) whenever there are
+//! [`MAX_EPOCHS`]. Memory is bounded, and equal runs give equal epochs.
 
 use ssdlab_core::{Counters, counters};
 use ssdlab_trace::Op;
@@ -45,7 +45,7 @@ struct Longest {
 pub struct Series {
     epochs: Vec<Epoch>,
     epoch_requests: u64,
-    /// Requests until the epoch ends; a count-down, because this is asked for every request.
+    /// Requests until the epoch ends: a count-down is fast.
     left: u64,
     requests: u64,
     last: Tally,
@@ -53,7 +53,7 @@ pub struct Series {
 }
 
 impl Series {
-    /// An empty series; epochs count from `start`.
+    /// Returns an empty series with totals of `start`.
     pub(crate) fn new(start: Tally) -> Self {
         Self {
             epochs: Vec::with_capacity(MAX_EPOCHS),
@@ -65,7 +65,7 @@ impl Series {
         }
     }
 
-    /// Notes the response time of a request before it is counted.
+    /// Notes the response time of a request, before [`Self::request_done`].
     #[inline]
     pub(crate) fn request_took(&mut self, op: Op, latency_ns: u64) {
         match op {
@@ -75,7 +75,7 @@ impl Series {
         }
     }
 
-    /// Counts one request; `totals` is asked for only when an epoch ends with it.
+    /// Counts a request. Calls `totals` if an epoch ends with it.
     #[inline]
     pub(crate) fn request_done(&mut self, totals: impl FnOnce() -> (u64, Tally)) {
         self.left -= 1;
@@ -109,8 +109,7 @@ impl Series {
         }
     }
 
-    /// Ends the epoch under way. What was done after the last request, such as programming what it left in a buffer,
-    /// counts to the epoch of that.
+    /// Ends the epoch under way. Work after the last request, such as programming buffered pages, counts to the last epoch.
     pub(crate) fn finish(&mut self, totals: (u64, Tally)) {
         if self.left < self.epoch_requests {
             self.requests += self.epoch_requests - self.left;
@@ -122,7 +121,8 @@ impl Series {
         }
     }
 
-    /// What was written in the last epochs that write at least so many pages of the host together; none if all do not.
+    /// Returns the pages written in the fewest last epochs with at least `host_pages` of the host; `None` if the whole run
+    /// has fewer.
     pub(crate) fn latest(&self, host_pages: u64) -> Option<Written> {
         let mut latest = Written::default();
         self.epochs.iter().rev().find_map(|Epoch { tally, .. }| {
@@ -132,9 +132,8 @@ impl Series {
         })
     }
 
-    /// The series as named columns of equal length. `requests` and `time_ns` hold the end of each epoch,
-    /// counted from the start of measuring, the two `_max_ns` the longest response times within it; the other
-    /// columns hold what the epoch added.
+    /// Returns the series as named columns of equal length. `requests` and `time_ns` are the end of each epoch, counted
+    /// from the start of measuring; `_max_ns` are the longest response times of the epoch; other columns are increments.
     pub fn columns(&self) -> Vec<(&'static str, Vec<u64>)> {
         let mut columns = vec![
             ("requests", self.epochs.iter().map(|epoch| epoch.end_request).collect()),

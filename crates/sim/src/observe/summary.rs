@@ -1,4 +1,4 @@
-//! The figures of a run, in the order in which they are reported and stored.
+//! The figures of a run, in the order of reports and files.
 
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
 use ssdlab_core::{LatencyHistogram, Pages, counters};
@@ -17,7 +17,7 @@ use crate::setup::Setup;
 const NANOS_PER_SECOND: f64 = 1e9;
 
 counters! {
-    /// What the host asked for during the measured phase.
+    /// Requests of the host in the measured phase.
     pub struct HostCounters {
         read_requests: "requests", "Read requests.";
         write_requests: "requests", "Write requests.";
@@ -36,7 +36,7 @@ counters! {
 }
 
 impl HostCounters {
-    /// Counts a request of so many bytes.
+    /// Counts a request.
     #[inline(always)]
     pub fn count(&mut self, op: Op, bytes: u64) {
         match op {
@@ -56,7 +56,7 @@ impl HostCounters {
         }
     }
 
-    /// Counts pages that the host writes, wherever they go.
+    /// Counts pages that the host writes.
     #[inline(always)]
     pub fn count_written(&mut self, pages: Pages) {
         self.pages_written += u64::from(pages.count);
@@ -67,34 +67,33 @@ impl HostCounters {
 /// The device.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DeviceSummary {
-    /// Bytes the host sees.
+    /// Capacity in bytes.
     pub capacity_bytes: u64,
-    /// Bytes of a page.
+    /// Bytes per page.
     pub page_bytes: u32,
-    /// Pages of an erase block.
+    /// Pages per erase block.
     pub pages_per_block: u32,
     /// Erase blocks.
     pub blocks: u32,
     /// Bytes of flash.
     pub physical_bytes: u64,
-    /// Pages the host sees.
+    /// Logical pages.
     pub logical_pages: u64,
-    /// Pages of flash.
+    /// Physical pages.
     pub physical_pages: u64,
     /// (physical - logical) / logical.
     pub op_over_logical: f64,
     /// (physical - logical) / physical.
     pub spare_of_physical: f64,
-    /// Blocks that the FTL needs beside those of the data, included in the above: for open and free blocks, merges or a
-    /// map in flash.
+    /// Blocks reserved by the FTL, included above: for open and free blocks, merges or a map in flash.
     pub reserve_blocks: u32,
-    /// `op_over_logical` without them. What collection has is [`CollectionSummary::effective_op`].
+    /// `op_over_logical` without the reserved blocks. See also [`CollectionSummary::effective_op`].
     pub op_without_reserve: f64,
     /// Program/erase cycles a block endures.
     pub endurance_cycles: u32,
-    /// Bytes of mapping tables that a controller running this FTL keeps in RAM, as its paper counts them.
+    /// Bytes of mapping tables in the RAM of a controller, counted as in the FTL's paper.
     pub mapping_table_bytes: u64,
-    /// Memory the simulated FTL holds for maps and block state, in bytes.
+    /// Bytes of maps and block state in the simulation.
     pub memory_bytes: u64,
 }
 
@@ -105,43 +104,42 @@ pub struct PreconditionSummary {
     pub host_pages_written: u64,
     /// Pages programmed.
     pub flash_pages_programmed: u64,
-    /// Pages programmed for earlier runs, of those above: of a drive that was saved after them. What was overwritten in
-    /// a write buffer is not among them.
+    /// Pages programmed by earlier runs of a saved drive, included above; without pages overwritten in a write buffer.
     pub runs_pages_written: u64,
-    /// Write amplification at the end of overwriting; none without overwriting.
+    /// Write amplification at the end of overwriting, if any.
     pub write_amplification: Option<f64>,
-    /// Whether write amplification had settled; none unless that was asked for.
+    /// True if write amplification was steady; `None` unless the set-up asks for that.
     pub stable: Option<bool>,
-    /// Replays of what the trace writes; none unless the device was overwritten by the trace.
+    /// Replays of the trace's writes, if the trace overwrote the device.
     pub replays: Option<u64>,
-    /// Planes that were brought to their steady state while the others took it over; none where all were.
+    /// Planes in the sample that was preconditioned for all planes; `None` without sampling.
     pub sampled_planes: Option<u32>,
 }
 
 impl PreconditionSummary {
-    /// Counts a run among what comes before the next, by all that the flash has counted.
+    /// Adds a completed run, from the total counts of the flash.
     pub(crate) fn add_run(&mut self, counts: &Counts) {
         self.runs_pages_written += counts.programs[Cause::Host as usize] - self.host_pages_written;
         self.count(counts);
     }
 
-    /// Takes the pages written and programmed from all that the flash has counted.
+    /// Sets pages written and programmed from the total counts of the flash.
     pub(crate) fn count(&mut self, counts: &Counts) {
         self.host_pages_written = counts.programs[Cause::Host as usize];
         self.flash_pages_programmed = counts.programmed();
     }
 }
 
-/// How often the trace was replayed.
+/// Replays of the trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RepeatSummary {
-    /// Replays begun, the measured one included.
+    /// Replays begun, with the measured one.
     pub replays: u64,
-    /// Whether write amplification became steady; none unless that was asked for.
+    /// True if write amplification became steady; `None` unless the set-up asks for that.
     pub steady: Option<bool>,
-    /// Logical pages the host wrote in all of them, in capacities of the device.
+    /// Logical pages written in all replays, in capacities of the device.
     pub capacities_written: f64,
-    /// Write amplification of each replay that was completed, without its warm-up; none where it wrote nothing.
+    /// Write amplification of each complete replay without its warm-up; `None` if it wrote nothing.
     pub write_amplification: Vec<Option<f64>>,
 }
 
@@ -149,7 +147,7 @@ pub struct RepeatSummary {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlashSummary(pub Counts);
 
-/// One kind of operation by cause.
+/// Operations of one kind by cause.
 struct ByCause<'a>(&'a [u64]);
 
 impl Serialize for ByCause<'_> {
@@ -169,13 +167,12 @@ impl Serialize for FlashSummary {
     }
 }
 
-/// A rate; none if no time passed.
+/// Returns a rate; `None` if no time passed.
 pub(crate) fn per_second(amount: u64, elapsed_ns: u64) -> Option<f64> {
     (elapsed_ns > 0).then(|| amount as f64 / (elapsed_ns as f64 / NANOS_PER_SECOND))
 }
 
-/// Share of the simulated time by which a drive that keeps up may finish later after the last arrival than it works on
-/// a request on average.
+/// Share of simulated time beyond the mean latency that a drive may take after the last arrival and still keep up.
 const BEHIND: f64 = 0.05;
 
 /// Rates over the measured phase.
@@ -187,23 +184,23 @@ pub struct TimeSummary {
     pub busy_ns: u64,
     /// Busy over elapsed.
     pub utilisation: f64,
-    /// Requests completed per second; none, as the rates below, if no time passed.
+    /// Requests completed per second; all rates are `None` if no time passed.
     pub iops: Option<f64>,
     /// Bytes read per second.
     pub bytes_read_per_s: Option<f64>,
     /// Bytes written per second.
     pub bytes_written_per_s: Option<f64>,
-    /// How long after the last arrival the last request completed; none in closed replay.
+    /// Time from the last arrival to the last completion; `None` in closed replay.
     pub behind_ns: Option<u64>,
 }
 
 impl TimeSummary {
-    /// How long a drive went on after the last arrival, where it did not keep up with them.
+    /// Returns the time from the last arrival to the last completion if the drive did not keep up.
     pub(crate) fn fell_behind_ns(&self, latency: &LatencyByOp, drive: Option<&DriveSummary>) -> Option<u64> {
         let requests = latency.all?.count;
         let service_ns = match drive {
             Some(drive) => drive.service.all?.mean_ns,
-            // The flash works on one after the other.
+            // Requests are served one by one.
             None => self.busy_ns as f64 / requests as f64,
         };
         self.behind_ns.filter(|&behind_ns| behind_ns as f64 - service_ns > BEHIND * self.elapsed_ns as f64)
@@ -238,7 +235,7 @@ pub struct LatencySummary {
 }
 
 impl LatencySummary {
-    /// Figures of a histogram; none if it is empty.
+    /// Summarises a histogram; `None` if it is empty.
     pub(crate) fn of(histogram: &LatencyHistogram) -> Option<Self> {
         let q = |quantile| histogram.quantile_ns(quantile);
         (histogram.count() > 0).then(|| Self {
@@ -257,10 +254,10 @@ impl LatencySummary {
     }
 }
 
-/// Response times by operation; none for an operation that did not occur.
+/// Response times by operation, for operations that occurred.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LatencyByOp {
-    /// Every request.
+    /// All requests.
     pub all: Option<LatencySummary>,
     /// Reads.
     pub read: Option<LatencySummary>,
@@ -273,7 +270,7 @@ pub struct LatencyByOp {
 }
 
 impl LatencyByOp {
-    /// Figures of the histograms of each [`ssdlab_trace::Op`].
+    /// Summarises histograms by [`ssdlab_trace::Op`].
     pub fn of(histograms: &[LatencyHistogram; 4]) -> Self {
         let mut all = LatencyHistogram::default();
         histograms.iter().for_each(|histogram| all.merge(histogram));
@@ -282,15 +279,15 @@ impl LatencyByOp {
     }
 }
 
-/// What collection of blocks of data lived on during the measured phase.
+/// Collection of data blocks in the measured phase.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CollectionSummary {
     /// Victims chosen.
     pub victims: u64,
-    /// Invalid pages in the planes of victims, half-way through their collection, for each valid one there, both added
-    /// up over the victims: the over-provisioning that collection had, without what was erased. None without victims.
+    /// Over-provisioning available to collection, without erased blocks: invalid over valid pages in the planes of victims,
+    /// half-way through their collection, summed over victims. `None` without victims.
     pub effective_op: Option<f64>,
-    /// Pages that victims yielded: those not valid when they were chosen.
+    /// Pages of victims that were invalid when chosen.
     #[serde(skip)]
     pub(crate) yielded: u64,
 }
@@ -301,7 +298,7 @@ impl CollectionSummary {
         Self { victims: occupied.victims, effective_op: occupied.effective_op(), yielded }
     }
 
-    /// Share of the pages of victims that was valid when they were chosen; none without victims.
+    /// Returns the share of pages of victims that were valid when chosen; `None` without victims.
     pub(crate) fn valid_share(&self, pages_per_block: u32) -> Option<f64> {
         let pages = self.victims * u64::from(pages_per_block);
         (pages > 0).then(|| 1.0 - self.yielded as f64 / pages as f64)
@@ -311,15 +308,15 @@ impl CollectionSummary {
 /// Erases of the measured phase over the blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct WearSummary {
-    /// Erases in all.
+    /// All erases.
     pub erases: u64,
     /// Mean per block.
     pub erase_mean: f64,
     /// Standard deviation over the blocks.
     pub erase_std_dev: f64,
-    /// Least worn block.
+    /// Erases of the least worn block.
     pub erase_min: u32,
-    /// Most worn block.
+    /// Erases of the most worn block.
     pub erase_max: u32,
 }
 
@@ -339,59 +336,76 @@ impl WearSummary {
     }
 }
 
-/// What the data check looked at.
+/// Extent of the data check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct CheckSummary {
-    /// Flash operations held against the NAND rules, preconditioning included.
+    /// Flash operations checked against the NAND rules, with preconditioning.
     pub flash_operations_checked: u64,
-    /// Pages read and compared with what was written last, warm-up included.
+    /// Pages read and compared with the last write, with the warm-up.
     pub page_reads_checked: u64,
 }
 
 /// The figures of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// Whether the run was stopped before its end.
+    /// True if the run was stopped early.
     pub partial: bool,
     /// The device.
     pub device: DeviceSummary,
-    /// Its state before the first request.
+    /// State before the first request.
     pub precondition: PreconditionSummary,
-    /// How often the trace was replayed; none where that was once.
+    /// Repeated replays, if any.
     pub repeat: Option<RepeatSummary>,
-    /// What the cache above the drive did; none without one.
+    /// Cache above the drive, if any.
     pub cache: Option<CacheSummary>,
-    /// What the host asked for; with a cache above the drive, what was left of it.
+    /// Requests of the host; with a cache, requests below the cache.
     pub host: HostCounters,
-    /// What the flash did.
+    /// Flash operations.
     pub flash: FlashSummary,
-    /// Pages programmed per page the host wrote; none if it wrote nothing.
+    /// Pages programmed per page of the host; `None` if the host wrote nothing.
     pub write_amplification: Option<f64>,
-    /// Logical pages the host wrote, in capacities of the device. Below twice the flash, write amplification still
-    /// tells of the preconditioning too.
+    /// Logical pages the host wrote, in capacities of the device. Below twice the flash, write amplification still reflects
+    /// the preconditioning.
     pub capacities_written: f64,
-    /// Rates of the host's requests, or with a cache above a serial drive of those below it; none where time is not
-    /// modelled.
+    /// Rates of the host's requests, if time is modelled; with a cache above a serial drive, rates below the cache.
     pub time: Option<TimeSummary>,
-    /// Response times of the same requests; none where time is not modelled.
+    /// Response times of the same requests, if time is modelled.
     pub latency: Option<LatencyByOp>,
-    /// Channels, dies, queues and buffer, and the requests there, with a cache those below it; none unless they are
-    /// modelled.
+    /// Channels, dies, queues, buffer and their requests, if modelled; with a cache, requests below the cache.
     pub drive: Option<DriveSummary>,
-    /// Merges and captures; none for an FTL without log blocks.
+    /// Merges and captures of a log-block FTL.
     pub log: Option<LogSummary>,
-    /// Use of the map; none for an FTL that has all of it in RAM.
+    /// Use of a map in flash.
     pub map: Option<MapSummary>,
-    /// What collection lived on; none for an FTL that merges.
+    /// Collection of an FTL that does not merge.
     pub collection: Option<CollectionSummary>,
     /// Erases.
     pub wear: WearSummary,
-    /// Projection.
+    /// Projected lifetime.
     pub lifetime: LifetimeSummary,
     /// Data check, if it was on.
     pub check: Option<CheckSummary>,
-    /// What is the matter, the weightiest first.
+    /// Findings, the weightiest first.
     pub diagnosis: Vec<Finding>,
+}
+
+/// Figures since measuring began, or before that since the replay began. Free blocks are current.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SoFar {
+    /// Requests replayed, with earlier phases.
+    pub requests: u64,
+    /// Simulated time, if modelled.
+    pub elapsed_ns: Option<u64>,
+    /// Mean busy time per die, if time is modelled.
+    pub busy_ns: Option<u64>,
+    /// Pages programmed per page of the host; `None` if the host wrote nothing.
+    pub write_amplification: Option<f64>,
+    /// Response times, if time is modelled.
+    pub latency: Option<LatencyByOp>,
+    /// Free blocks.
+    pub free_blocks: u32,
+    /// All blocks.
+    pub blocks: u32,
 }
 
 impl DeviceSummary {

@@ -1,24 +1,24 @@
-//! The steady state of a large drive from that of a few of its planes.
+//! The steady state of a large drive from the steady state of a few of its planes.
 //!
 //! ```text
-//! a part: two planes or more of the drive, each as large as there, and their share of the logical pages
-//! bring the part to its steady state, exactly as a drive
-//! for each of the shares that make up the drive:
-//!     the part is overwritten on, so that no two shares are at the same point of collecting garbage
-//!     its planes take over the blocks of the part as they are: valid pages, wear, order, open blocks
-//!     its logical pages are dealt among those of the drive at random
+//! part: two or more planes of the drive, with their share of the logical pages
+//! bring the part to its steady state, as if it were a drive
+//! for each share of planes of the drive:
+//!     overwrite the part a little more, so that all shares are at different points of collection
+//!     copy the blocks of the part into the planes: valid pages, wear, order, open blocks
+//!     deal the logical pages of the part among the pages of the drive at random
 //! ```
 //! Sound for uniformly random overwrites and page mapping with the map in RAM: planes get host pages in turn and are
-//! collected each for itself, so that they are alike and independent. Nothing is scaled; the blocks of a plane, and
-//! what each is kept free for, are as many as in the drive. Of the exact way it differs in that pages left where the
-//! fill in order put them do not lie in that order over all planes.
+//! collected by themselves, so they are alike and independent. Nothing is scaled: planes keep their blocks and reserves.
+//! One difference to the exact method remains: pages that were never overwritten are not in sequential order over all
+//! planes.
 
 use ssdlab_core::{Lpn, Rng};
 use ssdlab_ftl::{Ftl, Shares, WriteContext};
 use ssdlab_nand::backend::{CountingFlash, Flash, Resume};
 use ssdlab_nand::{Cause, Counts};
 
-use super::{Course, Target, Writable};
+use super::{Device, OverwriteProgress, Target};
 use crate::check::data_checker::Checker;
 use crate::drive::parts::{Combined, Parts};
 use crate::drive::sinks::Sinks;
@@ -28,19 +28,19 @@ use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor};
 use crate::setup::{Method, Overwrite, Setup};
 
-/// Logical pages of a drive from which on the exact way takes longer than a person likes to wait.
+/// Logical pages from which on the exact method takes too long.
 const LARGE_PAGES: u32 = 1 << 24;
-/// Pages of a part that is large enough for chance to even out.
+/// Pages of a part large enough to average out chance.
 const PART_PAGES: u64 = 1 << 22;
-/// A part is overwritten by up to its size over this between two shares: dozens of collections of each plane.
+/// Between two shares, up to 1/STRIDE of the part is overwritten: dozens of collections in each plane.
 const STRIDE: u64 = 32;
 
 type OfPart<P> = Combined<<P as Parts>::Ftl, CountingFlash, (), ()>;
 
-/// Prepares a device this way, if its set-up asks for it or leaves it open and it is large; none otherwise.
+/// Preconditions a device by a sample, if its set-up asks for that or the device is large; else returns `None`.
 ///
 /// # Errors
-/// If it is asked for and cannot be.
+/// If the set-up asks for a sample that the device does not allow.
 pub(crate) fn prepare<P: Parts<Flash: Resume>>(
     stack: &mut Stack<P>,
     monitor: &mut dyn Monitor,
@@ -58,23 +58,23 @@ pub(crate) fn prepare<P: Parts<Flash: Resume>>(
     match part {
         Some((part, shares)) => Ok(Some(take(part, shares, stack, monitor))),
         None if method == Method::Sampled => Err(SimError::Setup(
-            "precondition.overwrite.steady.method: only a drive of page mapping, its map in RAM, with four planes or \
-             more, and without check, is like a part of its planes; set it to \"exact\""
+            "precondition.overwrite.steady.method: \"sampled\" needs page mapping with the map in RAM, four planes or \
+             more, and no check; set it to \"exact\""
                 .into(),
         )),
         None => Ok(None),
     }
 }
 
-/// An erased part of the device, and how many such parts make it up.
+/// Returns an erased part of the device and the number of such parts.
 fn part_of<P: Parts>(stack: &Stack<P>) -> Option<(P::Ftl, u32)> {
     let Setup { geometry, seed, .. } = &stack.setup;
     let planes = geometry.parallelism.planes();
     let divisors = || (2..=planes / 2).filter(|&part| planes.is_multiple_of(part));
     let large = |part: &u32| u64::from(*part) * geometry.pages() / u64::from(planes) >= PART_PAGES;
     let part_planes = divisors().find(large).or_else(|| divisors().next_back())?;
-    // The shadow of a check would have to be told of pages that nobody wrote.
-    if stack.sinks.checker.is_on() {
+    // The checker would miss the writes to the copied pages.
+    if stack.sinks.checker.get().is_some() {
         return None;
     }
     Some((stack.ftl.part(part_planes, *seed)?, planes / part_planes))
@@ -91,7 +91,7 @@ fn take<P: Parts<Flash: Resume>>(
     let part_pages = pages / u64::from(shares);
     let part_planes = geometry.parallelism.planes() / shares;
     let mut summary = PreconditionSummary { sampled_planes: Some(part_planes), ..PreconditionSummary::default() };
-    let sinks = Sinks { flash: CountingFlash::default(), checker: (), meter: () };
+    let sinks = Sinks::new(CountingFlash::default(), (), ());
     let mut part = Stack::<OfPart<P>>::new(&stack.setup, part, sinks);
     if (Target { device: &mut part, monitor }).fill(part_pages) == Control::Stop {
         return (summary, Control::Stop);
@@ -110,9 +110,10 @@ fn take<P: Parts<Flash: Resume>>(
     for share in 0..shares {
         let written = part.counts().programs[Cause::Host as usize];
         let on = step.next(written + rng.below(part_pages / STRIDE + 1)) - written;
-        let course = Course { before: written - part_pages, planned: None, write_amplification: amplification };
+        let progress =
+            OverwriteProgress { before: written - part_pages, planned: None, write_amplification: amplification };
         if control == Control::Continue {
-            (_, control) = Target { device: &mut part, monitor }.overwrite(part_pages, on, course, &mut rng);
+            (_, control) = Target { device: &mut part, monitor }.overwrite(part_pages, on, progress, &mut rng);
         }
         if control == Control::Stop {
             return (summary, control);
@@ -122,15 +123,17 @@ fn take<P: Parts<Flash: Resume>>(
     }
     stack.ftl.taken_over(&shared);
     stack.sinks.flash.resume(counts, std::iter::empty());
-    // The pages that the shares do not divide.
+    // The remaining pages, which do not make up a share.
     let divided = part_pages as u32 * shares;
     stack.ftl.write(Lpn(divided), pages as u32 - divided, WriteContext::default(), &mut stack.sinks);
     summary.count(&stack.sinks.flash.counts());
     (summary, Control::Continue)
 }
 
-/// Numbers of host pages after which the open blocks of all shares are written up to the same page. As the host's pages
-/// go to the planes in turn, so are those of an exact drive, and its dies program all their planes with one command.
+/// Numbers of host pages after which the open blocks of all shares end at the same page.
+///
+/// In an exact drive they do, because host pages go to the planes in turn. Its dies can thus program all planes with one
+/// command.
 struct InStep {
     /// Host pages that fill a block of each plane.
     round: u64,
@@ -144,7 +147,7 @@ impl InStep {
         Self { round: u64::from(pages_per_block) * u64::from(planes), phase }
     }
 
-    /// The first such number from `pages` on.
+    /// Returns the first such number from `pages` on.
     fn next(&self, pages: u64) -> u64 {
         pages + (self.phase + self.round - pages % self.round) % self.round
     }
@@ -178,11 +181,11 @@ mod tests {
         Setup { precondition, ..Setup::new(geometry, logical_pages, FtlChoice::Page(options, ram::INFO.defaults())) }
     }
 
-    /// The shares of blocks with up to so many valid pages, which is the index, and the FTL's complaints.
+    /// Returns the cumulative distribution of valid pages per block, and the result of the FTL's own check.
     fn valid_pages(options: PageOptions, fill: f64, method: Method) -> (Vec<f64>, Result<(), String>) {
         let setup = setup(options, fill, method);
         let ftl = PageFtl::new(setup.shape(), options, setup.seed).expect("large enough");
-        let sinks = Sinks { flash: CountingFlash::default(), checker: (), meter: () };
+        let sinks = Sinks::new(CountingFlash::default(), (), ());
         let mut stack = Stack::<Combined<PageFtl, CountingFlash, (), ()>>::new(&setup, ftl, sinks);
         let (summary, _) = super::super::prepare(&mut stack, None, &mut ()).expect("it can be done");
         assert_eq!(summary.sampled_planes, (method == Method::Sampled).then_some(8));
@@ -199,8 +202,8 @@ mod tests {
         (sums.collect(), stack.ftl.check())
     }
 
-    /// Goal: blocks hold valid pages as they do when all planes are overwritten, and the FTL's books are in order.
-    /// Method: the greatest distance of both distributions (Kolmogorov and Smirnov), for every victim policy.
+    /// Goal: valid pages are distributed as in a drive that was overwritten as a whole, and the FTL is consistent.
+    /// Method: Kolmogorov-Smirnov distance of the distributions, for every victim policy.
     #[test]
     fn valid_pages_are_distributed_as_in_an_exact_drive() {
         for info in VICTIMS.iter() {
@@ -208,22 +211,22 @@ mod tests {
                 let (trigger, allocation) = (Trigger::Partial { low: 3, step: 4 }, Allocation::LeastWorn);
                 let options = PageOptions { gc: info.defaults(), placement, trigger, allocation };
                 let (exact, _) = valid_pages(options, fill, Method::Exact);
-                let (sampled, books) = valid_pages(options, fill, Method::Sampled);
+                let (sampled, check) = valid_pages(options, fill, Method::Sampled);
                 let distance = exact.iter().zip(&sampled).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-                assert_eq!(books, Ok(()), "{options:?}");
-                // One in a thousand of two samples of 2,048 from one distribution are 0.061 apart.
+                assert_eq!(check, Ok(()), "{options:?}");
+                // Two samples of 2,048 from one distribution are 0.061 apart in one case of a thousand.
                 assert!(distance < 0.06, "{options:?}: {distance}");
             }
         }
     }
 
-    /// Shares are at different points of collecting garbage: no two planes have the same blocks.
+    /// Shares are at different points of collection: no two planes have the same blocks.
     #[test]
     fn no_two_planes_are_alike() {
         let options = PageOptions::new(gc::greedy::INFO.defaults(), &placement::own::INFO);
         let setup = setup(options, 1.0, Method::Sampled);
         let ftl = PageFtl::new(setup.shape(), options, setup.seed).expect("large enough");
-        let sinks = Sinks { flash: CountingFlash::default(), checker: (), meter: () };
+        let sinks = Sinks::new(CountingFlash::default(), (), ());
         let mut stack = Stack::<Combined<PageFtl, CountingFlash, (), ()>>::new(&setup, ftl, sinks);
         super::super::prepare(&mut stack, None, &mut ()).expect("it can be done");
         let planes: Vec<&[u32]> = stack.ftl.erase_counts().chunks(BLOCKS as usize / 16).collect();

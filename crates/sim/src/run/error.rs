@@ -1,15 +1,15 @@
-//! Why a simulation cannot start or go on.
+//! Errors of a simulation.
 
 use std::path::PathBuf;
 
 use ssdlab_core::units::write_bytes;
 use ssdlab_trace::{Placed, TraceError};
 
-/// Why a simulation cannot start or go on.
+/// Reason why a simulation cannot start or go on.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SimError {
-    /// The set-up is impossible.
+    /// The set-up is invalid.
     #[error("{0}")]
     Setup(String),
     /// The trace cannot be read.
@@ -23,16 +23,15 @@ pub enum SimError {
         write_bytes(request.offset.saturating_add(request.bytes) - capacity_bytes), write_bytes(*capacity_bytes)
     )]
     BeyondDevice {
-        /// The request. To the host its place is its number, in the order in which requests are issued, from 1; whoever
-        /// has its trace knows a better one.
+        /// The request. Its place is its number in the order of issue, from 1; readers of the trace replace it by a line.
         request: Placed,
         /// Bytes the host sees.
         capacity_bytes: u64,
     },
-    /// A request comes later than time is counted.
+    /// A request arrives after the end of simulated time.
     #[error(
-        "request {number} comes at {time_ns} ns{}, more than the 292 years that simulated time lasts: lower \
-         host.replay.open.time_scale, or check the times of the trace",
+        "request {number} arrives at {time_ns} ns{}, beyond the 292 years of simulated time; lower \
+         host.replay.open.time_scale",
         if *time_scale == 1.0 { String::new() } else { format!(" times {time_scale}") }
     )]
     BeyondTime {
@@ -40,29 +39,29 @@ pub enum SimError {
         number: u64,
         /// Its time in the trace.
         time_ns: u64,
-        /// What it is multiplied with.
+        /// Factor on the times of the trace.
         time_scale: f64,
     },
     /// The monitor abandoned the run.
     #[error("the run was abandoned")]
     Abandoned,
-    /// Requests wait and nothing is under way.
+    /// Requests wait, but no event is due.
     #[error("the simulation cannot go on: {0}; this is a defect of the simulator, please report it")]
     Stuck(String),
-    /// A drive in the cache cannot be used: it must be preconditioned again.
+    /// A cached drive cannot be used and must be preconditioned again.
     #[error("{}: {why}", path.display())]
     Cached {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Reason.
         why: String,
     },
     /// The drive cannot be saved; the run itself is complete.
-    #[error("{}: {why}; name a file that can be written with --save-state", path.display())]
+    #[error("{}: {why}; give --save-state a writable path", path.display())]
     Unsaved {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Reason.
         why: String,
     },
     /// The data check found the FTL wrong.
@@ -70,7 +69,7 @@ pub enum SimError {
     Check {
         /// Number of the request, from 1; 0 during preconditioning.
         number: u64,
-        /// What was found.
+        /// Description of the violation.
         violation: String,
     },
 }
@@ -82,9 +81,9 @@ mod tests {
     #[test]
     fn a_time_is_multiplied_only_where_a_scale_was_asked_for() {
         let message = |time_scale| SimError::BeyondTime { number: 2, time_ns: u64::MAX, time_scale }.to_string();
-        assert!(message(1.0).starts_with("request 2 comes at 18446744073709551615 ns, more than the 292 years that"));
+        assert!(message(1.0).starts_with("request 2 arrives at 18446744073709551615 ns, beyond the 292 years"));
         assert!(
-            message(2.5).starts_with("request 2 comes at 18446744073709551615 ns times 2.5, more than the 292 years")
+            message(2.5).starts_with("request 2 arrives at 18446744073709551615 ns times 2.5, beyond the 292 years")
         );
     }
 }

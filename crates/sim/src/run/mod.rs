@@ -31,49 +31,46 @@ use error::SimError;
 use monitor::Monitor;
 use repeat::Replays;
 
-/// What a run yields.
+/// Results of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Figures of the measured phase, that of the last replay.
+    /// Figures of the measured phase of the last replay.
     pub summary: Summary,
-    /// Between the first and the last arrival of the trace, at the speed of the replay.
+    /// Time between the first and the last arrival of the trace, at the speed of the replay.
     pub trace_ns: u64,
     /// Logical pages that the host wrote in warm-ups.
     pub warmup_pages: u64,
-    /// Share of the logical pages on which writes as concentrated would fall evenly; none unless [`Setup::attribution`]
-    /// is set, for page mapping, or with too few writes.
+    /// Share of the logical pages on which equally concentrated writes would fall evenly. `None` after few writes,
+    /// without [`Setup::attribution`], and for other FTLs than page mapping.
     pub written_share: Option<f64>,
-    /// Of the pages that collection copied and the blocks erased in the measured phase, those ahead of need.
+    /// Pages copied and blocks erased by collection ahead of need in the measured phase.
     pub collected_ahead: u64,
-    /// Share of the time from one request that the host waits for to the next in which it thinks; none if it does not
-    /// think, or without [`Clock::Event`].
-    ///
-    /// [`Clock::Event`]: crate::Clock::Event
+    /// Share of think time in the time between requests of a process; `None` without think time or event clock.
     pub thinking_share: Option<f64>,
-    /// The measured phase in epochs.
+    /// Time series of the measured phase.
     pub series: Series,
     /// Erases of each block during the measured phase.
     pub erase_counts: Vec<u32>,
-    /// Response times by [`ssdlab_trace::Op`]; empty when time is not modelled.
+    /// Response times by [`ssdlab_trace::Op`]; empty if time is not modelled.
     pub latency: [LatencyHistogram; 4],
-    /// Merges and captures; none for an FTL without log blocks.
+    /// Merges and captures of a log-block FTL.
     pub log: Option<LogFigures>,
-    /// Busy times of dies and channels; none unless they are modelled.
+    /// Busy times of dies and channels, if modelled.
     pub activity: Option<Activity>,
 }
 
-/// Runs `source` against the device described by `setup`, through the cache above it if there is one.
+/// Replays `source` against the device of `setup`, through its cache if there is one.
 ///
 /// # Errors
-/// If the set-up is impossible, the source cannot be read or does not fit, or a check fails.
+/// If the set-up is invalid, the source cannot be read or does not fit, or a check fails.
 pub fn run(setup: &Setup, source: &mut dyn Source, monitor: &mut dyn Monitor) -> Result<Outcome, SimError> {
     run_with_states(setup, States::default(), source, monitor)
 }
 
-/// The same with a drive that is kept. A file of the cache that cannot be used is made anew.
+/// Like [`run`], with kept drives. An unusable file of the cache is replaced.
 ///
 /// # Errors
-/// Also if the drive to go on from cannot be read or is of another kind, or the drive cannot be saved.
+/// See [`run`]; also if the drive to start from is unreadable or of another kind, or the drive cannot be saved.
 pub fn run_with_states(
     setup: &Setup,
     states: States<'_>,
@@ -81,9 +78,9 @@ pub fn run_with_states(
     monitor: &mut dyn Monitor,
 ) -> Result<Outcome, SimError> {
     match run_once(setup, states, source, monitor) {
-        // No request was read before the drive was there.
+        // The drive is loaded before the first request is read.
         Err(SimError::Cached { path, why }) => {
-            monitor.note(&format!("the drive in the cache is made anew: {}: {why}", path.display()));
+            monitor.note(&format!("cannot use the cached drive and preconditions anew: {}: {why}", path.display()));
             let removed = std::fs::remove_file(&path);
             let states = States { cache: states.cache.filter(|_| removed.is_ok()), ..states };
             run_once(setup, states, source, monitor)
@@ -99,7 +96,7 @@ fn run_once(
     monitor: &mut dyn Monitor,
 ) -> Result<Outcome, SimError> {
     if setup.cache.is_some() && matches!(setup.precondition.overwrite, Overwrite::Trace(_)) {
-        let why = "precondition.overwrite: what the trace writes reaches the drive through a cache; set it to \"steady\", \
+        let why = "precondition.overwrite: \"trace\" cannot overwrite a drive below a cache; set it to \"steady\", \
                    and host.repeat to \"until-steady\"";
         return Err(SimError::Setup(why.into()));
     }
@@ -111,7 +108,7 @@ fn run_once(
     Ok(outcome)
 }
 
-/// Runs what a cache leaves of `source` against a device that serves one request after the other.
+/// Replays the requests that a cache leaves of `source` against a device that serves them one by one.
 fn run_through_cache(
     setup: &Setup,
     states: States<'_>,
@@ -130,7 +127,7 @@ fn run_through_cache(
     Ok(outcome)
 }
 
-/// Runs a source against a device, as often as it is to be repeated.
+/// Replays a source against a device, as often as the set-up says.
 fn replay(
     setup: &Setup,
     states: States<'_>,

@@ -2,12 +2,12 @@
 
 use ssdlab_trace::Progress;
 
-use crate::observe::so_far::SoFar;
+use crate::observe::summary::SoFar;
 
 /// Part of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
-    /// Preconditioning: writing every page to be filled once.
+    /// Preconditioning: writing each page to be filled once.
     Fill,
     /// Preconditioning: overwriting at random.
     Overwrite,
@@ -29,61 +29,60 @@ impl Phase {
     }
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Status {
     /// Current phase.
     pub phase: Phase,
-    /// Units done: pages when preconditioning, the source's own unit otherwise.
+    /// Units done: pages when preconditioning, else units of the source.
     pub done: u64,
-    /// Units in all, where known; an estimate while the drive is overwritten until it is steady.
+    /// Units in all, where known; an estimate while the drive is overwritten until steady.
     pub total: Option<u64>,
-    /// Write amplification of the latest window of overwriting, where one has been overwritten.
+    /// Write amplification of the latest window of overwriting, if one is complete.
     pub write_amplification: Option<f64>,
     /// Requests replayed so far.
     pub requests: u64,
 }
 
 impl Status {
-    /// How far the replay of a source is.
+    /// Returns the status of a replay.
     pub(crate) fn replaying(phase: Phase, progress: Progress, requests: u64) -> Self {
         Self { phase, done: progress.done, total: progress.total, write_amplification: None, requests }
     }
 }
 
-/// What a monitor answers.
+/// Answer of a monitor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Control {
-    /// Go on.
+    /// Continue.
     Continue,
-    /// End now with what there is.
+    /// Stop now and report partial results.
     Stop,
 }
 
-/// Watches a run; called every few thousand requests, and while the flash of a drive in time works for long on some.
+/// Watches a run. It is called every few thousand requests, and in long stretches without a new request.
 pub trait Monitor {
-    /// Told how far the run is; may end it.
+    /// Receives the progress of the run; may end it.
     fn report(&mut self, status: &Status) -> Control;
 
-    /// Asked where requests that are on their way when a run ends would take long to complete: whether nobody wants
-    /// its results any more.
+    /// Returns true if the results are no longer wanted, so that requests under way need not complete.
     fn abandons(&self) -> bool {
         false
     }
 
-    /// Whether it is to be shown the figures before it is asked next.
+    /// Returns true if [`Self::watch`] shall precede the next report.
     fn watches(&self) -> bool {
         false
     }
 
-    /// Shown what the drive has done up to now.
+    /// Receives the results so far.
     fn watch(&mut self, _so_far: &SoFar) {}
 
-    /// Told what a person should know of the run that is none of its results.
+    /// Receives a note for the user that is not a result.
     fn note(&mut self, _text: &str) {}
 }
 
-/// A monitor that never looks.
+/// A monitor that does nothing.
 impl Monitor for () {
     fn report(&mut self, _status: &Status) -> Control {
         Control::Continue

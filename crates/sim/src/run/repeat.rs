@@ -1,6 +1,6 @@
-//! A trace replayed again and again: a replay begins when the one before it is over.
+//! Repeated replays of a trace. Each begins when the one before it is over.
 //!
-//! On the clock of the trace a replay begins a mean gap after the last request of the one before.
+//! In the time of the trace, a replay begins a mean gap after the last request of the one before.
 
 use ssdlab_trace::{Progress, Request, Source, TraceError};
 
@@ -13,7 +13,7 @@ use crate::setup::host::Repeat;
 
 /// A drive that replays requests.
 pub(crate) trait Replayer {
-    /// What it is.
+    /// Returns its set-up.
     fn setup(&self) -> &Setup;
 
     /// Replays up to `limit` requests of `source`.
@@ -25,22 +25,22 @@ pub(crate) trait Replayer {
         limit: u64,
     ) -> Result<Control, SimError>;
 
-    /// Forgets what has been measured.
+    /// Starts measuring anew.
     fn start_measuring(&mut self);
 
-    /// What has been written since measuring began.
+    /// Returns the pages written since measuring began.
     fn written(&self) -> Written;
 }
 
-/// What was replayed.
+/// Results of all replays.
 pub(crate) struct Replayed {
     pub repeat: Option<RepeatSummary>,
-    /// Logical pages that the host wrote in the warm-ups of all replays.
+    /// Logical pages that the host wrote in all warm-ups.
     pub warmup_pages: u64,
     pub control: Control,
 }
 
-/// Replays `source` as often as the set-up asks for, if `control` lets it. What is measured at the end is the last
+/// Replays `source` as often as the set-up says, unless `control` says stop. At the end, the measured phase is the last
 /// replay without its warm-up.
 pub(crate) fn replay_all(
     drive: &mut dyn Replayer,
@@ -49,11 +49,11 @@ pub(crate) fn replay_all(
     control: Control,
 ) -> Result<Replayed, SimError> {
     let Setup { repeat, warmup_requests, .. } = *drive.setup();
-    let mut judge = SteadyStateDetector::new(repeat, drive.setup());
+    let mut detector = SteadyStateDetector::new(repeat, drive.setup());
     let (mut control, mut warmup_pages) = (control, 0);
     drive.start_measuring();
     while control == Control::Continue {
-        let phase = if judge.begin() { Phase::Warmup } else { Phase::Measure };
+        let phase = if detector.begin() { Phase::Warmup } else { Phase::Measure };
         let before = drive.written().host_pages;
         control = drive.replay(source, monitor, Phase::Warmup, warmup_requests)?;
         warmup_pages += drive.written().host_pages - before;
@@ -61,30 +61,30 @@ pub(crate) fn replay_all(
         if control == Control::Continue {
             control = drive.replay(source, monitor, phase, u64::MAX)?;
         }
-        if control == Control::Stop || !judge.end(drive.written()) {
+        if control == Control::Stop || !detector.end(drive.written()) {
             break;
         }
         source.rewind()?;
     }
-    let repeat = (repeat != Repeat::ONCE).then(|| judge.summary());
+    let repeat = (repeat != Repeat::ONCE).then(|| detector.summary());
     Ok(Replayed { repeat, warmup_pages, control })
 }
 
-/// A source that can be replayed; the times of a replay follow those of the one before.
+/// A source that can be replayed; times continue after the previous replay.
 pub(crate) struct Replays<'s> {
     source: &'s mut dyn Source,
-    /// Whether times are shifted.
+    /// True if times are shifted.
     shifts: bool,
-    /// What is added to the times of the trace.
+    /// Added to the times of the trace.
     shift_ns: u64,
-    /// Of this replay: requests, and the times of the first and the last on the clock of the trace.
+    /// Requests of this replay; their first and last time in the trace.
     requests: u64,
     first_ns: u64,
     last_ns: u64,
 }
 
 impl<'s> Replays<'s> {
-    /// Replays a source whose times begin anew with each replay.
+    /// Replays a source whose times start anew with each replay.
     pub fn new(source: &'s mut dyn Source) -> Self {
         Self { source, shifts: true, shift_ns: 0, requests: 0, first_ns: 0, last_ns: 0 }
     }
@@ -94,7 +94,7 @@ impl<'s> Replays<'s> {
         Self { shifts: false, ..Self::new(source) }
     }
 
-    /// Goes back to the first request at its own time, as if nothing had been read.
+    /// Rewinds to the first request and forgets all earlier replays.
     ///
     /// # Errors
     /// If it cannot be read again.

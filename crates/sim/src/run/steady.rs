@@ -1,24 +1,24 @@
-//! When enough has been replayed: after so many times, or once write amplification is steady.
+//! Ends repeated replays after a number of replays, or once write amplification is steady.
 //!
-//! Replays are put together to windows, each the fewest that write as many pages as the flash has. In the first window
-//! collection may begin; in every later one all blocks have been through it. Two successive windows whose write
-//! amplification differs by less than a share are steady. A replay that writes nothing leaves nothing to settle.
+//! A window is the fewest replays that write as many pages as the flash has. Collection may begin in the first window; in
+//! each later one, all blocks are collected. Two successive windows are steady if their write amplification differs by
+//! less than a share. A replay that writes nothing is steady.
 
 use crate::observe::summary::RepeatSummary;
 use crate::setup::Setup;
 use crate::setup::host::Repeat;
 
-/// Pages written in some time.
+/// Pages written in a stretch of time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Written {
-    /// By the host.
+    /// Written by the host.
     pub host_pages: u64,
-    /// On flash.
+    /// Programmed into flash.
     pub programmed: u64,
 }
 
 impl Written {
-    /// Pages programmed for each page of the host; none if it wrote nothing.
+    /// Returns pages programmed per page of the host; `None` if the host wrote nothing.
     pub fn amplification(self) -> Option<f64> {
         (self.host_pages > 0).then(|| self.programmed as f64 / self.host_pages as f64)
     }
@@ -51,13 +51,13 @@ impl SteadyStateDetector {
         }
     }
 
-    /// A replay begins: whether it is known that others follow.
+    /// Begins a replay. Returns true if another is certain to follow.
     pub fn begin(&mut self) -> bool {
         self.summary.replays += 1;
         matches!(self.repeat, Repeat::Times(times) if self.summary.replays < times)
     }
 
-    /// A replay is over: whether another follows.
+    /// Ends a replay. Returns true if another follows.
     pub fn end(&mut self, written: Written) -> bool {
         self.host_pages += written.host_pages;
         self.summary.write_amplification.push(written.amplification());
@@ -83,12 +83,12 @@ impl SteadyStateDetector {
         before.zip(now).is_some_and(|(before, now)| (now / before - 1.0).abs() < within)
     }
 
-    /// Write amplification of the last whole replay.
+    /// Returns the write amplification of the last complete replay.
     pub fn write_amplification(&self) -> Option<f64> {
         self.summary.write_amplification.last().copied().flatten()
     }
 
-    /// What was replayed.
+    /// Returns the summary of all replays.
     pub fn summary(mut self) -> RepeatSummary {
         self.summary.capacities_written = self.host_pages as f64 / f64::from(self.logical_pages);
         self.summary

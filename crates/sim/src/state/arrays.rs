@@ -1,4 +1,4 @@
-//! Arrays in a file, as they are in memory, with checksums of their chunks; read and checked on all processors.
+//! Arrays in a file, as in memory, with checksums of their chunks. All processors read and check them.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -11,19 +11,19 @@ use twox_hash::XxHash3_64;
 
 use super::frames::damaged;
 
-/// Bytes of a page, with which an array begins so that it can be mapped.
+/// Alignment of arrays, so that they can be mapped.
 pub(super) const PAGE_BYTES: usize = 4 << 10;
-/// Bytes with one checksum: they stay in a core's own cache while it is worked out.
+/// Bytes per checksum: they fit the cache of a core.
 const CHUNK_BYTES: usize = 256 << 10;
-/// Chunks that a thread takes on at a time: no two of them touch the same huge page but at the ends.
+/// Chunks that a thread takes at a time, so that threads share few huge pages.
 const CHUNKS_AT_ONCE: usize = 64;
 
-/// Where a chunk lies in the file is the seed of its checksum, so that chunks cannot change places.
+/// Returns a checksum with the offset as its seed, so that chunks cannot change places.
 fn checksum(offset: u64, chunk: &[u8]) -> u64 {
     XxHash3_64::oneshot_with_seed(offset, chunk)
 }
 
-/// Writes an array, which begins at `offset`, and zeros up to the end of a page; its checksums.
+/// Writes an array at `offset` with zeros up to the end of its last page. Returns the checksums of its chunks.
 pub(super) fn write(to: &mut File, offset: u64, bytes: &[u8]) -> io::Result<Vec<u64>> {
     let mut checksums = Vec::with_capacity(bytes.len().div_ceil(CHUNK_BYTES));
     for (offset, chunk) in (offset..).step_by(CHUNK_BYTES).zip(bytes.chunks(CHUNK_BYTES)) {
@@ -41,7 +41,7 @@ fn padding(bytes: usize) -> usize {
 /// Reads an array.
 ///
 /// # Errors
-/// If it cannot be read, or is not what was written.
+/// If it cannot be read, or differs from the array written.
 pub(super) fn read(from: &File, offset: u64, bytes: &mut [u8], checksums: &[u64]) -> io::Result<()> {
     check_ends(from, offset, bytes.len(), checksums)?;
     let at_once = bytes.chunks_mut(CHUNK_BYTES * CHUNKS_AT_ONCE).zip(checksums.chunks(CHUNKS_AT_ONCE));
@@ -58,7 +58,7 @@ pub(super) fn read(from: &File, offset: u64, bytes: &mut [u8], checksums: &[u64]
 /// Checks an array without keeping it.
 ///
 /// # Errors
-/// As of [`read`].
+/// See [`read`].
 pub(super) fn check(from: &File, offset: u64, bytes: usize, checksums: &[u64]) -> io::Result<()> {
     check_ends(from, offset, bytes, checksums)?;
     let at_once = (0..).step_by(CHUNKS_AT_ONCE).zip(checksums.chunks(CHUNKS_AT_ONCE));
@@ -77,7 +77,7 @@ fn read_chunk(from: &File, offset: u64, chunk: &mut [u8], sum: u64) -> io::Resul
     if checksum(offset, chunk) == sum { Ok(()) } else { Err(damaged()) }
 }
 
-/// That an array has as many checksums as it must, and zeros behind it.
+/// Checks the number of checksums of an array, and the zeros behind it.
 fn check_ends(from: &File, offset: u64, bytes: usize, checksums: &[u64]) -> io::Result<()> {
     let mut zeros = [0; PAGE_BYTES];
     let zeros = &mut zeros[..padding(bytes)];
@@ -86,11 +86,11 @@ fn check_ends(from: &File, offset: u64, bytes: usize, checksums: &[u64]) -> io::
     if whole { Ok(()) } else { Err(damaged()) }
 }
 
-/// Does work on all processors; the error of one of the pieces if there is one.
+/// Does work on all processors. Returns an error of one of the pieces, if any.
 fn in_parallel<T: Send>(pieces: Vec<T>, work: impl Fn(T) -> io::Result<()> + Sync) -> io::Result<()> {
     let others = thread::available_parallelism().map_or(1, NonZero::get).min(pieces.len()).saturating_sub(1);
     let queue = Mutex::new(pieces.into_iter());
-    let next = || queue.lock().expect("nobody panics with it").next();
+    let next = || queue.lock().expect("no thread panics while it holds the lock").next();
     let all = || {
         while let Some(piece) = next() {
             work(piece)?;
@@ -98,7 +98,7 @@ fn in_parallel<T: Send>(pieces: Vec<T>, work: impl Fn(T) -> io::Result<()> + Syn
         Ok(())
     };
     thread::scope(|scope| {
-        // A thread that cannot be had is not needed.
+        // Fewer threads do as well.
         let threads = (0..others).filter_map(|_| thread::Builder::new().spawn_scoped(scope, all).ok());
         let threads: Vec<_> = threads.collect();
         let own = all();
@@ -117,7 +117,7 @@ mod tests {
 
     use super::*;
 
-    /// A file with an array behind its first page.
+    /// A file with an array after its first page.
     struct Saved {
         path: PathBuf,
         file: File,
@@ -134,7 +134,7 @@ mod tests {
             Self { path, file, checksums }
         }
 
-        /// The array as it is read; an error if it is found to be damaged, by reading and by checking.
+        /// Reads the array; `None` if it is damaged, both by reading and by checking.
         fn read(&self, bytes: usize) -> Option<Vec<u8>> {
             let mut array = vec![0; bytes];
             let read = read(&self.file, PAGE_BYTES as u64, &mut array, &self.checksums);
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read() {
+    fn arrays_are_read_as_written() {
         let mut rng = Rng::named(1, "arrays");
         let piece = CHUNK_BYTES * CHUNKS_AT_ONCE;
         for length in [0, 1, PAGE_BYTES, CHUNK_BYTES - 1, CHUNK_BYTES + 1, piece, 2 * piece + 5] {
@@ -168,8 +168,8 @@ mod tests {
         }
     }
 
-    /// Goal: no damage goes unnoticed. Method: bits flipped in an array and in the zeros behind it, ends cut off,
-    /// chunks swapped, checksums left out.
+    /// Goal: detect all damage. Method: flip bits of an array and of the zeros behind it, cut off ends, swap chunks, leave
+    /// out checksums.
     #[test]
     fn damage_is_an_error() {
         let mut saved = Saved::new("damaged", &[7; 100]);

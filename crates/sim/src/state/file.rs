@@ -1,13 +1,13 @@
-//! Files that hold a drive: arrays as they are, so that they need not be read at once, and all else in checked frames.
+//! Files of kept drives: arrays in plain, so that they can be mapped, and everything else in checked frames.
 //!
 //! ```text
-//! head:    a page: magic, format (4 bytes, little-endian), where the frames begin (8), zeros
-//! arrays:  each from the beginning of a page on, zeros up to the end of its last
-//! frames:  of which kind and shape the drive is, its fields, and for each array the checksums of its chunks
+//! head:    one page: magic, format (4 bytes, little-endian), offset of the frames (8), zeros
+//! arrays:  each from the start of a page, padded with zeros to a whole page
+//! frames:  kind and shape of the drive, its fields, and for each array the checksums of its chunks
 //! ```
 
 use std::fs::{self, File};
-use std::io::{self, BufRead, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, Cursor, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process;
@@ -20,30 +20,30 @@ use ssdlab_core::mem::Mapping;
 use ssdlab_ftl::{Difference, Line, difference};
 
 use super::arrays::{self, PAGE_BYTES};
-use super::frames::{FrameReader, FrameWriter, damaged};
+use super::frames::{self, damaged};
 
-/// What a file begins with.
+/// First bytes of a file.
 const MAGIC: &[u8; 14] = b"ssdlab drive\x1a\n";
-/// Raised with every change of what is archived.
+/// Raised with every change of the archive.
 const FORMAT: u32 = 7;
 
-/// What is known of a drive before its state is read.
+/// Description of a drive, read before its state.
 #[derive(Serialize, Deserialize, Default, PartialEq, Debug)]
 pub(super) struct Header {
-    /// Version of ssdlab that wrote it.
+    /// Version of ssdlab that wrote the file.
     pub version: String,
-    /// Settings that the drive must agree in.
+    /// Settings in which the drives must agree.
     pub lines: Vec<Line>,
 }
 
-/// Why a file does not give a drive.
+/// Reason why a file yields no drive.
 #[derive(Debug)]
 pub(super) enum Unusable {
-    /// There is no such file.
+    /// The file does not exist.
     Missing,
-    /// It is whole, and of another drive.
+    /// The file is whole, but holds another drive.
     Differs(Difference),
-    /// It is something else, damaged, or cannot be read.
+    /// The file holds something else, is damaged, or cannot be read.
     Unreadable(String),
 }
 
@@ -57,29 +57,29 @@ impl From<io::Error> for Unusable {
     }
 }
 
-/// A file that is being read.
+/// A file being read.
 pub(super) struct Reader {
     file: File,
-    frames: FrameReader<File>,
-    /// Where the next array begins.
+    frames: Cursor<Vec<u8>>,
+    /// Offset of the next array.
     next_array: u64,
-    /// Where the frames begin, and arrays end.
+    /// Offset of the frames, at the end of the arrays.
     frames_at: u64,
 }
 
-/// Whether a file begins as one with a kept drive does.
+/// Returns true if a file begins like the file of a kept drive.
 pub fn is_kept(file: &File) -> bool {
-    let mut found = [0; MAGIC.len()];
-    file.read_exact_at(&mut found, 0).is_ok() && found == *MAGIC
+    let mut magic = [0; MAGIC.len()];
+    file.read_exact_at(&mut magic, 0).is_ok() && magic == *MAGIC
 }
 
-/// Opens a file whose drive has this shape: what follows is its state.
+/// Opens the file of a drive of this shape, to load its state.
 pub(super) fn open(path: &Path, lines: &[Line]) -> Result<Reader, Unusable> {
     let mut file = File::open(path)?;
     let (mut magic, mut format) = ([0; MAGIC.len()], [0; 4]);
     file.read_exact(&mut magic)?;
     if magic != *MAGIC {
-        return Err(Unusable::Unreadable("it is no drive that ssdlab saved".into()));
+        return Err(Unusable::Unreadable("not an ssdlab drive file".into()));
     }
     file.read_exact(&mut format)?;
     let format = u32::from_le_bytes(format);
@@ -95,9 +95,9 @@ pub(super) fn open(path: &Path, lines: &[Line]) -> Result<Reader, Unusable> {
     if whole != head(frames_at) {
         return Err(damaged().into());
     }
-    let mut from = file.try_clone()?;
-    from.seek(SeekFrom::Start(frames_at))?;
-    let mut reader = Reader { file, frames: FrameReader::new(from), next_array: PAGE_BYTES as u64, frames_at };
+    file.seek(SeekFrom::Start(frames_at))?;
+    let frames = Cursor::new(frames::read(&mut file)?);
+    let mut reader = Reader { file, frames, next_array: PAGE_BYTES as u64, frames_at };
     let mut header = Header::default();
     Archive::Load(&mut reader).value(&mut header)?;
     match difference(&header.lines, lines) {
@@ -113,16 +113,15 @@ fn head(frames_at: u64) -> Vec<u8> {
 }
 
 impl Reader {
-    /// That all of it has been read.
+    /// Checks that the whole file has been read.
     pub fn finish(mut self) -> Result<(), Unusable> {
-        // The end has a checksum as well.
         match self.frames.fill_buf()? {
             [] if self.next_array == self.frames_at => Ok(()),
-            _ => Err(Unusable::Unreadable("it goes on behind its end".into())),
+            _ => Err(Unusable::Unreadable("it has data after its end".into())),
         }
     }
 
-    /// The checksums of the next array, and where it begins.
+    /// Returns the checksums of the next array and its offset.
     fn array(&mut self, bytes: usize) -> io::Result<(Vec<u64>, u64)> {
         let mut checksums = Vec::new();
         Archive::Load(self).value(&mut checksums)?;
@@ -164,11 +163,12 @@ impl Input for Reader {
     }
 }
 
-/// A file that is being written.
+/// A file being written.
 struct Writer {
     file: File,
-    frames: FrameWriter<Vec<u8>>,
-    /// Where the next array begins.
+    /// Contents of the frames.
+    frames: Vec<u8>,
+    /// Offset of the next array.
     next_array: u64,
 }
 
@@ -190,13 +190,13 @@ impl Output for Writer {
     }
 }
 
-/// Writes a file under another name and gives it its own when it is complete.
+/// Writes a file under a temporary name and renames it when it is complete.
 pub(super) fn write(
     path: &Path,
     lines: Vec<Line>,
     state: &mut dyn FnMut(&mut Archive<'_>) -> io::Result<()>,
 ) -> io::Result<()> {
-    // Others may be writing the same drive, on other threads too.
+    // Other threads and processes may be writing the same drive.
     static PARTS: AtomicU64 = AtomicU64::new(0);
     let number = PARTS.fetch_add(1, Ordering::Relaxed);
     let mut name = path.file_name().unwrap_or_default().to_owned();
@@ -204,7 +204,7 @@ pub(super) fn write(
     let part = path.with_file_name(name);
     let written = write_part(&part, lines, state).and_then(|()| fs::rename(&part, path));
     if written.is_err() {
-        // What failed is told; that its remains cannot be removed would say nothing more.
+        // The first error is reported; an error here adds nothing.
         let _ = fs::remove_file(&part);
     }
     written
@@ -217,13 +217,13 @@ fn write_part(
 ) -> io::Result<()> {
     let mut file = File::create(part)?;
     file.write_all(&head(0))?;
-    let mut writer = Writer { file, frames: FrameWriter::new(Vec::new()), next_array: PAGE_BYTES as u64 };
+    let mut writer = Writer { file, frames: Vec::new(), next_array: PAGE_BYTES as u64 };
     let mut archive = Archive::Save(&mut writer);
     archive.value(&mut Header { version: env!("CARGO_PKG_VERSION").into(), lines })?;
     state(&mut archive)?;
     let Writer { mut file, frames, next_array } = writer;
-    file.write_all(&frames.finish()?)?;
-    // What was no drive so far.
+    frames::write(&frames, &mut file)?;
+    // Until the head is complete, the file is not one of a drive.
     file.rewind()?;
     file.write_all(&head(next_array))
 }

@@ -1,69 +1,43 @@
-//! Drives that are kept: saved after a run, gone on from in another, or preconditioned once for many runs.
+//! Kept drives: saved after a run and continued in another, or preconditioned once for many runs.
 //!
-//! What is kept is the simulation's drive, FTL with its map and policies, wear, random streams, counts, and the shadow
-//! of a check: not what a real drive would have on its flash. Requests, host and clock are not part of it. A drive is
-//! saved at rest, as if it had been shut down in good order: what waits in its write buffer has been programmed, and
-//! time begins anew.
+//! A file holds the state of the simulation: the FTL with its map and policies, wear, random streams, counts, and the
+//! data of a check. It does not hold requests, host and clock. A drive is saved at rest, as after a clean shutdown: its
+//! write buffer has been programmed, and time starts anew.
 
 mod arrays;
 mod file;
 mod frames;
-mod shape;
 
 use std::path::Path;
 
 use ssdlab_core::{Archive, Archived};
 use ssdlab_ftl::choice::Start;
-use ssdlab_ftl::{Difference, Ftl, Line};
-use ssdlab_nand::backend::{Flash, Resume};
+use ssdlab_ftl::{Difference, Line};
 
-use crate::check::data_checker::Checker;
-use crate::drive::parts::Parts;
-use crate::drive::stack::Stack;
 use crate::observe::summary::PreconditionSummary;
-use crate::precondition::{self, Fresh};
+use crate::precondition::{self, Device};
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor};
 use crate::run::repeat::Replays;
-use crate::setup::{Overwrite, Setup};
+use crate::setup::{Overwrite, Precondition, Setup};
 pub use file::is_kept;
 use file::{Reader, Unusable};
 
-/// A drive at rest, of whatever parts.
-pub(crate) trait Kept: Fresh {
-    /// Saves or loads it; loads it if it was built for that.
-    fn archive(&mut self, summary: &mut PreconditionSummary, archive: &mut Archive<'_>) -> Archived;
-}
-
-impl<P: Parts<Flash: Resume>> Kept for Stack<P> {
-    fn archive(&mut self, summary: &mut PreconditionSummary, archive: &mut Archive<'_>) -> Archived {
-        let mut counts = self.sinks.flash.counts();
-        archive.value(summary)?;
-        archive.value(&mut counts)?;
-        self.ftl.archive(archive)?;
-        self.sinks.checker.archive(archive)?;
-        if let Archive::Load(_) = archive {
-            self.sinks.flash.resume(counts, self.sinks.checker.programmed());
-        }
-        Ok(())
-    }
-}
-
-/// Where the drive of a run comes from and goes to.
+/// Files of the drive of a run.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct States<'a> {
-    /// A drive to go on from, instead of preconditioning one.
+    /// Drive to start from, instead of preconditioning one.
     pub from: Option<&'a Path>,
-    /// Where the preconditioned drive is kept; taken from there if it is there already.
+    /// Preconditioned drive: loaded if the file exists, else saved.
     pub cache: Option<&'a Path>,
-    /// Where the drive is saved after the run, unless that was stopped.
+    /// Destination of the drive after the run, unless the run is stopped.
     pub save: Option<&'a Path>,
 }
 
-/// Everything that the preconditioned drive of a set-up depends on, as text; none if making one anew is quicker than
-/// reading it.
+/// Returns everything on which the preconditioned drive of a set-up depends, as text; `None` if preconditioning is
+/// faster than loading.
 pub fn cache_key(setup: &Setup) -> Option<String> {
-    /// Pages written from which on preconditioning takes longer than a tenth of a second or so.
+    /// Pages whose preconditioning takes about a tenth of a second.
     const WORTHWHILE_PAGES: f64 = (1_u32 << 18) as f64;
     let large = setup.precondition.fill * f64::from(setup.logical_pages) >= WORTHWHILE_PAGES;
     let worthwhile = large && !depends_on_trace(setup);
@@ -71,29 +45,53 @@ pub fn cache_key(setup: &Setup) -> Option<String> {
     worthwhile.then(|| cached_lines(setup).into_iter().map(write).collect())
 }
 
-/// Whether the drive is overwritten by the trace, which no key knows.
+/// Returns true if the trace overwrites the drive; keys do not cover traces.
 fn depends_on_trace(setup: &Setup) -> bool {
     matches!(setup.precondition.overwrite, Overwrite::Trace(_))
 }
 
 fn cached_lines(setup: &Setup) -> Vec<Line> {
-    [shape::shape(setup), shape::preconditioning(setup)].concat()
+    [shape(setup), preconditioning(setup)].concat()
 }
 
-/// Where the drive of a run begins.
+/// Returns the settings in which two drives must agree for one to continue from the other, without all settings of time.
+fn shape(setup: &Setup) -> Vec<Line> {
+    let mut lines = ssdlab_ftl::lines(&setup.shape(), &setup.ftl);
+    lines.push(line("check", setup.check));
+    lines
+}
+
+/// Returns the other settings of a preconditioned drive.
+fn preconditioning(setup: &Setup) -> Vec<Line> {
+    let Precondition { fill, overwrite } = setup.precondition;
+    let overwrite = match overwrite {
+        Overwrite::None => "none".into(),
+        Overwrite::Passes(passes) => format!("{passes} passes"),
+        Overwrite::Trace(repeat) => format!("trace, {repeat:?}"),
+        Overwrite::Steady(method) => format!("steady, {}", method.name()),
+    };
+    let fill = line("precondition.fill", fill);
+    vec![fill, line("precondition.overwrite", overwrite), line("seed", setup.seed)]
+}
+
+fn line(key: &str, value: impl ToString) -> Line {
+    (key.into(), value.to_string())
+}
+
+/// Origin of the drive of a run.
 #[derive(Default)]
 pub(crate) struct Origin<'a> {
-    /// A drive that is there, to go on from.
+    /// Saved drive to start from.
     saved: Option<(&'a Path, Reader)>,
-    /// Where the preconditioned drive is kept.
+    /// File of the preconditioned drive.
     cache: Option<&'a Path>,
 }
 
 impl<'a> Origin<'a> {
-    /// Finds out what is there.
+    /// Opens the files that exist.
     pub fn open(setup: &Setup, states: States<'a>) -> Result<Self, SimError> {
         if let Some(path) = states.from {
-            let reader = file::open(path, &shape::shape(setup)).map_err(|unusable| refused(path, unusable))?;
+            let reader = file::open(path, &shape(setup)).map_err(|unusable| refused(path, unusable))?;
             return Ok(Self { saved: Some((path, reader)), cache: None });
         }
         let Some(path) = states.cache.filter(|_| !depends_on_trace(setup)) else { return Ok(Self::default()) };
@@ -104,15 +102,15 @@ impl<'a> Origin<'a> {
         }
     }
 
-    /// What the FTL is to be built for.
+    /// Returns the state that the FTL is built for.
     pub fn start(&self) -> Start {
         if self.saved.is_some() { Start::Loaded } else { Start::Erased }
     }
 }
 
-/// Prepares the device: goes on from a saved drive, or preconditions it, overwritten by `trace` if that is asked for.
+/// Loads the device from a saved drive, or preconditions it, by `trace` if the set-up says so.
 pub(crate) fn prepare(
-    stack: &mut dyn Kept,
+    stack: &mut dyn Device,
     origin: Origin<'_>,
     trace: Option<&mut Replays<'_>>,
     monitor: &mut dyn Monitor,
@@ -120,7 +118,7 @@ pub(crate) fn prepare(
     let Origin { saved, cache } = origin;
     if let Some((path, reader)) = saved {
         let loaded = load(stack, reader).map_err(|unusable| match cache {
-            // Half of it may be in the stack.
+            // The device may be half loaded.
             Some(_) => SimError::Cached { path: path.into(), why: why(unusable) },
             None => refused(path, unusable),
         });
@@ -129,10 +127,10 @@ pub(crate) fn prepare(
     let (summary, control) = precondition::prepare(stack, trace, monitor)?;
     if let (Some(path), Control::Continue) = (cache, control) {
         let lines = cached_lines(stack.setup());
-        // A run does not fail because the next one will take longer.
+        // The run itself does not need the file.
         if let Err(error) = write(stack, summary, path, lines) {
             monitor
-                .note(&format!("the preconditioned drive is not kept for the next run: {}: {error}", path.display()));
+                .note(&format!("cannot keep the preconditioned drive for the next run: {}: {error}", path.display()));
         }
     }
     Ok((summary, control))
@@ -158,19 +156,19 @@ fn why(unusable: Unusable) -> String {
 }
 
 /// Saves the drive after a run.
-pub(crate) fn save(stack: &mut dyn Kept, mut summary: PreconditionSummary, path: &Path) -> Result<(), SimError> {
-    // A run that goes on from here counts all of it as written before its first request.
+pub(crate) fn save(stack: &mut dyn Device, mut summary: PreconditionSummary, path: &Path) -> Result<(), SimError> {
+    // For a run that continues from here, all of this happened before its first request.
     stack.checked()?;
     summary.add_run(&stack.counts());
-    let lines = shape::shape(stack.setup());
+    let lines = shape(stack.setup());
     write(stack, summary, path, lines).map_err(|error| SimError::Unsaved { path: path.into(), why: error.to_string() })
 }
 
-fn write(stack: &mut dyn Kept, mut summary: PreconditionSummary, path: &Path, lines: Vec<Line>) -> Archived {
+fn write(stack: &mut dyn Device, mut summary: PreconditionSummary, path: &Path, lines: Vec<Line>) -> Archived {
     file::write(path, lines, &mut |archive| stack.archive(&mut summary, archive))
 }
 
-fn load(stack: &mut dyn Kept, mut reader: Reader) -> Result<PreconditionSummary, Unusable> {
+fn load(stack: &mut dyn Device, mut reader: Reader) -> Result<PreconditionSummary, Unusable> {
     let mut summary = PreconditionSummary::default();
     stack.archive(&mut summary, &mut Archive::Load(&mut reader))?;
     reader.finish()?;

@@ -1,6 +1,5 @@
-//! Goal: a cache above a drive in time takes the time that its parts take, and what is measured are the requests of the
-//! host. Method: caches that change nothing, times counted by hand, Little's law, the counters of the untimed cache,
-//! random stacks with the data checked.
+//! Goal: a cache above an event-driven drive takes the time of its parts, and measures requests of the host. Method: caches
+//! without effect, times by hand, Little's law, counters of the untimed cache, random stacks with a data check.
 
 use proptest::prelude::*;
 use ssdlab_cache::WriteMode;
@@ -23,7 +22,7 @@ const COPY_NS: u64 = 10;
 const READ_NS: u64 = 120;
 const PROGRAM_NS: u64 = 1_020;
 
-/// A write-back cache of raw pages of 4 KiB that writes nothing ahead of need.
+/// Returns a write-back cache of raw 4 KiB pages without background write-back.
 fn lru(pages: u64, dirty_percent: u32) -> CacheOptions {
     CacheOptions {
         policy: "lru",
@@ -52,7 +51,7 @@ fn replay(setup: &Setup, requests: &[Request]) -> Outcome {
     run(setup, &mut SliceSource::new(requests), &mut ()).expect("the data check finds nothing")
 }
 
-/// The cache, and the time that everything took.
+/// Returns the results of the cache, and the elapsed time.
 fn timed(setup: &Setup, requests: &[Request]) -> (CacheSummary, u64) {
     let summary = replay(setup, requests).summary;
     (summary.cache.expect("there is a cache"), summary.time.expect("timed").elapsed_ns)
@@ -82,7 +81,7 @@ fn a_cache_that_misses_everything_adds_its_copies_and_nothing_else() {
     }
 }
 
-/// Response times of all requests of the host.
+/// Returns the response times of the host.
 fn all(summary: &Summary) -> LatencySummary {
     summary.latency.as_ref().and_then(|latency| latency.all).expect("requests")
 }
@@ -150,7 +149,7 @@ fn as_many_requests_of_the_host_are_under_way_as_it_keeps_outstanding() {
     }
 }
 
-/// What writes back takes as long as the drive has it wait, and none of that is the host's.
+/// Write-back waits for the drive; requests of the host do not.
 #[test]
 fn times_below_are_those_of_the_drive() {
     let requests: Vec<_> = (0..400).map(|page| at(0, Op::Write, page % 96)).collect();
@@ -229,7 +228,7 @@ fn what_gives_way_is_written_while_nobody_waits() {
     assert_eq!(cache.mean_ns, Some((READ_NS + COPY_NS + COPY_NS + COPY_NS + waits_ns) as f64 / 4.0));
 }
 
-/// The trim takes no time; the reads that waited for it are then plugged by processes that have slept once already.
+/// The trim takes no time. Reads that waited for it are plugged by processes that have already slept.
 #[test]
 fn what_a_trim_of_no_time_lets_go_is_unplugged_as_well() {
     let trim = Request { bytes: 4 * 4096, ..at(0, Op::Trim, 0) };

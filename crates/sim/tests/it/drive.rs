@@ -6,11 +6,11 @@ use ssdlab_core::{Nanos, Rng};
 use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::map::ram;
 use ssdlab_ftl::page::{PageOptions, Trigger};
-use ssdlab_nand::backend::parallel::{Window, scheduler};
+use ssdlab_nand::backend::parallel::{Kind, Segment, Window, scheduler};
 use ssdlab_nand::{Cause, Commands, Interruption, Parallelism, Suspend, Timing};
 use ssdlab_sim::{
-    Clock, Collect, CollectGoal, DriveOptions, FlushPolicy, Front, GanttBar, LatencyByOp, Outcome, Replay, Setup,
-    WriteBuffer, run,
+    Clock, Collect, CollectGoal, DriveOptions, FlushPolicy, Front, LatencyByOp, Outcome, Replay, Setup, WriteBuffer,
+    run,
 };
 use ssdlab_testkit::drives::{PLAIN, TIMING, array, drive_setup, on_any_drive};
 use ssdlab_testkit::strategies::{requests, setups};
@@ -103,9 +103,9 @@ fn elapsed(outcome: &Outcome) -> u64 {
 fn cells(setup: &Setup, requests: &[Request]) -> Vec<(&'static str, u32, u64, u64)> {
     let setup = Setup { gantt: Some(Window { from: Nanos(0), length: Nanos(1_000_000_000) }), ..*setup };
     let outcome = replay(&setup, requests);
-    let bars: &[GanttBar] = &outcome.activity.as_ref().expect("a drive").gantt;
+    let bars: &[Segment] = &outcome.activity.as_ref().expect("a drive").gantt;
     let mut bars: Vec<_> =
-        bars.iter().filter(|bar| !bar.bus).map(|bar| (bar.kind, bar.die, bar.begin_ns, bar.end_ns)).collect();
+        bars.iter().filter(|bar| !bar.bus).map(|bar| (bar.kind.name(), bar.die, bar.begin_ns, bar.end_ns)).collect();
     bars.sort_by_key(|&(_, die, begin_ns, _)| (begin_ns, die));
     bars
 }
@@ -123,8 +123,8 @@ fn operations_name_their_requests() {
             .collect();
         let bars = replay(&setup, &requests).activity.expect("a drive").gantt;
         let programs = |number: u64| {
-            let host = |bar: &&GanttBar| bar.request == number && !bar.bus && bar.cause == "host";
-            bars.iter().filter(host).filter(|bar| bar.kind == "program").count() as u32
+            let host = |bar: &&Segment| bar.requester.number == number && !bar.bus && bar.cause == Cause::Host;
+            bars.iter().filter(host).filter(|bar| bar.kind == Kind::Program).count() as u32
         };
         for (number, request) in (1..).zip(&requests) {
             let pages = request.bytes / PAGE as u32;
@@ -136,10 +136,11 @@ fn operations_name_their_requests() {
                 assert!(programs(number) <= wanted, "request {number}");
             }
         }
-        assert!(bars.iter().all(|bar| bar.arrived_ns == 90 * (bar.request - 1) && bar.arrived_ns <= bar.begin_ns));
-        assert!(bars.iter().any(|bar| bar.begin_ns > bar.arrived_ns + 1_000), "some waited");
-        assert!(bars.iter().all(|bar| (1..=40).contains(&bar.request)), "all is done for a request");
-        assert!(bars.iter().any(|bar| bar.cause == "gc"), "also collection that a write had to wait for");
+        assert!(bars.iter().all(|bar| bar.requester.arrived_ns == 90 * (bar.requester.number - 1)
+            && bar.requester.arrived_ns <= bar.begin_ns));
+        assert!(bars.iter().any(|bar| bar.begin_ns > bar.requester.arrived_ns + 1_000), "some waited");
+        assert!(bars.iter().all(|bar| (1..=40).contains(&bar.requester.number)), "all is done for a request");
+        assert!(bars.iter().any(|bar| bar.cause == Cause::Gc), "also collection that a write had to wait for");
     }
 }
 
@@ -506,7 +507,7 @@ fn a_drive_may_be_idle_for_days() {
     assert_eq!(elapsed(&replay(&setup, &requests)), 1_000 * HOUR_NS + READ + TRANSFER);
     let never = [at(u64::MAX - 1, Op::Read, 0, 1)];
     let error = run(&setup, &mut SliceSource::new(&never), &mut ()).expect_err("no clock goes that far");
-    assert!(error.to_string().contains("request 1 comes at 18446744073709551614 ns"), "{error}");
+    assert!(error.to_string().contains("request 1 arrives at 18446744073709551614 ns"), "{error}");
 }
 
 /// The wait of a write for room in the buffer is waiting, whatever it waits for afterwards.
@@ -531,6 +532,6 @@ fn work_that_is_not_done_at_the_end_counts() {
     let outcome = replay(&setup, &[at(0, Op::Write, 0, 1), at(400, Op::Read, 1, 1)]);
     let activity = outcome.activity.expect("a drive");
     assert_eq!(activity.dies_busy_ns.iter().map(|bins| bins.iter().sum::<u64>()).collect::<Vec<_>>(), [500, 100]);
-    let program = activity.gantt.iter().find(|bar| bar.kind == "program" && !bar.bus).expect("a program");
+    let program = activity.gantt.iter().find(|bar| bar.kind == Kind::Program && !bar.bus).expect("a program");
     assert_eq!((program.begin_ns, program.end_ns), (20, 520));
 }

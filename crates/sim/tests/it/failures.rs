@@ -1,4 +1,4 @@
-//! Goal: flash that fails loses no data that can be read, and no failed block is used again. Method: the shadow behind
+//! Goal: flash that fails loses no data that can be read, and no failed block is used again. Method: the checker behind
 //! a sink that lets programs, copies and erases fail at random, until the FTL says that it is worn out.
 
 use proptest::prelude::*;
@@ -9,12 +9,12 @@ use ssdlab_ftl::page::PageFtl;
 use ssdlab_ftl::{Ftl, FtlChoice, WriteContext};
 use ssdlab_nand::{Cause, Failure, FlashSink, Note, Source, SpareArea};
 use ssdlab_sim::Setup;
-use ssdlab_sim::check::data_checker::{Checker, DataChecker};
+use ssdlab_sim::check::data_checker::DataChecker;
 use ssdlab_testkit::small_setup;
 
 /// Flash of which every so many programs and erases fails.
 struct Failing {
-    shadow: DataChecker,
+    checker: DataChecker,
     rng: Rng,
     one_in: u64,
     failure: Option<Failure>,
@@ -27,7 +27,7 @@ struct Failing {
 impl Failing {
     fn new(setup: &Setup, one_in: u64, seed: u64) -> Self {
         Self {
-            shadow: DataChecker::new(setup),
+            checker: DataChecker::new(setup),
             rng: Rng::named(seed, "failures"),
             one_in,
             failure: None,
@@ -60,27 +60,27 @@ impl FlashSink for Failing {
     }
 
     fn read(&mut self, ppn: Ppn, cause: Cause) {
-        self.shadow.read(ppn, cause);
+        self.checker.read(ppn, cause);
     }
 
     fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
         if !self.fails(Failure::Program, self.block_of(ppn)) {
-            self.shadow.program(ppn, oob, source, cause);
+            self.checker.program(ppn, oob, source, cause);
         }
     }
 
     fn erase(&mut self, block: BlockId, cause: Cause) {
         if !self.fails(Failure::Erase, block) {
-            self.shadow.erase(block, cause);
+            self.checker.erase(block, cause);
         }
     }
 
     fn barrier(&mut self) {
-        self.shadow.barrier();
+        self.checker.barrier();
     }
 
     fn trimmed(&mut self, lpn: Lpn, count: u32, sequence: u64) {
-        self.shadow.trimmed(lpn, count, sequence);
+        self.checker.trimmed(lpn, count, sequence);
     }
 
     fn note(&mut self, note: Note) {
@@ -100,13 +100,13 @@ fn wear<F: Ftl>(setup: &Setup, mut ftl: F, one_in: u64, seed: u64) -> Result<Fai
     while written < 6_000 && !ftl.is_worn_out() {
         let lpn = Lpn(rng.below(pages).min(rng.below(pages)) as u32);
         if rng.below(20) == 0 {
-            flash.shadow.expect_trim(lpn, 1);
+            flash.checker.expect_trim(lpn, 1);
             ftl.trim(lpn, 1, &mut flash);
         } else {
-            flash.shadow.expect_write(lpn, 1);
+            flash.checker.expect_write(lpn, 1);
             ftl.write(lpn, 1, WriteContext::default(), &mut flash);
         }
-        if let Some(broken) = flash.broken.take().or_else(|| flash.shadow.first_violation().map(str::to_owned)) {
+        if let Some(broken) = flash.broken.take().or_else(|| flash.checker.violation().map(str::to_owned)) {
             return Err(format!("after {written} writes and {} failures: {broken}", flash.failures));
         }
         written += 1;
@@ -114,9 +114,9 @@ fn wear<F: Ftl>(setup: &Setup, mut ftl: F, one_in: u64, seed: u64) -> Result<Fai
     ftl.check()?;
     for lpn in (0..setup.logical_pages).map(Lpn) {
         ftl.read(lpn, 1, Cause::Host, &mut flash);
-        flash.shadow.verify_read(&ftl, lpn, 1);
+        flash.checker.verify_read(&ftl, lpn, 1);
     }
-    match flash.shadow.first_violation() {
+    match flash.checker.violation() {
         Some(violation) => Err(violation.to_owned()),
         None => Ok(flash),
     }

@@ -1,5 +1,5 @@
-//! Goal: requests are fitted to the device before any layer sees them. Method: traces that address more than the device
-//! has, replayed with `fit`, against the same traces with addresses fitted by hand.
+//! Goal: requests are mapped to the device before any layer sees them. Method: replay traces beyond the device with `fit`,
+//! and the same traces mapped by hand.
 
 use proptest::prelude::*;
 use ssdlab_core::Nanos;
@@ -9,7 +9,7 @@ use ssdlab_testkit::drives::{array, drive_setup, on_any_drive};
 use ssdlab_testkit::strategies::requests;
 use ssdlab_trace::{Op, Placed, Request, SliceSource};
 
-/// Requests in whole sectors of several processes, most of them beyond the device, some across its end.
+/// Returns sector-aligned requests of several processes, most of them beyond the device, some across its end.
 fn beyond(requests: &[Request], capacity: u64) -> Vec<Request> {
     let spread = |(number, request): (usize, &Request)| Request {
         offset: request.offset / 512 * 512 + number as u64 % 7 * capacity,
@@ -24,7 +24,7 @@ fn replay(setup: &Setup, requests: &[Request]) -> Outcome {
     run(setup, &mut SliceSource::new(requests), &mut ()).expect("the data check finds nothing")
 }
 
-/// Every scheduler above `setup`, which it is to be checked on.
+/// Returns `setup` with a check below every scheduler.
 fn with_every_scheduler(setup: Setup) -> impl Iterator<Item = (&'static str, Setup)> {
     SCHEDULERS.iter().map(move |info| {
         let block = BlockOptions { record: true, ..BlockOptions::of(info.name) };

@@ -1,5 +1,5 @@
-//! Goal: a drive that is asked live does what it does in a replay. Method: the same requests at the same times both
-//! ways, with looks at odd times in between.
+//! Goal: a live drive does the same as in a replay. Method: the same requests at the same times both ways, with extra
+//! calls of `advance` in between.
 
 use proptest::prelude::*;
 use ssdlab_core::{LatencyHistogram, Nanos};
@@ -13,7 +13,7 @@ fn start(setup: &Setup) -> Box<dyn LiveDrive> {
     live(setup, &mut ()).expect("possible").expect("not stopped")
 }
 
-/// Latencies of each kind of request, asked live with a look `early_ns` before each.
+/// Returns the latencies of a live drive by operation, with an extra call `early_ns` before each request.
 fn asked(setup: &Setup, requests: &[Request], early_ns: u64) -> [LatencyHistogram; 4] {
     let (mut drive, mut done) = (start(setup), Vec::new());
     for request in requests {

@@ -129,20 +129,20 @@ impl AnyFtl for ReadBetweenCollections<'_> {
     fn visit<F: Ftl>(self, mut ftl: F) -> Option<String> {
         let pages = self.setup.logical_pages;
         let planes = self.setup.geometry.parallelism.planes();
-        let mut shadow = DataChecker::new(self.setup);
+        let mut checker = DataChecker::new(self.setup);
         for request in self.requests {
             let (lpn, count) = pages_of(request, pages);
             if request.op == Op::Write {
-                shadow.begin_write(lpn, count);
-                ftl.write(lpn, count, WriteContext::default(), &mut shadow);
+                checker.expect_write(lpn, count);
+                ftl.write(lpn, count, WriteContext::default(), &mut checker);
             } else {
-                collect_ahead(&mut ftl, planes, request, &mut shadow);
-                ftl.read(lpn, count, Cause::Host, &mut shadow);
+                collect_ahead(&mut ftl, planes, request, &mut checker);
+                ftl.read(lpn, count, Cause::Host, &mut checker);
             }
         }
-        let ended = exhaust_background(&mut ftl, planes, &mut shadow);
-        ftl.read(Lpn(0), pages, Cause::Host, &mut shadow);
-        ended.and_then(|()| ftl.check()).err().or_else(|| shadow.first_violation().map(str::to_owned))
+        let ended = exhaust_background(&mut ftl, planes, &mut checker);
+        ftl.read(Lpn(0), pages, Cause::Host, &mut checker);
+        ended.and_then(|()| ftl.check()).err().or_else(|| checker.violation().map(str::to_owned))
     }
 }
 
@@ -276,42 +276,47 @@ fn the_oracle_notices_a_wrong_ftl() {
     use ssdlab_core::{BlockId, Ppn};
     use ssdlab_nand::{Role, Source, SpareArea};
 
-    let program = |shadow: &mut DataChecker, ppn, lpn, sequence| {
-        shadow.begin_write(Lpn(lpn), 1);
-        shadow.program(Ppn(ppn), SpareArea { lpn: Lpn(lpn), sequence, role: Role::Data }, Source::Host(0), Cause::Host);
+    let program = |checker: &mut DataChecker, ppn, lpn, sequence| {
+        checker.expect_write(Lpn(lpn), 1);
+        checker.program(
+            Ppn(ppn),
+            SpareArea { lpn: Lpn(lpn), sequence, role: Role::Data },
+            Source::Host(0),
+            Cause::Host,
+        );
     };
     let found = |act: &dyn Fn(&mut DataChecker)| {
-        let mut shadow = DataChecker::new(&small_setup(8, 4, 1));
-        program(&mut shadow, 0, 5, 0);
-        act(&mut shadow);
-        shadow.first_violation().unwrap_or_default().to_owned()
+        let mut checker = DataChecker::new(&small_setup(8, 4, 1));
+        program(&mut checker, 0, 5, 0);
+        act(&mut checker);
+        checker.violation().unwrap_or_default().to_owned()
     };
     assert_eq!(found(&|_| {}), "");
-    assert!(found(&|shadow| program(shadow, 0, 5, 1)).contains("programmed already"));
-    let passed = |shadow: &mut DataChecker| {
-        program(shadow, 2, 5, 1);
-        program(shadow, 1, 6, 2);
+    assert!(found(&|checker| program(checker, 0, 5, 1)).contains("programmed already"));
+    let passed = |checker: &mut DataChecker| {
+        program(checker, 2, 5, 1);
+        program(checker, 1, 6, 2);
     };
     assert!(found(&passed).contains("is past page 1, at 3"));
-    assert!(found(&|shadow| program(shadow, 1, 5, 0)).contains("sequence"));
-    assert!(found(&|shadow| shadow.read(Ppn(9), Cause::Host)).contains("not programmed"));
-    assert!(found(&|shadow| shadow.erase(BlockId(0), Cause::Gc)).contains("only copy of logical page 5"));
-    let copy = |shadow: &mut DataChecker, lpn| {
-        shadow.copy(Ppn(0), Ppn(4), SpareArea { lpn: Lpn(lpn), sequence: 1, role: Role::Data }, Cause::Gc)
+    assert!(found(&|checker| program(checker, 1, 5, 0)).contains("sequence"));
+    assert!(found(&|checker| checker.read(Ppn(9), Cause::Host)).contains("not programmed"));
+    assert!(found(&|checker| checker.erase(BlockId(0), Cause::Gc)).contains("only copy of logical page 5"));
+    let copy = |checker: &mut DataChecker, lpn| {
+        checker.copy(Ppn(0), Ppn(4), SpareArea { lpn: Lpn(lpn), sequence: 1, role: Role::Data }, Cause::Gc)
     };
-    assert!(found(&|shadow| copy(shadow, 6)).contains("holds 5, not 6"));
+    assert!(found(&|checker| copy(checker, 6)).contains("holds 5, not 6"));
     assert!(
-        found(&|shadow| {
-            copy(shadow, 5);
-            shadow.erase(BlockId(0), Cause::Gc);
+        found(&|checker| {
+            copy(checker, 5);
+            checker.erase(BlockId(0), Cause::Gc);
         })
         .contains("without a barrier")
     );
     assert_eq!(
-        found(&|shadow| {
-            copy(shadow, 5);
-            shadow.barrier();
-            shadow.erase(BlockId(0), Cause::Gc);
+        found(&|checker| {
+            copy(checker, 5);
+            checker.barrier();
+            checker.erase(BlockId(0), Cause::Gc);
         }),
         ""
     );

@@ -1,5 +1,5 @@
-//! Goal: replays are the trace again and again, steadiness is judged by its rule, and a drive preconditioned by a trace
-//! has seen what the trace writes. Method: runs against those of traces put together by hand.
+//! Goal: repeated replays equal a repeated trace, steadiness follows its rule, and a trace preconditions a drive by its
+//! writes. Method: comparison with traces concatenated by hand.
 
 use proptest::prelude::*;
 use ssdlab_cache::WriteMode;
@@ -21,7 +21,7 @@ fn replay(setup: &Setup, requests: &[Request]) -> Outcome {
     run(setup, &mut SliceSource::new(requests), &mut ()).expect("the data check finds nothing")
 }
 
-/// All that a run yields, but for what it tells of replays and of the state before them.
+/// Returns all results, without replays and preconditioning.
 fn measured(mut outcome: Outcome) -> String {
     outcome.summary.repeat = None;
     outcome.summary.precondition = Default::default();
@@ -33,7 +33,7 @@ fn measured(mut outcome: Outcome) -> String {
     format!("{summary} {:?} {erase_counts:?} {latency:?} {log:?} {activity:?}", series.columns())
 }
 
-/// The trace `times` times over, each a mean gap after the one before.
+/// Returns the trace repeated `times` times, a mean gap apart.
 fn concatenated(requests: &[Request], times: u64) -> Vec<Request> {
     let first_ns = requests.first().map_or(0, |request| request.time_ns);
     let last_ns = requests.last().map_or(0, |request| request.time_ns);
@@ -46,7 +46,7 @@ fn concatenated(requests: &[Request], times: u64) -> Vec<Request> {
     (0..times).flat_map(shifted).collect()
 }
 
-/// Requests some time apart, of three processes.
+/// Returns requests of three processes at different times.
 fn in_time() -> impl Strategy<Value = Vec<Request>> {
     (requests(100), prop::collection::vec(0_u64..5_000, 100)).prop_map(|(mut requests, gaps)| {
         let mut time_ns = 0;
@@ -58,7 +58,7 @@ fn in_time() -> impl Strategy<Value = Vec<Request>> {
     })
 }
 
-/// Replays it takes until two windows in a row differ by less than `within`, one replay after the other.
+/// Returns the number of replays until two successive windows differ by less than `within`.
 fn twin_of_the_rule(
     flash_pages: u64,
     within: f64,
@@ -87,7 +87,7 @@ fn twin_of_the_rule(
     (most, false)
 }
 
-/// Eight reads of the same page at one time, which queue for one another.
+/// Returns eight simultaneous reads of one page, which queue.
 fn burst() -> Vec<Request> {
     vec![Request { time_ns: 0, offset: 0, bytes: 4096, op: Op::Read, flags: 0, stream: 0 }; 8]
 }
@@ -244,7 +244,7 @@ fn request(op: Op, page: u64) -> Request {
     Request { time_ns: 0, offset: page * 4096, bytes: 4096, op, flags: 0, stream: 0 }
 }
 
-/// A small full drive and random writes of a page each, as many as a third of its pages.
+/// Returns a small full drive and random single-page writes to a third of its pages.
 fn worn() -> (Setup, Vec<Request>) {
     let precondition = Precondition { fill: 1.0, overwrite: Overwrite::None };
     let setup = Setup { precondition, ..small_setup(64, 16, 8) };
@@ -351,8 +351,8 @@ fn a_trace_preconditions_no_drive_below_a_cache_and_no_live_drive() {
     };
     let below = Setup { precondition, cache: Some(cache), ..setup };
     let error = run(&below, &mut SliceSource::new(&requests), &mut ()).unwrap_err();
-    assert!(error.to_string().contains("reaches the drive through a cache"), "{error}");
+    assert!(error.to_string().contains("below a cache"), "{error}");
     let timed = ssdlab_testkit::drives::drive_setup(ssdlab_testkit::drives::array(1, 1, 1, 1), 8, 4, 1);
     let error = live(&Setup { precondition, ..timed }, &mut ()).err().expect("no trace");
-    assert!(matches!(&error, SimError::Setup(why) if why.contains("there is no trace")), "{error}");
+    assert!(matches!(&error, SimError::Setup(why) if why.contains("needs a trace")), "{error}");
 }

@@ -1,6 +1,5 @@
-//! Goal: a drive whose steady state is taken over from a part of its planes is like one that was overwritten as a
-//! whole. Method: both are made for every victim policy and several over-provisionings, and compared: write
-//! amplification under further random overwrites, and how many valid pages the blocks hold.
+//! Goal: a drive with a sampled steady state is like a drive overwritten as a whole. Method: both, for every victim policy
+//! and several over-provisionings: write amplification under further overwrites, and valid pages of blocks.
 
 use ssdlab_core::Nanos;
 use ssdlab_ftl::FtlChoice;
@@ -42,9 +41,8 @@ fn every_policy() -> impl Iterator<Item = PageOptions> {
     victims.chain(placements).chain([partial])
 }
 
-/// Write amplification of both over four further overwrites of the drive is the same within 0.5 %. Where victims are
-/// drawn at random, that of one drive is 0.6 % (a standard deviation) from that of the next: there the means of several
-/// count.
+/// Write amplification over four further overwrites is the same within 0.5 %. With random victims its standard deviation
+/// between drives is 0.6 %, so means of several drives are compared.
 #[test]
 fn a_sampled_drive_amplifies_writes_as_an_exact_one() {
     for options in every_policy() {
@@ -69,9 +67,8 @@ fn a_sampled_drive_amplifies_writes_as_an_exact_one() {
     }
 }
 
-/// Goal: a sampled drive keeps its planes in step, so that dies program two of them with one command. Method: the host
-/// fills half the blocks of every plane, in time; multi-plane commands and throughput against an exact drive, and none
-/// of the commands where planes are programmed alone.
+/// Goal: a sampled drive keeps its planes in step, so that one command programs two planes. Method: compare multi-plane
+/// commands and throughput with an exact drive.
 #[test]
 fn dies_of_a_sampled_drive_program_their_planes_together() {
     let options = PageOptions { placement: &own::INFO, ..SMALL_OPTIONS };
@@ -92,8 +89,7 @@ fn dies_of_a_sampled_drive_program_their_planes_together() {
     assert!((sampled.1 / exact.1 - 1.0).abs() < 0.03, "exact {exact:?}, sampled {sampled:?}");
 }
 
-/// The drive that is left open is small, and exact; where planes depend on each other, or a shadow would have to know
-/// what was written, sampling is refused.
+/// By default a small drive is exact. Sampling is refused where planes depend on each other, and with a check.
 #[test]
 fn what_cannot_be_sampled_is_refused() {
     let page = FtlChoice::Page(SMALL_OPTIONS, ram::INFO.defaults());
@@ -102,7 +98,7 @@ fn what_cannot_be_sampled_is_refused() {
     assert_eq!(left_open.precondition.sampled_planes, None);
     let refused = |setup: &Setup| {
         let error = prepared(setup, Method::Sampled, &[]).expect_err("cannot be sampled").to_string();
-        assert!(error.starts_with("precondition.overwrite.steady.method: only a drive of page mapping"), "{error}");
+        assert!(error.starts_with("precondition.overwrite.steady.method: \"sampled\" needs page mapping"), "{error}");
     };
     refused(&Setup { check: true, ..setup });
     refused(&drive(FtlChoice::Page(SMALL_OPTIONS, dftl::INFO.defaults()), 0.5));

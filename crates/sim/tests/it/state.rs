@@ -1,5 +1,5 @@
-//! Goal: a drive that is saved and loaded is the drive it was, whatever its FTL, and a file that is not such a drive is
-//! refused. Method: random set-ups and requests, and every entry of every table, with a break and without one.
+//! Goal: a saved and loaded drive continues unchanged, with every FTL; other files are refused. Method: random set-ups and
+//! requests, and every entry of every table, with and without a break.
 
 use std::fs;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ use ssdlab_testkit::strategies::{requests, setups};
 use ssdlab_testkit::{SMALL_OPTIONS, random_writes, small_setup};
 use ssdlab_trace::{Op, Request, SliceSource};
 
-/// A file of its own for each test, removed when it is over.
+/// A temporary file of one test.
 struct Kept(PathBuf);
 
 impl Kept {
@@ -42,7 +42,7 @@ fn run_kept(setup: &Setup, states: States<'_>, requests: &[Request]) -> Result<O
     run_with_states(setup, states, &mut SliceSource::new(requests), &mut ())
 }
 
-/// All of a result, as bytes.
+/// Returns all results as bytes.
 fn text(outcome: &Outcome) -> String {
     let summary = serde_json::to_string(&outcome.summary).expect("serialises");
     let log = outcome.log.as_ref().map(|log| format!("{:?}", (&log.associativity, &log.utilisation)));
@@ -50,7 +50,7 @@ fn text(outcome: &Outcome) -> String {
     format!("{summary} {:?} {:?} {latency:?} {log:?}", outcome.series.columns(), outcome.erase_counts)
 }
 
-/// The same without what came before the first request.
+/// Returns all results but preconditioning as bytes.
 fn text_of_run(mut outcome: Outcome) -> String {
     outcome.summary.precondition = PreconditionSummary::default();
     // Findings tell of it, too.
@@ -58,7 +58,7 @@ fn text_of_run(mut outcome: Outcome) -> String {
     text(&outcome)
 }
 
-/// Runs the requests with a break behind the first `before`, and without; the results of what follows.
+/// Runs the requests with and without a break after the first `before`. Returns the results of the rest.
 fn with_and_without_break(setup: &Setup, requests: &[Request], before: usize) -> (String, String) {
     let kept = Kept::new("break");
     run_kept(setup, States { save: Some(&kept.0), ..States::default() }, &requests[..before]).expect("runs");
@@ -68,7 +68,7 @@ fn with_and_without_break(setup: &Setup, requests: &[Request], before: usize) ->
     (text_of_run(second.expect("goes on")), text_of_run(in_one.expect("runs")))
 }
 
-/// Runs the requests without a cache, with one that is empty, and with the drive that is there then.
+/// Runs the requests without a cache directory, with an empty one, and with the cached drive.
 fn with_and_without_cache(setup: &Setup, requests: &[Request]) -> [String; 3] {
     let kept = Kept::new("cache");
     let cached = States { cache: Some(&kept.0), ..States::default() };
@@ -104,7 +104,7 @@ proptest! {
         prop_assert_eq!(&again, &without);
     }
 
-    /// What waited in the write buffer has been programmed, and all data is where the shadow expects it.
+    /// Buffered pages have been programmed, and all data passes the check.
     #[test]
     fn a_drive_in_time_is_saved_with_all_that_was_written(setup in on_any_drive(), requests in requests(60)) {
         let kept = Kept::new("in-time");
@@ -122,7 +122,7 @@ proptest! {
     }
 }
 
-/// Every entry of every table of FTLs.
+/// Returns every entry of every table of FTLs.
 fn every_ftl() -> Vec<FtlChoice> {
     fn defaults<R>(table: &[&'static Info<R>]) -> impl Iterator<Item = Choice<R>> {
         table.iter().map(|info| info.defaults())
@@ -159,7 +159,7 @@ fn every_ftl_goes_on_as_if_there_had_been_no_break() {
     }
 }
 
-/// What a run is told beside its results.
+/// A monitor that collects notes.
 #[derive(Default)]
 struct Notes(Vec<String>);
 
@@ -194,12 +194,12 @@ fn a_damaged_drive_in_the_cache_is_made_anew_with_a_note() {
         fs::write(&kept.0, damaged).expect("writable");
         let (result, notes) = run();
         assert_eq!((result, notes.len()), (first.clone(), 1), "byte {at}");
-        assert!(notes[0].starts_with("the drive in the cache is made anew: "), "{notes:?}");
+        assert!(notes[0].starts_with("cannot use the cached drive"), "{notes:?}");
         assert_eq!(fs::read(&kept.0).expect("kept again"), whole, "byte {at}");
     }
 }
 
-/// Removes a file while a run goes on from it.
+/// Removes a file while a run uses it.
 struct Removing<'a>(&'a PathBuf);
 
 impl Monitor for Removing<'_> {
@@ -209,8 +209,8 @@ impl Monitor for Removing<'_> {
     }
 }
 
-/// Goal: what goes on from a file neither changes it nor needs it any more. Method: the same run twice at once, and
-/// once more with the file removed in its course.
+/// Goal: a run neither changes its file nor needs it once loaded. Method: two runs at once, and one whose file is removed
+/// meanwhile.
 #[test]
 fn runs_from_one_file_do_not_disturb_each_other() {
     let setup = aged(FtlChoice::Page(SMALL_OPTIONS, ram::INFO.defaults()));
@@ -229,7 +229,7 @@ fn runs_from_one_file_do_not_disturb_each_other() {
     assert!(one == other && one == text(&last.expect("goes on")));
 }
 
-/// A folder that is not there keeps nothing, which is no reason to fail.
+/// A missing folder keeps nothing, and the run succeeds.
 #[test]
 fn a_cache_that_cannot_be_written_is_a_note() {
     let setup = aged(FtlChoice::Page(SMALL_OPTIONS, ram::INFO.defaults()));
@@ -237,7 +237,7 @@ fn a_cache_that_cannot_be_written_is_a_note() {
     let mut notes = Notes::default();
     let states = States { cache: Some(&nowhere), ..States::default() };
     run_with_states(&setup, states, &mut SliceSource::new(&[]), &mut notes).expect("runs");
-    assert!(notes.0[0].starts_with("the preconditioned drive is not kept for the next run: "), "{:?}", notes.0);
+    assert!(notes.0[0].starts_with("cannot keep the preconditioned drive"), "{:?}", notes.0);
     let states = States { save: Some(&nowhere), ..States::default() };
     let error = run_kept(&setup, states, &[]).expect_err("cannot be saved").to_string();
     assert!(error.contains("no such folder/drive: No such file or directory"), "{error}");
@@ -277,12 +277,12 @@ fn a_drive_of_another_kind_is_refused_by_the_setting_that_differs() {
     let timed = Setup { seed: 9, clock: Clock::Serial(ssdlab_testkit::drives::TIMING), ..setup };
     run_kept(&timed, States { from: Some(&kept.0), ..States::default() }, &[]).expect("the same drive");
     fs::write(&kept.0, "a trace").expect("writable");
-    assert!(refused(&setup).contains("it is no drive that ssdlab saved") || refused(&setup).contains("ends early"));
+    assert!(refused(&setup).contains("not an ssdlab drive file") || refused(&setup).contains("ends early"));
     fs::remove_file(&kept.0).expect("there");
     assert!(refused(&setup).contains("there is no such file; give the path of a drive saved with --save-state"));
 }
 
-/// Whatever a preconditioned drive depends on is part of its key, and nothing else is.
+/// The key of a preconditioned drive has exactly the settings that it depends on.
 #[test]
 fn drives_that_differ_have_keys_that_differ() {
     let setup = aged(FtlChoice::Page(SMALL_OPTIONS, ram::INFO.defaults()));

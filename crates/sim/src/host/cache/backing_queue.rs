@@ -1,11 +1,11 @@
-//! Requests that a cache sends below, and which of them have to wait for others.
+//! Requests that a cache sends below, in the order that their pages demand.
 //!
 //! ```text
-//! read, write     waits for the requests below on the same pages that came before it, so that data is never older
-//! flush           waits for all writes and trims that came before it; what follows it in one request waits for it
-//! trim            waits for what came before on its pages, and what comes after on these waits for it
+//! read, write     waits for earlier requests below on the same pages, so that data is never stale
+//! flush           waits for all earlier writes and trims; the rest of the same host request waits for it
+//! trim            waits for earlier requests on its pages; later requests on these pages wait for it
 //! ```
-//! A request of the host that finds a page cached, but still on its way up, waits for that as well.
+//! A request of the host that hits a page still being read waits for that read.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -15,54 +15,54 @@ use ssdlab_cache::Why;
 use ssdlab_core::{PageSize, Slab};
 use ssdlab_trace::{Op, Request};
 
-/// A request below that is not complete.
+/// An incomplete request below.
 #[derive(Debug)]
 struct Sent {
     request: Request,
     why: Why,
     pages: Range<u64>,
-    /// The request of the host that caused it and waits for it.
+    /// Request of the host that caused it and waits for it.
     host: Option<u32>,
     /// Other requests of the host that wait for it.
     hosts: Vec<u32>,
-    /// Requests below that it waits for, and one more until it has been added.
+    /// Requests below that it waits for, plus one until it has been added.
     blockers: u32,
     /// Requests below that wait for it.
     followers: Vec<u32>,
-    /// Flushes that came before it.
+    /// Number of earlier flushes.
     flushes: u64,
 }
 
-/// Requests below that are not complete and touch one page.
+/// Incomplete requests below that touch one page.
 #[derive(Clone, Copy, Debug)]
-struct OfPage {
-    /// The one that came last.
+struct PageRequests {
+    /// The last request.
     last: u32,
-    /// The last read among them, as long as it is not complete.
+    /// The last read, until it completes.
     arriving: Option<u32>,
 }
 
 /// Writes and trims between two flushes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Epoch {
-    /// Those that are not complete.
+    /// Incomplete writes and trims.
     writes: u32,
-    /// The flush that came after them, if one has.
+    /// The flush after them, if there is one.
     flush: Option<u32>,
 }
 
-/// Requests below that are not complete.
+/// All incomplete requests below.
 #[derive(Debug)]
 pub(super) struct BackingQueue {
     page: PageSize,
     sent: Slab<Sent>,
-    pages: FxHashMap<u64, OfPage>,
+    pages: FxHashMap<u64, PageRequests>,
     trims: Vec<u32>,
-    /// Oldest first; the last one is before the flush to come.
+    /// Oldest first; the last epoch ends with the next flush.
     epochs: VecDeque<Epoch>,
-    /// Flushes that came before the oldest epoch.
+    /// Flushes before the oldest epoch.
     flushes: u64,
-    /// Requests that wait for none.
+    /// Requests that wait for no other.
     ready: VecDeque<u32>,
 }
 
@@ -79,23 +79,23 @@ impl BackingQueue {
         }
     }
 
-    /// Requests that are not complete.
+    /// Returns the number of incomplete requests.
     pub fn len(&self) -> usize {
         self.sent.len()
     }
 
-    /// Requests that may go below now.
+    /// Returns true if a request may go below now.
     pub fn is_ready(&self) -> bool {
         !self.ready.is_empty()
     }
 
-    /// The next request that may go below, with its number.
+    /// Takes the next request that may go below, with its number.
     pub fn next(&mut self) -> Option<(u32, Request)> {
         let number = self.ready.pop_front()?;
         Some((number, self.sent[number].request))
     }
 
-    /// Has a request of the host wait for those of its pages that are on their way up; for how many requests below.
+    /// Lets a request of the host wait for the reads of its pages that are under way. Returns their number.
     pub fn wait_for_arrivals(&mut self, host: u32, offset: u64, end: u64) -> u32 {
         if self.pages.is_empty() {
             return 0;
@@ -112,8 +112,8 @@ impl BackingQueue {
         waits
     }
 
-    /// Adds a request, which goes below after `fence` as well; its number. `host` is the request of the host that waits
-    /// for it.
+    /// Adds a request and returns its number. `host` is the request of the host that waits for it; `fence` is a request
+    /// below that must complete first.
     pub fn add(&mut self, request: Request, why: Why, host: Option<u32>, fence: Option<u32>) -> u32 {
         let pages = self.page.touched(request.offset, request.end());
         let flushes = self.flushes + self.epochs.len() as u64 - 1;
@@ -144,7 +144,7 @@ impl BackingQueue {
         self.epochs.back_mut().expect("there is always one").flush = Some(number);
         self.epochs.push_back(Epoch::default());
         self.sent[number].blockers += 1;
-        self.let_flushes_go();
+        self.release_flushes();
     }
 
     fn add_trim(&mut self, number: u32, pages: Range<u64>) {
@@ -170,8 +170,8 @@ impl BackingQueue {
         for page in pages {
             let before = self.pages.get(&page).copied();
             let arriving = if op == Op::Read { Some(number) } else { before.and_then(|before| before.arriving) };
-            self.pages.insert(page, OfPage { last: number, arriving });
-            if let Some(OfPage { last: by, .. }) = before
+            self.pages.insert(page, PageRequests { last: number, arriving });
+            if let Some(PageRequests { last: by, .. }) = before
                 && last != Some(by)
             {
                 self.block(number, by);
@@ -180,8 +180,8 @@ impl BackingQueue {
         }
     }
 
-    /// Lets the flushes go whose writes are complete.
-    fn let_flushes_go(&mut self) {
+    /// Releases flushes whose writes are complete.
+    fn release_flushes(&mut self) {
         while let Some(&Epoch { writes: 0, flush: Some(flush) }) = self.epochs.front() {
             self.epochs.pop_front();
             self.flushes += 1;
@@ -197,8 +197,8 @@ impl BackingQueue {
         }
     }
 
-    /// A request is complete. Appends the requests of the host that waited for it, and says how many dirty pages are
-    /// safe now.
+    /// Completes a request. Appends the requests of the host that waited for it to `hosts`. Returns the number of dirty
+    /// pages that are now clean.
     pub fn completed(&mut self, number: u32, hosts: &mut Vec<u32>) -> u64 {
         let sent = &mut self.sent[number];
         let (op, why, pages, flushes) = (sent.request.op, sent.why, sent.pages.clone(), sent.flushes);
@@ -212,17 +212,17 @@ impl BackingQueue {
         }
         if matches!(op, Op::Write | Op::Trim) {
             self.epochs[(flushes - self.flushes) as usize].writes -= 1;
-            self.let_flushes_go();
+            self.release_flushes();
         }
         followers.into_iter().for_each(|follower| self.unblock(follower));
         self.sent.remove(number);
         if op == Op::Write && why != Why::Through { pages.end - pages.start } else { 0 }
     }
 
-    /// Nothing has to wait for this request on its pages any more.
+    /// Removes a request from its pages: later requests need not wait for it.
     fn forget(&mut self, number: u32, pages: Range<u64>) {
         for page in pages {
-            let of_page = self.pages.get_mut(&page).expect("a request below is known on its pages");
+            let of_page = self.pages.get_mut(&page).expect("an incomplete request is registered for its pages");
             if of_page.arriving == Some(number) {
                 of_page.arriving = None;
             }
@@ -244,7 +244,7 @@ mod tests {
         Request { time_ns: 0, offset: pages.start * 4096, bytes, op, flags: 0, stream: 0 }
     }
 
-    /// Whether `later` must not begin before `earlier` is complete.
+    /// Returns true if `later` must not begin before `earlier` is complete.
     fn must_wait(later: &Request, earlier: &Request) -> bool {
         match (later.op, earlier.op) {
             (Op::Flush, op) => matches!(op, Op::Write | Op::Trim),
@@ -256,10 +256,10 @@ mod tests {
     proptest! {
         #![proptest_config(ssdlab_tiers::cases(256))]
 
-        /// Random requests, begun and completed at random: all come to their turn, and none before those that it
-        /// follows.
+        /// Begins and completes random requests at random: all have their turn, and none overtakes a request that it
+        /// must follow.
         #[test]
-        fn requests_wait_for_those_that_they_follow_and_for_no_others(
+        fn requests_wait_for_exactly_the_requests_that_they_must_follow(
             requests in prop::collection::vec((0..4_usize, 0_u64..12, 1_u64..4), 1..60),
             choices in prop::collection::vec((0..3_u8, any::<u16>()), 0..200),
         ) {
@@ -273,16 +273,16 @@ mod tests {
             let steps = choices.into_iter().chain((0..1_000).map(|step| (step as u8 % 3, 0)));
             for (what, which) in steps {
                 match what {
-                    0 => open.extend(to_add.next().map(|one| (below.add(one, Why::Through, None, None), one, false))),
+                    0 => open.extend(to_add.next().map(|request| (below.add(request, Why::Through, None, None), request, false))),
                     1 => while let Some((number, _)) = below.next() {
-                        open.iter_mut().find(|one| one.0 == number).expect("it is open").2 = true;
+                        open.iter_mut().find(|request| request.0 == number).expect("it is open").2 = true;
                     },
                     _ => {
-                        let begun: Vec<u32> = open.iter().filter(|one| one.2).map(|one| one.0).collect();
+                        let begun: Vec<u32> = open.iter().filter(|request| request.2).map(|request| request.0).collect();
                         if !begun.is_empty() {
                             let number = begun[usize::from(which) % begun.len()];
                             below.completed(number, &mut Vec::new());
-                            open.retain(|one| one.0 != number);
+                            open.retain(|request| request.0 != number);
                         }
                     }
                 }
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_a_flush_in_one_request_waits_for_it_and_others_do_not() {
+    fn only_the_rest_of_the_same_request_waits_for_a_flush() {
         let mut below = BackingQueue::new(4096);
         let flush = below.add(request(Op::Flush, 0..0), Why::Flush, Some(7), None);
         let marked = below.add(request(Op::Write, 0..1), Why::Through, Some(7), Some(flush));
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_find_a_page_on_its_way_are_told_when_it_is_there() {
+    fn hits_on_a_page_being_read_wait_for_the_read() {
         let mut below = BackingQueue::new(4096);
         let read = below.add(request(Op::Read, 0..2), Why::Miss, Some(1), None);
         let evicted = below.add(request(Op::Write, 1..2), Why::Evicted, None, None);

@@ -1,16 +1,16 @@
-//! A cache as a stage of the event loop of a drive.
+//! A cache as a component of the event loop of a drive.
 //!
 //! ```text
-//! request -> looked up -> what it needs from below goes there at once
-//!                         -> pages copied, restored, compressed -> complete
-//!                         evicted dirty pages, and those above a limit, go below; no request waits
-//!                         a write that makes pages dirty waits until few enough are: complete
+//! request -> look-up -> misses are read from below at once
+//!                       -> pages copied, restored, compressed -> complete
+//!                       evicted dirty pages, and dirty pages above a limit, are written below; no request waits
+//!                       a write that dirties pages waits until few enough are dirty -> complete
 //! ```
-//! - Looking up takes no time; pages are worked on one after the other, for whichever request.
-//! - A page is dirty until it has been written below, not until that begins: so [`CacheOptions::dirty_percent`] bounds
-//!   what waits in the cache and on its way below together. Writers continue in the order in which they made pages
-//!   dirty, as in Linux (`balance_dirty_pages`).
-//! - Above [`CacheOptions::background_percent`] dirty pages are written below as soon as they are, oldest first.
+//! - Look-ups take no time; the host works on one page after the other.
+//! - A page is dirty until its write below has completed, so [`CacheOptions::dirty_percent`] bounds dirty pages in the
+//!   cache and under way together. Writers continue in the order in which they dirtied pages, as in Linux
+//!   (`balance_dirty_pages`).
+//! - Above [`CacheOptions::background_percent`], dirty pages are written below at once, oldest first.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -22,7 +22,7 @@ use ssdlab_trace::{Op, Request};
 use super::backing_queue::BackingQueue;
 use super::{BelowSummary, Cache, CacheSummary, WaitSummary};
 use crate::host::fit::runs;
-use crate::host::issue::Issued;
+use crate::host::replay::Issued;
 use crate::observe::summary::{LatencyByOp, TimeSummary, per_second};
 use crate::run::error::SimError;
 use crate::setup::Setup;
@@ -34,56 +34,56 @@ struct HostRequest {
     request: Request,
     issued_ns: u64,
     submitted_ns: u64,
-    /// Requests below that it waits for, and one more until it has been looked up.
+    /// Requests below that it waits for, plus one until its look-up is done.
     waits: u32,
-    /// Time to work on its pages.
+    /// Duration of the work on its pages.
     work_ns: u64,
-    /// Pages that had ever become dirty when its own had; 0 if it made none dirty.
+    /// Pages ever dirtied, up to its own; 0 if it dirtied none.
     dirtied: u64,
 }
 
-/// What is measured of requests of the host and of those below.
+/// Measurements of requests of the host and requests below.
 #[derive(Debug, Default)]
 struct Times {
-    /// Bytes that the host has read and written.
+    /// Bytes of the host, by operation.
     bytes: [u64; Op::ALL.len()],
-    /// Times of its requests, all together: on their way, below and in the cache.
+    /// Sum of the latencies of the host, and its parts below and in the cache.
     total_ns: u128,
     drive_ns: u128,
     cache_ns: u64,
-    /// Time in which pages were worked on.
+    /// Time of work on pages.
     work_ns: u64,
     /// Response times of requests below.
     below: [LatencyHistogram; Op::ALL.len()],
 }
 
-/// A cache with the requests that are in it.
+/// A cache with its requests.
 pub(crate) struct CacheStage {
     cache: Cache,
     hosts: Slab<HostRequest>,
     below: BackingQueue,
-    /// Requests whose pages are worked on, with the times at which that is done.
+    /// Requests whose pages are worked on, with the end of that work.
     working: VecDeque<(u64, u32)>,
-    /// Writers that wait until fewer pages are dirty, by the pages that had ever become dirty.
+    /// Writers that wait until fewer pages are dirty, by [`HostRequest::dirtied`].
     limited: BinaryHeap<Reverse<(u64, u32)>>,
     hard_pages: u64,
-    /// Dirty pages that have been written below.
+    /// Dirty pages written below.
     written_back: u64,
     done: VecDeque<u32>,
-    /// Requests of the host that a request below sets free; empty but for that moment.
+    /// Scratch list of requests of the host that waited for a request below.
     freed: Vec<u32>,
     times: Times,
 }
 
 impl CacheStage {
-    /// An empty cache.
+    /// Returns an empty cache.
     ///
     /// # Errors
-    /// If the cache is impossible, or its pages do not fit the device.
+    /// If the options are invalid, or the page size does not divide the device.
     pub fn new(setup: &Setup, options: CacheOptions) -> Result<Self, SimError> {
         let cache = Cache::new(setup, options, options.background_percent.min(options.dirty_percent))?;
         Ok(Self {
-            hard_pages: cache.stage.hard_pages(),
+            hard_pages: cache.write_back.hard_pages(),
             cache,
             hosts: Slab::default(),
             below: BackingQueue::new(options.page_bytes),
@@ -96,19 +96,19 @@ impl CacheStage {
         })
     }
 
-    /// From now on it is measured.
+    /// Starts measuring.
     pub fn start_measuring(&mut self) {
         self.cache.start_measuring();
         self.times = Times::default();
     }
 
-    /// Response times of requests below since then.
+    /// Returns the response times of requests below since then.
     pub fn latency_below(&self) -> &[LatencyHistogram; Op::ALL.len()] {
         &self.times.below
     }
 
-    /// What it did since then, in which all requests are complete. Of the rates in `time`, what is moved becomes that
-    /// of the host.
+    /// Returns the results since then, when all requests are complete. Replaces the byte rates in `time`, of requests
+    /// below, by rates of the host.
     pub fn finish(self, latency: &[LatencyHistogram; Op::ALL.len()], time: &mut TimeSummary) -> CacheSummary {
         let Times { bytes, total_ns, drive_ns, cache_ns, work_ns, below } = self.times;
         let count = |of: &[LatencyHistogram]| of.iter().map(LatencyHistogram::count).sum::<u64>();
@@ -130,17 +130,17 @@ impl CacheStage {
         summary
     }
 
-    /// Requests of the host and requests below that are not complete.
+    /// Returns the number of incomplete requests, of the host and below.
     pub fn unfinished(&self) -> u32 {
         (self.hosts.len() + self.below.len()) as u32
     }
 
-    /// Whether a writer waits for dirty pages to be written.
+    /// Returns true if a writer waits for dirty pages to be written.
     pub fn holds_up(&self) -> bool {
         !self.limited.is_empty()
     }
 
-    /// What waits for what.
+    /// Describes the queues, for an error message.
     pub fn describe(&self) -> String {
         format!(
             "{} requests of the host in the cache, {} of them at its limit of dirty pages, {} requests below",
@@ -150,7 +150,7 @@ impl CacheStage {
         )
     }
 
-    /// When something happens here by itself.
+    /// Returns the end of the next work on pages, or [`NEVER`].
     pub fn next_ns(&self) -> u64 {
         self.working.front().map_or(NEVER, |&(time_ns, _)| time_ns)
     }
@@ -182,12 +182,12 @@ impl CacheStage {
         cache.background(now_ns, &mut |request, why| {
             below.add(request, why, None, None);
         });
-        self.got_one(number, now_ns);
+        self.release(number, now_ns);
         Ok(())
     }
 
-    /// A request of the host waits for one thing less.
-    fn got_one(&mut self, number: u32, now_ns: u64) {
+    /// Notes that a request of the host waits for one thing less.
+    fn release(&mut self, number: u32, now_ns: u64) {
         let host = &mut self.hosts[number];
         host.waits -= 1;
         if host.waits > 0 {
@@ -205,7 +205,7 @@ impl CacheStage {
         self.working.push_back((done_ns, number));
     }
 
-    /// What is due by now.
+    /// Ends the work on pages that is done by `now_ns`.
     pub fn advance(&mut self, now_ns: u64) {
         while let Some(&(_, number)) = self.working.front().filter(|&&(time_ns, _)| time_ns <= now_ns) {
             self.working.pop_front();
@@ -213,7 +213,7 @@ impl CacheStage {
         }
     }
 
-    /// The pages of a request have been worked on.
+    /// Goes on with a request whose pages have been worked on.
     fn worked(&mut self, number: u32) {
         let HostRequest { dirtied, .. } = self.hosts[number];
         if self.is_above_limit(dirtied) {
@@ -223,39 +223,39 @@ impl CacheStage {
         }
     }
 
-    /// Whether too many of the first so many pages that became dirty are dirty still, or being written below.
+    /// Returns true if too many of the first `dirtied` pages ever dirtied are still dirty.
     fn is_above_limit(&self, dirtied: u64) -> bool {
-        let counters = self.cache.stage.counters();
+        let counters = self.cache.write_back.counters();
         let clean = self.written_back + counters.overwritten + counters.discarded;
         dirtied.saturating_sub(clean) > self.hard_pages
     }
 
-    /// Whether there is something to send below, or to tell the host.
+    /// Returns true if a request can go below or complete.
     #[inline]
     pub fn has_work(&self) -> bool {
         self.below.is_ready() || !self.done.is_empty() || self.is_freed()
     }
 
-    /// Whether the writer that has waited longest can go on.
+    /// Returns true if the longest-waiting writer can go on.
     fn is_freed(&self) -> bool {
         self.limited.peek().is_some_and(|&Reverse((dirtied, _))| !self.is_above_limit(dirtied))
     }
 
-    /// The next request that goes below, with its number.
+    /// Returns the next request to send below, with its number.
     pub fn next(&mut self) -> Option<(u32, Request)> {
         self.below.next()
     }
 
-    /// A request below, of this kind, is complete after so long.
+    /// Completes a request below.
     pub fn completed(&mut self, number: u32, op: Op, now_ns: u64, latency_ns: u64) {
         self.times.below[op as usize].record(latency_ns);
         let mut freed = std::mem::take(&mut self.freed);
         self.written_back += self.below.completed(number, &mut freed);
-        freed.drain(..).for_each(|host| self.got_one(host, now_ns));
+        freed.drain(..).for_each(|host| self.release(host, now_ns));
         self.freed = freed;
     }
 
-    /// A request of the host that is complete, with the time since it was issued.
+    /// Takes a completed request of the host, with its latency.
     pub fn take_done(&mut self, now_ns: u64) -> Option<(Request, u64)> {
         while self.is_freed() {
             self.done.extend(self.limited.pop().map(|Reverse((_, number))| number));

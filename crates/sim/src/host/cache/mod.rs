@@ -1,14 +1,11 @@
-//! A cache above the drive: requests of the host go through it, and what it cannot hold goes below.
+//! A cache of the host above the drive.
 //!
-//! A page copied from or to the cache takes time, and so does one that is restored or compressed: the request that
-//! touches a page pays for it and for the victim that it drives out of the raw pool, as in the cost function before
-//! figure 12 of Harper 2018. The times of the codecs there are those of all threads together, so the host does such
-//! work for one page after the other.
+//! Copying, restoring and compressing a page take time. The request that touches a page pays for it and for the victim
+//! that it evicts from the raw pool, as in the cost function before figure 12 of Harper 2018. Codec times there cover all
+//! threads together, so the host works on one page after the other.
 //!
-//! A drive at work on many requests has the cache as a stage of its event loop ([`in_time`]). Where requests are served
-//! one by one, without time or on the serial clock, nothing can happen while a request is served, so the cache need not
-//! know when anything is done: there it is the source of the drive's requests ([`source`]), which keeps the loop below
-//! in batches.
+//! An event-driven drive has the cache as a component of its event loop ([`in_time`]). A drive that serves requests one
+//! by one has the cache as the source of its requests ([`source`]), which keeps its loop in batches.
 
 mod backing_queue;
 pub(crate) mod in_time;
@@ -26,7 +23,7 @@ use crate::setup::host::CacheOptions;
 use summary::Totals;
 pub use summary::{BelowSummary, CacheSummary, PoolsSummary, WaitSummary};
 
-/// Work beyond copies.
+/// Work of the codec.
 #[derive(Clone, Copy, Debug, Default)]
 struct Work {
     compressions: u64,
@@ -34,21 +31,21 @@ struct Work {
     restore_ns: u64,
 }
 
-/// A cache and what it has done.
+/// A cache and its totals.
 struct Cache {
     options: CacheOptions,
-    stage: WriteBackCache,
+    write_back: WriteBackCache,
     device_bytes: u64,
     totals: Totals,
-    /// When measuring began.
+    /// Totals when measuring began.
     start: Totals,
 }
 
 impl Cache {
-    /// An empty cache that writes pages back ahead of need above `background_percent` of dirty ones.
+    /// Returns an empty cache with background write-back above `background_percent` of dirty pages.
     ///
     /// # Errors
-    /// If the cache is impossible, or its pages do not fit the device.
+    /// If the options are invalid, or the page size does not divide the device.
     fn new(setup: &Setup, options: CacheOptions, background_percent: u32) -> Result<Self, SimError> {
         let impossible = |error: CacheError| SimError::Setup(format!("the cache above the drive: {error}"));
         let device_bytes = setup.capacity_bytes();
@@ -62,17 +59,18 @@ impl Cache {
         }
         let info = POLICIES.get(options.policy).map_err(|error| impossible(error.into()))?;
         let values = info.parameters.iter().zip(options.parameters);
-        let changes: Vec<_> = values.filter_map(|(one, value)| Some((one.name.to_owned(), value?))).collect();
-        let stage_options = WriteBackOptions {
+        let changes: Vec<_> =
+            values.filter_map(|(parameter, value)| Some((parameter.name.to_owned(), value?))).collect();
+        let write_back = WriteBackOptions {
             page_bytes: options.page_bytes,
             capacity_pages: options.raw_pages(),
             writes: options.writes,
             background_percent,
             hard_percent: options.dirty_percent,
         };
-        let mut stage = WriteBackCache::new(info, &changes, stage_options).map_err(impossible)?;
+        let mut cache = WriteBackCache::new(info, &changes, write_back).map_err(impossible)?;
         if let Some(pool) = options.compressed {
-            stage = stage
+            cache = cache
                 .compressing(CompressedPool {
                     policy: POLICIES.get(pool.policy).map_err(|error| impossible(error.into()))?,
                     bytes: pool.room_pages * u64::from(options.page_bytes),
@@ -81,24 +79,23 @@ impl Cache {
                 })
                 .map_err(impossible)?;
         }
-        Ok(Self { options, stage, device_bytes, totals: Totals::default(), start: Totals::default() })
+        Ok(Self { options, write_back: cache, device_bytes, totals: Totals::default(), start: Totals::default() })
     }
 
     fn start_measuring(&mut self) {
         self.start = self.totals;
     }
 
-    /// Takes a request that has been fitted to the device: what it causes goes to `below`. How long the host works on
-    /// its pages.
+    /// Takes a request and passes its requests below to `below`. Returns the duration of the work on its pages.
     fn submit<F: FnMut(Request, Why)>(&mut self, request: &Request, below: &mut F) -> Result<u64, SimError> {
         let before = self.totals;
-        let (stage, mut served) = (&mut self.stage, true);
+        let (cache, mut served) = (&mut self.write_back, true);
         let mut submit = |request: &Request| {
             let below = &mut |request, why| {
                 served = false;
                 below(request, why);
             };
-            stage.submit(request, below).map_err(|error| TraceError::Format(error.to_string()))
+            cache.submit(request, below).map_err(|error| TraceError::Format(error.to_string()))
         };
         if request.op == Op::Flush || request.end() <= self.device_bytes {
             submit(request)?;
@@ -110,11 +107,11 @@ impl Cache {
             }
         }
         self.totals = Totals {
-            counters: self.stage.counters(),
-            transitions: self.stage.transitions(),
+            counters: self.write_back.counters(),
+            transitions: self.write_back.transitions(),
             requests: before.requests + 1,
             served: before.served + u64::from(served),
-            first_touched: self.stage.pages_touched(),
+            first_touched: self.write_back.pages_touched(),
         };
         let did = self.totals - before;
         let Work { compress_ns, restore_ns, .. } = self.work(did.transitions);
@@ -122,14 +119,14 @@ impl Cache {
         Ok(copy_ns.saturating_add(compress_ns).saturating_add(restore_ns))
     }
 
-    /// Writes back ahead of need.
+    /// Writes back in the background.
     fn background<F: FnMut(Request, Why)>(&mut self, now_ns: u64, below: &mut F) {
-        if self.stage.background(u64::MAX, now_ns, below) > 0 {
-            self.totals.counters = self.stage.counters();
+        if self.write_back.background(u64::MAX, now_ns, below) > 0 {
+            self.totals.counters = self.write_back.counters();
         }
     }
 
-    /// What `transitions` cost.
+    /// Returns the cost of `transitions`.
     fn work(&self, transitions: Transitions) -> Work {
         let Some(pool) = self.options.compressed else { return Work::default() };
         let compressions = transitions.demoted();
@@ -140,7 +137,7 @@ impl Cache {
         }
     }
 
-    /// What it did in the measured phase, in which requests spent so much time in it and took so long on average.
+    /// Returns the results of the measured phase: requests spent `cache_ns` in the cache and had a mean latency of `mean_ns`.
     fn summary(&self, cache_ns: u64, mean_ns: Option<f64>) -> CacheSummary {
         let did = self.totals - self.start;
         let (counters, touched) = (did.counters, did.touched());
@@ -156,7 +153,7 @@ impl Cache {
             miss_ratio: (touched > 0).then(|| (touched - hits) as f64 / touched as f64),
             missed_again: (touched - hits - did.first_touched).min(did.transitions.dropped()),
             written_back: counters.written_back(),
-            dirty_pages: self.stage.dirty_pages(),
+            dirty_pages: self.write_back.dirty_pages(),
             counters,
             pools: self.pools(did.transitions),
             cache_ns,
@@ -166,10 +163,10 @@ impl Cache {
         }
     }
 
-    /// What is in the pools, and what `transitions` did.
+    /// Returns the contents of the pools and their moves.
     fn pools(&self, transitions: Transitions) -> PoolsSummary {
         let page_bytes = u64::from(self.options.page_bytes);
-        let (compressed_pages, compressed_bytes) = self.stage.compressed_pages();
+        let (compressed_pages, compressed_bytes) = self.write_back.compressed_pages();
         let Work { compressions, compress_ns, restore_ns } = self.work(transitions);
         PoolsSummary {
             raw_capacity_pages: self.options.raw_pages(),
@@ -179,7 +176,7 @@ impl Cache {
             compressions,
             compress_ns,
             restore_ns,
-            raw_pages: self.stage.raw_pages(),
+            raw_pages: self.write_back.raw_pages(),
             compressed_pages,
             compressed_bytes,
             ratio: (compressed_pages > 0).then(|| (compressed_pages * page_bytes) as f64 / compressed_bytes as f64),

@@ -1,7 +1,6 @@
-//! A cache as the source of what is left for a drive that serves one request after the other.
+//! A cache above a drive that serves one request after the other. For the drive, the cache is the source of requests.
 //!
-//! To the drive the cache is the source of its requests. A closed loop adds the work of the cache to the time of
-//! requests without delaying those below; in an open loop requests below come as much later.
+//! In a closed loop, the work of the cache adds to latencies but does not delay requests below; in an open loop it does.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -11,15 +10,15 @@ use ssdlab_trace::{Progress, Request, Source, TraceError};
 
 use super::{Cache, CacheSummary};
 use crate::host::fit::{AddressMapper, Fitted};
-use crate::host::issue::BATCH;
-use crate::observe::so_far::SoFar;
+use crate::host::replay::BATCH;
+use crate::observe::summary::SoFar;
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor, Phase, Status};
 use crate::run::repeat::Replays;
 use crate::setup::Setup;
 use crate::setup::host::{CacheOptions, Fit, Replay};
 
-/// A monitor shared by the source and its reader.
+/// A monitor shared by the cache and the drive.
 #[derive(Clone, Copy)]
 pub(crate) struct Shared<'a, 'm>(pub &'a RefCell<&'m mut (dyn Monitor + 'm)>);
 
@@ -45,38 +44,38 @@ impl Monitor for Shared<'_, '_> {
     }
 }
 
-/// The requests of a source that are left after a cache.
+/// The requests that a cache leaves of a source.
 pub(crate) struct Cached<'s, 'm> {
     cache: Cache,
-    fitter: AddressMapper,
+    mapper: AddressMapper,
     above: Replays<'s>,
     monitor: Shared<'s, 'm>,
     batch: Vec<Request>,
     next: usize,
     below: VecDeque<Request>,
-    /// Requests of a replay before measuring begins.
+    /// Requests of each warm-up.
     warmup_requests: u64,
-    /// Requests of the host before measuring begins; none once it has begun.
+    /// Number of the last request of the warm-up; `None` once measuring has begun.
     warmup: Option<u64>,
-    /// Measured requests of the host that were wrapped.
+    /// Requests wrapped in the measured phase.
     wrapped: u64,
-    /// Measured time of requests in the cache.
+    /// Time of requests in the cache in the measured phase.
     cache_ns: u64,
-    /// Open loop: factor on the times of the trace.
+    /// Factor on the times of the trace, in an open loop.
     time_scale: Option<f64>,
-    /// When the work of the cache so far is done, on the clock of the trace.
+    /// End of the work of the cache so far, in trace time.
     free_ns: u64,
-    /// Whether the monitor stopped it.
+    /// True if the monitor stopped the run.
     stopped: bool,
-    /// Why it cannot go on.
+    /// Error that ended the run.
     error: Option<SimError>,
 }
 
 impl<'s, 'm> Cached<'s, 'm> {
-    /// An empty cache, which writes nothing ahead of need: it does not know when the drive is idle.
+    /// Returns an empty cache without background write-back: it does not know when the drive is idle.
     ///
     /// # Errors
-    /// If the cache is impossible, or its pages do not fit the device.
+    /// If the options are invalid, or the page size does not divide the device.
     pub fn new(
         setup: &Setup,
         options: CacheOptions,
@@ -85,7 +84,7 @@ impl<'s, 'm> Cached<'s, 'm> {
     ) -> Result<Self, SimError> {
         Ok(Self {
             cache: Cache::new(setup, options, options.dirty_percent)?,
-            fitter: AddressMapper::new(setup),
+            mapper: AddressMapper::new(setup),
             above: Replays::new(above),
             monitor,
             batch: Vec::with_capacity(BATCH),
@@ -105,17 +104,17 @@ impl<'s, 'm> Cached<'s, 'm> {
         })
     }
 
-    /// The set-up of the drive below: its requests lie on the device, and the warm-up ends when this source says so.
+    /// Returns the set-up of the drive below. Its warm-up ends when this source says so.
     pub fn setup_below(setup: &Setup) -> Setup {
         let warmup_requests = if setup.warmup_requests > 0 { u64::MAX } else { 0 };
         Setup { cache: None, fit: Fit::Error, warmup_requests, ..*setup }
     }
 
-    /// What it did in the measured phase, whether it was stopped, and how many requests were wrapped. `latency` is that
-    /// of the requests below, empty where time is not modelled.
+    /// Returns the results of the measured phase, whether the run was stopped, and the number of wrapped requests.
+    /// `latency` are the latencies below, empty if time is not modelled.
     ///
     /// # Errors
-    /// What kept it from going on.
+    /// The error that ended the run, if any.
     pub fn finish(self, latency: &[LatencyHistogram; 4]) -> Result<(CacheSummary, bool, u64), SimError> {
         if let Some(error) = self.error {
             return Err(error);
@@ -128,7 +127,7 @@ impl<'s, 'm> Cached<'s, 'm> {
         Ok((summary, self.stopped, self.wrapped))
     }
 
-    /// The next request from above; none at the end.
+    /// Returns the next request of the host, or `None` at the end.
     fn fetch(&mut self) -> Result<Option<Request>, TraceError> {
         if self.next == self.batch.len() {
             self.batch.clear();
@@ -136,9 +135,9 @@ impl<'s, 'm> Cached<'s, 'm> {
             if self.above.fill(&mut self.batch, BATCH)? == 0 {
                 return Ok(None);
             }
-            // While everything hits, the loop below does not get to ask the monitor.
+            // While all requests hit, the drive below does not report.
             let phase = if self.warmup.is_some() { Phase::Warmup } else { Phase::Measure };
-            let status = Status::replaying(phase, self.above.progress(), self.fitter.requests());
+            let status = Status::replaying(phase, self.above.progress(), self.mapper.requests());
             if self.below.is_empty() && self.monitor.report(&status) == Control::Stop {
                 self.stopped = true;
                 return Ok(None);
@@ -150,7 +149,7 @@ impl<'s, 'm> Cached<'s, 'm> {
 
     /// Sends a request of the host through the cache.
     fn take(&mut self, request: &Request) -> Result<(), SimError> {
-        let Fitted { request, wrapped } = self.fitter.fit(request)?;
+        let Fitted { request, wrapped } = self.mapper.fit(request)?;
         self.wrapped += u64::from(wrapped);
         let below = &mut self.below;
         let work_ns = self.cache.submit(&request, &mut |request, _| below.push_back(request))?;
@@ -159,7 +158,7 @@ impl<'s, 'm> Cached<'s, 'm> {
         Ok(())
     }
 
-    /// Works so long for a request that comes then; when that is done, on the clock of the trace.
+    /// Works on a request that arrives at `time_ns`. Returns the end of the work in trace time.
     fn work(&mut self, time_ns: u64, work_ns: u64) -> u64 {
         let Some(scale) = self.time_scale else {
             self.cache_ns += work_ns;
@@ -170,14 +169,14 @@ impl<'s, 'm> Cached<'s, 'm> {
         self.free_ns
     }
 
-    /// Whether all requests of the warm-up have been taken, but not yet told to be the last.
+    /// Returns true if the warm-up is over, but the drive has not seen its end.
     fn at_end_of_warmup(&self) -> bool {
-        self.warmup == Some(self.fitter.requests())
+        self.warmup == Some(self.mapper.requests())
     }
 
     fn start_measuring(&mut self) {
         self.warmup = None;
-        // A phase begins when the one before it is over, and so with a cache that has nothing to do.
+        // A phase begins when the one before it is over, with an idle cache.
         (self.wrapped, self.cache_ns, self.free_ns) = (0, 0, 0);
         self.cache.start_measuring();
     }
@@ -198,7 +197,7 @@ impl Source for Cached<'_, '_> {
             let Some(request) = self.fetch()? else { break };
             self.error = self.take(&request).err();
         }
-        // The drive below takes an empty batch for the end of its warm-up, which a short trace ends early.
+        // An empty batch ends the warm-up of the drive; a short trace ends it early.
         if count == 0 && self.warmup.is_some() {
             self.start_measuring();
         }
@@ -209,14 +208,14 @@ impl Source for Cached<'_, '_> {
         self.above.progress()
     }
 
-    /// Begins the next replay, whose requests come after those of the one before.
+    /// Begins the next replay.
     fn rewind(&mut self) -> Result<(), TraceError> {
         self.above.rewind()?;
         self.batch.clear();
         self.next = 0;
         if self.warmup_requests > 0 {
             self.free_ns = 0;
-            self.warmup = Some(self.fitter.requests() + self.warmup_requests);
+            self.warmup = Some(self.mapper.requests() + self.warmup_requests);
         } else {
             self.start_measuring();
         }

@@ -1,4 +1,4 @@
-//! What a cache above the drive reports.
+//! Results of a cache above the drive.
 
 use std::ops::Sub;
 
@@ -7,64 +7,62 @@ use ssdlab_cache::{Transitions, WriteBackCounters};
 
 use crate::observe::summary::LatencyByOp;
 
-/// What the cache above the drive did during the measured phase.
+/// The cache above the drive in the measured phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CacheSummary {
-    /// Its replacement policy.
+    /// Replacement policy.
     pub policy: &'static str,
-    /// Bytes of a page.
+    /// Bytes per page.
     pub page_bytes: u32,
-    /// Pages it has room for, with that of the compressed pool.
+    /// Capacity in raw pages, with the compressed pool.
     pub capacity_pages: u64,
     /// Requests of the host.
     pub requests: u64,
-    /// Requests for which nothing went below.
+    /// Requests served without a request below.
     pub served: u64,
-    /// Pages touched that were cached, raw or compressed.
+    /// Pages touched and cached, raw or compressed.
     pub hits: u64,
-    /// Pages touched that were not.
+    /// Pages touched and not cached.
     pub misses: u64,
-    /// Misses of all pages touched; none if none was touched.
+    /// Misses per page touched; `None` if no page was touched.
     pub miss_ratio: Option<f64>,
-    /// Misses of pages that were touched before, as far as pages left for want of room: a cache with room for all would
-    /// have them.
+    /// Misses of pages that were evicted for lack of room: hits in an unlimited cache.
     #[serde(skip)]
     pub missed_again: u64,
     /// Dirty pages written below.
     pub written_back: u64,
-    /// Pages dirty at the end.
+    /// Dirty pages at the end.
     pub dirty_pages: u64,
-    /// What was done.
+    /// Counters.
     pub counters: WriteBackCounters,
-    /// What was where.
+    /// Raw and compressed pool.
     pub pools: PoolsSummary,
-    /// Time that requests spent in the cache: pages copied, restored and compressed, with waiting for others'.
+    /// Time of requests in the cache: copying, restoring and compressing, with waiting for other requests there.
     pub cache_ns: u64,
-    /// Mean time of a request of the host, from its issue to its completion; above a serial drive its time in the
-    /// cache, and the requests below that it causes one after the other. None where time is not modelled.
+    /// Mean latency of a request of the host, if time is modelled. Above a serial drive: time in the cache plus the
+    /// latencies of all requests below that it causes.
     pub mean_ns: Option<f64>,
-    /// What the times of requests of the host are made of beside `cache_ns`; none unless the cache is at work in time.
+    /// Other parts of the latencies, above an event-driven drive.
     pub waits: Option<WaitSummary>,
-    /// Rates and response times of the requests that it sent below; none where those of the run are these, or where
-    /// time is not modelled.
+    /// Rates and response times of requests below, above an event-driven drive.
     pub below: Option<BelowSummary>,
 }
 
-/// What requests of the host wait for outside the cache, all together.
+/// Waits of the requests of the host outside the cache, summed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WaitSummary {
-    /// Time until what they need from below was there.
+    /// Time for requests below.
     pub drive_ns: u128,
-    /// Time until fewer pages were dirty.
+    /// Time at the limit of dirty pages.
     pub limit_ns: u128,
-    /// Share of the time in which the cache worked on pages.
+    /// Share of time in which the cache worked on pages.
     pub utilisation: f64,
 }
 
-/// Requests that a cache sends below, for the host or to write back.
+/// Requests below a cache, for the host or for write-back.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BelowSummary {
-    /// Requests completed per second; none, as the rates below, if no time passed.
+    /// Requests completed per second; all rates are `None` if no time passed.
     pub iops: Option<f64>,
     /// Bytes read per second.
     pub bytes_read_per_s: Option<f64>,
@@ -74,36 +72,36 @@ pub struct BelowSummary {
     pub latency: LatencyByOp,
 }
 
-/// What the pools of the cache did. Without a compressed pool, all is raw.
+/// The pools of the cache. Without a compressed pool, all pages are raw.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PoolsSummary {
-    /// Pages that the raw pool holds.
+    /// Capacity of the raw pool in pages.
     pub raw_capacity_pages: u64,
-    /// Bytes that the compressed pool holds.
+    /// Capacity of the compressed pool in bytes.
     pub compressed_capacity_bytes: u64,
-    /// Pages touched that were raw.
+    /// Pages touched in the raw pool.
     pub raw_hits: u64,
-    /// Pages touched that were compressed.
+    /// Pages touched in the compressed pool.
     pub compressed_hits: u64,
-    /// Pages compressed, in vain or not.
+    /// Pages compressed, successfully or not.
     pub compressions: u64,
-    /// Time to compress them.
+    /// Time of compression.
     pub compress_ns: u64,
-    /// Time to restore pages.
+    /// Time of decompression.
     pub restore_ns: u64,
     /// Raw pages at the end.
     pub raw_pages: u64,
     /// Compressed pages at the end.
     pub compressed_pages: u64,
-    /// Bytes of these.
+    /// Compressed bytes at the end.
     pub compressed_bytes: u64,
-    /// Raw bytes for each of them; none if there are none.
+    /// Raw bytes per compressed byte; `None` without compressed pages.
     pub ratio: Option<f64>,
-    /// What moved from where to where.
+    /// Moves between the pools.
     pub transitions: Transitions,
 }
 
-/// What was done so far.
+/// Totals so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Totals {
     pub counters: WriteBackCounters,
@@ -115,7 +113,7 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    /// Pages touched.
+    /// Returns the number of pages touched.
     pub fn touched(&self) -> u64 {
         self.counters.read_pages + self.counters.written_pages
     }

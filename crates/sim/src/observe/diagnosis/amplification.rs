@@ -1,4 +1,4 @@
-//! Why write amplification is what it is, and how blocks wear.
+//! Causes of write amplification, and uneven wear.
 
 use ssdlab_nand::Cause;
 
@@ -7,24 +7,24 @@ use crate::observe::summary::Summary;
 use crate::setup::Setup;
 use crate::setup::what_if::WhatIf;
 
-/// Less than this share of what is programmed, or of what it is a share of, is not worth a finding.
+/// Smallest share worth a finding.
 pub(super) const NOTEWORTHY: f64 = 0.1;
 
-/// Blocks are erased evenly where none is erased so many times as often as the mean.
+/// Wear is uneven if a block is erased this many times as often as the mean.
 const UNEVEN_WEAR: f64 = 2.0;
-/// With fewer erases of a block on average, chance makes them uneven.
+/// With a lower mean number of erases, wear is uneven by chance.
 const ENOUGH_ERASES: f64 = 10.0;
 
-/// What is programmed beside the host's data, spare that collection does not have, partial pages, uneven wear.
+/// Programs other than the host's, over-provisioning out of reach of collection, partial pages, uneven wear.
 pub(super) fn findings(setup: &Setup, summary: &Summary) -> Vec<Finding> {
-    let mut found = Vec::new();
+    let mut findings = Vec::new();
     let counts = &summary.flash.0;
     let programmed = counts.programmed();
     let share = |causes: &[Cause]| {
         let of: u64 = causes.iter().map(|&cause| counts.programs[cause as usize]).sum();
         of as f64 / programmed.max(1) as f64
     };
-    // Where the host wrote nothing, nothing is amplified.
+    // Without host writes there is no write amplification.
     let noteworthy = |share: f64| share >= NOTEWORTHY && summary.write_amplification.is_some();
     let about = Subject::WriteAmplification;
 
@@ -32,7 +32,7 @@ pub(super) fn findings(setup: &Setup, summary: &Summary) -> Vec<Finding> {
     let effective_op = summary.collection.and_then(|collection| collection.effective_op);
     let valid = summary.collection.and_then(|collection| collection.valid_share(setup.geometry.pages_per_block));
     if noteworthy(collected) && summary.log.is_none() {
-        found.push(
+        findings.push(
             Finding::new(about, "collection", collected)
                 .with_any("valid_share_of_victims", valid)
                 .with_any("effective_op", effective_op)
@@ -42,7 +42,7 @@ pub(super) fn findings(setup: &Setup, summary: &Summary) -> Vec<Finding> {
     }
     let merged = share(&[Cause::SwitchMerge, Cause::PartialMerge, Cause::FullMerge]);
     if let Some(log) = summary.log.as_ref().filter(|_| noteworthy(merged)) {
-        found.push(
+        findings.push(
             Finding::new(about, "merges", merged)
                 .with("full", log.merges.full.count as f64)
                 .with("partial", log.merges.partial.count as f64)
@@ -54,7 +54,7 @@ pub(super) fn findings(setup: &Setup, summary: &Summary) -> Vec<Finding> {
     }
     let within_log = share(&[Cause::SecondChance, Cause::Isolation]);
     if noteworthy(within_log) {
-        found.push(
+        findings.push(
             Finding::new(about, "log_copies", within_log)
                 .with("second_chance", counts.programs[Cause::SecondChance as usize] as f64)
                 .with("isolation", counts.programs[Cause::Isolation as usize] as f64)
@@ -64,7 +64,7 @@ pub(super) fn findings(setup: &Setup, summary: &Summary) -> Vec<Finding> {
     }
     let map = share(&[Cause::MapWriteBack, Cause::MapUpdate, Cause::MapGc]);
     if noteworthy(map) {
-        found.push(
+        findings.push(
             Finding::new(about, "map", map)
                 .with_any("hit_ratio", summary.map.and_then(|map| map.all.hit_ratio))
                 .with_any("write_amplification", summary.write_amplification)
@@ -73,7 +73,7 @@ pub(super) fn findings(setup: &Setup, summary: &Summary) -> Vec<Finding> {
     }
     let partial = summary.host.partial_pages_written as f64 / summary.host.pages_written.max(1) as f64;
     if noteworthy(partial) {
-        found.push(
+        findings.push(
             Finding::new(about, "partial_pages", partial)
                 .with("pages", summary.host.partial_pages_written as f64)
                 .with("read_first", counts.reads[Cause::ReadModifyWrite as usize] as f64)
@@ -82,7 +82,7 @@ pub(super) fn findings(setup: &Setup, summary: &Summary) -> Vec<Finding> {
     }
     let op = summary.device.op_over_logical;
     if let Some(effective_op) = effective_op.filter(|&effective| effective < 0.5 * op && noteworthy(collected)) {
-        found.push(
+        findings.push(
             Finding::new(about, "spare_held_back", 1.0 - effective_op / op)
                 .with("op_over_logical", op)
                 .with("effective_op", effective_op)
@@ -91,11 +91,11 @@ pub(super) fn findings(setup: &Setup, summary: &Summary) -> Vec<Finding> {
     }
     let wear = &summary.wear;
     if wear.erase_mean >= ENOUGH_ERASES && f64::from(wear.erase_max) >= UNEVEN_WEAR * wear.erase_mean {
-        found.push(
+        findings.push(
             Finding::new(Subject::Wear, "uneven_wear", 1.0 - wear.erase_mean / f64::from(wear.erase_max))
                 .with("erase_mean", wear.erase_mean)
                 .with("erase_max", f64::from(wear.erase_max)),
         );
     }
-    found
+    findings
 }

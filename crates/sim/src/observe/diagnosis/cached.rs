@@ -1,24 +1,25 @@
-//! What the requests of a host wait for that has a cache above the drive: the drive, the limit of dirty pages, the
-//! cache. What those below wait for is told of them, many of which write back and have nobody waiting.
+//! Waits of the requests of a host with a cache: for the drive, the limit of dirty pages, or the cache.
+//!
+//! Requests below the cache have findings of their own; for many of them, write-backs, no request of the host waits.
 
 use super::{Finding, Subject};
 use crate::observe::summary::Summary;
 use crate::setup::what_if::WhatIf;
 
-/// Time of the requests of the host for what is below, at the limit of dirty pages, and in the cache; none without a
-/// cache in time.
+/// Returns the time of the requests of the host below the cache, at the limit of dirty pages, and in the cache; `None`
+/// unless there is a cache above an event-driven drive.
 fn parts_ns(summary: &Summary) -> Option<[f64; 3]> {
     let cache = summary.cache.as_ref()?;
     let waits = cache.waits.as_ref()?;
     Some([waits.drive_ns as f64, waits.limit_ns as f64, cache.cache_ns as f64])
 }
 
-/// Whether the requests of the host spend half of their time waiting for those below, if a cache comes between.
+/// Returns true if requests of the host spend at least half of their time below the cache, or there is no cache.
 pub(super) fn waits_below(summary: &Summary) -> bool {
     parts_ns(summary).is_none_or(|[drive, limit, cache]| drive + limit >= cache)
 }
 
-/// The largest part of the times of the host's requests; none where they took no time.
+/// Returns the largest part of the latencies of the host; `None` if they are 0.
 pub(super) fn host(summary: &Summary) -> Option<Finding> {
     let parts = parts_ns(summary)?;
     let all = summary.latency.as_ref()?.all?;
@@ -30,7 +31,7 @@ pub(super) fn host(summary: &Summary) -> Option<Finding> {
     let (name, share, what_ifs) =
         [("drive", drive, &[WhatIf::Cache][..]), ("dirty_limit", limit, &[WhatIf::Cache]), ("cache", cache, &[])]
             .into_iter()
-            .reduce(|most, one| if one.1 > most.1 { one } else { most })?;
+            .reduce(|largest, part| if part.1 > largest.1 { part } else { largest })?;
     Some(
         Finding::new(Subject::Host, name, share)
             .with("drive", drive)

@@ -1,4 +1,4 @@
-//! Whether a run says what it seems to say: inputs that make figures tell something else.
+//! Inputs that make the results of a run misleading.
 
 use super::{Finding, Subject};
 use crate::observe::series::Series;
@@ -9,27 +9,26 @@ use crate::setup::host::Replay;
 use crate::setup::what_if::WhatIf;
 use crate::setup::{Clock, Setup};
 
-/// A cache that misses what it held before more often than this holds too little of what the trace uses; what is used
-/// for the first time no cache has.
+/// A cache is too small above this share of repeated misses. First misses do not count, as every cache has them.
 const MISSES: f64 = 0.5;
 
-/// How often the host must have written all of the flash before write amplification is that of its requests: once so
-/// that collection begins, and once so that all blocks go through it, as in `run/steady.rs`.
+/// Capacities of the flash that the host must write before write amplification reflects its requests: one until
+/// collection begins, one until all blocks are collected, as in `run/steady.rs`.
 const SETTLES_AFTER: f64 = 2.0;
 
-/// Share by which the write amplification of a run may differ from that of its end.
+/// Relative difference between the write amplification of a run and of its end above which it is unsettled.
 const SETTLED: f64 = 0.05;
 
-/// An idle drive that does at least this share of the collection does all that requests would notice.
+/// Share of idle collection above which requests do not notice collection.
 const ALL: f64 = 0.95;
 
-/// How long a drive went on after the last arrival, where it did not keep up with them.
+/// Returns the time from the last arrival to the last completion, if the drive did not keep up.
 pub(super) fn behind_ns(summary: &Summary) -> Option<u64> {
     summary.time.as_ref()?.fell_behind_ns(summary.latency.as_ref()?, summary.drive.as_ref())
 }
 
-/// How many capacities the host has written and would have to write before write amplification is that of its requests,
-/// where these are too few; none also where replays were judged, or preconditioning was by the trace.
+/// Returns the capacities that the host has written and would have to write for a settled write amplification; `None` if
+/// they suffice, if repeated replays became steady, or if the trace preconditioned the drive.
 pub(super) fn too_short(outcome: &Outcome) -> Option<(f64, f64)> {
     let summary = &outcome.summary;
     let judged = summary.repeat.as_ref().and_then(|repeat| repeat.steady);
@@ -42,58 +41,59 @@ pub(super) fn too_short(outcome: &Outcome) -> Option<(f64, f64)> {
     (written < needed).then_some((written, needed))
 }
 
-/// Capacities that the warm-up and all replays wrote.
+/// Returns the capacities written by the warm-up and all replays.
 fn replayed(outcome: &Outcome) -> f64 {
     let summary = &outcome.summary;
     let replayed = summary.repeat.as_ref().map_or(summary.capacities_written, |repeat| repeat.capacities_written);
     replayed + outcome.warmup_pages as f64 / summary.device.logical_pages as f64
 }
 
-/// Suspicious inputs.
+/// Returns findings on misleading inputs.
 pub(super) fn findings(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
     let Outcome { summary, series, trace_ns, .. } = outcome;
-    let mut found = Vec::new();
+    let mut findings = Vec::new();
     let new = |name, share| Finding::new(Subject::Input, name, share);
     let (host, device) = (&summary.host, &summary.device);
-    // Of a run that was stopped, nothing says how long the trace is.
+    // A stopped run does not show how long the trace is.
     let whole = !summary.partial;
 
-    // What earlier runs, warm-ups and earlier replays wrote counts, however the run came to it.
+    // Earlier runs, warm-ups and replays count.
     let logical_pages = device.logical_pages as f64;
     let pages_written = summary.precondition.host_pages_written as f64 + replayed(outcome) * logical_pages;
     let physical_pages = device.physical_pages as f64;
     let never_full = summary.flash.0.erased() == 0 && pages_written < physical_pages;
     if whole && host.pages_written > 0 && never_full {
-        found.push(
+        findings.push(
             new("never_full", 1.0 - pages_written / physical_pages)
                 .with("pages_written", pages_written.round())
                 .with("physical_pages", physical_pages),
         );
     }
     let judged = summary.repeat.as_ref().is_some_and(|repeat| repeat.steady.is_some());
-    // Of a measured phase that wrote nothing, no write amplification is told.
+    // Without writes, write amplification is not reported.
     if whole && host.pages_written > 0 {
         if let Some((written, needed)) = too_short(outcome) {
-            found.push(
+            findings.push(
                 new("too_short", 1.0 - written / needed)
                     .with("capacities_written", written)
                     .with("capacities_needed", needed),
             );
         } else if !judged && summary.precondition.replays.is_none() {
-            found.extend(unsettled(summary, series));
+            findings.extend(unsettled(summary, series));
         }
     }
     if whole && *trace_ns > 0 && !matches!(setup.replay, Replay::Open { .. }) {
-        // Nothing says how wrong that is.
+        // The error is unknown.
         let elapsed_ns = summary.time.as_ref().map(|time| time.elapsed_ns as f64);
-        found.push(new("times_ignored", 0.0).with("trace_ns", *trace_ns as f64).with_any("elapsed_ns", elapsed_ns));
+        findings.push(new("times_ignored", 0.0).with("trace_ns", *trace_ns as f64).with_any("elapsed_ns", elapsed_ns));
     }
     if let Some(time) = &summary.time
         && let Some(behind_ns) = behind_ns(summary)
     {
-        found.push(new("queue_grows", behind_ns as f64 / time.elapsed_ns as f64).with("behind_ns", behind_ns as f64));
+        findings
+            .push(new("queue_grows", behind_ns as f64 / time.elapsed_ns as f64).with("behind_ns", behind_ns as f64));
     }
-    found.extend(idle_collection(setup, outcome));
+    findings.extend(idle_collection(setup, outcome));
     let map = summary.map.map(|map| (map.all.count, map.all.count - map.all.hits, map.missed_again));
     let cache = summary.cache.as_ref().map(|cache| (cache.hits + cache.misses, cache.misses, cache.missed_again));
     let too_small = [("map_cache_too_small", map, WhatIf::Map), ("cache_too_small", cache, WhatIf::Cache)];
@@ -101,13 +101,13 @@ pub(super) fn findings(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
         let Some((count @ 1.., misses, again)) = counts else { continue };
         let [miss_ratio, share] = [misses, again].map(|missed| missed as f64 / count as f64);
         if share > MISSES {
-            found.push(new(name, share).with("miss_ratio", miss_ratio).tried_by(&[what_if]));
+            findings.push(new(name, share).with("miss_ratio", miss_ratio).tried_by(&[what_if]));
         }
     }
-    found
+    findings
 }
 
-/// Collection in idle time that never comes to anything, or that leaves none for requests to wait for.
+/// Finds idle collection that does nothing, or everything.
 fn idle_collection(setup: &Setup, outcome: &Outcome) -> Option<Finding> {
     let Clock::Event(_, DriveOptions { collect: Collect::Idle { after, .. }, .. }) = setup.clock else { return None };
     let (all, idle) = (outcome.summary.flash.0.collected(), outcome.collected_ahead);
@@ -122,7 +122,7 @@ fn idle_collection(setup: &Setup, outcome: &Outcome) -> Option<Finding> {
     Some(finding.with("collected", all as f64).with("collected_idle", idle as f64))
 }
 
-/// Write amplification that was another at the end: in the last replay but one or, of a single one, in all of it.
+/// Finds write amplification that still changes: between the last two replays, or towards the end of a single one.
 fn unsettled(summary: &Summary, series: &Series) -> Option<Finding> {
     let replays = summary.repeat.as_ref().map_or(&[][..], |repeat| &repeat.write_amplification);
     let (name, before, now) = match *replays {

@@ -1,10 +1,10 @@
-//! Whether write amplification comes of hot data in the blocks of cold data.
+//! Write amplification due to hot and cold data in the same blocks.
 //!
-//! Pages that are written seldom stay valid; where they share blocks with those that are written often, every victim
-//! holds some, and they are copied again and again. Victims are then no emptier than if all pages were written evenly,
-//! though most writes fall on few of them. On these alone, with the same spare, victims would be emptier: that bounds
-//! what keeping the others apart can gain. Under even writes, first in, first out leaves the share v of a victim valid
-//! where v = exp(-a (1 - v)), for a times as many physical pages (Desnoyers 2014), and greedy somewhat less.
+//! Cold pages stay valid. If they share blocks with hot pages, each victim holds some of them, and they are copied again
+//! and again: victims are no emptier than under even writes, although most writes fall on few pages. The hot pages alone,
+//! with the same spare space, would leave emptier victims; this bounds the gain of separation. Under even writes and
+//! FIFO collection, a share v of a victim is valid, with v = exp(-a (1 - v)) for a physical pages per logical page
+//! (Desnoyers 2014); greedy leaves somewhat less.
 
 use super::amplification::NOTEWORTHY;
 use super::{Finding, Subject};
@@ -12,10 +12,10 @@ use crate::observe::summary::Summary;
 use crate::setup::Setup;
 use crate::setup::what_if::WhatIf;
 
-/// Writes are concentrated if they would fall evenly on no more than this share of the pages.
+/// Writes are concentrated if equally concentrated writes would fall evenly on at most this share of the pages.
 const CONCENTRATED: f64 = 0.5;
 
-/// Hot data mixed with cold; `written_share` of the pages would take writes as concentrated evenly.
+/// Finds hot data mixed with cold; `written_share` is [`crate::Outcome::written_share`].
 pub(super) fn hot_with_cold(setup: &Setup, summary: &Summary, written_share: Option<f64>) -> Option<Finding> {
     let (written, amplification) = (written_share?, summary.write_amplification?);
     let collection = summary.collection?;
@@ -37,9 +37,9 @@ pub(super) fn hot_with_cold(setup: &Setup, summary: &Summary, written_share: Opt
     })
 }
 
-/// The valid share of victims under even writes, first in, first out, with `alpha` physical pages for each logical one.
+/// Returns the valid share of victims under even writes and FIFO collection, for `alpha` physical pages per logical page.
 fn valid_share(alpha: f64) -> f64 {
-    // The lesser solution; the other one is 1.
+    // The smaller solution; the other one is 1.
     let (mut low, mut high) = (0.0, 1.0 / alpha);
     for _ in 0..60 {
         let middle = 0.5 * (low + high);

@@ -1,7 +1,6 @@
-//! What is the matter with a run: a ranked list of findings, each with its share and its evidence.
+//! Diagnosis of a run: a ranked list of findings, each with a share and evidence.
 //!
-//! First what bounds throughput, then what slow reads and writes are made of; behind these the others, by share. Words
-//! are those of whoever shows them.
+//! Limits of throughput come first, then parts of slow reads and writes, then all others by share. Pages find the words.
 
 mod amplification;
 mod cached;
@@ -18,42 +17,42 @@ use crate::run::Outcome;
 use crate::setup::Setup;
 use crate::setup::what_if::WhatIf;
 
-/// What a finding is about.
+/// Subject of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Subject {
-    /// What bounds throughput.
+    /// Limits of throughput.
     Throughput,
-    /// What requests of a host with a cache above the drive wait for.
+    /// Waits of the requests of a host with a cache.
     Host,
-    /// What slow reads are made of.
+    /// Parts of slow reads.
     SlowReads,
-    /// What slow writes are made of.
+    /// Parts of slow writes.
     SlowWrites,
-    /// What slow reads below a cache are made of.
+    /// Parts of slow reads below a cache.
     SlowReadsBelow,
-    /// What slow writes below a cache are made of.
+    /// Parts of slow writes below a cache.
     SlowWritesBelow,
-    /// Why more is programmed than the host wrote.
+    /// Causes of write amplification.
     WriteAmplification,
-    /// How blocks wear.
+    /// Wear of blocks.
     Wear,
-    /// Whether the run says what it seems to say.
+    /// Inputs that make results misleading.
     Input,
 }
 
-/// Something that is the matter.
+/// A finding.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Finding {
-    /// What it is about.
+    /// Subject.
     pub about: Subject,
-    /// What it is.
+    /// Name.
     pub name: &'static str,
-    /// How much of what it is about it explains, 0 to 1.
+    /// Share of the subject that it explains, 0 to 1.
     pub share: f64,
-    /// Figures that show it.
+    /// Figures by name.
     pub evidence: BTreeMap<&'static str, f64>,
-    /// Changes that would tell whether it is so.
+    /// Changes that would confirm it.
     pub what_ifs: Vec<WhatIf>,
 }
 
@@ -80,24 +79,24 @@ impl Finding {
     }
 }
 
-/// The findings of a run, the weightiest first.
+/// Returns the findings of a run, the weightiest first.
 pub(crate) fn diagnose(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
     let summary = &outcome.summary;
-    let mut found = Vec::new();
-    found.extend(throughput::limits(setup, outcome));
-    found.extend(cached::host(summary));
-    found.extend(slow::requests(setup, summary));
-    let first = found.len();
-    found.extend(amplification::findings(setup, summary));
-    // Before that, victims are as earlier writes left them.
+    let mut findings = Vec::new();
+    findings.extend(throughput::limits(setup, outcome));
+    findings.extend(cached::host(summary));
+    findings.extend(slow::requests(setup, summary));
+    let first = findings.len();
+    findings.extend(amplification::findings(setup, summary));
+    // In a short run, victims reflect earlier writes.
     if inputs::too_short(outcome).is_none() {
-        found.extend(mixing::hot_with_cold(setup, summary, outcome.written_share));
+        findings.extend(mixing::hot_with_cold(setup, summary, outcome.written_share));
     }
-    found.extend(inputs::findings(setup, outcome));
+    findings.extend(inputs::findings(setup, outcome));
     // Equal shares stay in the order of the subjects.
-    found[first..].sort_by(|a, b| b.share.total_cmp(&a.share));
-    for finding in &mut found {
+    findings[first..].sort_by(|a, b| b.share.total_cmp(&a.share));
+    for finding in &mut findings {
         finding.what_ifs.retain(|what_if| what_if.applied_to(setup).is_some());
     }
-    found
+    findings
 }

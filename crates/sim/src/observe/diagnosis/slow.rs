@@ -1,4 +1,4 @@
-//! What slow requests are made of.
+//! Parts of the latencies of slow requests.
 
 use ssdlab_nand::backend::parallel::{CAUSES, StallCause};
 
@@ -8,8 +8,8 @@ use crate::observe::summary::{LatencySummary, Summary};
 use crate::setup::what_if::WhatIf;
 use crate::setup::{Clock, Setup};
 
-/// The largest part of slow reads and of slow writes, those that take longer first; none without latency attribution,
-/// which is below a cache.
+/// Returns the largest part of slow reads and of slow writes, the slower first; nothing without latency attribution. With
+/// a cache, these are requests below it.
 pub(super) fn requests(setup: &Setup, summary: &Summary) -> Vec<Finding> {
     let (Some(latency), Some(response)) =
         (&summary.latency, summary.drive.as_ref().and_then(|drive| drive.response.as_ref()))
@@ -20,17 +20,16 @@ pub(super) fn requests(setup: &Setup, summary: &Summary) -> Vec<Finding> {
         None => (latency, Subject::SlowReads, Subject::SlowWrites),
         Some(below) => (&below.latency, Subject::SlowReadsBelow, Subject::SlowWritesBelow),
     };
-    let mut found: Vec<(u64, Finding)> =
-        [(reads, latency.read, response.read), (writes, latency.write, response.write)]
-            .into_iter()
-            .filter_map(|(about, latency, parts)| {
-                let (latency, parts) = (latency?, parts?);
-                let found = largest(setup, summary, (about, latency, &parts))?;
-                Some((latency.p99_ns, found))
-            })
-            .collect();
-    found.sort_by_key(|(p99_ns, _)| std::cmp::Reverse(*p99_ns));
-    found.into_iter().map(|(_, found)| found).collect()
+    let mut slow: Vec<(u64, Finding)> = [(reads, latency.read, response.read), (writes, latency.write, response.write)]
+        .into_iter()
+        .filter_map(|(about, latency, parts)| {
+            let (latency, parts) = (latency?, parts?);
+            let finding = largest(setup, summary, (about, latency, &parts))?;
+            Some((latency.p99_ns, finding))
+        })
+        .collect();
+    slow.sort_by_key(|(p99_ns, _)| std::cmp::Reverse(*p99_ns));
+    slow.into_iter().map(|(_, finding)| finding).collect()
 }
 
 fn largest(
@@ -42,7 +41,7 @@ fn largest(
         return None;
     }
     let part = (0..PARTS).fold(0, |most, part| if parts.p99.share(part) > parts.p99.share(most) { part } else { most });
-    // Where there is a write buffer, room in it is all that a write wants of the flash.
+    // With a write buffer, writes wait for the flash only for room in the buffer.
     let buffer = match setup.clock {
         Clock::Event(_, options) if matches!(about, Subject::SlowWrites | Subject::SlowWritesBelow) => options.buffer,
         _ => None,
@@ -51,17 +50,17 @@ fn largest(
     let by_room = part < CAUSES && buffer.is_some() && throughput::a_larger_buffer_helps(setup, summary);
     let larger: &[WhatIf] = if by_room { &[WhatIf::Buffer] } else { &[] };
     let relieving = relief(setup, summary, part, &parts.p99);
-    let found = Finding::new(about, PART_NAMES[part], parts.p99.share(part))
+    let finding = Finding::new(about, PART_NAMES[part], parts.p99.share(part))
         .with("p50_share", parts.p50.share(part))
         .with("p99_9_share", parts.p99_9.share(part))
         .with_any("room_share", room_share)
         .with("p50_ns", latency.p50_ns as f64)
         .with("p99_ns", latency.p99_ns as f64)
         .with("p99_9_ns", latency.p99_9_ns as f64);
-    Some(found.tried_by(&[larger, &relieving].concat()))
+    Some(finding.tried_by(&[larger, &relieving].concat()))
 }
 
-/// The changes that relieve requests of a part of their times.
+/// Returns the changes that shorten a part of latencies.
 fn relief(setup: &Setup, summary: &Summary, part: usize, parts: &LatencyBreakdown) -> Vec<WhatIf> {
     const OWN: usize = StallCause::Service as usize;
     const COLLECTION: usize = StallCause::Collection as usize;
@@ -79,11 +78,11 @@ fn relief(setup: &Setup, summary: &Summary, part: usize, parts: &LatencyBreakdow
         (CONTROLLER, _) => vec![WhatIf::Controller],
         (LINK, _) => vec![WhatIf::Link],
         (FLUSH, _) => vec![WhatIf::Protected],
-        // Neither more slots nor less above them relieve a drive of what it cannot do faster.
+        // A saturated drive does not get faster by more slots.
         (BLOCK_LAYER | HOST_QUEUE, Some((_, changes))) => changes,
         (BLOCK_LAYER, None) => above_drive(setup, summary, parts),
         (HOST_QUEUE, None) => vec![WhatIf::Slots],
-        // Cells keep others waiting for as long as these wait for something else.
+        // Operations hold their dies while they wait for another resource.
         (part, Some((busiest, changes))) if busiest != "dies" && part != OWN => {
             [&changes[..], &[WhatIf::Dies]].concat()
         }
@@ -91,13 +90,13 @@ fn relief(setup: &Setup, summary: &Summary, part: usize, parts: &LatencyBreakdow
     }
 }
 
-/// Those of waiting above the drive. Where that waits until others leave, what relieves these does as well, and may be
-/// tried where a drive can have no more slots.
+/// Returns the changes that shorten waits above the drive. If slots are taken, faster service helps too, and can be tried
+/// where a drive cannot have more slots.
 fn above_drive(setup: &Setup, summary: &Summary, parts: &LatencyBreakdown) -> Vec<WhatIf> {
     let mut changes = throughput::above_drive(setup, summary, parts).to_vec();
     if changes.contains(&WhatIf::Slots) {
         let below = (0..PARTS).filter(|&part| part != Part::BlockLayer as usize);
-        let longest = below.max_by_key(|&part| parts.parts_ns[part]).expect("there are others");
+        let longest = below.max_by_key(|&part| parts.parts_ns[part]).expect("there are other parts");
         let others = relief(setup, summary, longest, parts);
         changes.extend(others.into_iter().filter(|change| *change != WhatIf::Slots));
     }

@@ -1,0 +1,99 @@
+//! The closed loop: a fixed number of requests is outstanding, issued in trace order.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use ssdlab_nand::backend::parallel::NEVER;
+
+use super::reader::{Issued, Next, TraceReader};
+use crate::run::error::SimError;
+
+/// Issues the next request of the trace for each completed one, after the think time.
+pub(super) struct ClosedLoop {
+    /// Requests that may be issued now.
+    tokens: u32,
+    pub thinking: ThinkTimes,
+}
+
+impl ClosedLoop {
+    pub fn new(depth: u32, think_ns: u64) -> Self {
+        Self { tokens: depth, thinking: ThinkTimes::new(think_ns) }
+    }
+
+    #[inline]
+    pub fn next(&mut self, reader: &mut TraceReader<'_>, now_ns: u64) -> Result<Next, SimError> {
+        while self.thinking.end_one(now_ns).is_some() {
+            self.tokens += 1;
+        }
+        if reader.peek()?.is_none() {
+            return Ok(Next::End);
+        }
+        if self.tokens == 0 {
+            return Ok(Next::Wait(self.thinking.next_ns()));
+        }
+        self.tokens -= 1;
+        reader.issued += 1;
+        Ok(Next::Issue(Issued { request: reader.take(), time_ns: now_ns }))
+    }
+
+    #[inline]
+    pub fn completed(&mut self, stream: u16, now_ns: u64, latency_ns: u64) {
+        if self.thinking.begin(stream, now_ns, latency_ns) {
+            self.tokens += 1;
+        }
+    }
+}
+
+/// Time that a host with think time spends between requests, summed over all completions that it waited for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cycles {
+    thinking_ns: u128,
+    waiting_ns: u128,
+}
+
+impl Cycles {
+    /// Returns the share spent thinking; `None` without think time.
+    pub fn thinking_share(self) -> Option<f64> {
+        let all_ns = self.thinking_ns + self.waiting_ns;
+        (self.thinking_ns > 0).then(|| self.thinking_ns as f64 / all_ns as f64)
+    }
+}
+
+/// Streams that think between a completion and their next request.
+pub(super) struct ThinkTimes {
+    think_ns: u64,
+    /// End of thinking and stream.
+    ends: BinaryHeap<Reverse<(u64, u16)>>,
+    pub cycles: Cycles,
+}
+
+impl ThinkTimes {
+    pub fn new(think_ns: u64) -> Self {
+        Self { think_ns, ends: BinaryHeap::new(), cycles: Cycles::default() }
+    }
+
+    /// Lets a stream think after a completion. Returns true if it is done at once.
+    #[inline]
+    pub fn begin(&mut self, stream: u16, now_ns: u64, latency_ns: u64) -> bool {
+        if self.think_ns > 0 {
+            self.cycles.thinking_ns += u128::from(self.think_ns);
+            self.cycles.waiting_ns += u128::from(latency_ns);
+            self.ends.push(Reverse((now_ns + self.think_ns, stream)));
+        }
+        self.think_ns == 0
+    }
+
+    /// Returns a stream that has thought by `now_ns`, once for each completion.
+    #[inline]
+    pub fn end_one(&mut self, now_ns: u64) -> Option<u16> {
+        let &Reverse((_, stream)) = self.ends.peek().filter(|Reverse((time_ns, _))| *time_ns <= now_ns)?;
+        self.ends.pop();
+        Some(stream)
+    }
+
+    /// Returns the next end of thinking, or [`NEVER`].
+    #[inline]
+    pub fn next_ns(&self) -> u64 {
+        self.ends.peek().map_or(NEVER, |&Reverse((time_ns, _))| time_ns)
+    }
+}

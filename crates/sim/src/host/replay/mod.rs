@@ -1,0 +1,100 @@
+//! The host: which request is issued next, and when. Each replay model is one type.
+//!
+//! ```text
+//! open:      each request arrives at its time in the trace
+//! closed:    a completion, and after the think time the next request of the trace
+//! streams:   the same for each stream by itself
+//! processes: a read or synchronous write completes, and after the think time its process continues;
+//!            an asynchronous write is issued after all earlier requests of the trace
+//! ```
+
+mod closed;
+mod open;
+mod reader;
+mod streams;
+
+use ssdlab_trace::{Request, Source};
+
+use crate::run::error::SimError;
+use crate::run::monitor::{Monitor, Phase};
+use crate::setup::host::Replay;
+use closed::ClosedLoop;
+pub(crate) use closed::Cycles;
+pub(crate) use open::{ArrivalClock, scaled};
+pub(crate) use reader::{BATCH, Issued, Next, TraceReader};
+use streams::StreamReplay;
+
+/// Decides which request is issued next.
+enum Model {
+    Open(ArrivalClock),
+    Closed(ClosedLoop),
+    Streams(StreamReplay),
+}
+
+impl Model {
+    fn new(replay: Replay) -> Self {
+        match replay {
+            Replay::Open { time_scale } => Self::Open(ArrivalClock::new(time_scale)),
+            Replay::Closed { depth, per_stream: false, think } => Self::Closed(ClosedLoop::new(depth, think.0)),
+            Replay::Closed { depth, think, .. } => Self::Streams(StreamReplay::of_closed_loops(depth, think.0)),
+            Replay::Processes { think } => Self::Streams(StreamReplay::of_processes(think.0)),
+        }
+    }
+}
+
+/// One replay of a source by a host.
+pub(crate) struct HostReplay<'s> {
+    pub reader: TraceReader<'s>,
+    model: Model,
+    /// True if asynchronous writes are held back, because too many are under way.
+    pub held_up: bool,
+}
+
+impl<'s> HostReplay<'s> {
+    /// Replays up to `limit` requests; `issued` were issued before.
+    pub fn new(
+        source: &'s mut dyn Source,
+        monitor: &'s mut dyn Monitor,
+        phase: Phase,
+        replay: Replay,
+        limit: u64,
+        issued: u64,
+    ) -> Self {
+        let reader = TraceReader::new(source, monitor, phase, limit, issued);
+        Self { reader, model: Model::new(replay), held_up: false }
+    }
+
+    /// Returns the next action of the host at `now_ns`.
+    #[inline(always)]
+    pub fn next(&mut self, now_ns: u64) -> Result<Next, SimError> {
+        match &mut self.model {
+            Model::Open(clock) => clock.next(&mut self.reader, now_ns),
+            Model::Closed(model) => model.next(&mut self.reader, now_ns),
+            Model::Streams(model) => model.next(&mut self.reader, now_ns, self.held_up),
+        }
+    }
+
+    /// Takes a completed request.
+    #[inline(always)]
+    pub fn completed(&mut self, request: &Request, now_ns: u64, latency_ns: u64) {
+        match &mut self.model {
+            Model::Open(_) => {}
+            Model::Closed(model) => model.completed(request.stream, now_ns, latency_ns),
+            Model::Streams(model) => model.completed(request, now_ns, latency_ns),
+        }
+    }
+
+    /// Returns the delay of an open loop behind the times of the trace; 0 for other models.
+    pub fn shift_ns(&self) -> u64 {
+        if let Model::Open(clock) = &self.model { clock.shift_ns.unwrap_or(0) } else { 0 }
+    }
+
+    /// Returns the time spent thinking and waiting.
+    pub fn cycles(&self) -> Cycles {
+        match &self.model {
+            Model::Open(_) => Cycles::default(),
+            Model::Closed(model) => model.thinking.cycles,
+            Model::Streams(model) => model.thinking.cycles,
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The open loop: each request arrives at its time in the trace.
+
+use super::reader::{Issued, Next, TraceReader};
+use crate::run::error::SimError;
+
+/// Latest arrival: half the range of 64 bits, 292 years.
+const LATEST_NS: u64 = u64::MAX / 2;
+
+/// Converts times of the trace into times of the run.
+///
+/// A phase begins when the one before it is over. Its requests are delayed by `shift_ns`, which its first request sets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ArrivalClock {
+    time_scale: f64,
+    /// Delay of all requests; `None` before the first one.
+    pub shift_ns: Option<u64>,
+}
+
+impl ArrivalClock {
+    pub fn new(time_scale: f64) -> Self {
+        Self { time_scale, shift_ns: None }
+    }
+
+    /// Returns the arrival of a request with this time in the trace.
+    #[inline(always)]
+    pub fn arrival_ns(&mut self, trace_ns: u64, now_ns: u64) -> u64 {
+        let scaled_ns = scaled(trace_ns, self.time_scale);
+        scaled_ns.saturating_add(*self.shift_ns.get_or_insert(now_ns.saturating_sub(scaled_ns)))
+    }
+
+    pub(super) fn next(&mut self, reader: &mut TraceReader<'_>, now_ns: u64) -> Result<Next, SimError> {
+        let Some(request) = reader.peek()?.copied() else { return Ok(Next::End) };
+        let time_ns = self.arrival_ns(request.time_ns, now_ns);
+        if time_ns > LATEST_NS {
+            let (number, time_scale) = (reader.issued + 1, self.time_scale);
+            return Err(SimError::BeyondTime { number, time_ns: request.time_ns, time_scale });
+        }
+        if time_ns > now_ns {
+            return Ok(Next::Wait(time_ns));
+        }
+        reader.take();
+        reader.issued += 1;
+        Ok(Next::Issue(Issued { request, time_ns }))
+    }
+}
+
+/// Scales a time of the trace, rounded to the nearest nanosecond.
+pub(crate) fn scaled(time_ns: u64, scale: f64) -> u64 {
+    if scale == 1.0 { time_ns } else { (time_ns as f64 * scale).round() as u64 }
+}

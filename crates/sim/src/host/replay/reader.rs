@@ -1,0 +1,165 @@
+//! Reads the requests of a replay in batches and reports to the monitor.
+
+use ssdlab_nand::backend::parallel::MOST_EVENTS;
+use ssdlab_trace::{Request, Source};
+
+use crate::observe::summary::SoFar;
+use crate::run::error::SimError;
+use crate::run::monitor::{Control, Monitor, Phase, Status};
+
+/// Requests read from a source at a time.
+pub(crate) const BATCH: usize = 4096;
+/// Bytes replayed between two reports, where large requests make a batch take long.
+const REPORT_BYTES: u64 = BATCH as u64 * 4096;
+
+/// A request and the time of its issue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Issued {
+    pub request: Request,
+    pub time_ns: u64,
+}
+
+/// The next action of the host.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Next {
+    /// Issues a request.
+    Issue(Issued),
+    /// Waits until this time, or for a completion.
+    Wait(u64),
+    /// No request is left.
+    End,
+}
+
+/// Reads requests in the order of the trace.
+pub(crate) struct TraceReader<'s> {
+    source: &'s mut dyn Source,
+    monitor: &'s mut dyn Monitor,
+    phase: Phase,
+    /// Requests still to be read from the source.
+    left: u64,
+    batch: Vec<Request>,
+    /// Position in the batch.
+    next: usize,
+    /// First and last arrival of the earlier batches.
+    earlier_arrivals_ns: Option<(u64, u64)>,
+    bytes_since_report: u64,
+    /// Flash events since the last report.
+    events_since_report: u32,
+    pub control: Control,
+    /// Requests issued, in all phases.
+    pub issued: u64,
+}
+
+impl<'s> TraceReader<'s> {
+    /// Reads up to `limit` requests; `issued` were issued before.
+    pub fn new(
+        source: &'s mut dyn Source,
+        monitor: &'s mut dyn Monitor,
+        phase: Phase,
+        limit: u64,
+        issued: u64,
+    ) -> Self {
+        Self {
+            source,
+            monitor,
+            phase,
+            left: limit,
+            batch: Vec::new(),
+            next: 0,
+            earlier_arrivals_ns: None,
+            bytes_since_report: 0,
+            events_since_report: 0,
+            control: Control::Continue,
+            issued,
+        }
+    }
+
+    /// Returns the request `ahead` places after the next one, if it has been read.
+    #[inline]
+    pub fn ahead(&self, ahead: usize) -> Option<&Request> {
+        self.batch.get(self.next + ahead)
+    }
+
+    /// Returns true if the next request is preceded by a report.
+    #[inline]
+    pub fn reports_next(&self) -> bool {
+        let reports = self.next >= self.batch.len() || self.bytes_since_report > REPORT_BYTES;
+        reports && self.control == Control::Continue && !self.batch.is_empty()
+    }
+
+    /// Shows a monitor that watches the results so far; `results` gets the number of requests issued.
+    #[cold]
+    pub fn watch(&mut self, results: impl FnOnce(u64) -> SoFar) {
+        if self.monitor.watches() {
+            self.monitor.watch(&results(self.issued));
+        }
+    }
+
+    /// Returns the next request, which stays the next one, or `None` at the end.
+    #[inline(always)]
+    pub fn peek(&mut self) -> Result<Option<&Request>, SimError> {
+        let is_read = self.next < self.batch.len();
+        let goes_on = is_read && self.bytes_since_report <= REPORT_BYTES && self.control == Control::Continue;
+        let has_next = goes_on || self.report_and_read(is_read)?;
+        Ok(if has_next { self.batch.get(self.next) } else { None })
+    }
+
+    #[cold]
+    fn report_and_read(&mut self, is_read: bool) -> Result<bool, SimError> {
+        if self.control == Control::Continue && !self.batch.is_empty() {
+            self.report();
+        }
+        if is_read || self.control == Control::Stop {
+            return Ok(self.control == Control::Continue);
+        }
+        self.earlier_arrivals_ns = self.arrivals_ns();
+        self.batch.clear();
+        self.next = 0;
+        let count = BATCH.min(usize::try_from(self.left).unwrap_or(BATCH));
+        let count = if count == 0 { 0 } else { self.source.fill(&mut self.batch, count)? };
+        self.left = if count == 0 { 0 } else { self.left - count as u64 };
+        Ok(count > 0)
+    }
+
+    /// Moves on to the request after the next one, which it returns.
+    #[inline]
+    pub fn take(&mut self) -> Request {
+        let request = self.batch[self.next];
+        self.next += 1;
+        self.bytes_since_report += u64::from(request.bytes);
+        request
+    }
+
+    /// Returns the first and last arrival, in trace time, of the requests taken; `None` without any.
+    pub fn arrivals_ns(&self) -> Option<(u64, u64)> {
+        let taken = &self.batch[..self.next];
+        let Some((first, last)) = taken.first().zip(taken.last()) else { return self.earlier_arrivals_ns };
+        Some((self.earlier_arrivals_ns.map_or(first.time_ns, |(first_ns, _)| first_ns), last.time_ns))
+    }
+
+    fn report(&mut self) {
+        let status = Status::replaying(self.phase, self.source.progress(), self.issued);
+        if self.monitor.report(&status) == Control::Stop {
+            self.control = Control::Stop;
+        }
+        (self.bytes_since_report, self.events_since_report) = (0, 0);
+    }
+
+    /// Counts flash events. Returns true if a report is due: long requests may keep the flash at work without another
+    /// being issued.
+    #[inline(always)]
+    pub fn worked(&mut self, events: u32) -> bool {
+        self.events_since_report += events;
+        self.events_since_report >= MOST_EVENTS
+    }
+
+    /// Reports while requests are under way.
+    ///
+    /// # Errors
+    /// If the monitor abandons the run.
+    #[cold]
+    pub fn report_in_flight(&mut self) -> Result<(), SimError> {
+        self.report();
+        if self.monitor.abandons() { Err(SimError::Abandoned) } else { Ok(()) }
+    }
+}
