@@ -1,6 +1,6 @@
-//! One wrong bit put right: it is the one without which the checksum holds.
+//! Correction of a single wrong bit, by trying all bits against a checksum.
 
-/// These bytes if they are whole, else those that are whole once one bit is flipped, if there are any.
+/// Returns the bytes if they are whole, else with the one bit flipped that makes them whole, if any.
 pub(crate) fn put_right<const BYTES: usize>(
     bytes: &[u8; BYTES],
     is_whole: impl Fn(&[u8; BYTES]) -> bool,

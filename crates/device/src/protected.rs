@@ -1,26 +1,24 @@
-//! Where a write buffer with power-loss protection keeps its pages: RAM that capacitors feed, a journal beside the
-//! flash.
+//! Journal of a write buffer with power-loss protection, beside the flash.
 //!
 //! ```text
-//! 0      head, 4 KiB: head: checksum, generation, where its journal begins, where it ends at the latest
-//! then   two journals by turns, a mark behind each; a record: checksum, sequence number, page, kind, parts written |
-//!        these | the page
+//! 0      two heads, 4 KiB each: checksum, generation, start and maximum end of its journal
+//! then   two journals in turn, each with a mark behind; a record: checksum, sequence number, version, page, kind, parts |
+//!        parts written | the page
 //! ```
-//! Whatever the buffer takes is a record before it is acknowledged, and so is a trim of a page that has one. Checksums
-//! are seeded with generation and place, so that a journal ends where a record is not whole. When one is long, what
-//! waits is written to the other, whose head comes last; then the older head is wiped out. One wrong bit of a head is
-//! put right.
+//! Each page that the buffer accepts is recorded before it is acknowledged, and so is a trim of a recorded page. Checksums
+//! are seeded with generation and place, so that a journal ends at the first incomplete record. When it is long, the waiting
+//! pages are written to the other journal, whose head comes last; then the older head is wiped. A single wrong bit of a
+//! head is corrected.
 //!
-//! A head without a journal names the generation of one that is being begun: if that is interrupted, what was written
-//! is no record of the next one, which may lie in the same place.
+//! A head without a journal names the generation of a journal being started. If that is interrupted, its records do not
+//! count in the next journal, which may lie at the same place.
 //!
-//! A page written in part belongs to the version that the flash held then. If a computer that lost its power has kept
-//! another, both the part and what came between were not flushed: the part is dropped, and a record before it counts.
+//! A page written in part belongs to the version on the flash at that time. If a computer that lost its power has kept another
+//! version, neither the part nor the writes between were flushed: the part is dropped, and an earlier record counts.
 //!
-//! What the flash has got since is not written down: a record is outdated if the flash holds a version of its page that
-//! is no lower than the sequence number which the drive had come to then, or if the page was trimmed since. The next
-//! mount programs and trims what is not, whatever buffer the drive has by then: as if the capacitors had lasted for
-//! that.
+//! Programs are not recorded. A record is outdated if the flash holds a version of its page not below the recorded sequence
+//! number, or if the page was trimmed since. The next mount programs and trims the others, whatever buffer the drive has by
+//! then, as if the capacitors had lasted for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -37,54 +35,54 @@ const HEAD_BYTES: usize = 32;
 type Head = [u8; HEAD_BYTES];
 const HEAD_EVERY: u64 = 4 << 10;
 const FIRST_JOURNAL: u64 = 2 * HEAD_EVERY;
-/// Of a record, before parts and page.
+/// Bytes of a record before parts and page.
 const RECORD_BYTES: usize = 40;
 const PART_BYTES: usize = 8;
 
-/// Lies behind a journal from its beginning: what was cut off reads as zeros.
+/// Lies behind a journal from its start; if it is missing, the file was cut off.
 const MARK: [u8; 1] = [0xFF];
 
-/// What a record is of.
+/// Kinds of records.
 const TRIM: u32 = 0;
 const PART: u32 = 1;
 const WHOLE: u32 = 2;
 
-/// Of a page that is not on the flash.
+/// Version of a page that is not on the flash.
 const NO_VERSION: u64 = u64::MAX;
 
-/// The journal that is written now.
+/// The current journal.
 #[derive(Debug)]
 pub(crate) struct Ram {
-    /// Where its head is.
+    /// Place of its head.
     head: u64,
     generation: u64,
     begin: u64,
     end: u64,
     at: u64,
-    /// Where it is long enough.
+    /// Place at which it is long enough.
     long_at: u64,
-    /// Whether no other head names a journal.
+    /// True if no other head names a journal.
     pub is_alone: bool,
-    /// Pages with a record, the latest of which is no trim.
+    /// Pages whose latest record is not a trim.
     named: BTreeSet<u32>,
 }
 
-/// What a journal says of a page.
+/// Records of a page in a journal.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
-    /// The sequence number of a trim.
+    /// Sequence number of a trim.
     pub trimmed: Option<u64>,
-    /// The sequence number of a trim that the log tells of, since its checkpoint.
+    /// Sequence number of a trim logged since the last checkpoint.
     pub logged_trim: Option<u64>,
-    /// What was written since, record by record with their sequence numbers.
+    /// Later writes, with their sequence numbers.
     pub pages: Vec<(u64, Held)>,
 }
 
-/// A journal, and what it says of each page.
+/// A journal and its records by page.
 pub(crate) type Loaded = (Ram, BTreeMap<u32, Kept>);
 
-/// Above every sequence number and version that a journal names. If one were given again, a part of a page would be
-/// taken for one of another copy.
+/// Above every sequence number and version in a journal. If one were reused, a part of a page could be taken for a part of
+/// another copy.
 pub(crate) fn above(kept: &BTreeMap<u32, Kept>) -> u64 {
     let named = kept.values().flat_map(|kept| {
         let pages = kept.pages.iter().flat_map(|(sequence, held)| [Some(*sequence), held.base]);
@@ -101,7 +99,7 @@ fn long(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
 }
 
-/// Numbers, and the checksum of all in the first eight bytes.
+/// Stores the checksum of the rest in the first eight bytes.
 fn sealed(mut bytes: Vec<u8>, seed: u64) -> Vec<u8> {
     let checksum = XxHash3_64::oneshot_with_seed(seed, &bytes[8..]);
     bytes[..8].copy_from_slice(&checksum.to_le_bytes());
@@ -118,23 +116,23 @@ fn read_head(backend: &impl Backend, at: u64) -> Result<Head, Fault> {
     Ok(head)
 }
 
-/// A head, though one of its bits is wrong.
+/// Returns a head with a single wrong bit corrected.
 fn sound(head: &Head) -> Option<Head> {
     put_right(head, |head| is_whole(head, 0))
 }
 
 fn lost(part: &str) -> Fault {
-    let missing = format!("the {part} of what the write buffer held is missing; restore the drive from a copy");
+    let missing = format!("the {part} of the write buffer's journal is missing; restore the drive from a backup");
     io::Error::new(io::ErrorKind::UnexpectedEof, missing).into()
 }
 
-/// Writes the head of a journal with these bounds, or without one.
+/// Writes the head of a journal with these bounds; an empty range means none.
 fn write_head(backend: &mut impl Backend, at: u64, generation: u64, journal: Range<u64>) -> Result<(), Fault> {
     let head = [0, generation, journal.start, journal.end].map(u64::to_le_bytes).concat();
     backend.write_log(Slot::Ram, at, &sealed(head, 0))
 }
 
-/// A record of what the buffer holds of a page, or of a trim.
+/// Encodes a record of a page in the buffer, or of a trim.
 fn record(lpn: u32, sequence: u64, held: Option<&Held>) -> Vec<u8> {
     let (written, page) = held.map_or((&[][..], &[][..]), |held| (&held.written[..], &held.page[..]));
     let kind = held.map_or(TRIM, |held| if held.whole { WHOLE } else { PART });
@@ -152,7 +150,7 @@ fn record(lpn: u32, sequence: u64, held: Option<&Held>) -> Vec<u8> {
 }
 
 impl Ram {
-    /// Begins a journal with what waits in a buffer of so many pages; everything done before is safe then.
+    /// Starts a journal with the waiting pages of a buffer of `pages` pages; everything done before is then safe.
     pub fn begin<'a>(
         backend: &mut impl Backend,
         before: Option<&Self>,
@@ -161,7 +159,7 @@ impl Ram {
         waiting: impl Iterator<Item = (u32, &'a Held)>,
     ) -> Result<Self, Fault> {
         let page_bytes = u64::from(backend.geometry().page_bytes);
-        // A page in many parts takes five times its bytes at most.
+        // A page in many parts takes at most five times its bytes.
         let buffer_bytes = (u64::from(pages) + 8) * (page_bytes + 128);
         let length = 16 * buffer_bytes;
         let begin = match before {
@@ -169,10 +167,10 @@ impl Ram {
             _ => FIRST_JOURNAL,
         };
         let head = before.map_or(0, |before| HEAD_EVERY - before.head);
-        // Heads count here though they cannot be put right: whatever was begun with a generation, it wrote that first.
+        // Damaged heads count too: each start writes its generation first.
         let generation_at = |at| read_head(backend, at).map(|head| long(&sound(&head).unwrap_or(head), 8));
         let generation = generation_at(0)?.max(generation_at(HEAD_EVERY)?).wrapping_add(1);
-        // The head that was found may not be safe yet, and the older one is written over.
+        // The loaded head may not be safe yet, and the older one is overwritten.
         backend.sync()?;
         write_head(backend, head, generation, 0..0)?;
         backend.sync()?;
@@ -191,7 +189,7 @@ impl Ram {
         Ok(ram)
     }
 
-    /// The newest journal, and what it says of each page; nothing if there never was one.
+    /// Loads the newest journal and its records; None if there never was one.
     pub fn load(backend: &impl Backend) -> Result<Option<Loaded>, Fault> {
         let mut newest: Option<Self> = None;
         let heads = [(0, read_head(backend, 0)?), (HEAD_EVERY, read_head(backend, HEAD_EVERY)?)];
@@ -210,7 +208,7 @@ impl Ram {
             }
         }
         let Some(mut ram) = newest else {
-            // Only the first journal of all is begun while the other head is blank, perhaps but for a wrong bit.
+            // Only before the first journal is complete is the other head blank, except perhaps for a wrong bit.
             let is_blank = |head: &Head| head.iter().map(|byte| byte.count_ones()).sum::<u32>() <= 1;
             if !heads.iter().any(|(_, head)| is_blank(head)) {
                 return Err(lost("beginning"));
@@ -233,14 +231,14 @@ impl Ram {
         Ok(Some((ram, kept)))
     }
 
-    /// Keeps a page as the buffer has it now; the drive has come to this sequence number.
+    /// Records the current contents of a page; `sequence` is the drive's current sequence number.
     pub fn keep(&mut self, backend: &mut impl Backend, lpn: u32, sequence: u64, held: &Held) -> Result<(), Fault> {
         self.append(backend, record(lpn, sequence, Some(held)))?;
         self.named.insert(lpn);
         Ok(())
     }
 
-    /// Says of those of these pages that have a record that they are trimmed.
+    /// Records a trim of the recorded pages among `lpns`.
     pub fn trim(&mut self, backend: &mut impl Backend, lpns: Range<u32>, sequence: u64) -> Result<(), Fault> {
         let named: Vec<u32> = self.named.range(lpns).copied().collect();
         for lpn in named {
@@ -250,7 +248,7 @@ impl Ram {
         Ok(())
     }
 
-    /// Whether it is time to begin another.
+    /// True if it is time to start another.
     pub fn is_long(&self) -> bool {
         self.at >= self.long_at
     }
@@ -262,13 +260,13 @@ impl Ram {
 
     fn append(&mut self, backend: &mut impl Backend, record: Vec<u8>) -> Result<(), Fault> {
         let record = sealed(record, self.seed());
-        assert!(self.at + record.len() as u64 <= self.end, "a journal of the buffer grew beyond its end");
+        assert!(self.at + record.len() as u64 <= self.end, "a buffer journal grew beyond its end");
         backend.write_log(Slot::Ram, self.at, &record)?;
         self.at += record.len() as u64;
         Ok(())
     }
 
-    /// The next record, if it is whole: page, sequence number, and what was written unless it is a trim.
+    /// Reads the next whole record: page, sequence number, and the contents unless it is a trim.
     fn next(&mut self, backend: &impl Backend) -> Result<Option<(u32, u64, Option<Held>)>, Fault> {
         if self.at + RECORD_BYTES as u64 > self.end {
             return Ok(None);
@@ -311,7 +309,7 @@ mod tests {
         Held { context, page: [byte; 64].into(), written: Vec::new(), whole: true, base: None, number: 0 }
     }
 
-    /// Flash of 64 byte pages, and a journal on it that follows another and holds page 5.
+    /// Flash of 64-byte pages with a second journal that holds page 5.
     fn second_journal() -> (MemoryBackend, Ram) {
         let (order, parallelism) = (ProgramOrder::Ascending, Parallelism::SINGLE);
         let geometry = Geometry { page_bytes: 64, pages_per_block: 2, blocks: 3, order, parallelism };
@@ -321,13 +319,13 @@ mod tests {
         (backend, second)
     }
 
-    /// Pages with a record.
+    /// Recorded pages.
     fn pages(backend: &MemoryBackend) -> Vec<u32> {
         Ram::load(backend).unwrap().unwrap().1.into_keys().collect()
     }
 
-    /// Goal: one wrong bit of a head is put right, and with more of them no older journal is taken. Method: each bit of
-    /// the newer of two heads flipped, and another one.
+    /// Goal: one wrong bit of a head is corrected, and with more no older journal is used. Method: each bit of the newer
+    /// head flipped, alone and with another one.
     #[test]
     fn no_older_journal_is_taken_for_a_damaged_one() {
         let (backend, ram) = second_journal();
@@ -345,8 +343,8 @@ mod tests {
         }
     }
 
-    /// Goal: what an interrupted beginning wrote is no record of the next one, in the same place. Method: its last head
-    /// is not begun, or torn.
+    /// Goal: records of an interrupted start do not count in the next journal at the same place. Method: its last head is
+    /// missing or torn.
     #[test]
     fn a_beginning_that_was_interrupted_leaves_no_record() {
         for torn in [false, true] {
@@ -356,7 +354,7 @@ mod tests {
             for (at, head) in before {
                 backend.write_log(Slot::Ram, at, &head).unwrap();
             }
-            // What it writes first.
+            // The start writes this first.
             write_head(&mut backend, third.head, third.generation, 0..0).unwrap();
             if torn {
                 backend.write_log(Slot::Ram, third.head + HEAD_BYTES as u64 / 2, &[7; HEAD_BYTES / 2]).unwrap();

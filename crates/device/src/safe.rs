@@ -1,13 +1,13 @@
-//! Note of the programs that are known to be safe from a loss of power, kept beside flash and log.
+//! A note of the programs known to be safe from a power loss, kept beside flash and log.
 //!
 //! ```text
-//! two copies, 32 KiB apart, written by turns:
-//! 0 checksum of what follows (8)   8 serial number (8)   16 below (8)   24 count (8)   32 torn (8 each)
+//! two copies, 32 KiB apart, written in turn:
+//! 0 checksum of the rest (8)   8 serial number (8)   16 below (8)   24 count (8)   32 torn (8 each)
 //! ```
-//! Every program with a sequence number less than `below` is safe, except the `torn` ones, which earlier losses of power
-//! interrupted. The note is written after a sync, so it is true whatever else is lost. It tells a page that the flash has
-//! lost from one whose program was interrupted where the log cannot: between an erase and the next record, when a block
-//! is marked as bad, and without a log. Numbers are little-endian, the checksum is XXH3.
+//! Every program with a sequence number less than `below` is safe, except the `torn` ones, which earlier power losses
+//! interrupted. The note is written after a sync, so it is true whatever else is lost. It distinguishes a page lost by the
+//! flash from an interrupted program where the log cannot: between an erase and the next record, when a block is marked as
+//! bad, and without a log. Numbers are little-endian, the checksum is XXH3.
 
 use twox_hash::XxHash3_64;
 
@@ -18,7 +18,7 @@ const COPY_BYTES: u64 = 32 << 10;
 /// Bytes of both copies.
 pub(crate) const NOTE_BYTES: u64 = 2 * COPY_BYTES;
 const HEAD_BYTES: usize = 32;
-/// Numbers of torn pages for which a copy has room.
+/// Maximum number of torn pages in a copy.
 const MOST_TORN: usize = (COPY_BYTES as usize - HEAD_BYTES) / 8;
 
 /// The newest note.
@@ -32,7 +32,7 @@ pub(crate) struct SafeNote {
 }
 
 impl SafeNote {
-    /// Reads the newest copy that is whole. Without one nothing is known to be safe.
+    /// Reads the newest whole copy. Without one no program is known to be safe.
     pub fn load<B: Backend>(backend: &B) -> Result<Self, Fault> {
         let [first, second] = [Self::read(backend, 0)?, Self::read(backend, 1)?];
         Ok(first.into_iter().chain(second).max_by_key(|note| note.serial).unwrap_or_default())
@@ -53,9 +53,9 @@ impl SafeNote {
         Ok(is_whole.then_some(Self { serial, below, torn }))
     }
 
-    /// Replaces the torn pages. The next note tells of them.
+    /// Replaces the torn pages; the next note contains them.
     pub fn set_torn(&mut self, torn: Vec<u64>) {
-        // Without room for all of them nothing can be said of any page.
+        // Without room for all of them no page is known to be safe.
         if torn.len() <= MOST_TORN {
             self.torn = torn;
         } else {
@@ -68,7 +68,7 @@ impl SafeNote {
         sequence < self.below && !self.torn.contains(&sequence)
     }
 
-    /// Notes that all programs so far are safe: those with sequence numbers less than `below`.
+    /// Records that all programs so far are safe: those with sequence numbers less than `below`.
     pub fn write<B: Backend>(&mut self, backend: &mut B, below: u64) -> Result<(), Fault> {
         if below <= self.below {
             return Ok(());
@@ -101,8 +101,8 @@ mod tests {
         MemoryBackend::new(Geometry { page_bytes: 16, pages_per_block: 2, blocks: 2, order, parallelism })
     }
 
-    /// Goal: a note comes back, and without the newest copy the one before does. Method: each byte of the newest copy is
-    /// damaged in turn.
+    /// Goal: a note is read back, and if its newest copy is damaged, the previous note. Method: each byte of the newest
+    /// copy is damaged in turn.
     #[test]
     fn a_damaged_copy_leaves_the_one_before() {
         let mut flash = flash();
@@ -122,7 +122,7 @@ mod tests {
         }
     }
 
-    /// More torn pages than a copy has room for: what was noted before stays, and nothing is added.
+    /// With more torn pages than a copy has room for, the previous note stays and nothing is added.
     #[test]
     fn too_many_torn_pages_end_the_notes() {
         let mut flash = flash();

@@ -478,7 +478,7 @@ fn impossible_devices_are_refused() {
         "8 data blocks, 1 log block and 1 that merges need make 10, but the device has 9"
     );
     assert_eq!(text(shape(8, 4, 1), 1), "");
-    assert_eq!(text(shape(8, 4, 1), 0), "0 log blocks, and it takes at least 1");
+    assert_eq!(text(shape(8, 4, 1), 0), "0 log blocks given; the FTL needs at least 1");
     let fast = FastFtl::new(shape(8, 4, 1), 1, &fast::INFO.defaults()).err();
-    assert_eq!(fast.as_deref(), Some("1 log block, and it takes at least 2"));
+    assert_eq!(fast.as_deref(), Some("1 log block given; the FTL needs at least 2"));
 }

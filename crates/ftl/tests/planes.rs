@@ -133,7 +133,7 @@ fn collection_in_the_background_reaches_its_goal_or_gives_up() {
     let before = copied(&done);
     write_at_random(&mut ftl, 4 * PAGES_PER_BLOCK, &mut done, |_| ());
     assert_eq!(copied(&done), before);
-    // In the end there is nothing more to gain, and all that is invalid lies in frontiers.
+    // In the end there is nothing more to gain, and all that is invalid lies in open_blocks.
     let calls = (0..100_000).take_while(|_| background(&mut ftl, u32::MAX, 2, &mut done)).count();
     assert!(calls > 0 && calls < 2_000, "{calls} calls");
     assert_eq!(ftl.check(), Ok(()));

@@ -1,39 +1,39 @@
-//! Why flash operations happen.
+//! Causes of flash operations.
 
-/// Why a flash operation happens.
+/// Cause of a flash operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Cause {
-    /// The host asked for it.
+    /// A request of the host.
     Host = 0,
-    /// Reading the rest of a page that the host overwrites in part.
+    /// Read of the rest of a page that the host overwrites in part.
     ReadModifyWrite = 1,
     /// Garbage collection, and reclaiming log blocks without a merge.
     Gc = 2,
-    /// A log block takes the place of a data block as it is.
+    /// A log block replaces a data block without copies.
     SwitchMerge = 3,
-    /// A log block is completed by copies and takes the place of a data block.
+    /// A log block is completed by copies and replaces a data block.
     PartialMerge = 4,
     /// The newest pages of a logical block are gathered in a free block.
     FullMerge = 5,
-    /// A log page that is still valid goes through the log once more (FASTer).
+    /// A valid log page goes through the log once more (FASTer).
     SecondChance = 6,
-    /// A log page that is valid after its second chance goes to the isolation area (FASTer).
+    /// A log page still valid after its second chance goes to the isolation area (FASTer).
     Isolation = 7,
-    /// Loading entries of a map that is kept in flash.
+    /// Loading entries of a map in flash.
     MapLoad = 8,
     /// Writing changed entries back to the map in flash.
     MapWriteBack = 9,
-    /// Rewriting map pages because garbage collection moved pages whose entries were not cached.
+    /// Rewriting map pages after garbage collection moved pages with uncached entries.
     MapUpdate = 10,
     /// Garbage collection of map pages.
     MapGc = 11,
-    /// Bringing an FTL back after a power loss.
+    /// Recovery after a power loss.
     Recovery = 12,
 }
 
 impl Cause {
-    /// Every cause, in the order of its number.
+    /// All causes, in the order of their numbers.
     pub const ALL: [Self; 13] = [
         Self::Host,
         Self::ReadModifyWrite,

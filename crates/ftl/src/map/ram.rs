@@ -1,4 +1,4 @@
-//! The whole map in RAM: nothing is charged.
+//! The whole map in RAM, without any charges.
 
 use ssdlab_core::{Archive, Archived, Settings};
 
@@ -16,12 +16,12 @@ pub static INFO: MapInfo = MapInfo {
 /// The whole map in RAM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WholeMap {
-    /// Pages mapped.
+    /// Number of logical pages.
     pub logical_pages: u32,
 }
 
 impl WholeMap {
-    /// A map without options.
+    /// Returns a map; it has no options.
     pub const fn new(logical_pages: u32, _page_bytes: u32, _settings: &Settings) -> Result<Self, String> {
         Ok(Self { logical_pages })
     }
@@ -60,7 +60,7 @@ impl MapModel for WholeMap {
         0
     }
 
-    /// 4 bytes an entry.
+    /// 4 bytes per entry.
     fn ram_bytes(&self) -> u64 {
         4 * u64::from(self.logical_pages)
     }

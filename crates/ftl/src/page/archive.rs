@@ -1,4 +1,4 @@
-//! The state of the page-mapped FTL, written down and taken up again.
+//! Saving and loading the state of the page-mapped FTL.
 
 use ssdlab_core::{Access, Archive, Archived};
 
@@ -6,7 +6,7 @@ use super::PageFtl;
 use crate::map::MapModel;
 
 impl<M: MapModel> PageFtl<M> {
-    /// Every field, or that the configuration fixes it, or that it says nothing of what comes.
+    /// Lists every field: saved, or `_` if the configuration fixes it or it does not affect what follows.
     pub(super) fn archive_all(&mut self, archive: &mut Archive<'_>) -> Archived {
         let Self {
             shape,
@@ -19,7 +19,6 @@ impl<M: MapModel> PageFtl<M> {
             plane_of: _,
             options: _,
             policy,
-            placement,
             planes,
             turn,
             map_turn,
@@ -39,7 +38,6 @@ impl<M: MapModel> PageFtl<M> {
         archive.huge(p2l, (shape.blocks * shape.pages_per_block) as usize, Access::InRuns)?;
         blocks.archive(archive)?;
         policy.archive(archive)?;
-        placement.iter_mut().try_for_each(|placement| placement.archive(archive))?;
         archive.value(planes)?;
         archive.value(turn)?;
         archive.value(map_turn)?;

@@ -21,44 +21,49 @@ pub struct Faults {
     pub spare: u32,
 }
 
-/// The sink of the FTLs, over flash that may fail or not.
-pub struct Sink<'a, const FAILS: bool>(pub &'a mut Flash);
+/// The FTLs' sink, over flash that may fail or not.
+pub struct Sink<'a> {
+    pub flash: &'a mut Flash,
+    pub fails: bool,
+}
 
-impl<const FAILS: bool> FlashSink for Sink<'_, FAILS> {
-    const FAILS: bool = FAILS;
+impl FlashSink for Sink<'_> {
+    fn fails(&self) -> bool {
+        self.fails
+    }
 
     fn failure(&mut self) -> Option<Failure> {
-        self.0.failure.take()
+        self.flash.failure.take()
     }
 
     fn read(&mut self, ppn: Ppn, cause: Cause) {
-        self.0.read(ppn, cause);
+        self.flash.read(ppn, cause);
     }
 
     fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
-        self.0.program(ppn, oob, source, cause);
-        if FAILS && self.0.fails(Failure::Program) {
-            self.0.spoil(ppn);
+        self.flash.program(ppn, oob, source, cause);
+        if self.fails && self.flash.fails(Failure::Program) {
+            self.flash.spoil(ppn);
         }
     }
 
     fn erase(&mut self, block: BlockId, cause: Cause) {
-        if FAILS && self.0.fails(Failure::Erase) {
-            return self.0.fail_to_erase(cause);
+        if self.fails && self.flash.fails(Failure::Erase) {
+            return self.flash.fail_to_erase(cause);
         }
-        self.0.erase(block, cause);
+        self.flash.erase(block, cause);
     }
 
     fn barrier(&mut self) {
-        self.0.barrier();
+        self.flash.barrier();
     }
 
     fn trimmed(&mut self, lpn: Lpn, count: u32, sequence: u64) {
-        self.0.trimmed(lpn, count, sequence);
+        self.flash.trimmed(lpn, count, sequence);
     }
 
     fn note(&mut self, note: Note) {
-        self.0.note(note);
+        self.flash.note(note);
     }
 }
 

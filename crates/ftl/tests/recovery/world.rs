@@ -209,21 +209,21 @@ struct Life<'a, R> {
 impl<R: Iterator<Item = Ask>> Life<'_, R> {
     fn live<F: Ftl>(self, mut ftl: F) -> Result<bool, String> {
         match self.host.faults {
-            None => self.live_on::<F, false>(ftl),
+            None => self.live_on(ftl, false),
             Some(Faults { kept, .. }) => {
                 ftl.keep_for_failures(kept)?;
-                self.live_on::<F, true>(ftl)
+                self.live_on(ftl, true)
             }
         }
     }
 
     /// Takes up what power left, unless it is gone again.
-    fn recover<F: Ftl, const FAILS: bool>(host: &mut Host, ftl: &mut F) -> Result<(), String> {
+    fn recover<F: Ftl>(host: &mut Host, ftl: &mut F, fails: bool) -> Result<(), String> {
         let (operations, last) = host.cuts.pop().unwrap_or((u64::MAX, Last::Undone));
         host.flash.power_up(operations, last);
         let scanned = host.flash.clone();
         let eyes = Eyes { flash: &scanned, page: host.look.page };
-        ftl.recover(&eyes, &(host.look.trims)(&scanned.trims), &mut Sink::<FAILS>(&mut host.flash))?;
+        ftl.recover(&eyes, &(host.look.trims)(&scanned.trims), &mut Sink { flash: &mut host.flash, fails })?;
         host.happened.recovering = host.flash.recovering;
         host.rules("recovery")?;
         if host.flash.is_off() {
@@ -232,7 +232,7 @@ impl<R: Iterator<Item = Ask>> Life<'_, R> {
         }
         host.compare(ftl).map_err(|error| format!("after recovery: {error}"))?;
         ftl.check().map_err(|error| format!("after recovery: {error}"))?;
-        if ftl.is_worn_out() && !FAILS {
+        if ftl.is_worn_out() && !fails {
             return Err("it is worn out, although nothing failed".into());
         }
         let mut counts = (0..).map(BlockId).zip(ftl.erase_counts().iter().zip(host.flash.erases()));
@@ -240,10 +240,10 @@ impl<R: Iterator<Item = Ask>> Life<'_, R> {
         wrong.map_or(Ok(()), |(block, _)| Err(format!("erases of block {block} are counted wrong")))
     }
 
-    fn live_on<F: Ftl, const FAILS: bool>(self, mut ftl: F) -> Result<bool, String> {
+    fn live_on<F: Ftl>(self, mut ftl: F, fails: bool) -> Result<bool, String> {
         let Self { host, requests } = self;
         if !std::mem::take(&mut host.fresh) {
-            Self::recover::<F, FAILS>(host, &mut ftl)?;
+            Self::recover(host, &mut ftl, fails)?;
             if host.flash.is_off() {
                 return Ok(false);
             }
@@ -257,11 +257,11 @@ impl<R: Iterator<Item = Ask>> Life<'_, R> {
                     stamps = (host.stamps..host.stamps + u64::from(count)).collect();
                     host.stamps += u64::from(count);
                     host.flash.begin_write(first, stamps.clone());
-                    ftl.write(Lpn(first), count, WriteContext::default(), &mut Sink::<FAILS>(&mut host.flash));
+                    ftl.write(Lpn(first), count, WriteContext::default(), &mut Sink { flash: &mut host.flash, fails });
                 }
-                Ask::Trim(first, count) => ftl.trim(Lpn(first), count, &mut Sink::<FAILS>(&mut host.flash)),
+                Ask::Trim(first, count) => ftl.trim(Lpn(first), count, &mut Sink { flash: &mut host.flash, fails }),
                 Ask::Collect(plane, pages) => {
-                    ftl.background(plane, 3, pages, &mut Sink::<FAILS>(&mut host.flash));
+                    ftl.background(plane, 3, pages, &mut Sink { flash: &mut host.flash, fails });
                 }
             }
             host.rules(&format!("{request:?}"))?;
@@ -290,7 +290,7 @@ impl<R: Iterator<Item = Ask>> Life<'_, R> {
             }
             ftl.check().map_err(|error| format!("after {request:?}: {error}"))?;
         }
-        ftl.read(Lpn(0), host.shape.logical_pages, Cause::Host, &mut Sink::<FAILS>(&mut host.flash));
+        ftl.read(Lpn(0), host.shape.logical_pages, Cause::Host, &mut Sink { flash: &mut host.flash, fails });
         host.rules("the last read")?;
         if host.flash.is_off() {
             return Ok(false);

@@ -11,7 +11,10 @@ pub(crate) struct Sinks<D, C, M> {
 }
 
 impl<D: FlashSink, C: FlashSink, M: FlashSink> FlashSink for Sinks<D, C, M> {
-    const FAILS: bool = D::FAILS;
+    #[inline(always)]
+    fn fails(&self) -> bool {
+        self.flash.fails()
+    }
 
     #[inline(always)]
     fn failure(&mut self) -> Option<Failure> {
@@ -82,7 +85,9 @@ pub(crate) struct PartOfPage<'a, S> {
 }
 
 impl<S: FlashSink> FlashSink for PartOfPage<'_, S> {
-    const FAILS: bool = S::FAILS;
+    fn fails(&self) -> bool {
+        self.sinks.fails()
+    }
 
     fn failure(&mut self) -> Option<Failure> {
         self.sinks.failure()

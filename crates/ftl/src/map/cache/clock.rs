@@ -1,4 +1,4 @@
-//! CLOCK: a hand goes round; what was used since it last passed is spared once.
+//! CLOCK: a hand goes round; an item used since the hand last passed is spared once.
 //!
 //! Source: Corbato, "A paging experiment with the Multics system", 1968.
 

@@ -1,4 +1,4 @@
-//! FIFO: the item cached longest ago gives way.
+//! FIFO: evicts the item cached first.
 
 use std::collections::VecDeque;
 

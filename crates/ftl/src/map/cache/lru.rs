@@ -1,4 +1,4 @@
-//! LRU: the item used longest ago gives way.
+//! LRU: evicts the least recently used item.
 
 use super::{CachePolicy, CachePolicyInfo};
 use ssdlab_core::list::Queue;
@@ -14,7 +14,7 @@ pub static INFO: CachePolicyInfo = CachePolicyInfo {
 };
 
 struct Lru {
-    /// Cached items, used longest ago first.
+    /// Cached items, least recently used first.
     order: Queue,
     free: u32,
 }

@@ -13,13 +13,13 @@ pub(crate) const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Kind {
-    /// A page to its register, and out over the bus.
+    /// Reads a page to its register and transfers it out over the bus.
     Read,
-    /// In over the bus, and to the page.
+    /// Transfers a page in over the bus and programs it.
     Program,
-    /// A block.
+    /// Erases a block.
     Erase,
-    /// Read and program inside one plane, without the bus.
+    /// Reads and programs within one plane, without the bus.
     Copyback,
 }
 
@@ -52,24 +52,24 @@ pub(crate) struct Op {
     pub plane: u8,
     /// Block of the page read, programmed or copied to; the block erased.
     pub block: u32,
-    /// Source block of a copy, for programs and copy-backs; else none.
+    /// Source block of a copy, for programs and copy-backs; else [`NONE`].
     pub from_block: u32,
     /// Page of `from_block` that a copy-back reads.
     pub from_page: u16,
     /// Group of copies from `from_block` that its erase waits for.
     pub gate: u32,
     pub bytes: u32,
-    /// Job that waits for it.
+    /// Job that waits for the operation.
     pub job: u32,
-    /// Operations it waits for.
+    /// Number of operations that this one waits for.
     pub waits: u32,
     /// Number among the operations of its die.
     pub number: u64,
-    /// Operation on the same block that waits for this one.
+    /// Next operation on the same block, which waits for this one.
     pub behind: u32,
-    /// The same for `from_block` of a copy-back.
+    /// Next operation on `from_block` of a copy-back.
     pub behind_from: u32,
-    /// First of the other operations that wait for this one.
+    /// First edge to the other operations that wait for this one.
     pub edges: u32,
     /// Neighbours in the list of ready operations; `next` also links the operations of one command.
     pub previous: u32,
@@ -77,7 +77,7 @@ pub(crate) struct Op {
 }
 
 impl Op {
-    /// A read of a page without any dependencies, to be filled in.
+    /// A read without any dependencies, to be filled in.
     pub const FREE: Self = Self {
         kind: Kind::Read,
         cause: Cause::Host,
@@ -102,7 +102,7 @@ impl Op {
         next: NONE,
     };
 
-    /// The operation as the checker sees it.
+    /// Returns the operation as the checker sees it.
     pub fn seen(&self) -> Seen {
         let from = (self.from_block != NONE).then_some((self.from_block, u32::from(self.from_page)));
         let id = u64::from(self.die) << 48 | self.number;
@@ -141,12 +141,12 @@ impl std::ops::IndexMut<u32> for Ops {
 }
 
 impl Ops {
-    /// Operations under way.
+    /// Number of operations under way.
     pub fn len(&self) -> usize {
         self.ops.len()
     }
 
-    /// Operations of the command with this first operation.
+    /// Operations of the command whose first operation is `first`.
     pub fn of_command(&self, first: u32) -> impl Iterator<Item = u32> {
         std::iter::successors(Some(first), |&index| Some(self[index].next).filter(|&next| next != NONE))
     }
@@ -169,7 +169,7 @@ impl Ops {
         self[waiter].waits += 1;
     }
 
-    /// Takes one operation that waits for `index`, by an edge, off its list.
+    /// Removes and returns an operation that waits for `index` by an edge.
     #[inline]
     pub fn take_waiter(&mut self, index: u32) -> Option<u32> {
         let slot = self[index].edges;

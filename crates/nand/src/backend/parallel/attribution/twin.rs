@@ -271,7 +271,7 @@ struct Logged<'w> {
 impl Logged<'_> {
     fn note(&mut self, ppn: u32, kind: Kind, cause: Cause) {
         let block = ppn / PAGES_PER_BLOCK;
-        let die = self.flash.places[(block / BLOCKS_PER_PLANE) as usize].die;
+        let die = self.flash.layout.places[(block / BLOCKS_PER_PLANE) as usize].die;
         let number = self.flash.dies[die as usize].emitted;
         let waited = matches!(cause, Cause::Host | Cause::ReadModifyWrite | Cause::MapLoad);
         let job = if waited && self.kind == JobKind::Request { self.job } else { NONE };
@@ -297,7 +297,7 @@ impl Logged<'_> {
 }
 
 fn requests_of(rng: &mut Rng, world: &mut World, jobs: u32) {
-    let pages = world.dies * world.flash.planes_per_die * BLOCKS_PER_PLANE * PAGES_PER_BLOCK;
+    let pages = world.dies * world.flash.layout.planes_per_die * BLOCKS_PER_PLANE * PAGES_PER_BLOCK;
     for owner in 0..jobs {
         for _ in 0..rng.below(7) {
             if world.flash.next_ns() != NEVER {
