@@ -15,11 +15,18 @@ use crate::log::{Facts, Log, forget_block};
 use crate::safe::SafeNote;
 use crate::spare::{Content, SPARE_BYTES, Spare, belongs};
 
+/// Failures of programs and erases.
+struct Failures {
+    are_possible: bool,
+    /// Outcome of the latest operation.
+    latest: Option<Failure>,
+    /// True if any operation has failed; its block may not be marked as bad yet.
+    have_occurred: bool,
+}
+
 /// Flash, and the controller's knowledge of it beside the map.
 pub(crate) struct Medium<B> {
     pub backend: B,
-    /// True if programs and erases may fail.
-    fails: bool,
     /// None while the drive has no trusted log.
     pub log: Option<Log>,
     /// Programs known to be safe.
@@ -46,9 +53,7 @@ pub(crate) struct Medium<B> {
     pub unmapped_reads: u64,
     /// The first fault that is not a flash failure.
     pub fault: Option<Fault>,
-    failure: Option<Failure>,
-    /// True if a program or an erase has failed; its block may not be marked as bad yet.
-    has_failed: bool,
+    failures: Failures,
     /// Host pages programmed without their data so far, by number in the request.
     late: Vec<(Ppn, u32)>,
     /// The page read last, for a copy of it.
@@ -58,10 +63,10 @@ pub(crate) struct Medium<B> {
 
 impl<B: Backend> Medium<B> {
     pub fn new(backend: B) -> Self {
-        let (geometry, fails) = (*backend.geometry(), backend.fails());
+        let geometry = *backend.geometry();
+        let failures = Failures { are_possible: backend.fails(), latest: None, have_occurred: false };
         Self {
             backend,
-            fails,
             log: None,
             safe: SafeNote::default(),
             unsynced: true,
@@ -75,8 +80,7 @@ impl<B: Backend> Medium<B> {
             life: Life::default(),
             unmapped_reads: 0,
             fault: None,
-            failure: None,
-            has_failed: false,
+            failures,
             late: Vec::new(),
             scratch: vec![0; geometry.page_bytes as usize],
             held: None,
@@ -95,7 +99,7 @@ impl<B: Backend> Medium<B> {
 
     /// Forgets the contents of the controller's RAM.
     pub fn power_off(&mut self) {
-        (self.log, self.fault, self.failure, self.held) = (None, None, None, None);
+        (self.log, self.fault, self.failures.latest, self.held) = (None, None, None, None);
         self.unsynced = true;
     }
 
@@ -116,12 +120,12 @@ impl<B: Backend> Medium<B> {
     }
 
     fn note_failure(&mut self, failure: Failure) {
-        (self.failure, self.has_failed) = (Some(failure), true);
+        (self.failures.latest, self.failures.have_occurred) = (Some(failure), true);
     }
 
     /// Makes the drive read-only: for good if blocks have failed, though a mount might find room again.
     pub fn wear_out(&mut self) {
-        if self.life.worn_out || !self.has_failed && self.bad_blocks() == 0 {
+        if self.life.worn_out || !self.failures.have_occurred && self.bad_blocks() == 0 {
             return;
         }
         self.life.worn_out = true;
@@ -187,7 +191,7 @@ impl<B: Backend> Medium<B> {
         self.unsynced = true;
         let spare = Spare { oob: *oob, version, lost, safe }.encode(ppn, (!self.backend.keeps_pages()).then_some(page));
         match self.backend.program(ppn, page, &spare) {
-            Err(Fault::Failed) if self.backend.fails() => self.note_failure(Failure::Program),
+            Err(Fault::Failed) if self.failures.are_possible => self.note_failure(Failure::Program),
             result => self.note_fault(result),
         }
         self.changed = true;
@@ -320,10 +324,10 @@ impl FlashSink for Recording {
 
 impl<B: Backend> FlashSink for Flash<'_, B> {
     fn fails(&self) -> bool {
-        self.medium.fails
+        self.medium.failures.are_possible
     }
     fn failure(&mut self) -> Option<Failure> {
-        self.medium.failure.take()
+        self.medium.failures.latest.take()
     }
 
     fn read(&mut self, ppn: Ppn, cause: Cause) {
@@ -419,7 +423,7 @@ impl<B: Backend> FlashSink for Flash<'_, B> {
         }
         medium.erases[block.index()] += 1;
         match medium.backend.erase(block) {
-            Err(Fault::Failed) if medium.backend.fails() => medium.note_failure(Failure::Erase),
+            Err(Fault::Failed) if medium.failures.are_possible => medium.note_failure(Failure::Erase),
             Ok(()) => {
                 let pages = medium.backend.geometry().pages_per_block;
                 medium.closed[block.index()] = false;

@@ -28,7 +28,7 @@ use ssdlab_ftl::WriteContext;
 use twox_hash::XxHash3_64;
 
 use crate::backend::{Backend, Fault, Slot};
-use crate::bits::put_right;
+use crate::bits::{put_right, u32_at, u64_at};
 use crate::buffer::Held;
 
 const HEAD_BYTES: usize = 32;
@@ -91,14 +91,6 @@ pub(crate) fn above(kept: &BTreeMap<u32, Kept>) -> u64 {
     named.max().map_or(0, |number| number + 1)
 }
 
-fn word(bytes: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
-}
-
-fn long(bytes: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
-}
-
 /// Stores the checksum of the rest in the first eight bytes.
 fn sealed(mut bytes: Vec<u8>, seed: u64) -> Vec<u8> {
     let checksum = XxHash3_64::oneshot_with_seed(seed, &bytes[8..]);
@@ -107,7 +99,7 @@ fn sealed(mut bytes: Vec<u8>, seed: u64) -> Vec<u8> {
 }
 
 fn is_whole(bytes: &[u8], seed: u64) -> bool {
-    long(bytes, 0) == XxHash3_64::oneshot_with_seed(seed, &bytes[8..])
+    u64_at(bytes, 0) == XxHash3_64::oneshot_with_seed(seed, &bytes[8..])
 }
 
 fn read_head(backend: &impl Backend, at: u64) -> Result<Head, Fault> {
@@ -168,7 +160,7 @@ impl Ram {
         };
         let head = before.map_or(0, |before| HEAD_EVERY - before.head);
         // Damaged heads count too: each start writes its generation first.
-        let generation_at = |at| read_head(backend, at).map(|head| long(&sound(&head).unwrap_or(head), 8));
+        let generation_at = |at| read_head(backend, at).map(|head| u64_at(&sound(&head).unwrap_or(head), 8));
         let generation = generation_at(0)?.max(generation_at(HEAD_EVERY)?).wrapping_add(1);
         // The loaded head may not be safe yet, and the older one is overwritten.
         backend.sync()?;
@@ -195,7 +187,7 @@ impl Ram {
         let heads = [(0, read_head(backend, 0)?), (HEAD_EVERY, read_head(backend, HEAD_EVERY)?)];
         for (at, bytes) in heads {
             let Some(bytes) = sound(&bytes) else { continue };
-            let [generation, begin, end] = [8, 16, 24].map(|at| long(&bytes, at));
+            let [generation, begin, end] = [8, 16, 24].map(|at| u64_at(&bytes, at));
             if end == 0 {
                 continue;
             }
@@ -273,7 +265,7 @@ impl Ram {
         }
         let mut bytes = vec![0; RECORD_BYTES];
         backend.read_log(Slot::Ram, self.at, &mut bytes)?;
-        let [lpn, kind, parts, page_bytes] = [24, 28, 32, 36].map(|at| word(&bytes, at));
+        let [lpn, kind, parts, page_bytes] = [24, 28, 32, 36].map(|at| u32_at(&bytes, at));
         let parts_end = RECORD_BYTES as u64 + u64::from(parts) * PART_BYTES as u64;
         if self.at + parts_end + u64::from(page_bytes) > self.end {
             return Ok(None);
@@ -285,16 +277,16 @@ impl Ram {
             return Ok(None);
         }
         self.at += bytes.len() as u64;
-        let part = |part: &[u8]| word(part, 0) as usize..word(part, 4) as usize;
+        let part = |part: &[u8]| u32_at(part, 0) as usize..u32_at(part, 4) as usize;
         let held = (kind != TRIM).then(|| Held {
             context: WriteContext::default(),
             page: bytes[parts_end..].into(),
             written: bytes[RECORD_BYTES..parts_end].chunks_exact(PART_BYTES).map(part).collect(),
             whole: kind == WHOLE,
-            base: Some(long(&bytes, 16)).filter(|&base| base != NO_VERSION),
+            base: Some(u64_at(&bytes, 16)).filter(|&base| base != NO_VERSION),
             number: 0,
         });
-        Ok(Some((lpn, long(&bytes, 8), held)))
+        Ok(Some((lpn, u64_at(&bytes, 8), held)))
     }
 }
 

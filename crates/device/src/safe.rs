@@ -12,6 +12,7 @@
 use twox_hash::XxHash3_64;
 
 use crate::backend::{Backend, Fault, Slot};
+use crate::bits::u64_at;
 
 /// Distance of the copies.
 const COPY_BYTES: u64 = 32 << 10;
@@ -42,7 +43,7 @@ impl SafeNote {
         let at = place_of(serial);
         let mut head = [0; HEAD_BYTES];
         backend.read_log(Slot::Safe, at, &mut head)?;
-        let [checksum, serial, below, count] = numbers(&head);
+        let [checksum, serial, below, count] = [0, 8, 16, 24].map(|at| u64_at(&head, at));
         if count > MOST_TORN as u64 {
             return Ok(None);
         }
@@ -83,10 +84,6 @@ impl SafeNote {
 
 fn place_of(serial: u64) -> u64 {
     serial % 2 * COPY_BYTES
-}
-
-fn numbers(head: &[u8; HEAD_BYTES]) -> [u64; 4] {
-    std::array::from_fn(|number| u64::from_le_bytes(head.as_chunks().0[number]))
 }
 
 #[cfg(test)]

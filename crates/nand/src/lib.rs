@@ -23,6 +23,7 @@ pub mod cause;
 pub mod commands;
 pub mod counts;
 pub mod geometry;
+mod named;
 pub mod note;
 pub mod operation;
 pub mod parallelism;

@@ -2,6 +2,7 @@
 
 use ssdlab_core::{BlockId, Lpn};
 
+use crate::named::named_enum;
 use crate::{Cause, Role};
 
 /// A decision of an FTL.
@@ -108,31 +109,19 @@ pub enum VictimReason {
     Failed,
 }
 
-/// Kind of merge of a logical block.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub enum MergeKind {
-    /// The log block, fully programmed in place, became the data block.
-    Switch = 0,
-    /// The log block became the data block after copies of the missing valid pages.
-    Partial = 1,
-    /// The newest pages were copied to a free block.
-    Full = 2,
+named_enum! {
+    /// Kind of merge of a logical block.
+    pub enum MergeKind {
+        /// The log block, fully programmed in place, became the data block.
+        Switch = 0, "switch";
+        /// The log block became the data block after copies of the missing valid pages.
+        Partial = 1, "partial";
+        /// The newest pages were copied to a free block.
+        Full = 2, "full";
+    }
 }
 
 impl MergeKind {
-    /// All kinds, in the order of their numbers.
-    pub const ALL: [Self; 3] = [Self::Switch, Self::Partial, Self::Full];
-
-    /// Name in results: `switch`, `partial`, `full`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Switch => "switch",
-            Self::Partial => "partial",
-            Self::Full => "full",
-        }
-    }
-
     /// Cause of its operations.
     pub const fn cause(self) -> Cause {
         match self {

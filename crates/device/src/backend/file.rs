@@ -23,6 +23,7 @@ use ssdlab_nand::Geometry;
 use twox_hash::XxHash3_64;
 
 use super::{Backend, Fault, Slot, spare_at};
+use crate::bits::u32_at;
 use crate::safe::NOTE_BYTES;
 use crate::spare::SpareBytes;
 
@@ -296,11 +297,11 @@ impl Text {
         if head[..14] != *MAGIC && head[..14] != *BEGUN {
             return Err(FileError::Foreign(path.into()));
         }
-        let number = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("four bytes"));
-        if number(14) != FORMAT {
-            return Err(FileError::Version { path: path.into(), found: number(14) });
+        let format = u32_at(&head, 14);
+        if format != FORMAT {
+            return Err(FileError::Version { path: path.into(), found: format });
         }
-        let mut text = vec![0; (number(18) as usize).min(SUPERBLOCK_BYTES as usize - HEAD_BYTES)];
+        let mut text = vec![0; (u32_at(&head, 18) as usize).min(SUPERBLOCK_BYTES as usize - HEAD_BYTES)];
         let whole = file.read_exact_at(&mut text, HEAD_BYTES as u64).is_ok();
         if !whole || XxHash3_64::oneshot(&text).to_le_bytes() != head[22..30] {
             return Err(FileError::Damaged(path.into()));

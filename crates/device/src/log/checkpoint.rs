@@ -25,7 +25,7 @@ use twox_hash::XxHash3_64;
 
 use super::stream::Writer;
 use crate::backend::{Backend, Fault, Slot};
-use crate::bits::put_right;
+use crate::bits::{put_right, u64_at};
 use crate::life::{Life, NUMBERS};
 use crate::processors::{readers, share};
 use crate::spare::{Content, SPARE_BYTES};
@@ -79,9 +79,9 @@ pub(super) struct Checkpoint {
 pub(super) fn header<B: Backend>(backend: &B, slot: Slot) -> Result<Option<(u64, u64, u64)>, Fault> {
     let mut bytes = [0; HEADER_BYTES as usize];
     backend.read_log(slot, 0, &mut bytes)?;
-    let is_whole = |bytes: &Header| bytes[..8] == MAGIC && number(bytes, 32) == XxHash3_64::oneshot(&bytes[..32]);
+    let is_whole = |bytes: &Header| bytes[..8] == MAGIC && u64_at(bytes, 32) == XxHash3_64::oneshot(&bytes[..32]);
     let sound = put_right(&bytes, is_whole);
-    Ok(sound.map(|bytes| (number(&bytes, 8), number(&bytes, 16), number(&bytes, 24))))
+    Ok(sound.map(|bytes| (u64_at(&bytes, 8), u64_at(&bytes, 16), u64_at(&bytes, 24))))
 }
 
 /// Generation in a slot, even with a damaged header: of its log, or of the one that outdated it.
@@ -91,7 +91,7 @@ pub(super) fn generation<B: Backend>(backend: &B, slot: Slot) -> Result<u64, Fau
     }
     let mut bytes = [0; HEADER_BYTES as usize];
     backend.read_log(slot, 0, &mut bytes)?;
-    Ok(number(&bytes, 8))
+    Ok(u64_at(&bytes, 8))
 }
 
 /// Invalidates the log in a slot in favour of the log of `generation` in the other. If the other header is ever damaged, no
@@ -100,10 +100,6 @@ pub(super) fn outdate<B: Backend>(backend: &mut B, slot: Slot, generation: u64) 
     let mut header = [0; HEADER_BYTES as usize];
     header[8..16].copy_from_slice(&generation.to_le_bytes());
     backend.write_log(slot, 0, &header)
-}
-
-fn number(header: &Header, at: usize) -> u64 {
-    u64::from_le_bytes(header[at..at + 8].try_into().expect("eight bytes"))
 }
 
 /// A written body, which counts once its header is there.

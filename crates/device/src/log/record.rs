@@ -11,7 +11,7 @@ use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_nand::Trimmed;
 use twox_hash::XxHash3_64;
 
-use crate::bits::put_right;
+use crate::bits::{put_right, u32_at, u64_at};
 
 /// Bytes of a record.
 pub(super) const RECORD_BYTES: usize = 24;
@@ -77,13 +77,13 @@ impl Record {
 
     /// Decodes a record; None if the bytes are not a record or damaged.
     pub fn as_is(bytes: &[u8; RECORD_BYTES], seed: u64) -> Option<Self> {
-        let half = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+        let half = |at: usize| u32_at(bytes, at);
         let mut unsigned = *bytes;
         unsigned[12..16].fill(0);
         if bytes[12..16] != checksum(seed, &unsigned) {
             return None;
         }
-        let sequence = u64::from_le_bytes(bytes[16..24].try_into().expect("eight bytes"));
+        let sequence = u64_at(bytes, 16);
         match half(0) {
             1 => Some(Self::Opened(BlockId(half(4)))),
             2 => Some(Self::Erased(BlockId(half(4)), sequence)),

@@ -2,7 +2,7 @@
 
 use ssdlab_core::{Access, Archive, Archived};
 
-use super::PageFtl;
+use super::{Limits, PageFtl};
 use crate::map::MapModel;
 
 impl<M: MapModel> PageFtl<M> {
@@ -11,7 +11,6 @@ impl<M: MapModel> PageFtl<M> {
         let Self {
             shape,
             map,
-            logical_pages,
             l2p,
             p2l,
             blocks,
@@ -22,9 +21,7 @@ impl<M: MapModel> PageFtl<M> {
             planes,
             turn,
             map_turn,
-            map_limit: _,
-            spare_blocks,
-            ahead: _,
+            limits: Limits { map_pages: _, spare_blocks, ahead: _ },
             prefetching: _,
             host_pages,
             occupied: _,
@@ -33,7 +30,7 @@ impl<M: MapModel> PageFtl<M> {
             stuck,
         } = self;
         map.archive(archive)?;
-        let mapped = *logical_pages + map.pages();
+        let mapped = shape.logical_pages + map.pages();
         archive.huge(l2p, mapped as usize, Access::AtRandom)?;
         archive.huge(p2l, (shape.blocks * shape.pages_per_block) as usize, Access::InRuns)?;
         blocks.archive(archive)?;

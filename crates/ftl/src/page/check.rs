@@ -65,10 +65,10 @@ impl<M: MapModel> PageFtl<M> {
             ));
         }
         // A failed block may leave more in a plane than it should hold afterwards.
-        if data > plane.limit && self.is_striped() && !self.is_worn_out() || map > self.map_limit {
+        if data > plane.limit && self.is_striped() && !self.is_worn_out() || map > self.limits.map_pages {
             return Err(format!(
                 "plane {index} holds {data} valid pages and {map} of the map, more than {} and {}",
-                plane.limit, self.map_limit
+                plane.limit, self.limits.map_pages
             ));
         }
         if plane.tight != self.tight(index) {

@@ -98,7 +98,7 @@ impl<M: MapModel> PageFtl<M> {
         sink: &mut S,
     ) -> bool {
         let start = match self.options.trigger {
-            Trigger::Victim => self.spare_blocks,
+            Trigger::Victim => self.limits.spare_blocks,
             Trigger::Batch { low, .. } | Trigger::Partial { low, .. } => low,
         };
         if sink.fails() && self.stuck {

@@ -21,7 +21,7 @@ use crate::map::MapModel;
 impl<M: MapModel> PageFtl<M> {
     /// See [`Ftl::keep_for_failures`].
     pub(super) fn keep_more_unwritten(&mut self, blocks: u32) -> Result<(), String> {
-        self.spare_blocks += blocks;
+        self.limits.spare_blocks += blocks;
         let pages = blocks * self.blocks.pages_per_block();
         for plane in 0..self.planes.len() {
             self.planes[plane].limit = self.planes[plane].limit.saturating_sub(pages);

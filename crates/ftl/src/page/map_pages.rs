@@ -47,7 +47,8 @@ const VICTIM_BLOCKS: u32 = 2;
 impl<M: MapModel> PageFtl<M> {
     /// True if a written block holds map pages. They have blocks of their own, so the first page tells.
     pub(super) fn holds_map(&self, block: BlockId) -> bool {
-        M::CHARGED && self.p2l[block.index() * self.blocks.pages_per_block() as usize].page() >= self.logical_pages
+        M::CHARGED
+            && self.p2l[block.index() * self.blocks.pages_per_block() as usize].page() >= self.shape.logical_pages
     }
 
     /// Number of blocks of the plane that must stay unwritten for map pages.
@@ -55,18 +56,18 @@ impl<M: MapModel> PageFtl<M> {
         if !M::CHARGED {
             return 0;
         }
-        let missing = if self.is_striped() { self.map_limit - self.planes[plane].valid_map } else { 0 };
+        let missing = if self.is_striped() { self.limits.map_pages - self.planes[plane].valid_map } else { 0 };
         short_blocks(self.planes.len() as u32) + missing.div_ceil(self.blocks.pages_per_block())
     }
 
     /// Number of unwritten pages of the plane at which the host must wait.
     pub(super) fn short(&self, plane: usize) -> u32 {
-        (self.spare_blocks + self.blocks_for_map(plane)) * self.blocks.pages_per_block()
+        (self.limits.spare_blocks + self.blocks_for_map(plane)) * self.blocks.pages_per_block()
     }
 
     /// Number of unwritten pages of the plane at which a host page must ask for room.
     pub(super) fn tight(&self, plane: usize) -> u32 {
-        self.short(plane) + self.ahead
+        self.short(plane) + self.limits.ahead
     }
 
     /// True if a victim with data may be emptied little by little: one under way, or a new one if there is a free block
@@ -96,7 +97,7 @@ impl<M: MapModel> PageFtl<M> {
             self.write_map_page(page, Cause::MapWriteBack, sink);
         }
         let Some(page) = lookup.load else { return };
-        let ppn = self.l2p[(self.logical_pages + page) as usize].page();
+        let ppn = self.l2p[(self.shape.logical_pages + page) as usize].page();
         // A map page that was never written has no entry to read.
         if ppn != u32::MAX {
             sink.read_part(Ppn(ppn), self.map.load_bytes(), Cause::MapLoad);
@@ -118,7 +119,7 @@ impl<M: MapModel> PageFtl<M> {
 
     /// Writes a new version of a map page.
     pub(super) fn write_map_page<S: FlashSink>(&mut self, page: u32, cause: Cause, sink: &mut S) {
-        let lpn = self.logical_pages + page;
+        let lpn = self.shape.logical_pages + page;
         let plane = self.next_map_plane(lpn);
         self.make_room_for_map(plane, sink);
         if sink.fails() && self.stuck {
@@ -169,7 +170,7 @@ impl<M: MapModel> PageFtl<M> {
             let plane = self.map_turn;
             self.map_turn = (plane + 1) % self.planes.len();
             let leaves = old != u32::MAX && self.plane_of(old) == plane;
-            if self.planes[plane].valid_map - u32::from(leaves) < self.map_limit {
+            if self.planes[plane].valid_map - u32::from(leaves) < self.limits.map_pages {
                 return plane;
             }
         }
@@ -206,7 +207,7 @@ impl<M: MapModel> PageFtl<M> {
 
     /// Returns the block of map pages that must be collected now, whatever the policy chooses.
     pub(super) fn map_victim(&self, plane: usize) -> Option<BlockId> {
-        let most = closed_map_blocks(self.map_limit, self.blocks.pages_per_block());
+        let most = closed_map_blocks(self.limits.map_pages, self.blocks.pages_per_block());
         let due = self.blocks.free(plane) < VICTIM_BLOCKS || self.planes[plane].map_blocks.len() as u32 >= most;
         if !M::CHARGED || !due {
             return None;

@@ -104,11 +104,20 @@ struct Plane {
     map_blocks: BTreeSet<(u32, BlockId)>,
 }
 
+/// Limits per plane.
+struct Limits {
+    /// Maximum number of valid map pages.
+    map_pages: u32,
+    /// Blocks that stay unwritten for relocated pages.
+    spare_blocks: u32,
+    /// Partial collection may be due when at most this many pages more than the short level are unwritten.
+    ahead: u32,
+}
+
 /// The page-mapped FTL, by default with its whole map in RAM.
 pub struct PageFtl<M = WholeMap> {
     shape: Shape,
     map: M,
-    logical_pages: u32,
     /// Places of logical pages, then of map pages.
     l2p: HugeVec<Entry>,
     p2l: HugeVec<Entry>,
@@ -122,12 +131,7 @@ pub struct PageFtl<M = WholeMap> {
     turn: usize,
     /// Plane for the next map page.
     map_turn: usize,
-    /// Maximum number of valid map pages per plane.
-    map_limit: u32,
-    /// Blocks that stay unwritten for relocated pages.
-    spare_blocks: u32,
-    /// Partial collection may be due when at most this many pages more than the short level are unwritten.
-    ahead: u32,
+    limits: Limits,
     /// True if the map is too large to stay in cache.
     prefetching: bool,
     host_pages: u64,
@@ -187,7 +191,6 @@ impl<M: MapModel> PageFtl<M> {
             return Err(format!("{physical} physical pages exceed the {} that page numbers allow", u32::MAX - 1));
         }
         options.check()?;
-        let spare_blocks = options.placement.role.open_blocks();
         let limit = (blocks - reserve_blocks) / planes * pages_per_block;
         let plane = |_| Plane {
             open_blocks: [OpenBlock::CLOSED; MOST_OPEN_BLOCKS],
@@ -202,7 +205,6 @@ impl<M: MapModel> PageFtl<M> {
         };
         let mut ftl = Self {
             shape,
-            logical_pages,
             l2p: HugeVec::zeros(0),
             p2l: HugeVec::zeros(0),
             blocks: ClosedBlocks::new(blocks, planes, pages_per_block, options.allocation),
@@ -213,14 +215,16 @@ impl<M: MapModel> PageFtl<M> {
             planes: (0..planes).map(plane).collect(),
             turn: 0,
             map_turn: 0,
-            map_limit: map.pages().div_ceil(planes),
-            map,
-            spare_blocks,
-            ahead: match options.trigger {
-                // With fewer than `low` free blocks, at most these and the rest of the open blocks are unwritten.
-                Trigger::Partial { low, .. } => (low + u32::from(M::CHARGED) - 1) * pages_per_block,
-                Trigger::Victim | Trigger::Batch { .. } => 0,
+            limits: Limits {
+                map_pages: map.pages().div_ceil(planes),
+                spare_blocks: options.placement.role.open_blocks(),
+                ahead: match options.trigger {
+                    // With fewer than `low` free blocks, at most these and the rest of the open blocks are unwritten.
+                    Trigger::Partial { low, .. } => (low + u32::from(M::CHARGED) - 1) * pages_per_block,
+                    Trigger::Victim | Trigger::Batch { .. } => 0,
+                },
             },
+            map,
             prefetching: logical_pages as usize * size_of::<u32>() > CACHED_MAP_BYTES,
             host_pages: 0,
             occupied: GcOccupancy::default(),
@@ -236,7 +240,7 @@ impl<M: MapModel> PageFtl<M> {
 
     /// Number of logical pages.
     pub fn logical_pages(&self) -> u32 {
-        self.logical_pages
+        self.shape.logical_pages
     }
 
     #[inline(always)]
@@ -416,7 +420,7 @@ impl<M: MapModel> Ftl for PageFtl<M> {
     fn is_worn_out(&self) -> bool {
         let room: u64 = self.planes.iter().map(|plane| u64::from(plane.limit)).sum();
         let overfull = self.is_striped() && self.planes.iter().any(|plane| plane.valid > plane.limit);
-        self.stuck || overfull || room < u64::from(self.logical_pages)
+        self.stuck || overfull || room < u64::from(self.shape.logical_pages)
     }
 
     fn keep_for_failures(&mut self, blocks: u32) -> Result<(), String> {
@@ -459,7 +463,7 @@ impl<M: MapModel> Ftl for PageFtl<M> {
     }
 
     fn preload<S: FlashSink>(&mut self, sink: &mut S) {
-        for lpn in 0..self.map.preload().min(self.logical_pages) {
+        for lpn in 0..self.map.preload().min(self.shape.logical_pages) {
             self.charge(lpn, false, sink);
         }
     }

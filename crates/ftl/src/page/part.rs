@@ -15,12 +15,12 @@ impl<M: MapModel> PageFtl<M> {
     pub(super) fn part_of(&self, planes: u32, seed: u64) -> Option<Self> {
         let all = self.planes.len() as u32;
         // A single plane is never passed over as full.
-        let keeps_more = self.spare_blocks > self.options.placement.role.open_blocks();
+        let keeps_more = self.limits.spare_blocks > self.options.placement.role.open_blocks();
         let too_many = all / planes > Shares::MOST;
         if planes < 2 || too_many || !all.is_multiple_of(planes) || keeps_more {
             return None;
         }
-        let logical_pages = self.logical_pages / (all / planes);
+        let logical_pages = self.shape.logical_pages / (all / planes);
         let shape = Shape { logical_pages, blocks: self.blocks.table().len() / all * planes, planes, ..self.shape };
         Self::with_map(shape, self.options, self.map.part(logical_pages)?, seed).ok()
     }

@@ -63,9 +63,9 @@ impl<M: MapModel> PageFtl<M> {
     /// Scans the flash; returns the survey and the blocks to give up so that every plane has an erased block. A plane
     /// still without one has so many failed blocks that the drive is worn out.
     fn survey(&mut self, scan: &dyn Scan, trims: &[Trimmed]) -> Result<(Survey, BTreeSet<BlockId>), String> {
-        let Self { l2p, p2l, logical_pages, blocks, stuck, .. } = self;
+        let Self { l2p, p2l, shape, blocks, stuck, .. } = self;
         let pages_per_block = blocks.pages_per_block();
-        let mut maps = Maps { l2p, p2l, logical_pages: *logical_pages, pages_per_block };
+        let mut maps = Maps { l2p, p2l, logical_pages: shape.logical_pages, pages_per_block };
         let mut given_up = BTreeSet::new();
         let mut survey = Survey::new(&mut maps, scan, trims, &given_up)?;
         let blocks_per_plane = blocks.table().blocks_per_list();
@@ -92,7 +92,7 @@ impl<M: MapModel> PageFtl<M> {
             // The first page tells whether the block holds map pages. None is valid before the map is written anew, so
             // an unreadable or leftover first page counts as data.
             let held = &mut self.p2l[first as usize];
-            if held.page() >= self.logical_pages {
+            if held.page() >= self.shape.logical_pages {
                 *held = Entry::of(0);
             }
             let plane = self.plane_of(first);
@@ -142,7 +142,7 @@ impl<M: MapModel> PageFtl<M> {
         if self.is_worn_out() {
             return;
         }
-        let mapped = (0..self.logical_pages).filter(|&lpn| self.l2p[lpn as usize] != Entry::NONE);
+        let mapped = (0..self.shape.logical_pages).filter(|&lpn| self.l2p[lpn as usize] != Entry::NONE);
         // Nothing is cached, so `moved` returns the map page of every entry.
         let mut pages: Vec<u32> = mapped.filter_map(|lpn| self.map.moved(lpn)).collect();
         pages.dedup();

@@ -5,33 +5,22 @@ use ssdlab_core::Slab;
 use super::scheduler::Class;
 use super::timing_checker::Seen;
 use crate::Cause;
+use crate::named::named_enum;
 
 /// No operation.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Kind of a flash operation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub enum Kind {
-    /// Reads a page to its register and transfers it out over the bus.
-    Read,
-    /// Transfers a page in over the bus and programs it.
-    Program,
-    /// Erases a block.
-    Erase,
-    /// Reads and programs within one plane, without the bus.
-    Copyback,
-}
-
-impl Kind {
-    /// Lower-case name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Program => "program",
-            Self::Erase => "erase",
-            Self::Copyback => "copyback",
-        }
+named_enum! {
+    /// Kind of a flash operation.
+    pub enum Kind {
+        /// Reads a page to its register and transfers it out over the bus.
+        Read = 0, "read";
+        /// Transfers a page in over the bus and programs it.
+        Program = 1, "program";
+        /// Erases a block.
+        Erase = 2, "erase";
+        /// Reads and programs within one plane, without the bus.
+        Copyback = 3, "copyback";
     }
 }
 
