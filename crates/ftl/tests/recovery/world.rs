@@ -1,4 +1,4 @@
-//! A drive, its host, and what the host may find after each power loss.
+//! A drive, its host, and the pages that the host may find after each power loss.
 
 use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
 use ssdlab_ftl::choice::Visitor;
@@ -13,7 +13,7 @@ use crate::flash::{Flash, Last};
 pub enum Ask {
     Write(u32, u32),
     Trim(u32, u32),
-    /// Collection ahead of need: plane and pages.
+    /// Background collection: plane and pages.
     Collect(u32, u32),
 }
 
@@ -41,12 +41,12 @@ pub struct World {
     pub ftl: FtlChoice,
     pub shape: Shape,
     pub seed: u64,
-    /// Operations from one power loss to the next, and what becomes of the last of them; then power stays.
+    /// Number of operations between power losses, and the fate of the last operation; afterwards power stays.
     pub cuts: Vec<(u64, Last)>,
     pub faults: Option<Faults>,
 }
 
-/// Flash as a recovery sees it that may be wrong.
+/// Flash as seen by a recovery that may be wrong.
 pub struct Eyes<'a> {
     pub flash: &'a Flash,
     pub page: fn(&Flash, Ppn) -> Found,
@@ -66,7 +66,7 @@ impl Scan for Eyes<'_> {
     }
 }
 
-/// How recovery looks at flash. [`Look::RIGHT`] is as it should.
+/// View of the flash during recovery; [`Look::RIGHT`] is the correct one.
 #[derive(Clone, Copy)]
 pub struct Look {
     pub page: fn(&Flash, Ppn) -> Found,
@@ -77,29 +77,29 @@ impl Look {
     pub const RIGHT: Self = Self { page: |flash, ppn| Scan::page(flash, ppn), trims: <[Trimmed]>::to_vec };
 }
 
-/// What happened in a world without a fault.
+/// Events in a world without a violation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Happened {
     /// Operations until the first power loss, or all.
     pub operations: u64,
-    /// Times that power was lost during recovery.
+    /// Power losses during recovery.
     pub lost_in_recovery: u32,
     /// Operations of recovery.
     pub recovering: u64,
     /// Operations that failed.
     pub failures: u64,
-    /// Whether the drive was worn out at last.
+    /// True if the drive was worn out in the end.
     pub worn_out: bool,
 }
 
 impl World {
-    /// The same on flash that fails, with so many blocks more.
+    /// Returns the same world on failing flash with more blocks.
     pub fn with_faults(self, faults: Faults) -> Self {
         let blocks = self.shape.blocks + self.shape.planes * (faults.kept + faults.spare);
         Self { shape: Shape { blocks, ..self.shape }, faults: Some(faults), ..self }
     }
 
-    /// Lives through it.
+    /// Runs the world.
     pub fn live(&self, requests: &[Ask], look: Look) -> Result<Happened, String> {
         let mut host = Host::new(self, look);
         let mut requests = requests.iter().copied();
@@ -113,7 +113,7 @@ impl World {
     }
 }
 
-/// What lasts while FTLs come and go.
+/// State that outlives the FTLs.
 struct Host {
     shape: Shape,
     flash: Flash,
@@ -122,7 +122,7 @@ struct Host {
     cuts: Vec<(u64, Last)>,
     /// Stamp of each logical page.
     pages: Vec<Option<u64>>,
-    /// The request that was under way when power was lost, and what it left unless it was lost.
+    /// Request under way at the power loss, with the stamps that it may have left.
     lost: Option<(Ask, Vec<u64>)>,
     stamps: u64,
     fresh: bool,
@@ -151,14 +151,14 @@ impl Host {
         }
     }
 
-    /// Compares every logical page with what it may be; what was not acknowledged is settled by what is found.
+    /// Compares every logical page with its allowed contents; settles unacknowledged pages by their actual contents.
     fn compare<F: Ftl>(&mut self, ftl: &F) -> Result<(), String> {
         self.pages = self.found(ftl)?;
         self.lost = None;
         Ok(())
     }
 
-    /// What every logical page reads as, if that is what it may be.
+    /// Contents of every logical page, if they are allowed.
     fn found<F: Ftl>(&self, ftl: &F) -> Result<Vec<Option<u64>>, String> {
         let mut pages = Vec::new();
         for lpn in 0..self.shape.logical_pages {
@@ -185,7 +185,7 @@ impl Host {
         Ok(pages)
     }
 
-    /// Operations of the first life are those at which power may be lost.
+    /// The operations of the first life are the possible power losses.
     fn count_operations(&mut self) {
         if self.happened.operations == 0 {
             self.happened.operations = u64::MAX - self.flash.left;
@@ -200,7 +200,7 @@ impl Host {
     }
 }
 
-/// From one power loss to the next; whether it was the last.
+/// A life from one power loss to the next; yields whether it was the last.
 struct Life<'a, R> {
     host: &'a mut Host,
     requests: &'a mut R,
@@ -217,7 +217,7 @@ impl<R: Iterator<Item = Ask>> Life<'_, R> {
         }
     }
 
-    /// Takes up what power left, unless it is gone again.
+    /// Recovers after a power loss, unless the power fails again.
     fn recover<F: Ftl>(host: &mut Host, ftl: &mut F, fails: bool) -> Result<(), String> {
         let (operations, last) = host.cuts.pop().unwrap_or((u64::MAX, Last::Undone));
         host.flash.power_up(operations, last);
@@ -270,8 +270,8 @@ impl<R: Iterator<Item = Ask>> Life<'_, R> {
                 return Ok(false);
             }
             if ftl.is_worn_out() {
-                // Whether it was served to its end nobody is told; what can be read of it now, recovery may give up with the
-                // target of a merge. The drive is worn out after a power loss, too, or goes on.
+                // Nobody learns whether the request was completed. Recovery may give up its readable pages with the target
+                // of a merge. After a power loss the drive is worn out, too, or works on.
                 host.lost = Some((request, stamps));
                 host.happened.worn_out = true;
                 host.count_operations();
