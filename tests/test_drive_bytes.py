@@ -96,7 +96,7 @@ def test_a_drive_in_a_file(tmp_path: Path) -> None:
             use()
         assert error.value.errno == errno.EBADF
     drive.close()
-    with pytest.raises(ssdlab.ConfigError, match="it was created with"):
+    with pytest.raises(ssdlab.ConfigError, match="created with"):
         Drive({**SMALL, "ftl": "fast"}, path)
     drive = Drive(SMALL, path)
     assert drive.read(5_000, 4) == b"kept"

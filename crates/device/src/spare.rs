@@ -79,7 +79,7 @@ impl Spare {
 
 impl Content {
     /// Decodes the spare area of `ppn`.
-    #[inline(always)]
+    #[inline]
     pub fn decode(ppn: Ppn, bytes: &SpareBytes) -> Self {
         match Self::as_is(ppn, bytes) {
             Self::Damaged => repaired(ppn, bytes).map_or(Self::Damaged, |bytes| Self::as_is(ppn, &bytes)),
@@ -88,7 +88,7 @@ impl Content {
     }
 
     /// Contents for recovery, of a copy that may be the newest.
-    #[inline(always)]
+    #[inline]
     pub(crate) const fn found(self) -> Found {
         match self {
             Self::Erased => Found::Erased,
@@ -97,7 +97,7 @@ impl Content {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     fn as_is(ppn: Ppn, bytes: &SpareBytes) -> Self {
         if *bytes == ERASED {
             return Self::Erased;

@@ -154,7 +154,7 @@ impl<'a> BlockPages<'a> {
 }
 
 /// Number of a page's state.
-#[inline(always)]
+#[inline]
 const fn state_of(page: &Found) -> u64 {
     match page {
         Found::Erased => ERASED,
@@ -164,7 +164,7 @@ const fn state_of(page: &Found) -> u64 {
 }
 
 /// Offsets of the other columns above their slopes, if the page is programmed.
-#[inline(always)]
+#[inline]
 const fn offsets_of(at: usize, page: &Found) -> Option<[i64; 3]> {
     let Found::Programmed { oob: SpareArea { lpn, sequence, .. }, version, .. } = *page else { return None };
     Some([

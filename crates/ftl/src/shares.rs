@@ -94,7 +94,7 @@ impl Shares {
     }
 
     /// Permuted place of a number within a tile.
-    #[inline(always)]
+    #[inline]
     fn placed(&self, tile: &Tile, mut number: u32) -> u32 {
         loop {
             let (mut left, mut right) = ((number >> 8) as u8, number as u8);
@@ -121,7 +121,7 @@ struct Tile {
 }
 
 impl Tile {
-    #[inline(always)]
+    #[inline]
     fn of(shares: &Shares, number: u32) -> Self {
         let begin = number * shares.slice.divisor();
         let slice = shares.slice.divisor().min(shares.pages - begin);

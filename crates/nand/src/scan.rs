@@ -30,7 +30,7 @@ pub enum Found {
 
 impl Found {
     /// Version of the copy, if there is one.
-    #[inline(always)]
+    #[inline]
     pub const fn version(&self) -> Option<u64> {
         match self {
             Self::Programmed { version, .. } => Some(*version),

@@ -27,7 +27,7 @@ impl PageTimes {
     }
 
     /// Duration of page `page` of a block.
-    #[inline(always)]
+    #[inline]
     pub const fn of_page(&self, page: u32) -> Nanos {
         if self.types == 1 { self.times[0] } else { self.times[(page % self.types as u32) as usize] }
     }

@@ -61,7 +61,7 @@ impl ClosedBlocks {
     }
 
     /// The block table.
-    #[inline(always)]
+    #[inline]
     pub fn table(&self) -> &BlockTable {
         &self.table
     }
@@ -72,7 +72,7 @@ impl ClosedBlocks {
     }
 
     /// Pages per block.
-    #[inline(always)]
+    #[inline]
     pub fn pages_per_block(&self) -> u32 {
         self.table.pages_per_block()
     }
@@ -112,7 +112,7 @@ impl ClosedBlocks {
     }
 
     /// Invalidates page `ppn` of `block`.
-    #[inline(always)]
+    #[inline]
     pub fn invalidate(&mut self, ppn: u32, block: BlockId) {
         self.valid.clear(ppn);
         let index = block.index();
@@ -135,7 +135,7 @@ impl ClosedBlocks {
     }
 
     /// Validity bits of `count` pages (at most 64) from `first` on, the first page in the lowest bit.
-    #[inline(always)]
+    #[inline]
     pub fn valid_among(&self, first: u32, count: u32) -> u64 {
         self.valid.window(first, count)
     }

@@ -143,13 +143,13 @@ impl BlockTable {
     }
 
     /// Blocks per list.
-    #[inline(always)]
+    #[inline]
     pub fn blocks_per_list(&self) -> u32 {
         self.blocks_per_list
     }
 
     /// Pages per block.
-    #[inline(always)]
+    #[inline]
     pub fn pages_per_block(&self) -> u32 {
         u32::from(self.pages_per_block)
     }
@@ -200,19 +200,19 @@ impl BlockTable {
     }
 
     /// Number of valid pages of a block.
-    #[inline(always)]
+    #[inline]
     pub fn valid(&self, block: BlockId) -> u32 {
         u32::from(self.counts[block.index()] & !FLAG)
     }
 
     /// Adds `pages` valid pages.
-    #[inline(always)]
+    #[inline]
     pub fn gain(&mut self, block: BlockId, pages: u16) {
         self.counts[block.index()] += pages;
     }
 
     /// Subtracts `pages` valid pages.
-    #[inline(always)]
+    #[inline]
     pub fn lose(&mut self, block: BlockId, pages: u16) {
         debug_assert!(u32::from(pages) <= self.valid(block), "block {block} has no {pages} valid pages");
         self.counts[block.index()] -= pages;

@@ -114,31 +114,31 @@ impl LogDevice {
         self.data.len() as u32
     }
 
-    #[inline(always)]
+    #[inline]
     pub fn locate(&self, lpn: u32) -> PageAddress {
         let lbn = self.block_of.divide(lpn);
         PageAddress { lpn, lbn, offset: lpn - lbn * self.pages_per_block }
     }
 
-    #[inline(always)]
+    #[inline]
     pub fn newest(&self, lpn: u32) -> Option<u32> {
         let ppn = self.l2p[lpn as usize].page();
         (ppn != NONE).then_some(ppn)
     }
 
     /// True if the newest copy of `lpn` lies in `block`.
-    #[inline(always)]
+    #[inline]
     pub fn is_in(&self, lpn: u32, block: u32) -> bool {
         self.holds(block, self.l2p[lpn as usize].page())
     }
 
-    #[inline(always)]
+    #[inline]
     pub(super) fn holds(&self, block: u32, ppn: u32) -> bool {
         ppn.wrapping_sub(block * self.pages_per_block) < self.pages_per_block
     }
 
     /// Returns the logical page whose newest copy is page `offset` of `block`.
-    #[inline(always)]
+    #[inline]
     pub fn valid_page(&self, block: u32, offset: u32) -> Option<PageAddress> {
         let ppn = block * self.pages_per_block + offset;
         let lpn = self.p2l[ppn as usize].page();
@@ -147,7 +147,7 @@ impl LogDevice {
 
     /// Hints that the pages of `block` are visited in order and have reached `offset`; their map entries lie anywhere in
     /// memory.
-    #[inline(always)]
+    #[inline]
     pub fn expect_page(&self, block: u32, offset: u32) {
         let ahead = block * self.pages_per_block + offset + FAR;
         if let Some(lpn) = self.p2l.get(ahead as usize) {
@@ -166,13 +166,13 @@ impl LogDevice {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     pub fn valid(&self, block: u32) -> u32 {
         self.table.valid(BlockId(block))
     }
 
     /// Offset after the last programmed page of `block`.
-    #[inline(always)]
+    #[inline]
     pub fn next(&self, block: u32) -> u32 {
         u32::from(self.next[block as usize])
     }
@@ -184,13 +184,13 @@ impl LogDevice {
         held.iter().filter(|held| is_readable(held.page())).count() as u32
     }
 
-    #[inline(always)]
+    #[inline]
     pub fn is_full(&self, block: u32) -> bool {
         self.next(block) == self.pages_per_block
     }
 
     /// True if page `offset` of `block` may be programmed now.
-    #[inline(always)]
+    #[inline]
     pub fn can_program(&self, block: u32, offset: u32) -> bool {
         match self.order {
             ProgramOrder::Any => self.p2l[(block * self.pages_per_block + offset) as usize] == Entry::NONE,
@@ -250,14 +250,14 @@ impl LogDevice {
         self.settle(lpn, block, offset, sink)
     }
 
-    #[inline(always)]
+    #[inline]
     pub(super) fn next_sequence(&mut self) -> u64 {
         self.sequence += 1;
         self.sequence - 1
     }
 
     /// Makes `offset` of `block` the newest copy of `lpn`, if the program succeeded.
-    #[inline(always)]
+    #[inline]
     fn settle<S: FlashSink>(&mut self, lpn: u32, block: u32, offset: u32, sink: &mut S) -> Option<()> {
         if !self.succeeded(block, sink) {
             return None;
@@ -328,13 +328,13 @@ impl LogDevice {
     }
 
     /// Starts the write of a host page.
-    #[inline(always)]
+    #[inline]
     pub fn begin_page(&mut self) {
         self.waited = Waited::default();
     }
 
     /// Ends the write of a host page: reports the work that it waited for if log space was reclaimed.
-    #[inline(always)]
+    #[inline]
     pub fn end_page<S: FlashSink>(&mut self, sink: &mut S) {
         let Waited { merged: associated, reclaims, cost } = self.waited;
         if reclaims {
@@ -342,7 +342,7 @@ impl LogDevice {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     pub fn prefetch(&self, lpn: u32) {
         prefetch(&self.l2p, lpn as usize);
     }

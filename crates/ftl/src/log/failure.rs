@@ -55,7 +55,7 @@ impl LogDevice {
     }
 
     /// Returns true if the latest program succeeded; otherwise closes `block`.
-    #[inline(always)]
+    #[inline]
     pub(super) fn succeeded<S: FlashSink>(&mut self, block: u32, sink: &mut S) -> bool {
         let failed = sink.fails() && sink.failure().is_some();
         if failed {

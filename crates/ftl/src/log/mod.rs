@@ -212,7 +212,7 @@ impl<L: Log> Ftl for LogFtl<L> {
         self.device.newest(lpn.0).map(Ppn)
     }
 
-    #[inline(always)]
+    #[inline]
     fn prefetch(&mut self, lpn: Lpn) {
         self.device.prefetch(lpn.0);
     }

@@ -34,7 +34,7 @@ impl Ring {
     }
 
     /// Block that pages are appended to.
-    #[inline(always)]
+    #[inline]
     pub fn newest(&self) -> Option<u32> {
         self.blocks.back().copied()
     }
@@ -72,7 +72,7 @@ impl Ring {
     }
 
     /// True if the next page finds no place.
-    #[inline(always)]
+    #[inline]
     pub fn is_full(&self, device: &LogDevice) -> bool {
         self.newest().is_none_or(|block| device.is_full(block)) && self.blocks.len() as u32 == self.capacity
     }

@@ -195,7 +195,7 @@ impl Segment {
     }
 
     /// Returns the slot that has been here longest.
-    #[inline(always)]
+    #[inline]
     fn oldest(&mut self, slots: &[Slot], slot_of: &[Entry]) -> Option<u32> {
         while self.begin != self.end {
             let place = self.begin;
@@ -299,7 +299,7 @@ impl Dftl {
         self.slots[slot as usize].dirty = false;
     }
 
-    #[inline(always)]
+    #[inline]
     fn miss(&mut self, lpn: u32) -> Lookup {
         let mut write_back = None;
         let slot = if self.taken < self.slots.len() as u32 {
@@ -363,7 +363,7 @@ impl MapModel for Dftl {
         self.make_dirty(self.slot_of[lpn as usize].page());
     }
 
-    #[inline(always)]
+    #[inline]
     fn prefetch(&mut self, lpn: u32) {
         prefetch(&self.slot_of, lpn as usize);
         let before = std::mem::replace(&mut self.ahead[self.turn], lpn);

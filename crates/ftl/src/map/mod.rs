@@ -61,7 +61,7 @@ pub trait MapModel: Send {
     fn changed(&mut self, lpn: u32);
 
     /// Hints that `lpn` will be looked up soon; never changes a result.
-    #[inline(always)]
+    #[inline]
     fn prefetch(&mut self, _lpn: u32) {}
 
     /// Reports that garbage collection moved a page; returns the map page to rewrite if the entry is not cached.

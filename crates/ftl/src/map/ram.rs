@@ -34,12 +34,12 @@ impl MapModel for WholeMap {
         0
     }
 
-    #[inline(always)]
+    #[inline]
     fn look_up(&mut self, _lpn: u32) -> Lookup {
         Lookup::HIT
     }
 
-    #[inline(always)]
+    #[inline]
     fn changed(&mut self, _lpn: u32) {}
 
     fn moved(&mut self, _lpn: u32) -> Option<u32> {

@@ -12,7 +12,7 @@ use crate::{Counts, FlashSink, MergeCost, Timing};
 /// A sink that counts operations and may have a clock.
 pub trait Flash: FlashSink {
     /// True if operations take time.
-    #[inline(always)]
+    #[inline]
     fn is_timed(&self) -> bool {
         false
     }
@@ -21,7 +21,7 @@ pub trait Flash: FlashSink {
     fn counts(&self) -> Counts;
 
     /// Simulated time in nanoseconds.
-    #[inline(always)]
+    #[inline]
     fn now_ns(&self) -> u64 {
         0
     }

@@ -116,14 +116,14 @@ pub(crate) struct Ops {
 impl std::ops::Index<u32> for Ops {
     type Output = Op;
 
-    #[inline(always)]
+    #[inline]
     fn index(&self, index: u32) -> &Op {
         &self.ops[index]
     }
 }
 
 impl std::ops::IndexMut<u32> for Ops {
-    #[inline(always)]
+    #[inline]
     fn index_mut(&mut self, index: u32) -> &mut Op {
         &mut self.ops[index]
     }

@@ -102,7 +102,7 @@ impl Record {
     }
 
     /// True if operations are recorded one by one.
-    #[inline(always)]
+    #[inline]
     pub(super) fn keeps_segments(&self) -> bool {
         self.window.is_some()
     }

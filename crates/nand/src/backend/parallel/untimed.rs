@@ -25,7 +25,7 @@ impl UntimedFlash {
         self.checker
     }
 
-    #[inline(always)]
+    #[inline]
     fn show(&mut self, kind: Kind, ppn: Ppn) {
         if let Some(checker) = &mut self.checker {
             let (block, page) = (ppn.0 / self.pages_per_block, ppn.0 % self.pages_per_block);
@@ -38,19 +38,19 @@ impl UntimedFlash {
 }
 
 impl FlashSink for UntimedFlash {
-    #[inline(always)]
+    #[inline]
     fn read(&mut self, ppn: Ppn, cause: Cause) {
         self.counts.read(ppn, cause);
         self.show(Kind::Read, ppn);
     }
 
-    #[inline(always)]
+    #[inline]
     fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
         self.counts.program(ppn, oob, source, cause);
         self.show(Kind::Program, ppn);
     }
 
-    #[inline(always)]
+    #[inline]
     fn erase(&mut self, block: BlockId, cause: Cause) {
         self.counts.erase(block, cause);
         self.show(Kind::Erase, Ppn(block.0 * self.pages_per_block));
