@@ -36,7 +36,7 @@ impl WriteBuffer {
 
 /// A page in the buffer.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct BufferedPage {
     pub context: WriteContext,
     pub page: Box<[u8]>,
     /// Bytes written by the host: disjoint ranges in ascending order.
@@ -49,7 +49,7 @@ pub(crate) struct Held {
     pub number: u64,
 }
 
-impl Held {
+impl BufferedPage {
     /// Writes the host's bytes over an older page.
     pub fn overlay(&self, page: &mut [u8]) {
         for part in &self.written {
@@ -76,7 +76,7 @@ impl Held {
 #[derive(Debug)]
 pub(crate) struct Buffer {
     options: WriteBuffer,
-    pages: BTreeMap<u32, Held>,
+    pages: BTreeMap<u32, BufferedPage>,
     /// Pages with their numbers, oldest first; trimmed ones are stale.
     order: VecDeque<(u32, u64)>,
     accepted: u64,
@@ -89,11 +89,11 @@ impl Buffer {
     }
 
     /// Returns a buffer with pages of an earlier one, oldest first, all to be programmed.
-    pub fn of(options: WriteBuffer, pages: Vec<(u32, Held)>) -> Self {
+    pub fn of(options: WriteBuffer, pages: Vec<(u32, BufferedPage)>) -> Self {
         let mut buffer = Self::new(options);
         for (lpn, held) in pages {
             buffer.order.push_back((lpn, buffer.accepted));
-            buffer.pages.insert(lpn, Held { number: buffer.accepted, ..held });
+            buffer.pages.insert(lpn, BufferedPage { number: buffer.accepted, ..held });
             buffer.accepted += 1;
         }
         buffer
@@ -108,12 +108,12 @@ impl Buffer {
         self.options.high == 1 && !self.options.protected && self.pages.is_empty()
     }
 
-    pub fn held(&self, lpn: u32) -> Option<&Held> {
+    pub fn held(&self, lpn: u32) -> Option<&BufferedPage> {
         self.pages.get(&lpn)
     }
 
     /// All waiting pages.
-    pub fn waiting(&self) -> impl Iterator<Item = (u32, &Held)> {
+    pub fn waiting(&self) -> impl Iterator<Item = (u32, &BufferedPage)> {
         self.pages.iter().map(|(&lpn, held)| (lpn, held))
     }
 
@@ -125,7 +125,7 @@ impl Buffer {
         self.len() < self.options.pages || self.pages.contains_key(&lpn)
     }
 
-    /// Stores bytes of a page, which has room; `base` is [`Held::base`].
+    /// Stores bytes of a page, which has room; `base` is [`BufferedPage::base`].
     pub fn accept(
         &mut self,
         (lpn, base): (u32, Option<u64>),
@@ -138,7 +138,7 @@ impl Buffer {
             self.order.push_back((lpn, self.accepted));
             self.accepted += 1;
             let page = vec![0; page_bytes].into_boxed_slice();
-            Held { context, page, written: Vec::new(), whole: false, base, number: self.accepted - 1 }
+            BufferedPage { context, page, written: Vec::new(), whole: false, base, number: self.accepted - 1 }
         });
         held.context = context;
         held.write(at, bytes);

@@ -11,7 +11,7 @@ use ssdlab_nand::{Cause, Counts, Failure, FlashOp, FlashSink, Note, Source, Spar
 
 use crate::backend::{Backend, Fault};
 use crate::life::Life;
-use crate::log::{Facts, Log, forget_block};
+use crate::log::{CheckpointContents, Log, forget_block};
 use crate::safe::SafeNote;
 use crate::spare::{Content, SPARE_BYTES, Spare, belongs};
 
@@ -113,7 +113,8 @@ impl<B: Backend> Medium<B> {
     /// Writes a checkpoint and begins a journal, unless the drive is shut down (`ends`).
     pub fn checkpoint(&mut self, ends: bool, logical_pages: u32, ftl: Option<&dyn DynFtl>) -> Result<(), Fault> {
         let Self { backend, log, erases, closed, damaged, sequence, life, .. } = self;
-        let facts = Facts { sequence: *sequence, life: *life, erases, closed, damaged, ftl, logical_pages, ends };
+        let facts =
+            CheckpointContents { sequence: *sequence, life: *life, erases, closed, damaged, ftl, logical_pages, ends };
         *log = Some(Log::begin(log.as_ref(), backend, &facts)?);
         self.unsynced = false;
         self.safe.write(&mut self.backend, self.sequence)

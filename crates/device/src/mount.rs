@@ -28,7 +28,7 @@ use ssdlab_nand::{Counts, Found, Geometry, Scan, SpareArea, Timing, Trimmed};
 use crate::backend::{Backend, Fault};
 use crate::flash::Medium;
 use crate::life::Life;
-use crate::log::{Known, Log, Touch, forget_block};
+use crate::log::{BlockChange, Log, LogContents, forget_block};
 use crate::safe::SafeNote;
 use crate::scan::{Read, Reading};
 use crate::spare::{Content, SPARE_BYTES, SpareBytes, belongs, decode_block};
@@ -111,7 +111,7 @@ fn found_in(block: BlockId, spares: &[u8]) -> Vec<Found> {
 
 /// A page with a sound spare area and damaged data.
 #[derive(Clone, Copy)]
-pub(crate) struct Spoiled {
+pub(crate) struct DamagedPage {
     pub ppn: Ppn,
     pub lpn: Lpn,
     pub sequence: u64,
@@ -183,10 +183,12 @@ impl<B: Backend> Medium<B> {
     fn survey_touched(
         &mut self,
         log: Log,
-        known: Known,
+        known: LogContents,
         report: &mut MountReport,
     ) -> Result<(PageTable, Vec<Trimmed>), Fault> {
-        let Known { mut table, closed, trims, sequence, synced, damaged, erasing, mut erased, life, bytes, .. } = known;
+        let LogContents {
+            mut table, closed, trims, sequence, synced, damaged, erasing, mut erased, life, bytes, ..
+        } = known;
         (report.log_bytes_read, report.clean) = (bytes, log.records() == 0);
         (self.sequence, self.closed, self.damaged, self.life) = (sequence, closed, damaged, life);
         for block in (0..self.closed.len() as u32).map(BlockId) {
@@ -201,39 +203,40 @@ impl<B: Backend> Medium<B> {
         let log = self.log.insert(log);
         log.mounted(&mut self.backend, report.clean)?;
         let known_of = |block: BlockId| Scanned {
-            trusted: log.touch(block) == Touch::Erased,
+            trusted: log.touch(block) == BlockChange::Erased,
             from: erased.get(&block).copied().unwrap_or_default(),
             verify: Some(synced),
         };
         let is_erasing = |block| erasing.is_some_and(|(erasing, _)| erasing == block);
         let others: Vec<(BlockId, Scanned)> = (0..self.closed.len() as u32)
             .map(BlockId)
-            .filter(|&block| log.touch(block) != Touch::None && !is_erasing(block))
+            .filter(|&block| log.touch(block) != BlockChange::None && !is_erasing(block))
             .map(|block| (block, known_of(block)))
             .collect();
         let last = erasing.map(|(block, sequence)| (block, sequence, known_of(block)));
-        let (mut spares, mut spoiled) = (Vec::new(), Vec::new());
+        let mut scan = BlockScan::new(self, table, report);
         for (block, known) in others {
-            spoiled.extend(self.scan_block(block, known, &mut spares, &mut table, report)?);
+            scan.scan(block, known)?;
         }
         if let Some((block, sequence, known)) = last {
-            let pages = self.read_block(block, &mut spares, report)?;
+            let pages = scan.read(block)?;
             let newest = pages.iter().filter_map(sequence_of).max();
+            let medium = &mut *scan.medium;
             // A later program shows that the erase was begun, though its record comes last.
-            let known = if self.sequence > sequence || newest >= Some(sequence) {
-                forget_block(&mut self.damaged, block, self.backend.geometry().pages_per_block);
-                (table.erased_before, synced) = (sequence, synced.max(sequence));
+            let known = if medium.sequence > sequence || newest >= Some(sequence) {
+                forget_block(&mut medium.damaged, block, medium.backend.geometry().pages_per_block);
+                (scan.table.erased_before, synced) = (sequence, synced.max(sequence));
                 Scanned { from: sequence, ..known }
             } else {
-                if let Some(log) = &mut self.log {
-                    log.distrust(&mut self.backend, block)?;
+                if let Some(log) = &mut medium.log {
+                    log.distrust(&mut medium.backend, block)?;
                 }
                 // If the erase was lost, pages may be new and their spare areas old.
                 Scanned { trusted: false, verify: Some(0), ..known }
             };
-            spoiled.extend(self.evaluate(block, pages, &spares, known, &mut table, report)?);
+            scan.evaluate(block, pages, known)?;
         }
-        let torn = self.take_back_lost(spoiled, |page| page.version < synced, &mut table, report)?;
+        let (table, torn) = scan.finish(|page| page.version < synced)?;
         // After the record of the erase, as any record after that shows that the erase was begun.
         if let Some(log) = &mut self.log {
             torn.iter().try_for_each(|&ppn| log.damaged(&mut self.backend, ppn))?;
@@ -252,116 +255,23 @@ impl<B: Backend> Medium<B> {
         let mut memory = Reading::memory(&geometry);
         let reading = Reading::new(&self.backend, &mut memory);
         let is_enough = at_first_sight(&reading);
-        let Read { sequence, spoiled } = reading.finish(&self.safe, report)?;
+        let Read { sequence, damaged } = reading.finish(&self.safe, report)?;
         drop(memory);
         (self.log, self.sequence, self.life) = (None, sequence, Life::default());
         self.closed.fill(true);
-        self.damaged = spoiled.iter().map(|page| page.ppn).collect();
+        self.damaged = damaged.iter().map(|page| page.ppn).collect();
         // Recovery ignores bad blocks, which may hold the highest sequence numbers.
-        if is_enough && spoiled.is_empty() && self.bad_blocks() == 0 {
+        if is_enough && damaged.is_empty() && self.bad_blocks() == 0 {
             return Ok(None);
         }
-        let mut table = PageTable::erased(&geometry);
-        let mut spares = Vec::new();
+        let mut scan = BlockScan::new(self, PageTable::erased(&geometry), report);
         for block in (0..geometry.blocks).map(BlockId) {
-            self.scan_block(block, Scanned::unknown(), &mut spares, &mut table, report)?;
-            table.bad[block.index()] = self.backend.is_bad(block);
+            scan.scan(block, Scanned::unknown())?;
+            scan.table.bad[block.index()] = scan.medium.backend.is_bad(block);
         }
-        self.take_back_lost(spoiled, |page| page.version < page.sequence, &mut table, report)?;
+        scan.damaged = damaged;
+        let (table, _) = scan.finish(|page| page.version < page.sequence)?;
         Ok(Some(table))
-    }
-
-    /// Returns the damaged pages that may have been torn: an older copy replaces them. The data of the others was safe,
-    /// so the flash has lost it since: unless there is an equal copy, they stay and are errors to read.
-    fn take_back_lost(
-        &mut self,
-        spoiled: Vec<Spoiled>,
-        was_safe: impl Fn(&Spoiled) -> bool,
-        table: &mut PageTable,
-        report: &mut MountReport,
-    ) -> Result<Vec<Ppn>, Fault> {
-        let version = |page: &Spoiled| (page.lpn, page.version);
-        let mut elsewhere = spoiled.iter().filter(|page| was_safe(page)).map(version).collect();
-        table.keep_held(&mut elsewhere);
-        let (lost, torn): (Vec<_>, Vec<_>) =
-            spoiled.into_iter().partition(|page| was_safe(page) && !elsewhere.contains(&version(page)));
-        for page in &lost {
-            self.damaged.remove(&page.ppn);
-        }
-        self.scan_again(&lost, table, report)?;
-        Ok(torn.into_iter().map(|page| page.ppn).collect())
-    }
-
-    /// Reads the spare areas of these pages' blocks again, after other pages were found damaged.
-    fn scan_again(&mut self, pages: &[Spoiled], table: &mut PageTable, report: &mut MountReport) -> Result<(), Fault> {
-        let pages_per_block = self.backend.geometry().pages_per_block;
-        let mut spares = Vec::new();
-        for pages in pages.chunk_by(|page, next| page.ppn.0 / pages_per_block == next.ppn.0 / pages_per_block) {
-            let (block, from) = (BlockId(pages[0].ppn.0 / pages_per_block), pages[0].from);
-            let known = Scanned { from, ..Scanned::unknown() };
-            self.scan_block(block, known, &mut spares, table, report)?;
-        }
-        Ok(())
-    }
-
-    /// Reads the spare areas of a block, to `spares`, and evaluates them. Returns the damaged pages.
-    fn scan_block(
-        &mut self,
-        block: BlockId,
-        known: Scanned,
-        spares: &mut Vec<u8>,
-        table: &mut PageTable,
-        report: &mut MountReport,
-    ) -> Result<Vec<Spoiled>, Fault> {
-        let pages = self.read_block(block, spares, report)?;
-        self.evaluate(block, pages, spares, known, table, report)
-    }
-
-    /// Reads the spare areas of a block to `spares`; returns their contents.
-    fn read_block(&self, block: BlockId, spares: &mut Vec<u8>, report: &mut MountReport) -> Result<Vec<Found>, Fault> {
-        let pages = self.backend.geometry().pages_per_block;
-        spares.resize(pages as usize * SPARE_BYTES, 0);
-        self.backend.read_spares(Ppn(block.0 * pages), spares)?;
-        report.blocks_scanned += 1;
-        report.spares_read += u64::from(pages);
-        Ok(found_in(block, spares))
-    }
-
-    /// Stores the trusted contents of a block in the table: erased pages are trusted if the block was erased last and all
-    /// its pages are erased. Returns the damaged pages.
-    fn evaluate(
-        &mut self,
-        block: BlockId,
-        mut pages: Vec<Found>,
-        spares: &[u8],
-        known: Scanned,
-        table: &mut PageTable,
-        report: &mut MountReport,
-    ) -> Result<Vec<Spoiled>, Fault> {
-        let first = block.0 * self.backend.geometry().pages_per_block;
-        let trusted = known.trusted && pages.iter().all(|page| *page == Found::Erased);
-        self.closed[block.index()] = !trusted;
-        let mut spoiled = Vec::new();
-        let mut data = vec![0; self.backend.geometry().page_bytes as usize];
-        for ((ppn, page), spare) in (first..).map(Ppn).zip(&mut pages).zip(spares.as_chunks().0) {
-            let Found::Programmed { oob: SpareArea { lpn, sequence, .. }, version, .. } = *page else { continue };
-            self.sequence = self.sequence.max(sequence + 1);
-            if sequence < known.from {
-                self.damaged.insert(ppn);
-            }
-            if self.damaged.contains(&ppn) {
-                *page = Found::Unreadable;
-            } else if known.verify.is_some_and(|from| sequence >= from) {
-                report.pages_verified += 1;
-                if !is_whole(&self.backend, ppn, spare, &mut data)? {
-                    *page = Found::Unreadable;
-                    self.damaged.insert(ppn);
-                    spoiled.push(Spoiled { ppn, lpn, sequence, version, from: known.from });
-                }
-            }
-        }
-        table.set(block, &pages, !trusted);
-        Ok(spoiled)
     }
 
     /// Compares the log with the flash and the map; the error names the difference.
@@ -377,7 +287,7 @@ impl<B: Backend> Medium<B> {
         let pages = geometry.pages_per_block;
         let mut spares = vec![0; pages as usize * SPARE_BYTES];
         let mut now = PageTable::erased(geometry);
-        for block in (0..self.closed.len() as u32).map(BlockId).filter(|&block| log.touch(block) == Touch::None) {
+        for block in (0..self.closed.len() as u32).map(BlockId).filter(|&block| log.touch(block) == BlockChange::None) {
             self.backend.read_spares(Ppn(block.0 * pages), &mut spares).map_err(text)?;
             now.set(block, &found_in(block, &spares), false);
             for ppn in (block.0 * pages..).take(pages as usize).map(Ppn) {
@@ -400,6 +310,89 @@ impl<B: Backend> Medium<B> {
             return Err("the log counts erases differently".into());
         }
         Ok(())
+    }
+}
+
+/// Reads blocks again and stores their trusted contents in a table.
+struct BlockScan<'a, B> {
+    medium: &'a mut Medium<B>,
+    table: PageTable,
+    report: &'a mut MountReport,
+    /// Spare areas of the block read last.
+    spares: Vec<u8>,
+    /// Pages found damaged.
+    damaged: Vec<DamagedPage>,
+}
+
+impl<'a, B: Backend> BlockScan<'a, B> {
+    fn new(medium: &'a mut Medium<B>, table: PageTable, report: &'a mut MountReport) -> Self {
+        Self { medium, table, report, spares: Vec::new(), damaged: Vec::new() }
+    }
+
+    /// Reads and evaluates a block.
+    fn scan(&mut self, block: BlockId, known: Scanned) -> Result<(), Fault> {
+        let pages = self.read(block)?;
+        self.evaluate(block, pages, known)
+    }
+
+    /// Reads the spare areas of a block; returns the contents of its pages.
+    fn read(&mut self, block: BlockId) -> Result<Vec<Found>, Fault> {
+        let pages = self.medium.backend.geometry().pages_per_block;
+        self.spares.resize(pages as usize * SPARE_BYTES, 0);
+        self.medium.backend.read_spares(Ppn(block.0 * pages), &mut self.spares)?;
+        self.report.blocks_scanned += 1;
+        self.report.spares_read += u64::from(pages);
+        Ok(found_in(block, &self.spares))
+    }
+
+    /// Stores the trusted contents of the block read last: erased pages are trusted if the block was erased last and all its
+    /// pages are erased.
+    fn evaluate(&mut self, block: BlockId, mut pages: Vec<Found>, known: Scanned) -> Result<(), Fault> {
+        let medium = &mut *self.medium;
+        let first = block.0 * medium.backend.geometry().pages_per_block;
+        let trusted = known.trusted && pages.iter().all(|page| *page == Found::Erased);
+        medium.closed[block.index()] = !trusted;
+        let mut data = vec![0; medium.backend.geometry().page_bytes as usize];
+        for ((ppn, page), spare) in (first..).map(Ppn).zip(&mut pages).zip(self.spares.as_chunks().0) {
+            let Found::Programmed { oob: SpareArea { lpn, sequence, .. }, version, .. } = *page else { continue };
+            medium.sequence = medium.sequence.max(sequence + 1);
+            if sequence < known.from {
+                medium.damaged.insert(ppn);
+            }
+            if medium.damaged.contains(&ppn) {
+                *page = Found::Unreadable;
+            } else if known.verify.is_some_and(|from| sequence >= from) {
+                self.report.pages_verified += 1;
+                if !is_whole(&medium.backend, ppn, spare, &mut data)? {
+                    *page = Found::Unreadable;
+                    medium.damaged.insert(ppn);
+                    self.damaged.push(DamagedPage { ppn, lpn, sequence, version, from: known.from });
+                }
+            }
+        }
+        self.table.set(block, &pages, !trusted);
+        Ok(())
+    }
+
+    /// Returns the table, and the damaged pages that may have been torn: an older copy replaces them. The data of the others
+    /// was safe, so the flash has lost it since: unless there is an equal copy, they stay and are errors to read.
+    fn finish(mut self, was_safe: impl Fn(&DamagedPage) -> bool) -> Result<(PageTable, Vec<Ppn>), Fault> {
+        let version = |page: &DamagedPage| (page.lpn, page.version);
+        let damaged = std::mem::take(&mut self.damaged);
+        let mut elsewhere = damaged.iter().filter(|page| was_safe(page)).map(version).collect();
+        self.table.keep_held(&mut elsewhere);
+        let (lost, torn): (Vec<_>, Vec<_>) =
+            damaged.into_iter().partition(|page| was_safe(page) && !elsewhere.contains(&version(page)));
+        for page in &lost {
+            self.medium.damaged.remove(&page.ppn);
+        }
+        // The lost pages count again, which changes the contents of their blocks.
+        let pages_per_block = self.medium.backend.geometry().pages_per_block;
+        let block_of = |page: &DamagedPage| BlockId(page.ppn.0 / pages_per_block);
+        for pages in lost.chunk_by(|page, next| block_of(page) == block_of(next)) {
+            self.scan(block_of(&pages[0]), Scanned { from: pages[0].from, ..Scanned::unknown() })?;
+        }
+        Ok((self.table, torn.into_iter().map(|page| page.ppn).collect()))
     }
 }
 

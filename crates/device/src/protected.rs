@@ -29,7 +29,7 @@ use twox_hash::XxHash3_64;
 
 use crate::backend::{Backend, Fault, Slot};
 use crate::bits::{put_right, u32_at, u64_at};
-use crate::buffer::Held;
+use crate::buffer::BufferedPage;
 
 const HEAD_BYTES: usize = 32;
 type Head = [u8; HEAD_BYTES];
@@ -52,7 +52,7 @@ const NO_VERSION: u64 = u64::MAX;
 
 /// The current journal.
 #[derive(Debug)]
-pub(crate) struct Ram {
+pub(crate) struct BufferJournal {
     /// Place of its head.
     head: u64,
     generation: u64,
@@ -69,21 +69,21 @@ pub(crate) struct Ram {
 
 /// Records of a page in a journal.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
+pub(crate) struct PageRecords {
     /// Sequence number of a trim.
     pub trimmed: Option<u64>,
     /// Sequence number of a trim logged since the last checkpoint.
     pub logged_trim: Option<u64>,
     /// Later writes, with their sequence numbers.
-    pub pages: Vec<(u64, Held)>,
+    pub pages: Vec<(u64, BufferedPage)>,
 }
 
 /// A journal and its records by page.
-pub(crate) type Loaded = (Ram, BTreeMap<u32, Kept>);
+pub(crate) type Loaded = (BufferJournal, BTreeMap<u32, PageRecords>);
 
 /// Above every sequence number and version in a journal. If one were reused, a part of a page could be taken for a part of
 /// another copy.
-pub(crate) fn above(kept: &BTreeMap<u32, Kept>) -> u64 {
+pub(crate) fn above(kept: &BTreeMap<u32, PageRecords>) -> u64 {
     let named = kept.values().flat_map(|kept| {
         let pages = kept.pages.iter().flat_map(|(sequence, held)| [Some(*sequence), held.base]);
         pages.chain([kept.trimmed]).flatten()
@@ -104,7 +104,7 @@ fn is_whole(bytes: &[u8], seed: u64) -> bool {
 
 fn read_head(backend: &impl Backend, at: u64) -> Result<Head, Fault> {
     let mut head = [0; HEAD_BYTES];
-    backend.read_log(Slot::Ram, at, &mut head)?;
+    backend.read_log(Slot::BufferJournal, at, &mut head)?;
     Ok(head)
 }
 
@@ -121,11 +121,11 @@ fn lost(part: &str) -> Fault {
 /// Writes the head of a journal with these bounds; an empty range means none.
 fn write_head(backend: &mut impl Backend, at: u64, generation: u64, journal: Range<u64>) -> Result<(), Fault> {
     let head = [0, generation, journal.start, journal.end].map(u64::to_le_bytes).concat();
-    backend.write_log(Slot::Ram, at, &sealed(head, 0))
+    backend.write_log(Slot::BufferJournal, at, &sealed(head, 0))
 }
 
 /// Encodes a record of a page in the buffer, or of a trim.
-fn record(lpn: u32, sequence: u64, held: Option<&Held>) -> Vec<u8> {
+fn record(lpn: u32, sequence: u64, held: Option<&BufferedPage>) -> Vec<u8> {
     let (written, page) = held.map_or((&[][..], &[][..]), |held| (&held.written[..], &held.page[..]));
     let kind = held.map_or(TRIM, |held| if held.whole { WHOLE } else { PART });
     let base = held.and_then(|held| held.base).unwrap_or(NO_VERSION);
@@ -141,14 +141,14 @@ fn record(lpn: u32, sequence: u64, held: Option<&Held>) -> Vec<u8> {
     bytes
 }
 
-impl Ram {
+impl BufferJournal {
     /// Starts a journal with the waiting pages of a buffer of `pages` pages; everything done before is then safe.
     pub fn begin<'a>(
         backend: &mut impl Backend,
         before: Option<&Self>,
         pages: u32,
         sequence: u64,
-        waiting: impl Iterator<Item = (u32, &'a Held)>,
+        waiting: impl Iterator<Item = (u32, &'a BufferedPage)>,
     ) -> Result<Self, Fault> {
         let page_bytes = u64::from(backend.geometry().page_bytes);
         // A page in many parts takes at most five times its bytes.
@@ -168,17 +168,17 @@ impl Ram {
         backend.sync()?;
         let end = begin + length;
         let (at, named) = (begin, BTreeSet::new());
-        let mut ram = Self { head, generation, begin, end, at, long_at: 0, is_alone: true, named };
+        let mut journal = Self { head, generation, begin, end, at, long_at: 0, is_alone: true, named };
         for (lpn, held) in waiting {
-            ram.keep(backend, lpn, sequence, held)?;
+            journal.keep(backend, lpn, sequence, held)?;
         }
-        ram.long_at = ram.at + 4 * buffer_bytes;
-        backend.write_log(Slot::Ram, ram.end, &MARK)?;
+        journal.long_at = journal.at + 4 * buffer_bytes;
+        backend.write_log(Slot::BufferJournal, journal.end, &MARK)?;
         backend.sync()?;
         write_head(backend, head, generation, begin..end)?;
         backend.sync()?;
         write_head(backend, HEAD_EVERY - head, generation, 0..0)?;
-        Ok(ram)
+        Ok(journal)
     }
 
     /// Loads the newest journal and its records; None if there never was one.
@@ -199,7 +199,7 @@ impl Ram {
                 newest.is_alone = false;
             }
         }
-        let Some(mut ram) = newest else {
+        let Some(mut journal) = newest else {
             // Only before the first journal is complete is the other head blank, except perhaps for a wrong bit.
             let is_blank = |head: &Head| head.iter().map(|byte| byte.count_ones()).sum::<u32>() <= 1;
             if !heads.iter().any(|(_, head)| is_blank(head)) {
@@ -208,23 +208,29 @@ impl Ram {
             return Ok(None);
         };
         let mut mark = [0];
-        backend.read_log(Slot::Ram, ram.end, &mut mark)?;
+        backend.read_log(Slot::BufferJournal, journal.end, &mut mark)?;
         if mark == [0] {
             return Err(lost("end"));
         }
-        let mut kept: BTreeMap<u32, Kept> = BTreeMap::new();
-        while let Some((lpn, sequence, held)) = ram.next(backend)? {
+        let mut kept: BTreeMap<u32, PageRecords> = BTreeMap::new();
+        while let Some((lpn, sequence, held)) = journal.next(backend)? {
             let kept = kept.entry(lpn).or_default();
             match held {
                 Some(held) => kept.pages.push((sequence, held)),
-                None => *kept = Kept { trimmed: Some(sequence), ..Kept::default() },
+                None => *kept = PageRecords { trimmed: Some(sequence), ..PageRecords::default() },
             }
         }
-        Ok(Some((ram, kept)))
+        Ok(Some((journal, kept)))
     }
 
     /// Records the current contents of a page; `sequence` is the drive's current sequence number.
-    pub fn keep(&mut self, backend: &mut impl Backend, lpn: u32, sequence: u64, held: &Held) -> Result<(), Fault> {
+    pub fn keep(
+        &mut self,
+        backend: &mut impl Backend,
+        lpn: u32,
+        sequence: u64,
+        held: &BufferedPage,
+    ) -> Result<(), Fault> {
         self.append(backend, record(lpn, sequence, Some(held)))?;
         self.named.insert(lpn);
         Ok(())
@@ -253,18 +259,18 @@ impl Ram {
     fn append(&mut self, backend: &mut impl Backend, record: Vec<u8>) -> Result<(), Fault> {
         let record = sealed(record, self.seed());
         assert!(self.at + record.len() as u64 <= self.end, "a buffer journal grew beyond its end");
-        backend.write_log(Slot::Ram, self.at, &record)?;
+        backend.write_log(Slot::BufferJournal, self.at, &record)?;
         self.at += record.len() as u64;
         Ok(())
     }
 
     /// Reads the next whole record: page, sequence number, and the contents unless it is a trim.
-    fn next(&mut self, backend: &impl Backend) -> Result<Option<(u32, u64, Option<Held>)>, Fault> {
+    fn next(&mut self, backend: &impl Backend) -> Result<Option<(u32, u64, Option<BufferedPage>)>, Fault> {
         if self.at + RECORD_BYTES as u64 > self.end {
             return Ok(None);
         }
         let mut bytes = vec![0; RECORD_BYTES];
-        backend.read_log(Slot::Ram, self.at, &mut bytes)?;
+        backend.read_log(Slot::BufferJournal, self.at, &mut bytes)?;
         let [lpn, kind, parts, page_bytes] = [24, 28, 32, 36].map(|at| u32_at(&bytes, at));
         let parts_end = RECORD_BYTES as u64 + u64::from(parts) * PART_BYTES as u64;
         if self.at + parts_end + u64::from(page_bytes) > self.end {
@@ -272,13 +278,13 @@ impl Ram {
         }
         let parts_end = parts_end as usize;
         bytes.resize(parts_end + page_bytes as usize, 0);
-        backend.read_log(Slot::Ram, self.at, &mut bytes)?;
+        backend.read_log(Slot::BufferJournal, self.at, &mut bytes)?;
         if !is_whole(&bytes, self.seed()) {
             return Ok(None);
         }
         self.at += bytes.len() as u64;
         let part = |part: &[u8]| u32_at(part, 0) as usize..u32_at(part, 4) as usize;
-        let held = (kind != TRIM).then(|| Held {
+        let held = (kind != TRIM).then(|| BufferedPage {
             context: WriteContext::default(),
             page: bytes[parts_end..].into(),
             written: bytes[RECORD_BYTES..parts_end].chunks_exact(PART_BYTES).map(part).collect(),
@@ -296,40 +302,40 @@ mod tests {
     use crate::MemoryBackend;
     use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
 
-    fn held(byte: u8) -> Held {
+    fn held(byte: u8) -> BufferedPage {
         let context = WriteContext::default();
-        Held { context, page: [byte; 64].into(), written: Vec::new(), whole: true, base: None, number: 0 }
+        BufferedPage { context, page: [byte; 64].into(), written: Vec::new(), whole: true, base: None, number: 0 }
     }
 
     /// Flash of 64-byte pages with a second journal that holds page 5.
-    fn second_journal() -> (MemoryBackend, Ram) {
+    fn second_journal() -> (MemoryBackend, BufferJournal) {
         let (order, parallelism) = (ProgramOrder::Ascending, Parallelism::SINGLE);
         let geometry = Geometry { page_bytes: 64, pages_per_block: 2, blocks: 3, order, parallelism };
         let mut backend = MemoryBackend::new(geometry);
-        let first = Ram::begin(&mut backend, None, 4, 1, [(4, &held(4))].into_iter()).unwrap();
-        let second = Ram::begin(&mut backend, Some(&first), 4, 2, [(5, &held(5))].into_iter()).unwrap();
+        let first = BufferJournal::begin(&mut backend, None, 4, 1, [(4, &held(4))].into_iter()).unwrap();
+        let second = BufferJournal::begin(&mut backend, Some(&first), 4, 2, [(5, &held(5))].into_iter()).unwrap();
         (backend, second)
     }
 
     /// Recorded pages.
     fn pages(backend: &MemoryBackend) -> Vec<u32> {
-        Ram::load(backend).unwrap().unwrap().1.into_keys().collect()
+        BufferJournal::load(backend).unwrap().unwrap().1.into_keys().collect()
     }
 
     /// Goal: one wrong bit of a head is corrected, and with more no older journal is used. Method: each bit of the newer
     /// head flipped, alone and with another one.
     #[test]
     fn no_older_journal_is_taken_for_a_damaged_one() {
-        let (backend, ram) = second_journal();
+        let (backend, journal) = second_journal();
         for bit in 0..8 * HEAD_BYTES {
             let mut backend = backend.clone();
-            let mut head = read_head(&backend, ram.head).unwrap();
+            let mut head = read_head(&backend, journal.head).unwrap();
             for (bit, wrong) in [(bit, 1), ((bit + 40) % (8 * HEAD_BYTES), 2)] {
                 head[bit / 8] ^= 1 << (bit % 8);
-                backend.write_log(Slot::Ram, ram.head, &head).unwrap();
+                backend.write_log(Slot::BufferJournal, journal.head, &head).unwrap();
                 match wrong {
                     1 => assert_eq!(pages(&backend), [5], "bit {bit}"),
-                    _ => assert!(Ram::load(&backend).is_err(), "bit {bit} and another"),
+                    _ => assert!(BufferJournal::load(&backend).is_err(), "bit {bit} and another"),
                 }
             }
         }
@@ -342,18 +348,20 @@ mod tests {
         for torn in [false, true] {
             let (mut backend, second) = second_journal();
             let before = [0, HEAD_EVERY].map(|at| (at, read_head(&backend, at).unwrap()));
-            let third = Ram::begin(&mut backend, Some(&second), 4, 3, [(6, &held(6))].into_iter()).unwrap();
+            let third = BufferJournal::begin(&mut backend, Some(&second), 4, 3, [(6, &held(6))].into_iter()).unwrap();
             for (at, head) in before {
-                backend.write_log(Slot::Ram, at, &head).unwrap();
+                backend.write_log(Slot::BufferJournal, at, &head).unwrap();
             }
             // The start writes this first.
             write_head(&mut backend, third.head, third.generation, 0..0).unwrap();
             if torn {
-                backend.write_log(Slot::Ram, third.head + HEAD_BYTES as u64 / 2, &[7; HEAD_BYTES / 2]).unwrap();
+                backend
+                    .write_log(Slot::BufferJournal, third.head + HEAD_BYTES as u64 / 2, &[7; HEAD_BYTES / 2])
+                    .unwrap();
             }
-            let (before, _) = Ram::load(&backend).unwrap().unwrap();
+            let (before, _) = BufferJournal::load(&backend).unwrap().unwrap();
             assert_eq!((before.generation, pages(&backend)), (second.generation, vec![5]));
-            Ram::begin(&mut backend, Some(&before), 4, 3, std::iter::empty()).unwrap();
+            BufferJournal::begin(&mut backend, Some(&before), 4, 3, std::iter::empty()).unwrap();
             assert_eq!(pages(&backend), [0; 0], "torn {torn}");
         }
     }

@@ -16,7 +16,7 @@ use ssdlab_core::{BlockId, Entry, HugeVec, Ppn};
 use ssdlab_nand::{Found, Geometry, Scan};
 
 use crate::backend::{Backend, Fault};
-use crate::mount::{MountReport, Spoiled, is_whole};
+use crate::mount::{DamagedPage, MountReport, is_whole};
 use crate::processors::{readers, share};
 use crate::safe::SafeNote;
 use crate::spare::{Content, SPARE_BYTES, Spare, SpareBytes};
@@ -121,7 +121,7 @@ impl<'a> Reading<'a> {
         report.blocks_scanned += u64::from(geometry.blocks);
         report.spares_read += geometry.pages();
         report.pages_verified += latest.len() as u64;
-        Ok(Read { sequence, spoiled: damaged(flash, &latest)? })
+        Ok(Read { sequence, damaged: damaged_among(flash, &latest)? })
     }
 
     /// Reads a block, also to `pages`, and records its versions.
@@ -238,23 +238,23 @@ pub(crate) struct Read {
     /// Above every page's sequence number.
     pub sequence: u64,
     /// Damaged pages, which [`Reading`] shows as sound.
-    pub spoiled: Vec<Spoiled>,
+    pub damaged: Vec<DamagedPage>,
 }
 
 /// Pages with damaged data among `pages`.
-fn damaged(flash: &dyn Backend, pages: &[Page]) -> Result<Vec<Spoiled>, Fault> {
+fn damaged_among(flash: &dyn Backend, pages: &[Page]) -> Result<Vec<DamagedPage>, Fault> {
     let mut page = vec![0; flash.geometry().page_bytes as usize];
-    let mut spoiled = Vec::new();
+    let mut damaged = Vec::new();
     pages.iter().take(AHEAD).for_each(|&(ppn, ..)| flash.fetch(ppn));
     for (at, &(ppn, Spare { oob, version, .. }, ref spare)) in pages.iter().enumerate() {
         if let Some(&(ahead, ..)) = pages.get(at + AHEAD) {
             flash.fetch(ahead);
         }
         if !is_whole(flash, ppn, spare, &mut page)? {
-            spoiled.push(Spoiled { ppn, lpn: oob.lpn, sequence: oob.sequence, version, from: 0 });
+            damaged.push(DamagedPage { ppn, lpn: oob.lpn, sequence: oob.sequence, version, from: 0 });
         }
     }
-    Ok(spoiled)
+    Ok(damaged)
 }
 
 #[cfg(test)]
@@ -345,9 +345,9 @@ mod tests {
                         }
                     }
                 }
-                let Read { sequence, spoiled } =
+                let Read { sequence, damaged } =
                     reading.finish(&SafeNote::default(), &mut report).expect("memory does not fail");
-                assert_eq!(spoiled.iter().map(|page| page.ppn).collect::<Vec<_>>(), torn);
+                assert_eq!(damaged.iter().map(|page| page.ppn).collect::<Vec<_>>(), torn);
                 assert_eq!(sequence, above);
                 let MountReport { blocks_scanned, spares_read, pages_verified, .. } = report;
                 let all = u64::from(blocks);

@@ -34,7 +34,7 @@ pub(crate) fn is_readable(held: u32) -> bool {
 
 /// State of a block.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Block {
+pub(crate) struct BlockSurvey {
     pub block: BlockId,
     pub bad: bool,
     pub erases: u32,
@@ -56,7 +56,7 @@ pub(crate) struct Block {
     pub copies: u32,
 }
 
-impl Block {
+impl BlockSurvey {
     /// State from the spare areas of its pages; no page counts as valid yet.
     fn of(block: BlockId, pages: &[Found]) -> Self {
         let programmed = || {
@@ -95,7 +95,7 @@ impl Block {
 
 /// Result of a scan.
 pub(crate) struct Survey {
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<BlockSurvey>,
     /// True for each flash page with a newest copy.
     pub valid: PageBits,
     /// Above every sequence number of a program or trim.
@@ -171,7 +171,7 @@ impl Survey {
         scan.blocks(blocks, maps.pages_per_block, &|block, pages| {
             let bad = scan.is_bad(block);
             let pages = if bad { &erased } else { pages };
-            let state = Block { bad, erases: scan.erases(block), ..Block::of(block, pages) };
+            let state = BlockSurvey { bad, erases: scan.erases(block), ..BlockSurvey::of(block, pages) };
             let has_a_page = state.versions[0] <= state.versions[1];
             let above = if has_a_page { state.written + 1 } else { 0 };
             let ignored = |outdated: bool| outdated && without.is_empty() || without.contains(&block);
@@ -190,7 +190,7 @@ impl Survey {
             let first = block.0 * maps.pages_per_block;
             let valid = survey.valid.count(first..first + maps.pages_per_block);
             survey.sequence = survey.sequence.max(above);
-            survey.blocks.push(Block { valid, ..state? });
+            survey.blocks.push(BlockSurvey { valid, ..state? });
         }
         for &Trimmed { lpn, count, sequence } in trims {
             survey.sequence = survey.sequence.max(sequence + 1);
@@ -254,7 +254,7 @@ impl Survey {
     }
 
     /// Returns the block opened last among the `wanted` blocks with valid pages.
-    pub fn opened_last(&self, wanted: impl Fn(&Block) -> bool) -> Option<BlockId> {
+    pub fn opened_last(&self, wanted: impl Fn(&BlockSurvey) -> bool) -> Option<BlockId> {
         let full = self.blocks.iter().filter(|block| !block.bad && block.valid > 0 && wanted(block));
         full.max_by_key(|block| block.opened).map(|block| block.block)
     }

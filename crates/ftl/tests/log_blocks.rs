@@ -311,7 +311,7 @@ fn faster_gives_whole_blocks_their_second_chance_in_place() {
 
 /// FASTer: valid pages go to the newest block on their second chance; then they are merged or isolated.
 #[test]
-fn faster_copies_survivors_once_and_then_calls_them_cold() {
+fn faster_copies_valid_pages_once_before_they_count_as_cold() {
     for isolation_blocks in [0, 2] {
         let mut ftl = faster(2, isolation_blocks);
         write(&mut ftl, [1, 5, 9, 13, 1, 21, 25, 29]);

@@ -395,7 +395,7 @@ impl Backend for FileBackend {
     fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault> {
         let room = match slot {
             Slot::A | Slot::B => self.log_bytes,
-            Slot::Ram => u64::MAX,
+            Slot::BufferJournal => u64::MAX,
             Slot::Safe => NOTE_BYTES,
         };
         assert!(offset + bytes.len() as u64 <= room, "a log grew beyond its region");

@@ -23,7 +23,7 @@ pub enum Slot {
     /// The second.
     B,
     /// Journal of a write buffer with power-loss protection.
-    Ram,
+    BufferJournal,
     /// Note of the safe programs.
     Safe,
 }

@@ -15,7 +15,7 @@ use crate::backend::Backend;
 use crate::buffer::{Buffer, WriteBuffer};
 use crate::error::DriveError;
 use crate::flash::{Flash, Medium, Pages, Payload};
-use crate::protected::Ram;
+use crate::protected::BufferJournal;
 
 /// Options of a drive beside its flash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -132,7 +132,7 @@ pub struct Drive<B: Backend> {
     unused: Option<Box<dyn DynFtl>>,
     buffer: Option<Buffer>,
     /// Journal of a protected buffer's pages; None while the power is off.
-    ram: Option<Ram>,
+    journal: Option<BufferJournal>,
     /// Buffer for a page on its way to the host.
     page_out: Vec<u8>,
     /// Erased blocks when the power last went off.
@@ -204,8 +204,8 @@ impl<B: Backend> Drive<B> {
         if let Some(buffer) = &mut self.buffer {
             (first..first + count).for_each(|lpn| buffer.forget(lpn));
         }
-        if let Some(ram) = &mut self.ram {
-            let kept = ram.trim(&mut self.medium.backend, first..first + count, self.medium.sequence);
+        if let Some(journal) = &mut self.journal {
+            let kept = journal.trim(&mut self.medium.backend, first..first + count, self.medium.sequence);
             self.medium.note_fault(kept);
             self.stop_at_fault()?;
         }
@@ -405,14 +405,14 @@ impl<B: Backend> Drive<B> {
                 self.stop_at_fault()?;
             }
             let in_part = part.end - part.start < page_bytes;
-            let base = if self.ram.is_some() && in_part { self.version_on_flash(Lpn(lpn as u32))? } else { None };
+            let base = if self.journal.is_some() && in_part { self.version_on_flash(Lpn(lpn as u32))? } else { None };
             let Some(buffer) = &mut self.buffer else { break };
             let piece = &bytes[(part.start - offset) as usize..(part.end - offset) as usize];
             let at = (part.start - lpn * page_bytes) as usize;
             buffer.accept((lpn as u32, base), WriteContext::default(), at, piece, page_bytes as usize);
-            if let (Some(ram), Some(held)) = (&mut self.ram, buffer.held(lpn as u32)) {
-                let kept = ram.keep(&mut self.medium.backend, lpn as u32, self.medium.sequence, held);
-                let is_long = ram.is_long();
+            if let (Some(journal), Some(held)) = (&mut self.journal, buffer.held(lpn as u32)) {
+                let kept = journal.keep(&mut self.medium.backend, lpn as u32, self.medium.sequence, held);
+                let is_long = journal.is_long();
                 self.medium.note_fault(kept);
                 self.stop_at_fault()?;
                 if is_long {

@@ -8,11 +8,11 @@ use ssdlab_nand::Trimmed;
 
 use super::{Drive, Options};
 use crate::backend::Backend;
-use crate::buffer::{Buffer, Held, WriteBuffer};
+use crate::buffer::{Buffer, BufferedPage, WriteBuffer};
 use crate::error::DriveError;
 use crate::flash::{Flash, Medium, Payload, Recording};
 use crate::mount::{MountReport, Surveyed};
-use crate::protected::{Kept, Loaded, Ram, above};
+use crate::protected::{BufferJournal, Loaded, PageRecords, above};
 
 impl<B: Backend> Drive<B> {
     /// Creates a mounted drive on erased flash.
@@ -59,7 +59,7 @@ impl<B: Backend> Drive<B> {
             ftl: None,
             unused: None,
             buffer: None,
-            ram: None,
+            journal: None,
             page_out: vec![0; page_bytes as usize],
             free_blocks: 0,
         };
@@ -84,7 +84,7 @@ impl<B: Backend> Drive<B> {
         self.cut_power();
         let before = self.medium.counts;
         let mut ftl = self.erased_ftl()?;
-        let loaded = Ram::load(&self.medium.backend)?;
+        let loaded = BufferJournal::load(&self.medium.backend)?;
         let least = loaded.as_ref().map_or(0, |(_, kept)| above(kept));
         let fails = self.medium.backend.fails();
         let mut recording = Recording { operations: Vec::new(), fails };
@@ -132,23 +132,25 @@ impl<B: Backend> Drive<B> {
     /// Programs the pages that a protected buffer held at the power loss and empties it; a read-only drive keeps them.
     /// `trims` are those of the log's journal, which the buffer may not know.
     fn power_buffer(&mut self, loaded: Option<Loaded>, trims: &[Trimmed]) -> Result<(), DriveError> {
-        let (before, mut kept) = loaded.map_or((None, BTreeMap::new()), |(ram, kept)| (Some(ram), kept));
+        let (before, mut kept) = loaded.map_or((None, BTreeMap::new()), |(journal, kept)| (Some(journal), kept));
         for &Trimmed { lpn, count, sequence } in trims {
             kept.range_mut(lpn.0..lpn.0 + count).for_each(|(_, kept)| kept.logged_trim = Some(sequence));
         }
         let was_empty = kept.is_empty();
         let mut pages = Vec::new();
-        for (lpn, Kept { trimmed, logged_trim, pages: written }) in kept {
+        for (lpn, PageRecords { trimmed, logged_trim, pages: written }) in kept {
             let on_flash = self.version_on_flash(Lpn(lpn))?;
             let is_trimmed = on_flash.is_some_and(|version| trimmed.is_some_and(|sequence| version < sequence));
             let version = on_flash.filter(|_| !is_trimmed);
             let is_newer = |sequence| version < Some(sequence) && logged_trim < Some(sequence);
             // If the page was not on flash when it was written in part, but is now, it had been trimmed: the rest is
             // zeros.
-            let is_whole = |held: &Held| held.whole || held.base.is_none() && on_flash.is_some();
-            let fits = |(sequence, held): &(u64, Held)| is_newer(*sequence) && (is_whole(held) || held.base == version);
+            let is_whole = |held: &BufferedPage| held.whole || held.base.is_none() && on_flash.is_some();
+            let fits = |(sequence, held): &(u64, BufferedPage)| {
+                is_newer(*sequence) && (is_whole(held) || held.base == version)
+            };
             match written.into_iter().rfind(fits) {
-                Some((_, held)) => pages.push((lpn, Held { whole: is_whole(&held), ..held })),
+                Some((_, held)) => pages.push((lpn, BufferedPage { whole: is_whole(&held), ..held })),
                 // Only now: the record of this trim would be newer than writes after the recorded one.
                 None if is_trimmed => {
                     let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
@@ -171,11 +173,11 @@ impl<B: Backend> Drive<B> {
             self.flush_medium()?;
         }
         self.buffer = self.options.buffer.map(Buffer::new);
-        self.ram = match (self.options.buffer, before) {
-            (Some(WriteBuffer { protected: true, .. }), before) => self.new_ram(before.as_ref())?,
+        self.journal = match (self.options.buffer, before) {
+            (Some(WriteBuffer { protected: true, .. }), before) => self.new_journal(before.as_ref())?,
             (_, Some(before)) if !was_empty || !before.is_alone => {
                 // Its records are outdated, and must stay so when trims make the flash forget versions.
-                Ram::begin(&mut self.medium.backend, Some(&before), 0, 0, std::iter::empty())?;
+                BufferJournal::begin(&mut self.medium.backend, Some(&before), 0, 0, std::iter::empty())?;
                 None
             }
             _ => None,
@@ -184,20 +186,20 @@ impl<B: Backend> Drive<B> {
     }
 
     /// Moves the waiting pages of a read-only drive to another journal, without the trimmed ones.
-    fn keep_waiting(&mut self, before: Option<&Ram>) -> Result<(), DriveError> {
+    fn keep_waiting(&mut self, before: Option<&BufferJournal>) -> Result<(), DriveError> {
         let Some(buffer) = &self.buffer else { return Ok(()) };
         let (pages, sequence) = (buffer.len(), self.medium.sequence);
-        Ram::begin(&mut self.medium.backend, before, pages, sequence, buffer.waiting())?;
+        BufferJournal::begin(&mut self.medium.backend, before, pages, sequence, buffer.waiting())?;
         Ok(())
     }
 
     /// Starts a journal with the waiting pages of a protected buffer, after `before`.
-    pub(super) fn new_ram(&mut self, before: Option<&Ram>) -> Result<Option<Ram>, DriveError> {
+    pub(super) fn new_journal(&mut self, before: Option<&BufferJournal>) -> Result<Option<BufferJournal>, DriveError> {
         let (Some(buffer), Some(WriteBuffer { pages, .. })) = (&self.buffer, self.options.buffer) else {
             return Ok(None);
         };
         let sequence = self.medium.sequence;
-        Ok(Some(Ram::begin(&mut self.medium.backend, before, pages, sequence, buffer.waiting())?))
+        Ok(Some(BufferJournal::begin(&mut self.medium.backend, before, pages, sequence, buffer.waiting())?))
     }
 
     /// Version of a page's copy on the flash.
@@ -214,7 +216,7 @@ impl<B: Backend> Drive<B> {
         if let Some(ftl) = self.ftl.take() {
             self.free_blocks = ftl.free_blocks();
         }
-        (self.buffer, self.ram) = (None, None);
+        (self.buffer, self.journal) = (None, None);
         self.medium.power_off();
     }
 
@@ -262,10 +264,10 @@ impl<B: Backend> Drive<B> {
             self.wear_out()?;
         }
         self.stop_at_fault()?;
-        if let Some(ram) = self.ram.take_if(|ram| ram.is_long()) {
+        if let Some(journal) = self.journal.take_if(|journal| journal.is_long()) {
             // The pages that the journal forgets are safe on the flash, and a mount must know that.
             self.flush_medium()?;
-            self.ram = self.new_ram(Some(&ram)).inspect_err(|_| self.cut_power())?;
+            self.journal = self.new_journal(Some(&journal)).inspect_err(|_| self.cut_power())?;
         }
         let is_long = self.medium.log.as_ref().is_some_and(|log| log.is_long(self.options.journal_blocks));
         if is_long {

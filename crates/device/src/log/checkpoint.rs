@@ -43,7 +43,7 @@ const WRITTEN: u8 = 1;
 const CLOSED: u8 = 2;
 
 /// Contents of a checkpoint beside the spare areas.
-pub(crate) struct Facts<'a> {
+pub(crate) struct CheckpointContents<'a> {
     /// Number of programs and trims.
     pub sequence: u64,
     /// Lifetime counters.
@@ -114,7 +114,7 @@ pub(super) fn write<B: Backend>(
     backend: &mut B,
     slot: Slot,
     generation: u64,
-    facts: &Facts<'_>,
+    facts: &CheckpointContents<'_>,
 ) -> Result<Body, Fault> {
     let mut writer = Writer::new(backend, slot, HEADER_BYTES, generation);
     writer.bytes(&facts.sequence.to_le_bytes())?;
@@ -164,7 +164,7 @@ impl Encoded {
 }
 
 /// Writes the spare areas; returns the trimmed pages that still have copies, in ascending order.
-fn write_blocks<B: Backend>(writer: &mut Writer<'_, B>, facts: &Facts<'_>) -> Result<Vec<u32>, Fault> {
+fn write_blocks<B: Backend>(writer: &mut Writer<'_, B>, facts: &CheckpointContents<'_>) -> Result<Vec<u32>, Fault> {
     let blocks = writer.backend().geometry().blocks;
     let marked = Marked::of(facts, writer.backend().geometry());
     let mut trimmed = PageBits::new(facts.logical_pages);
@@ -202,8 +202,8 @@ struct Marked<'a> {
 }
 
 impl<'a> Marked<'a> {
-    fn of(facts: &Facts<'a>, geometry: &Geometry) -> Self {
-        let Facts { closed, damaged, logical_pages, .. } = *facts;
+    fn of(facts: &CheckpointContents<'a>, geometry: &Geometry) -> Self {
+        let CheckpointContents { closed, damaged, logical_pages, .. } = *facts;
         let (mut has_copy, mut is_newest) = (PageBits::new(logical_pages), PageBits::new(geometry.pages() as u32));
         if let Some(ftl) = facts.ftl {
             ftl.copies(logical_pages, &mut |lpn, ppn| {

@@ -12,7 +12,7 @@ mod checkpoint;
 mod record;
 mod stream;
 
-pub(crate) use checkpoint::Facts;
+pub(crate) use checkpoint::CheckpointContents;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +29,7 @@ const LOOKED_BEHIND: usize = 256;
 
 /// State of a block since the checkpoint, according to the journal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Touch {
+pub(crate) enum BlockChange {
     /// Unchanged.
     None,
     /// Erased.
@@ -49,13 +49,13 @@ pub(crate) struct Log {
     journal: u64,
     /// Records in the journal.
     records: u64,
-    touched: Vec<Touch>,
+    touched: Vec<BlockChange>,
     /// Number of blocks named in the journal.
     named: u32,
 }
 
 /// State of the log at the power loss.
-pub(crate) struct Known {
+pub(crate) struct LogContents {
     pub table: PageTable,
     pub closed: Vec<bool>,
     /// Trims of the checkpoint, then of the journal.
@@ -79,7 +79,11 @@ pub(crate) struct Known {
 
 impl Log {
     /// Writes a checkpoint to the slot that `before` does not use, and starts its journal.
-    pub fn begin<B: Backend>(before: Option<&Self>, backend: &mut B, facts: &Facts<'_>) -> Result<Self, Fault> {
+    pub fn begin<B: Backend>(
+        before: Option<&Self>,
+        backend: &mut B,
+        facts: &CheckpointContents<'_>,
+    ) -> Result<Self, Fault> {
         let (slot, generation) = match before {
             Some(log) => (log.slot.other(), log.generation + 1),
             // Different from the contents of both slots, though neither is usable.
@@ -89,7 +93,7 @@ impl Log {
             }
         };
         let body = checkpoint::write(backend, slot, generation, facts)?;
-        let touched = vec![Touch::None; facts.erases.len()];
+        let touched = vec![BlockChange::None; facts.erases.len()];
         let mut log = Self { slot, generation, mounts: 0, journal: body.end, records: 0, touched, named: 0 };
         if !facts.ends {
             log.synced(backend, facts.sequence)?;
@@ -99,7 +103,7 @@ impl Log {
     }
 
     /// Reads the current log; None if it is damaged, as the other log is older and therefore wrong.
-    pub fn load<B: Backend>(backend: &B) -> Result<Option<(Self, Known)>, Fault> {
+    pub fn load<B: Backend>(backend: &B) -> Result<Option<(Self, LogContents)>, Fault> {
         let newer = checkpoint::header(backend, Slot::B)? > checkpoint::header(backend, Slot::A)?;
         let slot = if newer { Slot::B } else { Slot::A };
         match checkpoint::read(backend, slot)? {
@@ -144,12 +148,16 @@ impl Log {
         Ok(false)
     }
 
-    fn replay<B: Backend>(backend: &B, slot: Slot, checkpoint: checkpoint::Checkpoint) -> Result<(Self, Known), Fault> {
+    fn replay<B: Backend>(
+        backend: &B,
+        slot: Slot,
+        checkpoint: checkpoint::Checkpoint,
+    ) -> Result<(Self, LogContents), Fault> {
         let checkpoint::Checkpoint { generation, bytes: journal, sequence, life, table, closed, damaged, trims } =
             checkpoint;
-        let touched = vec![Touch::None; closed.len()];
+        let touched = vec![BlockChange::None; closed.len()];
         let mut log = Self { slot, generation, mounts: 0, journal, records: 0, touched, named: 0 };
-        let mut known = Known {
+        let mut known = LogContents {
             older_trims: trims.len(),
             synced: sequence,
             erasing: None,
@@ -184,7 +192,7 @@ impl Log {
             }
             match record {
                 Record::Opened(block) | Record::Interrupted(block) => {
-                    log.name(block, Touch::Opened);
+                    log.name(block, BlockChange::Opened);
                 }
                 Record::Erased(block, sequence) | Record::GivenUp(block, sequence) => {
                     if matches!(record, Record::GivenUp(..)) {
@@ -195,7 +203,7 @@ impl Log {
                         known.table.erased_before = sequence;
                     }
                     known.sequence = known.sequence.max(sequence);
-                    log.name(block, Touch::Erased);
+                    log.name(block, BlockChange::Erased);
                     known.table.erases[block.index()] += 1;
                     known.erasing = Some((block, sequence));
                 }
@@ -235,7 +243,7 @@ impl Log {
     }
 
     /// State of a block since the checkpoint.
-    pub fn touch(&self, block: BlockId) -> Touch {
+    pub fn touch(&self, block: BlockId) -> BlockChange {
         self.touched[block.index()]
     }
 
@@ -250,9 +258,9 @@ impl Log {
     }
 
     /// Records that a block is named; returns its previous state.
-    fn name(&mut self, block: BlockId, touch: Touch) -> Touch {
+    fn name(&mut self, block: BlockId, touch: BlockChange) -> BlockChange {
         let before = std::mem::replace(&mut self.touched[block.index()], touch);
-        self.named += u32::from(before == Touch::None);
+        self.named += u32::from(before == BlockChange::None);
         before
     }
 
@@ -268,13 +276,13 @@ impl Log {
     /// Announces a program in the block. Returns true if everything before was made safe for it.
     #[inline]
     pub fn program<B: Backend>(&mut self, backend: &mut B, block: BlockId) -> Result<bool, Fault> {
-        if self.touched[block.index()] == Touch::Opened { Ok(false) } else { self.open(backend, block) }
+        if self.touched[block.index()] == BlockChange::Opened { Ok(false) } else { self.open(backend, block) }
     }
 
     #[cold]
     fn open<B: Backend>(&mut self, backend: &mut B, block: BlockId) -> Result<bool, Fault> {
         self.append(backend, Record::Opened(block))?;
-        let is_first = self.name(block, Touch::Opened) == Touch::None;
+        let is_first = self.name(block, BlockChange::Opened) == BlockChange::None;
         if is_first {
             backend.sync()?;
         }
@@ -297,14 +305,14 @@ impl Log {
             Record::Erased
         };
         self.append(backend, record(block, sequence))?;
-        self.name(block, Touch::Erased);
+        self.name(block, BlockChange::Erased);
         backend.sync()
     }
 
     /// Records that the latest erase, of this block, may be incomplete. The record is safe before the next program, which
     /// would show that the erase was begun.
     pub fn distrust<B: Backend>(&mut self, backend: &mut B, block: BlockId) -> Result<(), Fault> {
-        self.name(block, Touch::Opened);
+        self.name(block, BlockChange::Opened);
         self.append(backend, Record::Interrupted(block))?;
         backend.sync()
     }
@@ -354,10 +362,10 @@ mod tests {
     use crate::MemoryBackend;
 
     /// Three blocks of two pages, and their state.
-    fn erased() -> (MemoryBackend, Facts<'static>) {
+    fn erased() -> (MemoryBackend, CheckpointContents<'static>) {
         let (order, parallelism) = (ProgramOrder::Ascending, Parallelism::SINGLE);
         let geometry = Geometry { page_bytes: 512, pages_per_block: 2, blocks: 3, order, parallelism };
-        let facts = Facts {
+        let facts = CheckpointContents {
             sequence: 1,
             life: Life::default(),
             erases: &[0; 3],

@@ -34,7 +34,7 @@ impl Write {
             Self::Spare(..) => 1,
             Self::Erase(_) => 2,
             Self::Bad(_) => 3,
-            Self::Log(Slot::Ram, ..) => 4,
+            Self::Log(Slot::BufferJournal, ..) => 4,
             Self::Log(..) => 5,
         }
     }

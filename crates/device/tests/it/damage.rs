@@ -20,7 +20,7 @@ const LOG_BYTES: usize = 4 << 10;
 /// Flips a bit of a head, or of the written part of a log or note, often near its end.
 fn flip(flash: &mut MemoryBackend, rng: &mut Rng) -> String {
     let (slot, at) = if rng.below(4) == 0 {
-        (Slot::Ram, HEADS[rng.below(2) as usize] + rng.below(HEAD_BYTES))
+        (Slot::BufferJournal, HEADS[rng.below(2) as usize] + rng.below(HEAD_BYTES))
     } else {
         let slot = [Slot::A, Slot::B, Slot::Safe][rng.below(3) as usize];
         let mut log = [0; LOG_BYTES];

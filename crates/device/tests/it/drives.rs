@@ -63,7 +63,7 @@ pub fn of_blocks(pages: u32) -> Vec<Kind> {
     assert_eq!(MAPS.len(), 3, "a new map needs a drive here");
     let mut kinds = vec![
         kind("page", page(PAGE, whole), (pages, 1, 0), 64),
-        kind("page, own frontier, two planes", page(own, whole), (pages, 2, 0), 64),
+        kind("page, own block, two planes", page(own, whole), (pages, 2, 0), 64),
         kind("page, partial collection", page(partial, whole), (pages - 1, 1, 1), 64),
         kind("page, segments", page(PAGE, segmented), (pages, 1, 0), 128),
         kind("page, dftl", page(own, cached), (pages, 1, 0), 128),
@@ -108,7 +108,7 @@ pub fn roomy() -> Vec<Kind> {
     let own = PageOptions { placement: &placement::own::INFO, ..PAGE };
     let mut kinds = vec![
         kind("page", FtlChoice::Page(PAGE, whole), (4, 1, 12), 64),
-        kind("page, own frontier, two planes", FtlChoice::Page(own, whole), (4, 2, 24), 64),
+        kind("page, own block, two planes", FtlChoice::Page(own, whole), (4, 2, 24), 64),
     ];
     for ftl in log_ftls() {
         let [_, count] = log_blocks(&ftl);

@@ -129,7 +129,7 @@ impl Backend for Mutant {
                 self.catch_up()?;
                 self.inner.write_log(slot, offset, bytes)
             }
-            Mistake::RamForgets if slot == Slot::Ram => Ok(()),
+            Mistake::RamForgets if slot == Slot::BufferJournal => Ok(()),
             Mistake::NoNote if slot == Slot::Safe => Ok(()),
             Mistake::VersionIgnored | Mistake::RamForgets | Mistake::TakenForSafe | Mistake::NoNote => {
                 self.inner.write_log(slot, offset, bytes)

@@ -229,7 +229,7 @@ impl BlockTable {
 
     /// Takes up the blocks of a device in use in place of erased ones. The order of erasing is unknown: a list keeps its
     /// order.
-    pub(crate) fn take_up(&mut self, blocks: &[recovery::Block]) {
+    pub(crate) fn take_up(&mut self, blocks: &[recovery::BlockSurvey]) {
         for state in blocks {
             self.erases[state.block.index()] = state.erases;
             self.counts[state.block.index()] = FLAG | state.valid as u16;

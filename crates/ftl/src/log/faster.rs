@@ -31,7 +31,7 @@ use crate::Problem;
 use crate::log::{
     Log, LogBlock, LogBlocks, LogDevice, LogFtl, LogInfo, LogRules, PageAddress, Ring, SEQUENTIAL, SequentialLog,
 };
-use crate::recovery::{Block, Survey};
+use crate::recovery::{BlockSurvey, Survey};
 
 /// The registration.
 pub static INFO: LogInfo = LogInfo {
@@ -262,7 +262,7 @@ impl Log for Faster {
 
     /// While a victim is reclaimed, the random log has one more block: the target of its pages.
     fn unfinished(&self, survey: &Survey) -> Option<BlockId> {
-        let random = |block: &Block| block.role == Role::Log;
+        let random = |block: &BlockSurvey| block.role == Role::Log;
         let blocks = survey.blocks.iter().filter(|block| !block.bad && block.valid > 0 && random(block)).count();
         if blocks as u32 > self.random.capacity() { survey.opened_last(random) } else { None }
     }

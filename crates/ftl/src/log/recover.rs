@@ -25,7 +25,7 @@ use ssdlab_core::BlockId;
 use ssdlab_nand::{Cause, FlashSink, Role, Scan, Trimmed};
 
 use super::{Log, LogDevice, LogFtl};
-use crate::recovery::{Block, Maps, Survey, is_readable};
+use crate::recovery::{BlockSurvey, Maps, Survey, is_readable};
 
 /// A block with valid pages that is not a data block.
 #[derive(Clone, Copy, Debug)]
@@ -89,7 +89,7 @@ impl LogDevice {
         }
         // While no more blocks have failed than may, the others have what they need.
         let proven = survey.blocks.iter().filter(|block| block.bad).count() as u32 <= *expendable;
-        if !survey.blocks.iter().any(Block::is_empty)
+        if !survey.blocks.iter().any(BlockSurvey::is_empty)
             && let Some(last) = survey.opened_last(|_| true)
         {
             survey = survey.without(last, proven, &mut maps, scan, trims, &mut given_up)?;
@@ -101,7 +101,7 @@ impl LogDevice {
     fn take_up(&mut self, survey: &Survey) {
         self.table.take_up(&survey.blocks);
         self.sequence = survey.sequence;
-        for &Block { block, next, sound, .. } in &survey.blocks {
+        for &BlockSurvey { block, next, sound, .. } in &survey.blocks {
             self.next[block.index()] = next as u16;
             if !sound {
                 self.close(block.0);
@@ -130,8 +130,8 @@ impl LogDevice {
         rest
     }
 
-    fn describe(&self, state: &Block) -> LogBlock {
-        let Block { block, role, opened, written, copies, .. } = *state;
+    fn describe(&self, state: &BlockSurvey) -> LogBlock {
+        let BlockSurvey { block, role, opened, written, copies, .. } = *state;
         let first = block.0 * self.pages_per_block;
         let held = (0..).zip(&self.p2l[first as usize..(first + self.pages_per_block) as usize]);
         let readable = held.map(|(offset, held)| (offset, held.page())).filter(|&(_, lpn)| is_readable(lpn));

@@ -27,7 +27,7 @@ use super::{OpenBlock, PageFtl};
 use crate::Ftl;
 use crate::map::MapModel;
 use crate::placement::PlacementRules;
-use crate::recovery::{Block, Maps, Survey};
+use crate::recovery::{BlockSurvey, Maps, Survey};
 
 impl<M: MapModel> PageFtl<M> {
     /// See [`crate::Ftl::recover`].
@@ -70,7 +70,7 @@ impl<M: MapModel> PageFtl<M> {
         let mut survey = Survey::new(&mut maps, scan, trims, &given_up)?;
         let blocks_per_plane = blocks.table().blocks_per_list();
         for first in (0..blocks.table().len()).step_by(blocks_per_plane as usize) {
-            let in_plane = |found: &Block| (first..first + blocks_per_plane).contains(&found.block.0);
+            let in_plane = |found: &BlockSurvey| (first..first + blocks_per_plane).contains(&found.block.0);
             let has_room = |survey: &Survey| survey.blocks.iter().any(|found| in_plane(found) && found.is_empty());
             if !has_room(&survey)
                 && let Some(last) = survey.opened_last(in_plane)
@@ -83,9 +83,9 @@ impl<M: MapModel> PageFtl<M> {
     }
 
     /// Takes up the blocks with valid pages, in the order of their last program.
-    fn take_up_written(&mut self, blocks: &[Block]) {
+    fn take_up_written(&mut self, blocks: &[BlockSurvey]) {
         let pages = self.blocks.pages_per_block();
-        let mut written: Vec<&Block> = blocks.iter().filter(|block| !block.bad && block.valid > 0).collect();
+        let mut written: Vec<&BlockSurvey> = blocks.iter().filter(|block| !block.bad && block.valid > 0).collect();
         written.sort_by_key(|block| block.written);
         for state in written {
             let (block, first) = (state.block, state.block.0 * pages);
@@ -110,7 +110,7 @@ impl<M: MapModel> PageFtl<M> {
     }
 
     /// Number of the open block that can continue in a block, if any.
-    fn open_block_for(&self, plane: usize, block: &Block) -> Option<usize> {
+    fn open_block_for(&self, plane: usize, block: &BlockSurvey) -> Option<usize> {
         if block.next == self.blocks.pages_per_block() || !block.sound || block.role != Role::Data {
             return None;
         }
