@@ -19,7 +19,7 @@ use ssdlab_device::{
 use ssdlab_ftl::map::ram;
 use ssdlab_ftl::page::PageOptions;
 use ssdlab_ftl::{FtlChoice, Line, gc, placement};
-use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
+use ssdlab_nand::Geometry;
 
 const PAGE_BYTES: u32 = 4096;
 const PAGES_PER_BLOCK: u32 = 512;
@@ -87,8 +87,7 @@ impl<B: Backend> Backend for SpareAreas<B> {
 fn drive_of(pages: u32) -> Result<Drive<InMemory>, Box<dyn Error>> {
     let spare = pages / PAGES_PER_BLOCK * 7 / 100 + 8;
     let blocks = pages.div_ceil(PAGES_PER_BLOCK) + spare;
-    let (order, parallelism) = (ProgramOrder::Ascending, Parallelism::SINGLE);
-    let geometry = Geometry { page_bytes: PAGE_BYTES, pages_per_block: PAGES_PER_BLOCK, blocks, order, parallelism };
+    let geometry = Geometry::single_plane(PAGE_BYTES, PAGES_PER_BLOCK, blocks);
     let page = PageOptions::new(gc::greedy::INFO.defaults(), &placement::shared::INFO);
     let options = Options {
         logical_pages: pages,

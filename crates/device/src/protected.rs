@@ -300,7 +300,7 @@ impl BufferJournal {
 mod tests {
     use super::*;
     use crate::MemoryBackend;
-    use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
+    use ssdlab_nand::Geometry;
 
     fn held(byte: u8) -> BufferedPage {
         let context = WriteContext::default();
@@ -309,8 +309,7 @@ mod tests {
 
     /// Flash of 64-byte pages with a second journal that holds page 5.
     fn second_journal() -> (MemoryBackend, BufferJournal) {
-        let (order, parallelism) = (ProgramOrder::Ascending, Parallelism::SINGLE);
-        let geometry = Geometry { page_bytes: 64, pages_per_block: 2, blocks: 3, order, parallelism };
+        let geometry = Geometry::single_plane(64, 2, 3);
         let mut backend = MemoryBackend::new(geometry);
         let first = BufferJournal::begin(&mut backend, None, 4, 1, [(4, &held(4))].into_iter()).unwrap();
         let second = BufferJournal::begin(&mut backend, Some(&first), 4, 2, [(5, &held(5))].into_iter()).unwrap();

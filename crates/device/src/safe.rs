@@ -88,14 +88,13 @@ fn place_of(serial: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
+    use ssdlab_nand::Geometry;
 
     use super::*;
     use crate::MemoryBackend;
 
     fn flash() -> MemoryBackend {
-        let (order, parallelism) = (ProgramOrder::Ascending, Parallelism::SINGLE);
-        MemoryBackend::new(Geometry { page_bytes: 16, pages_per_block: 2, blocks: 2, order, parallelism })
+        MemoryBackend::new(Geometry::single_plane(16, 2, 2))
     }
 
     /// Goal: a note is read back, and if its newest copy is damaged, the previous note. Method: each byte of the newest

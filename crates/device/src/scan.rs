@@ -260,7 +260,7 @@ fn damaged_among(flash: &dyn Backend, pages: &[Page]) -> Result<Vec<DamagedPage>
 #[cfg(test)]
 mod tests {
     use ssdlab_core::{Lpn, Rng};
-    use ssdlab_nand::{Parallelism, ProgramOrder, Role, SpareArea};
+    use ssdlab_nand::{Role, SpareArea};
 
     use super::*;
     use crate::backend::MemoryBackend;
@@ -271,8 +271,7 @@ mod tests {
     /// Flash whose blocks were written during several mounts, each ended by a power loss that may have torn the last page.
     /// Also returns the torn pages, and the number of last pages of blocks that no later sync covers.
     fn flash(blocks: u32, rng: &mut Rng) -> (MemoryBackend, Vec<Ppn>, u64) {
-        let (order, parallelism) = (ProgramOrder::Ascending, Parallelism::SINGLE);
-        let geometry = Geometry { page_bytes: 16, pages_per_block: PAGES, blocks, order, parallelism };
+        let geometry = Geometry::single_plane(16, PAGES, blocks);
         let (mut backend, mut torn, mut untold) = (MemoryBackend::new(geometry), Vec::new(), 0);
         let (mut next, mut sequence) = (0, 0);
         while next < blocks {

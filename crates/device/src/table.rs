@@ -356,13 +356,11 @@ impl Scan for PageTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ssdlab_nand::{Parallelism, ProgramOrder};
 
     /// A version that only a bad block holds has no copy for recovery.
     #[test]
     fn a_copy_in_a_bad_block_does_not_count() {
-        let (order, parallelism) = (ProgramOrder::Ascending, Parallelism::SINGLE);
-        let geometry = Geometry { page_bytes: 512, pages_per_block: 1, blocks: 2, order, parallelism };
+        let geometry = Geometry::single_plane(512, 1, 2);
         let mut table = PageTable::erased(&geometry);
         for block in 0..2 {
             let oob = SpareArea { lpn: Lpn(block), sequence: 9, role: ROLES[0] };
@@ -388,8 +386,7 @@ mod tests {
             assert!(BlockPages::take(pages as usize, &mut &bytes[..bytes.len() - 1]).is_none(), "marks are missing");
             let mut checkpoint = HugeVec::zeros(bytes.len());
             checkpoint.copy_from_slice(&bytes);
-            let (order, parallelism) = (ProgramOrder::Ascending, Parallelism::SINGLE);
-            let geometry = Geometry { page_bytes: 512, pages_per_block: pages, blocks: 1, order, parallelism };
+            let geometry = Geometry::single_plane(512, pages, 1);
             let written =
                 vec![Some(Written { part: 0, at: 0, widths: *bytes.first_chunk().expect("widths"), closed: false })];
             let mut table = PageTable::of(&geometry, checkpoint, written, 8, vec![0]);

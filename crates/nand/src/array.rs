@@ -112,20 +112,13 @@ impl FlashArray {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Parallelism;
 
     fn array() -> FlashArray {
         array_with(ProgramOrder::Ascending)
     }
 
     fn array_with(order: ProgramOrder) -> FlashArray {
-        FlashArray::new(&Geometry {
-            page_bytes: 4096,
-            pages_per_block: 3,
-            blocks: 2,
-            order,
-            parallelism: Parallelism::SINGLE,
-        })
+        FlashArray::new(&Geometry { order, ..Geometry::single_plane(4096, 3, 2) })
     }
 
     fn data(lpn: u32) -> PageData {

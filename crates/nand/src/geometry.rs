@@ -27,6 +27,12 @@ pub struct Geometry {
 }
 
 impl Geometry {
+    /// Returns an array of one plane, programmed in ascending order.
+    pub const fn single_plane(page_bytes: u32, pages_per_block: u32, blocks: u32) -> Self {
+        let (order, parallelism) = (ProgramOrder::Ascending, Parallelism::SINGLE);
+        Self { page_bytes, pages_per_block, blocks, order, parallelism }
+    }
+
     /// Pages in all.
     pub const fn pages(&self) -> u64 {
         self.pages_per_block as u64 * self.blocks as u64

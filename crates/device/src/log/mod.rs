@@ -357,14 +357,13 @@ pub(crate) fn forget_block(damaged: &mut BTreeSet<Ppn>, block: BlockId, pages_pe
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
+    use ssdlab_nand::Geometry;
 
     use crate::MemoryBackend;
 
     /// Three blocks of two pages, and their state.
     fn erased() -> (MemoryBackend, CheckpointContents<'static>) {
-        let (order, parallelism) = (ProgramOrder::Ascending, Parallelism::SINGLE);
-        let geometry = Geometry { page_bytes: 512, pages_per_block: 2, blocks: 3, order, parallelism };
+        let geometry = Geometry::single_plane(512, 2, 3);
         let facts = CheckpointContents {
             sequence: 1,
             life: Life::default(),

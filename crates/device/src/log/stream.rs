@@ -59,18 +59,12 @@ impl<'a, B: Backend> Writer<'a, B> {
 mod tests {
     use super::*;
     use crate::backend::MemoryBackend;
-    use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
+    use ssdlab_nand::Geometry;
 
     /// Goal: bytes arrive whole and in order. Method: pieces shorter and longer than a chunk.
     #[test]
     fn bytes_of_any_length_arrive_with_their_checksum() {
-        let geometry = Geometry {
-            page_bytes: 512,
-            pages_per_block: 2,
-            blocks: 2,
-            order: ProgramOrder::Ascending,
-            parallelism: Parallelism::SINGLE,
-        };
+        let geometry = Geometry::single_plane(512, 2, 2);
         let mut backend = MemoryBackend::new(geometry);
         let all: Vec<u8> = (0..5 * CHUNK_BYTES as u32 / 2).map(|at| (at % 251) as u8).collect();
         let mut writer = Writer::new(&mut backend, Slot::B, 3, 9);

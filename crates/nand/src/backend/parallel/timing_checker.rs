@@ -160,20 +160,13 @@ impl TimingChecker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Parallelism, ProgramOrder};
 
     fn seen(id: u64, kind: Kind, block: u32, page: u32) -> Seen {
         Seen { id, kind, block, page, from: None }
     }
 
     fn violation_of(act: &dyn Fn(&mut TimingChecker)) -> String {
-        let mut checker = TimingChecker::new(&Geometry {
-            page_bytes: 512,
-            pages_per_block: 4,
-            blocks: 3,
-            order: ProgramOrder::Any,
-            parallelism: Parallelism::SINGLE,
-        });
+        let mut checker = TimingChecker::new(&Geometry::single_plane(512, 4, 3));
         act(&mut checker);
         checker.violation().unwrap_or_default().to_owned()
     }
