@@ -63,7 +63,6 @@ impl Line {
     }
 }
 
-/// Encoded numbers.
 #[derive(Clone, Copy)]
 pub(crate) struct Column<'a> {
     line: Line,

@@ -15,7 +15,6 @@ use crate::log::{CheckpointContents, Log, forget_block};
 use crate::safe::SafeNote;
 use crate::spare::{Content, SPARE_BYTES, Spare, belongs};
 
-/// Failures of programs and erases.
 struct Failures {
     are_possible: bool,
     /// Outcome of the latest operation.

@@ -18,7 +18,6 @@ pub(crate) struct Life {
     pub worn_out: bool,
 }
 
-/// Number of counters.
 pub(crate) const NUMBERS: usize = 6;
 
 impl Life {

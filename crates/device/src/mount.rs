@@ -96,7 +96,6 @@ impl Scanned {
     }
 }
 
-/// Sequence number of a page.
 fn sequence_of(page: &Found) -> Option<u64> {
     match page {
         Found::Programmed { oob, .. } => Some(oob.sequence),
@@ -320,7 +319,6 @@ struct BlockScan<'a, B> {
     report: &'a mut MountReport,
     /// Spare areas of the block read last.
     spares: Vec<u8>,
-    /// Pages found damaged.
     damaged: Vec<DamagedPage>,
 }
 
@@ -329,7 +327,6 @@ impl<'a, B: Backend> BlockScan<'a, B> {
         Self { medium, table, report, spares: Vec::new(), damaged: Vec::new() }
     }
 
-    /// Reads and evaluates a block.
     fn scan(&mut self, block: BlockId, known: Scanned) -> Result<(), Fault> {
         let pages = self.read(block)?;
         self.evaluate(block, pages, known)

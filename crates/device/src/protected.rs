@@ -42,7 +42,6 @@ const PART_BYTES: usize = 8;
 /// Lies behind a journal from its start; if it is missing, the file was cut off.
 const MARK: [u8; 1] = [0xFF];
 
-/// Kinds of records.
 const TRIM: u32 = 0;
 const PART: u32 = 1;
 const WHOLE: u32 = 2;
@@ -50,10 +49,8 @@ const WHOLE: u32 = 2;
 /// Version of a page that is not on the flash.
 const NO_VERSION: u64 = u64::MAX;
 
-/// The current journal.
 #[derive(Debug)]
 pub(crate) struct BufferJournal {
-    /// Place of its head.
     head: u64,
     generation: u64,
     begin: u64,
@@ -316,7 +313,6 @@ mod tests {
         (backend, second)
     }
 
-    /// Recorded pages.
     fn pages(backend: &MemoryBackend) -> Vec<u32> {
         BufferJournal::load(backend).unwrap().unwrap().1.into_keys().collect()
     }

@@ -14,21 +14,17 @@ use twox_hash::XxHash3_64;
 use crate::backend::{Backend, Fault, Slot};
 use crate::bits::u64_at;
 
-/// Distance of the copies.
 const COPY_BYTES: u64 = 32 << 10;
-/// Bytes of both copies.
 pub(crate) const NOTE_BYTES: u64 = 2 * COPY_BYTES;
 const HEAD_BYTES: usize = 32;
 /// Maximum number of torn pages in a copy.
 const MOST_TORN: usize = (COPY_BYTES as usize - HEAD_BYTES) / 8;
 
-/// The newest note.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SafeNote {
     serial: u64,
     /// Programs with lower sequence numbers are safe, unless they are torn.
     pub below: u64,
-    /// Sequence numbers of torn pages.
     torn: Vec<u64>,
 }
 

@@ -21,7 +21,6 @@ use crate::processors::{readers, share};
 use crate::safe::SafeNote;
 use crate::spare::{Content, SPARE_BYTES, Spare, SpareBytes};
 
-/// Number of pages fetched ahead.
 const AHEAD: usize = 32;
 
 /// Instead of the lowest version of a block: no version is kept.
@@ -46,7 +45,6 @@ pub(crate) struct Reading<'a> {
     fault: Mutex<Option<Fault>>,
 }
 
-/// Result of one processor.
 #[derive(Default)]
 struct Share {
     /// Above every page's sequence number.
@@ -233,7 +231,6 @@ impl Scan for Reading<'_> {
     }
 }
 
-/// Result of a scan.
 pub(crate) struct Read {
     /// Above every page's sequence number.
     pub sequence: u64,

@@ -20,7 +20,6 @@ const PROGRAMMED: u64 = 2;
 
 const STATES: u64 = PROGRAMMED + ROLES.len() as u64;
 
-/// Bytes before the columns.
 const HEADER_BYTES: usize = 37;
 
 /// Slopes of the columns, in order.
@@ -30,7 +29,6 @@ const SLOPES: [u64; 4] = [0, 1, 1, 0];
 const LEAST_PART: usize = 4 << 10;
 const MOST_PART: usize = 16 << 20;
 
-/// Pages decoded at a time.
 const LANES: usize = 64;
 
 /// Pages of a block that is not erased, in columns: states (0 erased, 1 damaged, else 2 + role), logical pages, sequence
@@ -153,7 +151,6 @@ impl<'a> BlockPages<'a> {
     }
 }
 
-/// Number of a page's state.
 #[inline]
 const fn state_of(page: &Found) -> u64 {
     match page {

@@ -43,7 +43,6 @@ pub trait Visitor: Sized {
     fn log_blocks<F: Ftl + Send + 'static>(self, ftl: F, captures: bool) -> Self::Output;
 }
 
-/// Boxes an FTL.
 struct Boxed;
 
 impl Visitor for Boxed {

@@ -32,7 +32,6 @@ pub(crate) fn is_readable(held: u32) -> bool {
     held != NONE && held != SPOILED
 }
 
-/// State of a block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockSurvey {
     pub block: BlockId,
@@ -93,7 +92,6 @@ impl BlockSurvey {
     }
 }
 
-/// Result of a scan.
 pub(crate) struct Survey {
     pub blocks: Vec<BlockSurvey>,
     /// True for each flash page with a newest copy.

@@ -25,7 +25,6 @@ const TILE_PAGES: u32 = (HALF * HALF) as u32;
 /// Equal shares of a device. Together they are its first logical pages.
 #[derive(Debug)]
 pub struct Shares {
-    /// Pages per share.
     pages: u32,
     /// Pages of each share per tile; the last tile may have fewer.
     slice: Reciprocal,
@@ -111,11 +110,9 @@ impl Shares {
 
 /// A run of logical pages with a slice of each share.
 struct Tile {
-    /// First logical page.
     first: u32,
     /// Start of its slice in each ring.
     begin: u32,
-    /// Pages per share.
     slice: u32,
     keys: [u8; ROUNDS],
 }

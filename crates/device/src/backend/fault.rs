@@ -108,7 +108,6 @@ pub struct FaultBackend<B> {
     cells: Vec<Cells>,
     /// Offset after the last programmed page of each block.
     next: Vec<u32>,
-    /// Blocks that fail every program.
     failing: Vec<bool>,
     cut: Option<PowerCut>,
     powered: bool,

@@ -29,7 +29,6 @@ pub enum Slot {
 }
 
 impl Slot {
-    /// The other log.
     pub(crate) fn other(self) -> Self {
         if self == Self::A { Self::B } else { Self::A }
     }

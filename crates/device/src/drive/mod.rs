@@ -331,7 +331,6 @@ impl<B: Backend> Drive<B> {
         }
     }
 
-    /// Writes bytes, data or zeros.
     fn put(&mut self, offset: u64, bytes: &[u8]) -> Result<(), DriveError> {
         let end = self.end_of(offset, bytes.len() as u64)?;
         self.writable()?;

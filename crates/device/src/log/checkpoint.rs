@@ -32,7 +32,6 @@ use crate::spare::{Content, SPARE_BYTES};
 use crate::table::{BlockPages, PageTable, Written};
 
 const MAGIC: [u8; 8] = *b"ssdchkpt";
-/// Bytes before the body.
 pub(super) const HEADER_BYTES: u64 = 40;
 
 type Header = [u8; HEADER_BYTES as usize];

@@ -30,24 +30,19 @@ const LOOKED_BEHIND: usize = 256;
 /// State of a block since the checkpoint, according to the journal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum BlockChange {
-    /// Unchanged.
     None,
-    /// Erased.
     Erased,
     /// Programmed, and perhaps erased before.
     Opened,
 }
 
-/// The current log.
 #[derive(Debug)]
 pub(crate) struct Log {
     slot: Slot,
     generation: u64,
     /// Number of mounts since the checkpoint.
     mounts: u64,
-    /// Start of the journal.
     journal: u64,
-    /// Records in the journal.
     records: u64,
     touched: Vec<BlockChange>,
     /// Number of blocks named in the journal.
@@ -317,7 +312,6 @@ impl Log {
         backend.sync()
     }
 
-    /// Records a trim.
     pub fn trim<B: Backend>(&mut self, backend: &mut B, trim: Trimmed) -> Result<(), Fault> {
         self.append(backend, Record::Trimmed(trim))
     }

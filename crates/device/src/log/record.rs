@@ -13,7 +13,6 @@ use twox_hash::XxHash3_64;
 
 use crate::bits::{put_right, u32_at, u64_at};
 
-/// Bytes of a record.
 pub(super) const RECORD_BYTES: usize = 24;
 
 /// A change since the checkpoint that the spare areas do not show.
@@ -28,13 +27,11 @@ pub(super) enum Record {
     GivenUp(BlockId, u64),
     /// The erase in the previous record may be incomplete or not begun.
     Interrupted(BlockId),
-    /// The host trimmed pages.
     Trimmed(Trimmed),
     /// Everything with a lower sequence number is safe.
     Synced(u64),
     /// A page has damaged data though its spare area is sound.
     Damaged(Ppn),
-    /// The drive was mounted.
     Mounted {
         /// True after a shutdown.
         clean: bool,

@@ -6,10 +6,8 @@ use twox_hash::XxHash3_64;
 
 use crate::backend::{Backend, Fault, Slot};
 
-/// Bytes written at a time.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// Writes to a log.
 pub(super) struct Writer<'a, B> {
     backend: &'a mut B,
     slot: Slot,

@@ -21,7 +21,6 @@ const CHUNK: usize = 64;
 /// Number of values compared at once in a search.
 const SEARCHED: usize = 16;
 
-/// State of a plane.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct PlaneState {
     /// Closed blocks in the order of closing, numbered within the plane.
@@ -34,7 +33,6 @@ struct PlaneState {
 #[derive(Debug)]
 pub struct ClosedBlocks {
     table: BlockTable,
-    /// Validity of each page.
     valid: PageBits,
     chunk_min: Vec<u16>,
     closed_at: Vec<u64>,
@@ -199,7 +197,6 @@ impl ClosedBlocks {
         self.valid.fill(pages, true);
     }
 
-    /// Page numbers of a block.
     fn pages_of(&self, block: BlockId) -> Range<u32> {
         let first = block.0 * self.pages_per_block();
         first..first + self.pages_per_block()

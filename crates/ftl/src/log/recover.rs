@@ -45,7 +45,6 @@ pub(crate) struct LogBlock {
 
 #[allow(private_bounds)]
 impl<L: Log> LogFtl<L> {
-    /// See [`crate::Ftl::recover`].
     pub(super) fn recover_all<S: FlashSink>(
         &mut self,
         scan: &dyn Scan,

@@ -127,14 +127,12 @@ pub struct Sbfast {
     random: Ring,
 }
 
-/// An SLB.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct Slot {
     lbn: u32,
     block: u32,
     /// Next older SLB of the same logical block.
     older: u32,
-    /// Pages programmed.
     written: u32,
 }
 

@@ -85,7 +85,6 @@ pub fn protected(settings: &Settings) -> u32 {
 
 /// The cached mapping table.
 pub struct Dftl {
-    /// Capacity in entries.
     entries: u32,
     /// Maximum number of protected entries.
     most_protected: u32,
@@ -123,7 +122,6 @@ const FAR: u32 = 32;
 #[derive(Clone, Copy)]
 struct Slot {
     lpn: u32,
-    /// Place in its segment.
     place: u32,
     /// Neighbours in the list of dirty slots of its translation page.
     next: u32,
@@ -179,7 +177,6 @@ impl Segment {
         self.end = place.wrapping_add(1);
     }
 
-    /// Removes stale places.
     #[cold]
     fn close_up(&mut self, slots: &mut [Slot]) {
         let places = self.end.wrapping_sub(self.begin);
@@ -212,7 +209,6 @@ impl Segment {
         None
     }
 
-    /// Slots, oldest first.
     fn iter<'a>(&'a self, slots: &'a [Slot]) -> impl Iterator<Item = u32> + 'a {
         let places = (0..self.end.wrapping_sub(self.begin)).map(|step| self.begin.wrapping_add(step));
         places.filter(|&place| !self.is_stale(place, slots)).map(|place| self.slot_at(place))

@@ -109,9 +109,7 @@ fn problems(settings: &Settings, page_bytes: u32) -> Vec<Problem> {
 
 /// A cache of segments.
 pub struct SegmentCache {
-    /// Bytes of RAM for segments.
     cache_bytes: u64,
-    /// Bytes of a segment.
     segment_bytes: u32,
     /// True if the cache is filled from the start of the map before the first request.
     preload: bool,

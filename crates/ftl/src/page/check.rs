@@ -7,7 +7,6 @@ use crate::Ftl;
 use crate::map::MapModel;
 
 impl<M: MapModel> PageFtl<M> {
-    /// See [`crate::Ftl::check`].
     pub(super) fn check_all(&self) -> Result<(), String> {
         self.blocks.check()?;
         self.map.check()?;

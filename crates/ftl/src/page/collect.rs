@@ -12,7 +12,6 @@ use crate::map::MapModel;
 /// Maximum number of victim pages handled together; the map entries of as many more are prefetched.
 const WINDOW: u32 = u64::BITS;
 
-/// A block being emptied.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Victim {
     pub(super) block: BlockId,
@@ -82,7 +81,6 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Returns the policy's victim.
     fn choose(&mut self, plane: usize) -> (BlockId, VictimReason) {
         let victim = self.policy.choose(self.blocks.plane(plane), self.host_pages);
         (victim.expect("a plane short of pages has closed blocks"), VictimReason::Policy)

@@ -19,7 +19,6 @@ use crate::Ftl;
 use crate::map::MapModel;
 
 impl<M: MapModel> PageFtl<M> {
-    /// See [`Ftl::keep_for_failures`].
     pub(super) fn keep_more_unwritten(&mut self, blocks: u32) -> Result<(), String> {
         self.limits.spare_blocks += blocks;
         let pages = blocks * self.blocks.pages_per_block();

@@ -81,7 +81,6 @@ impl OpenBlock {
     }
 }
 
-/// State of a plane.
 #[derive(Debug, Serialize, Deserialize)]
 struct Plane {
     /// Open blocks by number: host, GC, map pages.
@@ -92,11 +91,9 @@ struct Plane {
     unwritten: u32,
     /// Number of unwritten pages at which the next host page must ask for room.
     tight: u32,
-    /// Valid pages of data.
     valid: u32,
     /// Maximum number of valid pages of data.
     limit: u32,
-    /// Valid map pages.
     valid_map: u32,
     /// Map pages to be rewritten for the victim under way.
     outdated: Vec<u32>,
@@ -104,7 +101,6 @@ struct Plane {
     map_blocks: BTreeSet<(u32, BlockId)>,
 }
 
-/// Limits per plane.
 struct Limits {
     /// Maximum number of valid map pages.
     map_pages: u32,

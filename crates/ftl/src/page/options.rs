@@ -67,7 +67,6 @@ impl PageOptions {
         self.reserve_blocks().saturating_mul(planes).saturating_add(map_blocks)
     }
 
-    /// Verifies the trigger's values.
     pub(super) fn check(&self) -> Result<(), String> {
         match self.trigger {
             Trigger::Batch { low, high } if low < 2 || low > high => {

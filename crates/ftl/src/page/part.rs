@@ -11,7 +11,6 @@ use crate::map::MapModel;
 use crate::{Shape, Shares};
 
 impl<M: MapModel> PageFtl<M> {
-    /// See [`crate::Ftl::part`].
     pub(super) fn part_of(&self, planes: u32, seed: u64) -> Option<Self> {
         let all = self.planes.len() as u32;
         // A single plane is never passed over as full.

@@ -30,7 +30,6 @@ use crate::placement::PlacementRules;
 use crate::recovery::{BlockSurvey, Maps, Survey};
 
 impl<M: MapModel> PageFtl<M> {
-    /// See [`crate::Ftl::recover`].
     pub(super) fn recover_all<S: FlashSink>(
         &mut self,
         scan: &dyn Scan,

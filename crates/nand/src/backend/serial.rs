@@ -13,7 +13,6 @@ pub struct SerialFlash {
     /// Time without any operation.
     idle_ns: u64,
     transfer_ns: u64,
-    /// Bus time of a copy.
     copy_transfer_ns: u64,
     pages_per_block: u32,
     page_bytes: u32,

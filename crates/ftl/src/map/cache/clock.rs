@@ -15,11 +15,9 @@ pub static INFO: CachePolicyInfo = CachePolicyInfo {
 };
 
 struct Clock {
-    /// Items on the circle.
     circle: Vec<u32>,
     capacity: usize,
     hand: usize,
-    /// By item.
     used: Vec<bool>,
 }
 

@@ -112,7 +112,6 @@ impl AllDies {
     }
 }
 
-/// A die.
 #[derive(Clone, Copy, Debug, Default)]
 struct Die {
     clocks: Clocks,
@@ -129,7 +128,6 @@ struct RequestOnDie {
     served: Clocks,
 }
 
-/// An operation of a request.
 #[derive(Clone, Copy, Debug)]
 struct Charged {
     /// Charges before the present wait.
@@ -140,7 +138,6 @@ struct Charged {
     request: u32,
 }
 
-/// Current wait of an operation.
 #[derive(Clone, Copy, Debug)]
 enum WaitsFor {
     Bus {
@@ -163,15 +160,12 @@ fn attributed(first: u32, ops: &Ops) -> impl Iterator<Item = u32> {
     ops.of_command(first).filter(|&index| ops[index].attributed)
 }
 
-/// Charges the operations of requests.
 #[derive(Debug)]
 pub(super) struct Attribution {
     dies: Vec<Die>,
     all_dies: AllDies,
     requests: Slab<RequestOnDie>,
-    /// Operations, by index.
     ops: Vec<Charged>,
-    /// Number of requests submitted.
     submissions: u64,
     /// Charges of the latest completed request, by owner.
     completed: Vec<StallTimes>,

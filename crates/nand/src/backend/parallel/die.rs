@@ -67,11 +67,9 @@ pub(super) struct Suspended {
     pub loaded: Option<Command>,
 }
 
-/// State of the cells.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Cells {
     Idle,
-    /// Working on a command.
     Busy(Work),
     /// Done reading, while the registers still hold the previous page (cache read).
     Full(Command),

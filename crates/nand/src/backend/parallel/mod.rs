@@ -105,7 +105,6 @@ pub enum JobKind {
 /// A request, a page of the write buffer or a step of collection; ends with its operations.
 #[derive(Clone, Copy, Debug)]
 struct Job {
-    /// Number of operations left.
     left: u32,
     /// Time when its first operation began; [`NEVER`] before.
     began_ns: u64,
@@ -174,7 +173,6 @@ const NOTHING_SUBMITTED: Submission = Submission {
     partial: [NONE; 2],
 };
 
-/// Properties of the chips.
 struct Chips {
     timing: Timing,
     /// Bus time of a whole page.

@@ -99,14 +99,12 @@ impl Op {
     }
 }
 
-/// One operation waiting for another.
 #[derive(Clone, Copy, Debug)]
 struct Edge {
     waiter: u32,
     next: u32,
 }
 
-/// Operations under way, by index.
 #[derive(Debug, Default)]
 pub(crate) struct Ops {
     ops: Slab<Op>,

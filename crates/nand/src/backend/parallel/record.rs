@@ -5,7 +5,6 @@ use super::ops::{Kind, Op};
 use super::timeline::Bins;
 use crate::Cause;
 
-/// Maximum number of segments kept.
 const MOST_SEGMENTS: usize = 200_000;
 
 /// Host request that an operation is emitted for.

@@ -151,7 +151,6 @@ impl TimingChecker {
         }
     }
 
-    /// Returns the first violation.
     pub(super) fn violation(&self) -> Option<&str> {
         self.violation.as_deref()
     }

@@ -263,7 +263,6 @@ impl ParallelFlash {
         }
     }
 
-    /// Puts the cells to work.
     #[inline(always)]
     fn work(&mut self, number: u32, command: Command) {
         let op = &self.ops[command.first];
@@ -469,7 +468,6 @@ impl ParallelFlash {
         self.release(waiter);
     }
 
-    /// Ends an operation.
     #[inline(always)]
     fn end(&mut self, index: u32) {
         let Op { block, from_block, gate, job, behind, behind_from, attributed, .. } = self.ops[index];
