@@ -107,10 +107,6 @@ impl Log for Bast {
         }
     }
 
-    fn captures(&self) -> bool {
-        false
-    }
-
     fn write<S: FlashSink>(
         &mut self,
         device: &mut LogDevice,

@@ -103,7 +103,9 @@ pub(crate) trait Log {
     fn new(device: &LogDevice, log_blocks: u32, settings: &Settings) -> Self;
 
     /// True if it has a sequential log and notes its pages ([`ssdlab_nand::Note::Captured`]).
-    fn captures(&self) -> bool;
+    fn captures(&self) -> bool {
+        false
+    }
 
     /// Writes page `page` of the host request to the log, after the necessary merges. None if the program fails or no
     /// erased block is left.

@@ -392,10 +392,6 @@ impl MapModel for Dftl {
         false
     }
 
-    fn preload(&self) -> u32 {
-        0
-    }
-
     /// The CMT, and 4 bytes per translation page in the GTD.
     fn ram_bytes(&self) -> u64 {
         CACHED_BYTES * u64::from(self.entries) + 4 * u64::from(self.pages)
@@ -429,10 +425,6 @@ impl MapModel for Dftl {
             return Err(format!("{counted} entries are dirty, {dirty} are listed"));
         }
         Ok(())
-    }
-
-    fn part(&self, _logical_pages: u32) -> Option<Self> {
-        None
     }
 
     fn cached(&self) -> Vec<CachedEntries> {

@@ -77,7 +77,9 @@ pub trait MapModel: Send {
     fn knows_whole_pages(&self) -> bool;
 
     /// Number of pages, from page 0, to look up before the first request; 0 unless the cache is preloaded.
-    fn preload(&self) -> u32;
+    fn preload(&self) -> u32 {
+        0
+    }
 
     /// Bytes of RAM that a controller spends on the map.
     fn ram_bytes(&self) -> u64;
@@ -86,18 +88,25 @@ pub trait MapModel: Send {
     fn memory_bytes(&self) -> u64;
 
     /// Map of a part of the planes with this many logical pages; None if map pages go to all planes in turn.
-    fn part(&self, logical_pages: u32) -> Option<Self>
+    fn part(&self, _logical_pages: u32) -> Option<Self>
     where
-        Self: Sized;
+        Self: Sized,
+    {
+        None
+    }
 
     /// Entries in RAM, the next victims first where the order is known.
-    fn cached(&self) -> Vec<CachedEntries>;
+    fn cached(&self) -> Vec<CachedEntries> {
+        Vec::new()
+    }
 
     /// Saves or loads the cached entries.
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
 
     /// Verifies the cache's invariants.
-    fn check(&self) -> Result<(), String>;
+    fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// Entries of successive pages that came into RAM together.

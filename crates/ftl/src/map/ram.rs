@@ -2,7 +2,7 @@
 
 use ssdlab_core::{Archive, Archived, Settings};
 
-use super::{CachedEntries, Lookup, MapInfo, MapModel, MapRules};
+use super::{Lookup, MapInfo, MapModel, MapRules};
 
 /// The registration.
 pub static INFO: MapInfo = MapInfo {
@@ -56,10 +56,6 @@ impl MapModel for WholeMap {
         true
     }
 
-    fn preload(&self) -> u32 {
-        0
-    }
-
     /// 4 bytes per entry.
     fn ram_bytes(&self) -> u64 {
         4 * u64::from(self.logical_pages)
@@ -69,16 +65,8 @@ impl MapModel for WholeMap {
         0
     }
 
-    fn check(&self) -> Result<(), String> {
-        Ok(())
-    }
-
     fn part(&self, logical_pages: u32) -> Option<Self> {
         Some(Self { logical_pages })
-    }
-
-    fn cached(&self) -> Vec<CachedEntries> {
-        Vec::new()
     }
 
     fn archive(&mut self, _archive: &mut Archive<'_>) -> Archived {

@@ -245,10 +245,6 @@ impl MapModel for SegmentCache {
         Ok(())
     }
 
-    fn part(&self, _logical_pages: u32) -> Option<Self> {
-        None
-    }
-
     /// In the order of their numbers, as policies do not reveal theirs.
     fn cached(&self) -> Vec<CachedEntries> {
         let cached = (0..).zip(&self.state).filter(|&(_, &state)| state != SegmentState::Flash);
