@@ -22,6 +22,7 @@ use ssdlab_nand::{Cause, Trimmed};
 use crate::backend::{Backend, Fault, Slot};
 use crate::life::Life;
 use crate::table::PageTable;
+use checkpoint::Checkpoint;
 use record::{RECORD_BYTES, Record};
 
 /// Records read at a time behind the end of a journal: more than a disk writes at once.
@@ -103,8 +104,8 @@ impl Log {
         let slot = if newer { Slot::B } else { Slot::A };
         match checkpoint::read(backend, slot)? {
             Some(checkpoint) => {
-                let (log, known) = Self::replay(backend, slot, checkpoint)?;
-                Ok(if log.went_on(backend)? { None } else { Some((log, known)) })
+                let (log, contents) = Self::replay(backend, slot, checkpoint)?;
+                Ok(if log.continues_after_damage(backend)? { None } else { Some((log, contents)) })
             }
             None => Ok(None),
         }
@@ -112,7 +113,7 @@ impl Log {
 
     /// True if the record at the end of the journal was safe and has been damaged since: then records after it were
     /// written after a sync. Other records there may be remains after a computer's power loss.
-    fn went_on<B: Backend>(&self, backend: &B) -> Result<bool, Fault> {
+    fn continues_after_damage<B: Backend>(&self, backend: &B) -> Result<bool, Fault> {
         let mut mounts = None;
         let mut was_synced = false;
         let mut bytes = vec![0; LOOKED_BEHIND * RECORD_BYTES];
@@ -143,16 +144,14 @@ impl Log {
         Ok(false)
     }
 
-    fn replay<B: Backend>(
-        backend: &B,
-        slot: Slot,
-        checkpoint: checkpoint::Checkpoint,
-    ) -> Result<(Self, LogContents), Fault> {
-        let checkpoint::Checkpoint { generation, bytes: journal, sequence, life, table, closed, damaged, trims } =
-            checkpoint;
+    /// Applies the journal to the contents of a checkpoint.
+    fn replay<B: Backend>(backend: &B, slot: Slot, checkpoint: Checkpoint) -> Result<(Self, LogContents), Fault> {
+        let Checkpoint { generation, bytes: journal, sequence, life, mut table, closed, damaged, trims } = checkpoint;
         let touched = vec![BlockChange::None; closed.len()];
         let mut log = Self { slot, generation, mounts: 0, journal, records: 0, touched, named: 0 };
-        let mut known = LogContents {
+        // A checkpoint comes after all earlier erases.
+        table.erased_before = sequence;
+        let mut contents = LogContents {
             older_trims: trims.len(),
             synced: sequence,
             erasing: None,
@@ -165,63 +164,16 @@ impl Log {
             damaged,
             life,
         };
-        // A checkpoint comes after all earlier erases.
-        known.table.erased_before = sequence;
         let pages_per_block = backend.geometry().pages_per_block;
         let mut bytes = [0; RECORD_BYTES];
         loop {
             backend.read_log(slot, log.end(), &mut bytes)?;
             let Some(record) = Record::decode(&bytes, log.seed()) else { break };
             log.records += 1;
-            // The next record shows that everything before the erase was safe and the erase begun, but not that the
-            // erase is safe. A mount shows nothing.
-            let next = |(block, _): &(BlockId, u64)| record != Record::Interrupted(*block);
-            if !matches!(record, Record::Mounted { .. })
-                && let Some((block, sequence)) = known.erasing.take().filter(next)
-            {
-                forget_block(&mut known.damaged, block, pages_per_block);
-                known.erased.insert(block, sequence);
-                // An earlier page that is damaged was not torn: going back to an older copy would hide a fault.
-                known.synced = known.synced.max(sequence);
-                known.table.erased_before = sequence;
-            }
-            match record {
-                Record::Opened(block) | Record::Interrupted(block) => {
-                    log.name(block, BlockChange::Opened);
-                }
-                Record::Erased(block, sequence) | Record::GivenUp(block, sequence) => {
-                    if matches!(record, Record::GivenUp(..)) {
-                        known.table.trusts_marks = false;
-                        // Everything before was safe: nothing of the block is needed, and its copies stay given up.
-                        known.erased.insert(block, sequence);
-                        known.synced = known.synced.max(sequence);
-                        known.table.erased_before = sequence;
-                    }
-                    known.sequence = known.sequence.max(sequence);
-                    log.name(block, BlockChange::Erased);
-                    known.table.erases[block.index()] += 1;
-                    known.erasing = Some((block, sequence));
-                }
-                Record::Trimmed(trim) => {
-                    known.sequence = known.sequence.max(trim.sequence + 1);
-                    known.trims.push(trim);
-                }
-                Record::Synced(sequence) => {
-                    known.synced = known.synced.max(sequence);
-                    known.sequence = known.sequence.max(sequence);
-                }
-                Record::Damaged(ppn) => {
-                    known.damaged.insert(ppn);
-                }
-                Record::Mounted { clean } => {
-                    log.mounts += 1;
-                    known.life.mounted(clean);
-                }
-                Record::WornOut => known.life.worn_out = true,
-            }
+            contents.apply(record, &mut log, pages_per_block);
         }
-        known.bytes = log.end();
-        Ok((log, known))
+        contents.bytes = log.end();
+        Ok((log, contents))
     }
 
     fn seed(&self) -> u64 {
@@ -340,6 +292,61 @@ impl Log {
     /// Records that everything with a lower sequence number is safe, as after a checkpoint, and need not be verified.
     pub fn synced<B: Backend>(&mut self, backend: &mut B, sequence: u64) -> Result<(), Fault> {
         self.append(backend, Record::Synced(sequence))
+    }
+}
+
+impl LogContents {
+    /// Applies the next record of the journal.
+    fn apply(&mut self, record: Record, log: &mut Log, pages_per_block: u32) {
+        // The next record shows that everything before the erase was safe and the erase begun, but not that the erase is
+        // safe. A mount shows nothing.
+        let is_begun = |(block, _): &(BlockId, u64)| record != Record::Interrupted(*block);
+        if !matches!(record, Record::Mounted { .. })
+            && let Some((block, sequence)) = self.erasing.take().filter(is_begun)
+        {
+            forget_block(&mut self.damaged, block, pages_per_block);
+            self.was_safe_before_erase(block, sequence);
+        }
+        match record {
+            Record::Opened(block) | Record::Interrupted(block) => {
+                log.name(block, BlockChange::Opened);
+            }
+            Record::Erased(block, sequence) | Record::GivenUp(block, sequence) => {
+                if matches!(record, Record::GivenUp(..)) {
+                    self.table.trusts_marks = false;
+                    // Nothing of the block is needed, and its copies stay given up.
+                    self.was_safe_before_erase(block, sequence);
+                }
+                self.sequence = self.sequence.max(sequence);
+                log.name(block, BlockChange::Erased);
+                self.table.erases[block.index()] += 1;
+                self.erasing = Some((block, sequence));
+            }
+            Record::Trimmed(trim) => {
+                self.sequence = self.sequence.max(trim.sequence + 1);
+                self.trims.push(trim);
+            }
+            Record::Synced(sequence) => {
+                self.synced = self.synced.max(sequence);
+                self.sequence = self.sequence.max(sequence);
+            }
+            Record::Damaged(ppn) => {
+                self.damaged.insert(ppn);
+            }
+            Record::Mounted { clean } => {
+                log.mounts += 1;
+                self.life.mounted(clean);
+            }
+            Record::WornOut => self.life.worn_out = true,
+        }
+    }
+
+    /// Records that everything before the erase of a block was safe. An earlier page that is damaged was not torn: going back
+    /// to an older copy would hide a fault.
+    fn was_safe_before_erase(&mut self, block: BlockId, sequence: u64) {
+        self.erased.insert(block, sequence);
+        self.synced = self.synced.max(sequence);
+        self.table.erased_before = sequence;
     }
 }
 
