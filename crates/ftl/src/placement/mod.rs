@@ -10,10 +10,9 @@ pub mod shared;
 
 use ssdlab_core::{Info, Registry};
 
-/// Maximum number of open blocks of a plane, including the one for map pages.
-pub const MOST_OPEN_BLOCKS: usize = 16;
 /// A registered placement policy.
 pub type PlacementInfo = Info<PlacementRules>;
+
 /// Open blocks of a placement policy.
 #[derive(Debug)]
 pub struct PlacementRules {
