@@ -28,7 +28,8 @@ pub enum Start {
     Loaded,
 }
 
-/// Receives an FTL of any type. The families differ in the notes that they emit.
+/// Receives an FTL of any type. The families differ in the notes that they emit; a visitor that ignores notes implements only
+/// `plain`.
 pub trait Visitor: Sized {
     /// Result of the visit.
     type Output;
@@ -37,10 +38,14 @@ pub trait Visitor: Sized {
     fn plain<F: Ftl + Send + 'static>(self, ftl: F) -> Self::Output;
 
     /// Receives an FTL that looks entries up in a map in flash ([`ssdlab_nand::Note::LookedUp`]).
-    fn cached_map<F: Ftl + Send + 'static>(self, ftl: F) -> Self::Output;
+    fn cached_map<F: Ftl + Send + 'static>(self, ftl: F) -> Self::Output {
+        self.plain(ftl)
+    }
 
-    /// Receives an FTL that merges log blocks ([`ssdlab_nand::Note::Merged`]); `captures` if it has a sequential log.
-    fn log_blocks<F: Ftl + Send + 'static>(self, ftl: F, captures: bool) -> Self::Output;
+    /// Receives an FTL that merges log blocks ([`ssdlab_nand::Note::Merged`]); `_captures` if it has a sequential log.
+    fn log_blocks<F: Ftl + Send + 'static>(self, ftl: F, _captures: bool) -> Self::Output {
+        self.plain(ftl)
+    }
 }
 
 struct Boxed;
@@ -49,14 +54,6 @@ impl Visitor for Boxed {
     type Output = Box<dyn DynFtl>;
 
     fn plain<F: Ftl + Send + 'static>(self, ftl: F) -> Self::Output {
-        Box::new(ftl)
-    }
-
-    fn cached_map<F: Ftl + Send + 'static>(self, ftl: F) -> Self::Output {
-        Box::new(ftl)
-    }
-
-    fn log_blocks<F: Ftl + Send + 'static>(self, ftl: F, _captures: bool) -> Self::Output {
         Box::new(ftl)
     }
 }

@@ -307,12 +307,4 @@ impl<R: Iterator<Item = Ask>> Visitor for Life<'_, R> {
     fn plain<F: Ftl + Send + 'static>(self, ftl: F) -> Self::Output {
         self.live(ftl)
     }
-
-    fn cached_map<F: Ftl + Send + 'static>(self, ftl: F) -> Self::Output {
-        self.live(ftl)
-    }
-
-    fn log_blocks<F: Ftl + Send + 'static>(self, ftl: F, _captures: bool) -> Self::Output {
-        self.live(ftl)
-    }
 }
