@@ -11,7 +11,7 @@ pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
 }
 
 /// Returns the bytes if they are whole, else with the one bit flipped that makes them whole, if any.
-pub(crate) fn put_right<const BYTES: usize>(
+pub(crate) fn corrected<const BYTES: usize>(
     bytes: &[u8; BYTES],
     is_whole: impl Fn(&[u8; BYTES]) -> bool,
 ) -> Option<[u8; BYTES]> {

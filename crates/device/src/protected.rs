@@ -28,7 +28,7 @@ use ssdlab_ftl::WriteContext;
 use twox_hash::XxHash3_64;
 
 use crate::backend::{Backend, Fault, Slot};
-use crate::bits::{put_right, u32_at, u64_at};
+use crate::bits::{corrected, u32_at, u64_at};
 use crate::buffer::BufferedPage;
 
 const HEAD_BYTES: usize = 32;
@@ -107,7 +107,7 @@ fn read_head(backend: &impl Backend, at: u64) -> Result<Head, Fault> {
 
 /// Returns a head with a single wrong bit corrected.
 fn sound(head: &Head) -> Option<Head> {
-    put_right(head, |head| is_whole(head, 0))
+    corrected(head, |head| is_whole(head, 0))
 }
 
 fn lost(part: &str) -> Fault {

@@ -15,7 +15,7 @@ use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_nand::{Found, Role, SpareArea};
 use twox_hash::XxHash3_64;
 
-use crate::bits::put_right;
+use crate::bits::corrected;
 
 /// Bytes of a spare area.
 pub const SPARE_BYTES: usize = 32;
@@ -134,7 +134,7 @@ fn lengthened(short: u16) -> u64 {
 /// Returns a damaged spare area with its wrong bit corrected, if it is only one.
 #[cold]
 fn repaired(ppn: Ppn, bytes: &SpareBytes) -> Option<SpareBytes> {
-    put_right(bytes, |bytes| Content::as_is(ppn, bytes) != Content::Damaged)
+    corrected(bytes, |bytes| Content::as_is(ppn, bytes) != Content::Damaged)
 }
 
 /// Pages of a block with their decoded spare areas.
@@ -250,7 +250,7 @@ mod tests {
 
     /// The spare area itself still has a checksum.
     #[test]
-    fn a_page_without_a_checksum_is_what_was_written() {
+    fn pages_without_a_checksum_are_accepted() {
         let bytes = SPARE.encode(Ppn(3), None);
         assert_eq!(Content::decode(Ppn(3), &bytes), Content::Programmed(SPARE));
         assert!(belongs(Ppn(3), b"any", &bytes));

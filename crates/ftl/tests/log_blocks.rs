@@ -122,7 +122,7 @@ fn in_one_block<F: Ftl>(ftl: &F, pages: std::ops::Range<u32>, pages_per_block: u
 
 /// Table of merge costs for blocks of 64 pages, all valid.
 #[test]
-fn merges_cost_what_the_table_says() {
+fn merge_costs_match_the_table() {
     let switch = write(&mut fast(4, 64, 2, 1), 0..64);
     assert_eq!((switch.cost(Cause::SwitchMerge), switch.overhead_ms()), ((0, 1), 2.0));
 

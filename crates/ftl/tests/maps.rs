@@ -142,7 +142,7 @@ fn dftl(blocks: u32, entries: u64) -> PageFtl<Dftl> {
 
 /// DFTL's worst case: two reads and a write of translation pages per host page.
 #[test]
-fn an_entry_that_is_not_cached_costs_what_the_paper_says() {
+fn an_uncached_entry_costs_as_much_as_in_the_paper() {
     use Cause::{Host, MapLoad, MapWriteBack};
     use Done::{Hit, Part, Program, Read};
     let mut ftl = dftl(60, 2);

@@ -25,7 +25,7 @@ use twox_hash::XxHash3_64;
 
 use super::stream::Writer;
 use crate::backend::{Backend, Fault, Slot};
-use crate::bits::{put_right, u64_at};
+use crate::bits::{corrected, u64_at};
 use crate::life::{Life, NUMBERS};
 use crate::processors::{readers, share};
 use crate::spare::{Content, SPARE_BYTES};
@@ -79,7 +79,7 @@ pub(super) fn header<B: Backend>(backend: &B, slot: Slot) -> Result<Option<(u64,
     let mut bytes = [0; HEADER_BYTES as usize];
     backend.read_log(slot, 0, &mut bytes)?;
     let is_whole = |bytes: &Header| bytes[..8] == MAGIC && u64_at(bytes, 32) == XxHash3_64::oneshot(&bytes[..32]);
-    let sound = put_right(&bytes, is_whole);
+    let sound = corrected(&bytes, is_whole);
     Ok(sound.map(|bytes| (u64_at(&bytes, 8), u64_at(&bytes, 16), u64_at(&bytes, 24))))
 }
 

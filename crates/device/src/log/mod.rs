@@ -405,7 +405,7 @@ mod tests {
     /// Goal: a record damaged later does not end the journal early. Method: one of four records is damaged; the last one
     /// shows that all before was safe, or does not.
     #[test]
-    fn a_damaged_record_is_told_from_one_that_was_lost() {
+    fn damaged_records_are_distinguished_from_lost_ones() {
         for (shows, damaged) in [(true, 0), (true, 2), (true, 3), (false, 0), (false, 2)] {
             let (mut backend, facts) = erased();
             let mut log = Log::begin(None, &mut backend, &facts).unwrap();

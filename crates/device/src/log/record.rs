@@ -11,7 +11,7 @@ use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_nand::Trimmed;
 use twox_hash::XxHash3_64;
 
-use crate::bits::{put_right, u32_at, u64_at};
+use crate::bits::{corrected, u32_at, u64_at};
 
 pub(super) const RECORD_BYTES: usize = 24;
 
@@ -69,7 +69,7 @@ impl Record {
         if *bytes == [0; RECORD_BYTES] {
             return None;
         }
-        Self::as_is(&put_right(bytes, |bytes| Self::as_is(bytes, seed).is_some())?, seed)
+        Self::as_is(&corrected(bytes, |bytes| Self::as_is(bytes, seed).is_some())?, seed)
     }
 
     /// Decodes a record; None if the bytes are not a record or damaged.

@@ -28,7 +28,7 @@ fn a_page_that_is_damaged_is_an_error_and_never_other_data() {
 
 /// Every drive with spare blocks is used until they are gone.
 #[test]
-fn blocks_fail_until_the_drive_can_only_be_read() {
+fn blocks_fail_until_the_drive_is_read_only() {
     for kind in roomy() {
         for seed in 0..4 {
             let mut world = world(&kind, FaultPlan { programs: 200, erases: 400, ..plan(seed) }, seed);

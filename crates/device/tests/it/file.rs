@@ -133,7 +133,7 @@ fn a_drive_counts_over_its_life() {
 /// Goal: with a wrong bit anywhere behind the superblock no page reads as other data. Method: drives killed after a flush,
 /// every other one after a mount without writes, with one bit flipped in turn in every part of the file.
 #[test]
-fn a_wrong_bit_is_put_right_or_an_error() {
+fn a_wrong_bit_is_corrected_or_an_error() {
     let mut rng = Rng::named(1, "wrong bits");
     for (number, kind) in smallest().into_iter().enumerate() {
         let scratch = Scratch::new(&format!("bits-{number}"));

@@ -28,7 +28,7 @@ fn a_flush_programs_nothing() {
 
 /// The next mount finds the pages even if the drive then has another buffer or none.
 #[test]
-fn what_it_holds_is_there_for_a_drive_with_any_buffer() {
+fn buffered_pages_survive_a_change_of_the_buffer() {
     for kind in smallest() {
         for after in [kind, buffered(kind), protected(kind)] {
             let before = protected(kind);
@@ -50,7 +50,7 @@ fn what_it_holds_is_there_for_a_drive_with_any_buffer() {
 }
 
 #[test]
-fn a_drive_that_is_shut_down_holds_nothing_back() {
+fn a_shutdown_empties_the_buffer() {
     for kind in smallest().into_iter().map(protected) {
         let mut drive = Drive::create(MemoryBackend::new(kind.geometry), kind.options).expect("a sound drive");
         drive.write(0, &[3], false).expect("it can be written");
@@ -64,7 +64,7 @@ fn a_drive_that_is_shut_down_holds_nothing_back() {
 /// Goal: remains of an interrupted start of the next journal are not read as records. Method: workloads long enough for
 /// several journals, cut at every operation.
 #[test]
-fn a_journal_counts_once_it_is_begun() {
+fn a_journal_counts_only_once_it_is_complete() {
     for kind in smallest().into_iter().map(protected) {
         let trial = Trial { requests: 150, twice: false, ..Trial::new(kind, 1) };
         let points = trial.exhaust(&MemoryBackend::new(kind.geometry)).unwrap_or_else(|broken| panic!("{broken}"));
@@ -74,7 +74,7 @@ fn a_journal_counts_once_it_is_begun() {
 
 /// A read-only drive keeps acknowledged pages that never reached the flash, over many mounts.
 #[test]
-fn a_worn_out_drive_keeps_it() {
+fn a_worn_out_drive_keeps_buffered_pages() {
     for kind in roomy().into_iter().map(protected) {
         let plan = FaultPlan { programs: 40, erases: 40, seed: 3, ..FaultPlan::default() };
         let mut world = World::new(&kind, MemoryBackend::new(kind.geometry), plan, 3, Lie::None);

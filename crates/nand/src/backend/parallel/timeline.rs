@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn each_bin_holds_what_fell_into_it() {
+    fn each_bin_holds_its_share() {
         let mut bins = Bins::new(1, 0);
         bins.add(0, 1_000, 3_000, 1);
         assert_eq!(bins.row(0), [24, 1024, 952]);

@@ -348,7 +348,7 @@ fn requests_of(rng: &mut Rng, world: &mut World, jobs: u32) {
 }
 
 #[test]
-fn requests_are_charged_for_what_the_log_says() {
+fn charges_match_the_log() {
     let mut seen = [0; CAUSES];
     for seed in 0..WORLDS {
         let mut rng = Rng::named(seed, "waits");

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn each_prefers_what_it_says() {
+    fn each_scheduler_has_its_preference() {
         use Class::{HostProgram, HostRead, Internal};
         let all = [9, 7, 5];
         // Operation 4 has not begun: a scheduler that keeps the order waits for it.
