@@ -1,7 +1,7 @@
 //! Columns of numbers near a line, as logical pages and sequence numbers of a block mostly go up by one.
 //!
 //! Number `i` is base + slope * i + its distance, modulo 2^64. All distances take the same 0, 1, 2, 4 or 8 bytes. So a block
-//! written in one go takes a few bytes, any page is found without the previous ones, and all are read without a branch.
+//! written in one go takes a few bytes, any page is decoded without the previous ones, and all are read without a branch.
 
 /// A line below the numbers, and the width in bytes of the largest distance from it.
 #[derive(Clone, Copy)]
@@ -151,10 +151,10 @@ mod tests {
             let column = Column::take(line, 4, &mut rest).expect("it is whole");
             assert_eq!((rest, column.is_straight()), (&[0xAA][..], width == 0));
             for first in 0..4 {
-                let mut found = [0; 4];
-                column.numbers(first, &mut found[first..]);
+                let mut decoded = [0; 4];
+                column.numbers(first, &mut decoded[first..]);
                 for at in (first..4).filter(|&at| numbers[at].is_some()) {
-                    assert_eq!((Some(found[at]), Some(column.number(at))), (numbers[at], numbers[at]));
+                    assert_eq!((Some(decoded[at]), Some(column.number(at))), (numbers[at], numbers[at]));
                 }
             }
             for short in 0..bytes.len() - 1 {

@@ -103,8 +103,8 @@ mod tests {
         note.write(&mut flash, 5).unwrap();
         note.set_torn(vec![7, 3]);
         note.write(&mut flash, 9).unwrap();
-        let found = SafeNote::load(&flash).unwrap();
-        assert_eq!((0..12).filter(|&sequence| found.covers(sequence)).collect::<Vec<_>>(), [0, 1, 2, 4, 5, 6, 8]);
+        let note = SafeNote::load(&flash).unwrap();
+        assert_eq!((0..12).filter(|&sequence| note.covers(sequence)).collect::<Vec<_>>(), [0, 1, 2, 4, 5, 6, 8]);
         for byte in 0..HEAD_BYTES as u64 + 16 {
             let mut damaged = flash.clone();
             let mut was = [0];

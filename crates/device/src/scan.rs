@@ -181,7 +181,7 @@ impl Scan for Reading<'_> {
         }
         match Content::decode(ppn, &spare).found() {
             Found::Erased => Found::Unreadable,
-            found => found,
+            contents => contents,
         }
     }
 
@@ -331,12 +331,12 @@ mod tests {
                         match content {
                             Content::Programmed(Spare { oob, version, .. }) => {
                                 above = above.max(oob.sequence + 1);
-                                let found = Found::Programmed { oob, version, outdated: false };
-                                assert_eq!((reading.page(ppn), reading.version(ppn)), (found, Some(version)));
+                                let contents = Found::Programmed { oob, version, outdated: false };
+                                assert_eq!((reading.page(ppn), reading.version(ppn)), (contents, Some(version)));
                             }
                             _ => {
-                                let found = (reading.page(ppn), reading.version(ppn));
-                                assert_eq!(found, (Found::Unreadable, None), "the block is closed");
+                                let contents = (reading.page(ppn), reading.version(ppn));
+                                assert_eq!(contents, (Found::Unreadable, None), "the block is closed");
                             }
                         }
                     }

@@ -256,7 +256,7 @@ mod tests {
         assert!(belongs(Ppn(3), b"any", &bytes));
         let mut checked = bytes;
         checked[5] &= !UNCHECKED;
-        assert_eq!(Content::decode(Ppn(3), &checked), Content::Programmed(SPARE), "one bit is put right");
+        assert_eq!(Content::decode(Ppn(3), &checked), Content::Programmed(SPARE), "one bit is corrected");
         assert!(belongs(Ppn(3), b"any", &checked));
     }
 }

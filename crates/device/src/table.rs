@@ -127,7 +127,7 @@ impl<'a> BlockPages<'a> {
     pub fn page(&self, at: usize, closed: bool) -> Found {
         let Self { states, lpns, sequences, ages, .. } = self;
         let numbers = [states.number(at), lpns.number(at), sequences.number(at), ages.number(at)];
-        found(numbers, self.is_outdated(at), closed)
+        page_of(numbers, self.is_outdated(at), closed)
     }
 
     #[inline]
@@ -145,7 +145,7 @@ impl<'a> BlockPages<'a> {
             let [states, lpns, sequences, ages] = &numbers;
             for (at, page) in pages.iter_mut().enumerate() {
                 let numbers = [states[at], lpns[at], sequences[at], ages[at]];
-                *page = found(numbers, self.is_outdated(first + at), closed);
+                *page = page_of(numbers, self.is_outdated(first + at), closed);
             }
         }
     }
@@ -173,7 +173,7 @@ const fn offsets_of(at: usize, page: &Found) -> Option<[i64; 3]> {
 
 /// Returns a page from its state, logical page, sequence number and age.
 #[inline]
-fn found([state, lpn, sequence, age]: [u64; 4], outdated: bool, closed: bool) -> Found {
+fn page_of([state, lpn, sequence, age]: [u64; 4], outdated: bool, closed: bool) -> Found {
     match ROLES.get(state.wrapping_sub(PROGRAMMED) as usize) {
         Some(&role) => {
             let oob = SpareArea { lpn: Lpn(lpn as u32), sequence, role };
@@ -390,10 +390,10 @@ mod tests {
             for trusted in [true, false] {
                 table.trusts_marks = trusted;
                 let expected = |at| page(at, trusted && is_marked(at));
-                let mut found = vec![Found::Erased; pages as usize];
-                table.block(BlockId(0), &mut found);
-                for (at, found) in (0..pages).zip(found) {
-                    assert_eq!((found, table.page(Ppn(at))), (expected(at), expected(at)));
+                let mut contents = vec![Found::Erased; pages as usize];
+                table.block(BlockId(0), &mut contents);
+                for (at, page_found) in (0..pages).zip(contents) {
+                    assert_eq!((page_found, table.page(Ppn(at))), (expected(at), expected(at)));
                 }
             }
         }

@@ -225,10 +225,10 @@ impl FileBackend {
             difference.remedy = restored(&then.settings, settings).unwrap_or(difference.remedy);
             return Err(FileError::Differs { path: path.into(), difference });
         }
-        let found = file.metadata().map_err(io)?.len();
+        let bytes = file.metadata().map_err(io)?.len();
         let (mut backend, expected) = Self::laid_out(file, geometry);
-        if found < expected {
-            return Err(FileError::Truncated { path: path.into(), found, expected });
+        if bytes < expected {
+            return Err(FileError::Truncated { path: path.into(), found: bytes, expected });
         }
         let mut bad = vec![0; backend.bad.len()];
         backend.file.read_exact_at(&mut bad, SUPERBLOCK_BYTES).map_err(io)?;
@@ -317,8 +317,8 @@ impl Text {
 
 /// First bytes of a file, as many as the magic has; None if it is shorter.
 fn beginning(file: &File) -> Option<[u8; MAGIC.len()]> {
-    let mut found = [0; MAGIC.len()];
-    file.read_exact_at(&mut found, 0).is_ok().then_some(found)
+    let mut bytes = [0; MAGIC.len()];
+    file.read_exact_at(&mut bytes, 0).is_ok().then_some(bytes)
 }
 
 fn lock(file: &File, path: &Path) -> Result<(), FileError> {

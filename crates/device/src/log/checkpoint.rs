@@ -243,8 +243,8 @@ impl<'a> Marked<'a> {
     }
 
     #[inline(always)]
-    fn page(&self, ppn: Ppn, found: Found, outdated: &mut Vec<Lpn>) -> Found {
-        match found {
+    fn page(&self, ppn: Ppn, contents: Found, outdated: &mut Vec<Lpn>) -> Found {
+        match contents {
             Found::Programmed { .. } if self.damaged.contains(&ppn) => Found::Unreadable,
             Found::Programmed { oob, version, .. } if oob.lpn.0 < self.logical_pages => {
                 let is_newest = self.is_newest.is_set(ppn.0);
@@ -253,7 +253,7 @@ impl<'a> Marked<'a> {
                 }
                 Found::Programmed { oob, version, outdated: !is_newest }
             }
-            found => found,
+            contents => contents,
         }
     }
 }

@@ -44,8 +44,8 @@ impl<M: MapModel> PageFtl<M> {
         for plane in 0..self.planes.len() {
             self.planes[plane].unwritten = self.blocks.free(plane) * pages;
         }
-        for found in survey.blocks.iter().filter(|found| found.bad) {
-            self.lose_block(self.plane_of(found.block.0 * pages));
+        for state in survey.blocks.iter().filter(|state| state.bad) {
+            self.lose_block(self.plane_of(state.block.0 * pages));
         }
         let outdated = survey.outdated().filter(|block| !given_up.contains(block));
         for block in given_up.iter().copied().chain(outdated) {
@@ -69,8 +69,8 @@ impl<M: MapModel> PageFtl<M> {
         let mut survey = Survey::new(&mut maps, scan, trims, &given_up)?;
         let blocks_per_plane = blocks.table().blocks_per_list();
         for first in (0..blocks.table().len()).step_by(blocks_per_plane as usize) {
-            let in_plane = |found: &BlockSurvey| (first..first + blocks_per_plane).contains(&found.block.0);
-            let has_room = |survey: &Survey| survey.blocks.iter().any(|found| in_plane(found) && found.is_empty());
+            let in_plane = |state: &BlockSurvey| (first..first + blocks_per_plane).contains(&state.block.0);
+            let has_room = |survey: &Survey| survey.blocks.iter().any(|state| in_plane(state) && state.is_empty());
             if !has_room(&survey)
                 && let Some(last) = survey.opened_last(in_plane)
             {

@@ -7,7 +7,7 @@ use ssdlab_core::{Archive, Archived};
 /// The registration.
 pub static INFO: CachePolicyInfo = CachePolicyInfo {
     name: "lru",
-    help: "the one used longest ago",
+    help: "the least recently used one",
     source: "",
     parameters: &[],
     role: |items, capacity| Box::new(Lru { order: Queue::new(items), free: capacity }),

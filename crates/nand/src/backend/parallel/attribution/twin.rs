@@ -224,18 +224,18 @@ impl World {
         let latest = |cause: Cause, most: usize| {
             before().filter(own).filter(|other| self.emitted[other].cause == cause).take(most).collect::<Vec<_>>()
         };
-        let mut found = match (op.kind, op.cause) {
+        let mut blockers = match (op.kind, op.cause) {
             (Kind::Read, Cause::Host | Cause::ReadModifyWrite) => latest(Cause::MapLoad, 1),
             (Kind::Program, Cause::Host) => latest(Cause::ReadModifyWrite, 2),
             _ => Vec::new(),
         };
         let behind = before().find(|other| self.emitted[other].block == op.block).filter(own);
-        found.extend(behind.filter(|behind| {
+        blockers.extend(behind.filter(|behind| {
             let first = self.emitted[behind].kind;
             let overlaps = self.cache_program && first == Kind::Program && op.kind == Kind::Program;
             first != Kind::Read && !overlaps
         }));
-        found
+        blockers
     }
 
     /// Charges of an operation from its emission to its end, from the log alone.
@@ -361,10 +361,10 @@ fn charges_match_the_log() {
             let Some(last) = world.ended.iter().rev().find(|(id, _)| world.emitted[id].job == job) else { continue };
             let expected = world.path(last.0);
             let elapsed_ns = last.1 - world.emitted[&last.0].at_ns;
-            let found = *world.flash.stalls_of(job).expect("attribution is on");
-            assert_eq!(found.iter().sum::<u64>(), elapsed_ns, "world {seed}, request {job}: the causes add up");
-            assert_eq!(found, expected, "world {seed}, request {job}");
-            seen.iter_mut().zip(found).for_each(|(seen, part)| *seen += part);
+            let stalls = *world.flash.stalls_of(job).expect("attribution is on");
+            assert_eq!(stalls.iter().sum::<u64>(), elapsed_ns, "world {seed}, request {job}: the causes add up");
+            assert_eq!(stalls, expected, "world {seed}, request {job}");
+            seen.iter_mut().zip(stalls).for_each(|(seen, part)| *seen += part);
         }
     }
     assert!(seen.iter().all(|&ns| ns > 0), "every cause occurs: {seen:?}");
