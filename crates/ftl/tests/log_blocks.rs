@@ -472,10 +472,8 @@ fn blank_pages_cost_nothing() {
 #[test]
 fn impossible_devices_are_refused() {
     let text = |shape, log_blocks| BastFtl::new(shape, log_blocks, &bast::INFO.defaults()).err().unwrap_or_default();
-    assert_eq!(
-        text(Shape { blocks: 9, ..shape(8, 4, 0) }, 1),
-        "8 data blocks, 1 log block and 1 that merges need make 10, but the device has 9"
-    );
+    let small = text(Shape { blocks: 9, ..shape(8, 4, 0) }, 1);
+    assert!(small.contains("need 10 blocks, but the device has 9"), "{small}");
     assert_eq!(text(shape(8, 4, 1), 1), "");
     assert_eq!(text(shape(8, 4, 1), 0), "0 log blocks given; the FTL needs at least 1");
     let fast = FastFtl::new(shape(8, 4, 1), 1, &fast::INFO.defaults()).err();
