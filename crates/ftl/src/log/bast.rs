@@ -22,7 +22,7 @@ use ssdlab_core::list::Queue;
 use ssdlab_core::{Archive, Archived, Settings};
 use ssdlab_nand::{FlashSink, RetireReason, Role};
 
-use crate::log::{Log, LogBlock, LogDevice, LogFtl, LogInfo, LogRules, LogVictim, PageAddress};
+use crate::log::{HostPage, Log, LogBlock, LogDevice, LogFtl, LogInfo, LogRules, LogVictim};
 
 const NONE: u32 = u32::MAX;
 
@@ -107,13 +107,8 @@ impl Log for Bast {
         }
     }
 
-    fn write<S: FlashSink>(
-        &mut self,
-        device: &mut LogDevice,
-        address: PageAddress,
-        page: u32,
-        sink: &mut S,
-    ) -> Option<()> {
+    fn write<S: FlashSink>(&mut self, device: &mut LogDevice, page: HostPage, sink: &mut S) -> Option<()> {
+        let HostPage { address, number } = page;
         let mut slot = self.log_of[address.lbn as usize];
         if slot != NONE && device.is_full(self.slots[slot as usize].block) {
             self.merge(device, slot, RetireReason::Full, sink)?;
@@ -127,7 +122,7 @@ impl Log for Bast {
         let log = &mut self.slots[slot as usize];
         let next = device.next(log.block);
         log.in_place &= address.offset == next;
-        device.program(address.lpn, log.block, next, (page, Role::Log), sink)
+        device.program(address.lpn, log.block, next, (number, Role::Log), sink)
     }
 
     fn blocks(&self) -> Vec<u32> {

@@ -21,6 +21,14 @@ pub(crate) struct PageAddress {
     pub offset: u32,
 }
 
+/// A page of the host's request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HostPage {
+    pub address: PageAddress,
+    /// Number within the request.
+    pub number: u32,
+}
+
 /// Work that a page of the host waits for.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Waited {
@@ -201,7 +209,8 @@ impl LogDevice {
     /// Writes a page without a valid copy to its place in the data block, if that can be programmed; returns whether it
     /// did.
     #[inline]
-    pub fn write_in_place<S: FlashSink>(&mut self, address: PageAddress, page: u32, sink: &mut S) -> bool {
+    pub fn write_in_place<S: FlashSink>(&mut self, page: HostPage, sink: &mut S) -> bool {
+        let HostPage { address, number } = page;
         if self.l2p[address.lpn as usize] != Entry::NONE {
             return false;
         }
@@ -213,22 +222,22 @@ impl LogDevice {
         } else if !self.can_program(block, address.offset) {
             return false;
         }
-        self.program(address.lpn, block, address.offset, (page, Role::Data), sink).is_some()
+        self.program(address.lpn, block, address.offset, (number, Role::Data), sink).is_some()
     }
 
-    /// Writes page `page` of the host request, with this role, to `offset` of `block`; None if the program fails.
+    /// Writes page `number` of the host request, with this role, to `offset` of `block`; None if the program fails.
     #[inline]
     pub fn program<S: FlashSink>(
         &mut self,
         lpn: u32,
         block: u32,
         offset: u32,
-        (page, role): (u32, Role),
+        (number, role): (u32, Role),
         sink: &mut S,
     ) -> Option<()> {
         let to = Ppn(block * self.pages_per_block + offset);
         let oob = SpareArea { lpn: Lpn(lpn), sequence: self.next_sequence(), role };
-        sink.program(to, oob, Source::Host(page), Cause::Host);
+        sink.program(to, oob, Source::Host(number), Cause::Host);
         self.settle(lpn, block, offset, sink)
     }
 

@@ -21,7 +21,7 @@
 use ssdlab_core::{Archive, Archived, Settings};
 use ssdlab_nand::{FlashSink, RetireReason, Role};
 
-use crate::log::{Log, LogBlock, LogDevice, LogFtl, LogInfo, LogRules, PageAddress, Ring, SEQUENTIAL, SequentialLog};
+use crate::log::{HostPage, Log, LogBlock, LogDevice, LogFtl, LogInfo, LogRules, Ring, SEQUENTIAL, SequentialLog};
 
 /// The registration.
 pub static INFO: LogInfo = LogInfo {
@@ -79,20 +79,14 @@ impl Log for Fast {
         self.sequential.blocks() > 0
     }
 
-    fn write<S: FlashSink>(
-        &mut self,
-        device: &mut LogDevice,
-        address: PageAddress,
-        page: u32,
-        sink: &mut S,
-    ) -> Option<()> {
-        if self.sequential.write(device, address, page, sink)? {
+    fn write<S: FlashSink>(&mut self, device: &mut LogDevice, page: HostPage, sink: &mut S) -> Option<()> {
+        if self.sequential.write(device, page, sink)? {
             return Some(());
         }
         if self.random.is_full(device) {
             self.reclaim(device, sink)?;
         }
-        self.random.append(device, address, page, sink)
+        self.random.append(device, page, sink)
     }
 
     fn blocks(&self) -> Vec<u32> {

@@ -29,7 +29,8 @@ use ssdlab_nand::{Cause, FlashSink, Note, RetireReason, Role};
 
 use crate::Problem;
 use crate::log::{
-    Log, LogBlock, LogBlocks, LogDevice, LogFtl, LogInfo, LogRules, PageAddress, Ring, SEQUENTIAL, SequentialLog,
+    HostPage, Log, LogBlock, LogBlocks, LogDevice, LogFtl, LogInfo, LogRules, PageAddress, Ring, SEQUENTIAL,
+    SequentialLog,
 };
 use crate::recovery::{BlockSurvey, Survey};
 
@@ -224,14 +225,8 @@ impl Log for Faster {
         self.sequential.blocks() > 0
     }
 
-    fn write<S: FlashSink>(
-        &mut self,
-        device: &mut LogDevice,
-        address: PageAddress,
-        page: u32,
-        sink: &mut S,
-    ) -> Option<()> {
-        if self.sequential.write(device, address, page, sink)? {
+    fn write<S: FlashSink>(&mut self, device: &mut LogDevice, page: HostPage, sink: &mut S) -> Option<()> {
+        if self.sequential.write(device, page, sink)? {
             return Some(());
         }
         if 4 * self.isolation.room(device) < self.isolation.capacity() * device.pages_per_block() {
@@ -240,7 +235,7 @@ impl Log for Faster {
         while self.random.is_full(device) {
             self.reclaim(device, sink)?;
         }
-        self.random.append(device, address, page, sink)
+        self.random.append(device, page, sink)
     }
 
     fn blocks(&self) -> Vec<u32> {

@@ -9,7 +9,7 @@ use std::ops::Range;
 use ssdlab_core::{BlockId, Entry, Lpn, Ppn};
 use ssdlab_nand::{Cause, FlashSink, MergeCost, MergeKind, Note, Role, SpareArea};
 
-use super::PageAddress;
+use super::HostPage;
 use super::device::LogDevice;
 use crate::recovery::NONE;
 
@@ -29,22 +29,17 @@ impl LogDevice {
         self.merge_fully(lbn, block, sink)
     }
 
-    /// Does the same and writes page `page` of the host request to its place on the way.
-    pub fn merge_in_place_with<S: FlashSink>(
-        &mut self,
-        address: PageAddress,
-        block: u32,
-        page: u32,
-        sink: &mut S,
-    ) -> Option<()> {
+    /// Does the same and writes a page of the host to its place on the way.
+    pub fn merge_in_place_with<S: FlashSink>(&mut self, page: HostPage, block: u32, sink: &mut S) -> Option<()> {
+        let address = page.address;
         if self.can_complete(address.lbn, block, Some(address.offset))
-            && let Some(copies) = self.gather_around(address, block, page, Cause::PartialMerge, sink)
+            && let Some(copies) = self.gather_around(page, block, Cause::PartialMerge, sink)
         {
             self.replace_data(address.lbn, block, copies, MergeKind::Partial, sink);
             return Some(());
         }
         let (target, copies) = self.fill(Cause::FullMerge, sink, |device, target, sink| {
-            device.gather_around(address, target, page, Cause::FullMerge, sink)
+            device.gather_around(page, target, Cause::FullMerge, sink)
         })?;
         self.replace_data(address.lbn, target, copies, MergeKind::Full, sink);
         self.erase(block, Cause::FullMerge, sink);
@@ -176,16 +171,10 @@ impl LogDevice {
         first..first + self.pages_per_block as usize
     }
 
-    fn gather_around<S: FlashSink>(
-        &mut self,
-        address: PageAddress,
-        to: u32,
-        page: u32,
-        cause: Cause,
-        sink: &mut S,
-    ) -> Option<u32> {
+    fn gather_around<S: FlashSink>(&mut self, page: HostPage, to: u32, cause: Cause, sink: &mut S) -> Option<u32> {
+        let HostPage { address, number } = page;
         let before = self.gather(address.lbn, 0..address.offset, to, cause, sink)?;
-        self.program(address.lpn, to, address.offset, (page, Role::Data), sink)?;
+        self.program(address.lpn, to, address.offset, (number, Role::Data), sink)?;
         Some(before + self.gather(address.lbn, address.offset + 1..self.pages_per_block, to, cause, sink)?)
     }
 

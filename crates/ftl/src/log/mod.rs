@@ -30,7 +30,7 @@ mod ring;
 pub mod sbfast;
 mod sequential;
 
-pub(crate) use device::{LogDevice, PageAddress};
+pub(crate) use device::{HostPage, LogDevice, PageAddress};
 pub(crate) use recover::LogBlock;
 pub(crate) use ring::Ring;
 pub(crate) use sequential::{SEQUENTIAL, SequentialLog};
@@ -107,15 +107,9 @@ pub(crate) trait Log {
         false
     }
 
-    /// Writes page `page` of the host request to the log, after the necessary merges. None if the program fails or no
+    /// Writes a page of the host to the log, after the necessary merges. None if the program fails or no
     /// erased block is left.
-    fn write<S: FlashSink>(
-        &mut self,
-        device: &mut LogDevice,
-        address: PageAddress,
-        page: u32,
-        sink: &mut S,
-    ) -> Option<()>;
+    fn write<S: FlashSink>(&mut self, device: &mut LogDevice, page: HostPage, sink: &mut S) -> Option<()>;
 
     /// Current blocks of the log.
     fn blocks(&self) -> Vec<u32>;
@@ -176,16 +170,14 @@ impl<L: Log> LogFtl<L> {
 impl<L: Log> Ftl for LogFtl<L> {
     #[inline]
     fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, _context: WriteContext, sink: &mut S) {
-        for page in 0..count {
+        for number in 0..count {
             // A failure at the page before may have left no room.
             if sink.fails() && self.device.is_worn_out() {
                 return;
             }
-            let address = self.device.locate(lpn.0 + page);
+            let page = HostPage { address: self.device.locate(lpn.0 + number), number };
             self.device.begin_page();
-            while !self.device.write_in_place(address, page, sink)
-                && self.log.write(&mut self.device, address, page, sink).is_none()
-            {
+            while !self.device.write_in_place(page, sink) && self.log.write(&mut self.device, page, sink).is_none() {
                 if self.device.is_stuck() {
                     return;
                 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use ssdlab_core::{Archive, Archived};
 use ssdlab_nand::{Cause, FlashSink, Role};
 
-use super::{LogBlock, LogDevice, PageAddress};
+use super::{HostPage, LogBlock, LogDevice, PageAddress};
 
 /// A FIFO of log blocks; pages of any logical block are appended to the newest.
 pub(crate) struct Ring {
@@ -91,17 +91,12 @@ impl Ring {
         }
     }
 
-    /// Appends page `page` of the host request; the ring must not be full. None if the program fails.
+    /// Appends a page of the host; the ring must not be full. None if the program fails.
     #[inline]
-    pub fn append<S: FlashSink>(
-        &mut self,
-        device: &mut LogDevice,
-        address: PageAddress,
-        page: u32,
-        sink: &mut S,
-    ) -> Option<()> {
+    pub fn append<S: FlashSink>(&mut self, device: &mut LogDevice, page: HostPage, sink: &mut S) -> Option<()> {
+        let HostPage { address, number } = page;
         let (block, offset) = self.next_place(device, sink)?;
-        device.program(address.lpn, block, offset, (page, self.role), sink)
+        device.program(address.lpn, block, offset, (number, self.role), sink)
     }
 
     /// Appends a copy of a valid page; the ring must not be full. None if the program fails.

@@ -38,7 +38,7 @@ use ssdlab_core::{Archive, Archived, BlockId, Lpn, Parameter, Settings, Unit};
 use ssdlab_nand::{Cause, FlashSink, Note, RetireReason, Role};
 
 use crate::Problem;
-use crate::log::{Log, LogBlock, LogBlocks, LogDevice, LogFtl, LogInfo, LogRules, LogVictim, PageAddress, Ring};
+use crate::log::{HostPage, Log, LogBlock, LogBlocks, LogDevice, LogFtl, LogInfo, LogRules, LogVictim, Ring};
 
 const NONE: u32 = u32::MAX;
 
@@ -180,16 +180,10 @@ impl Sbfast {
         device.merge_in_place(lbn, block, sink)
     }
 
-    fn put<S: FlashSink>(
-        &mut self,
-        device: &mut LogDevice,
-        slot: u32,
-        address: PageAddress,
-        page: u32,
-        sink: &mut S,
-    ) -> Option<()> {
+    fn put<S: FlashSink>(&mut self, device: &mut LogDevice, slot: u32, page: HostPage, sink: &mut S) -> Option<()> {
+        let HostPage { address, number } = page;
         let block = self.slots[slot as usize].block;
-        device.program(address.lpn, block, address.offset, (page, Role::SequentialLog), sink)?;
+        device.program(address.lpn, block, address.offset, (number, Role::SequentialLog), sink)?;
         sink.note(Note::Captured(Lpn(address.lpn)));
         self.written(device, slot, sink)
     }
@@ -233,17 +227,11 @@ impl Sbfast {
         device.merge_in_place(lbn, block, sink)
     }
 
-    fn append<S: FlashSink>(
-        &mut self,
-        device: &mut LogDevice,
-        address: PageAddress,
-        page: u32,
-        sink: &mut S,
-    ) -> Option<()> {
+    fn append<S: FlashSink>(&mut self, device: &mut LogDevice, page: HostPage, sink: &mut S) -> Option<()> {
         if self.random.is_full(device) {
             self.reclaim(device, sink)?;
         }
-        self.random.append(device, address, page, sink)
+        self.random.append(device, page, sink)
     }
 
     fn reclaim<S: FlashSink>(&mut self, device: &mut LogDevice, sink: &mut S) -> Option<()> {
@@ -296,13 +284,8 @@ impl Log for Sbfast {
         true
     }
 
-    fn write<S: FlashSink>(
-        &mut self,
-        device: &mut LogDevice,
-        address: PageAddress,
-        page: u32,
-        sink: &mut S,
-    ) -> Option<()> {
+    fn write<S: FlashSink>(&mut self, device: &mut LogDevice, page: HostPage, sink: &mut S) -> Option<()> {
+        let address = page.address;
         let newest = self.newest(address.lbn);
         let room = newest.filter(|&slot| self.can_put(device, slot, address.offset));
         let beyond_header = address.offset % self.sub_block_pages;
@@ -311,16 +294,16 @@ impl Log for Sbfast {
                 Some(slot) => slot,
                 None => self.take_slot(device, address.lbn, sink)?,
             };
-            return self.put(device, slot, address, page, sink);
+            return self.put(device, slot, page, sink);
         }
         let header = address.lpn - beyond_header;
         match newest.filter(|&slot| device.is_in(header, self.slots[slot as usize].block)) {
-            Some(_) if let Some(slot) = room => self.put(device, slot, address, page, sink),
+            Some(_) if let Some(slot) = room => self.put(device, slot, page, sink),
             Some(slot) => {
                 self.merge(device, slot, RetireReason::Broken, sink)?;
-                self.append(device, address, page, sink)
+                self.append(device, page, sink)
             }
-            None => self.append(device, address, page, sink),
+            None => self.append(device, page, sink),
         }
     }
 

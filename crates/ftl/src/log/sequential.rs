@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use ssdlab_core::{Archive, Archived, Lpn, Parameter, Unit};
 use ssdlab_nand::{FlashSink, Note, RetireReason, Role};
 
-use super::{LogBlock, LogDevice, PageAddress};
+use super::{HostPage, LogBlock, LogDevice};
 
 /// The sequential (SW) log: one block or none. Without one every page goes to the random log.
 pub(crate) struct SequentialLog {
@@ -68,18 +68,13 @@ impl SequentialLog {
     /// owner's later page:        partial merge that writes the page on the way
     /// owner's earlier page:      full merge with the data block that writes the page on the way
     /// ```
-    pub fn write<S: FlashSink>(
-        &mut self,
-        device: &mut LogDevice,
-        address: PageAddress,
-        page: u32,
-        sink: &mut S,
-    ) -> Option<bool> {
+    pub fn write<S: FlashSink>(&mut self, device: &mut LogDevice, page: HostPage, sink: &mut S) -> Option<bool> {
+        let HostPage { address, number } = page;
         if address.offset == 0 && self.blocks > 0 {
             self.merge(device, RetireReason::Restarted, sink)?;
             let block = device.take(Role::SequentialLog, sink)?;
             self.open = Some(Open { block, owner: address.lbn });
-            device.program(address.lpn, block, 0, (page, Role::SequentialLog), sink)?;
+            device.program(address.lpn, block, 0, (number, Role::SequentialLog), sink)?;
             sink.note(Note::Captured(Lpn(address.lpn)));
             return Some(true);
         }
@@ -88,7 +83,7 @@ impl SequentialLog {
         };
         let next = device.next(block);
         if address.offset == next {
-            device.program(address.lpn, block, next, (page, Role::SequentialLog), sink)?;
+            device.program(address.lpn, block, next, (number, Role::SequentialLog), sink)?;
             sink.note(Note::Captured(Lpn(address.lpn)));
             if device.is_full(block) {
                 self.open = None;
@@ -99,7 +94,7 @@ impl SequentialLog {
         }
         self.open = None;
         device.retire(block, RetireReason::Broken, sink);
-        device.merge_in_place_with(address, block, page, sink).map(|_| true)
+        device.merge_in_place_with(page, block, sink).map(|_| true)
     }
 
     /// Merges the block partially, if there is one.
