@@ -96,7 +96,7 @@ def test_a_drive_in_a_file(tmp_path: Path) -> None:
             use()
         assert error.value.errno == errno.EBADF
     drive.close()
-    with pytest.raises(ssdlab.ConfigError, match="it was created with"):
+    with pytest.raises(ssdlab.ConfigError, match="created with"):
         Drive({**SMALL, "ftl": "fast"}, path)
     drive = Drive(SMALL, path)
     assert drive.read(5_000, 4) == b"kept"
@@ -114,7 +114,7 @@ def test_the_message_on_other_settings_opens_the_drive(ftl: dict[str, str], prov
     del other["device.op"]
     other[provision] = "30%"
     says = (
-        f"it was created with ftl = fast, and the configuration says {ftl['ftl']}; set (.*?)((?:; leave .*? out)*), or"
+        f"created with ftl = fast, but the configuration has {ftl['ftl']}; set (.*?)((?:; leave .*? out)*), or"
     )
     with pytest.raises(ssdlab.ConfigError, match=says) as error:
         Drive(other, path)
@@ -146,7 +146,7 @@ def test_errors_have_their_numbers() -> None:
         lambda: drive.allocation(-1),
         lambda: drive.allocation(1 << 65),
     ):
-        with pytest.raises(OSError, match="exceeds the drive of 4194304 bytes") as error:
+        with pytest.raises(OSError, match="4194304") as error:
             call()
         assert error.value.errno == errno.EINVAL
     with pytest.raises(ssdlab.ConfigError, match="keep the bytes in a file"):
@@ -167,7 +167,7 @@ def test_failing_programs_cost_blocks_but_no_data(ftl: str) -> None:
     pages = drive.capacity_bytes // drive.page_bytes
     content = [bytes(drive.page_bytes)] * pages
     chance = np.random.default_rng(3)
-    with pytest.raises(OSError, match="worn out and can only be read") as error:
+    with pytest.raises(OSError, match="worn out and read-only") as error:
         for _ in range(100_000):
             page = int(chance.integers(pages))
             data = chance.bytes(drive.page_bytes)
@@ -193,8 +193,7 @@ def test_the_cause_of_wear_out_is_reported_before_a_block_is_marked() -> None:
             drive.write(at * 7919 % 1024 * 4096, b"x" * 4096)
     bad, blocks = drive.health["bad_blocks"], drive.health["blocks"]
     assert bad == 0 and error.value.errno == errno.EROFS and str(error.value).endswith(
-        f"the drive is worn out and can only be read: too many of its {blocks} blocks have failed, {bad} of which are "
-        "marked as bad so far; copy the data to another drive"
+        f"too many of its {blocks} blocks failed ({bad} are marked as bad); copy the data to another drive"
     )  # fmt: skip
 
 
@@ -402,7 +401,7 @@ def test_a_broken_link_is_named_with_its_target(cli: Cli, tmp_path: Path, target
 
 def test_a_read_only_drive_is_not_created(tmp_path: Path) -> None:
     path = tmp_path / "d.drive"
-    with pytest.raises(OSError, match="cannot be made, as it could only be read") as error:
+    with pytest.raises(OSError, match="would be read-only: ") as error:
         Drive(SMALL, path, Faults(factory=2))
     assert error.value.errno == errno.EROFS and "PosixPath" not in str(error.value) and str(path) in str(error.value)
     assert not path.exists()
@@ -444,9 +443,9 @@ def test_a_buffer_without_a_clock_is_reported_as_unused() -> None:
 
 def test_a_deleted_file_makes_nothing_safe(tmp_path: Path) -> None:
     path = tmp_path / "drive.ssd"
-    with pytest.raises(OSError, match="file was deleted, so nothing is safe"), Drive(SMALL, path) as drive:
+    with pytest.raises(OSError, match="file was deleted"), Drive(SMALL, path) as drive:
         drive.write(0, b"here")
         path.unlink()
-        with pytest.raises(OSError, match="file was deleted, so nothing is safe"):
+        with pytest.raises(OSError, match="file was deleted"):
             drive.flush()
         assert drive.read(0, 4) == b"here", "it can still be copied"

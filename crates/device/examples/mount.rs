@@ -1,9 +1,8 @@
-//! How long a drive takes to be mounted, and its checkpoint to be written: `mount [GIBIBYTES]`, 64 of them if left out.
-//! Part of `make bench`.
+//! Times the mount of a drive and the write of its checkpoint: `mount [GIBIBYTES]`, 64 by default. Part of `make bench`.
 //!
-//! The drive is full, as that is the most there is to read; the data of pages, of which a mount reads hardly any, is not
-//! kept. First spare areas and log are in memory, as they are where the system has the file in its cache; then they are
-//! in a file that has to be read from the disk. The processor's time is that of all threads.
+//! The drive is full, so that there is as much to read as possible. The data of pages, hardly any of which a mount reads, is
+//! not kept. First spare areas and log are in memory, as with a file in the system's cache; then in a file that has to be
+//! read from the disk. Processor time is summed over all threads.
 #![allow(clippy::print_stdout, reason = "a benchmark prints its findings")]
 
 use std::error::Error;
@@ -20,15 +19,15 @@ use ssdlab_device::{
 use ssdlab_ftl::map::ram;
 use ssdlab_ftl::page::PageOptions;
 use ssdlab_ftl::{FtlChoice, Line, gc, placement};
-use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
+use ssdlab_nand::Geometry;
 
 const PAGE_BYTES: u32 = 4096;
 const PAGES_PER_BLOCK: u32 = 512;
-/// Writes between the latest checkpoint and the loss of power.
+/// Writes between the latest checkpoint and the power loss.
 const JOURNALLED_PAGES: u64 = 100_000;
 const ROUNDS: usize = 7;
 
-/// Flash that keeps no data: its spare areas and logs are those of flash whose pages have no bytes.
+/// Flash that keeps no data: spare areas and logs of flash with empty pages.
 #[derive(Clone)]
 struct SpareAreas<B> {
     geometry: Geometry,
@@ -84,12 +83,11 @@ impl<B: Backend> Backend for SpareAreas<B> {
     }
 }
 
-/// Page mapping over so many pages, with 7 % more of them.
+/// Page mapping over this many pages, with 7 % over-provisioning.
 fn drive_of(pages: u32) -> Result<Drive<InMemory>, Box<dyn Error>> {
     let spare = pages / PAGES_PER_BLOCK * 7 / 100 + 8;
     let blocks = pages.div_ceil(PAGES_PER_BLOCK) + spare;
-    let (order, parallelism) = (ProgramOrder::Ascending, Parallelism::SINGLE);
-    let geometry = Geometry { page_bytes: PAGE_BYTES, pages_per_block: PAGES_PER_BLOCK, blocks, order, parallelism };
+    let geometry = Geometry::single_plane(PAGE_BYTES, PAGES_PER_BLOCK, blocks);
     let page = PageOptions::new(gc::greedy::INFO.defaults(), &placement::shared::INFO);
     let options = Options {
         logical_pages: pages,
@@ -104,7 +102,7 @@ fn drive_of(pages: u32) -> Result<Drive<InMemory>, Box<dyn Error>> {
     Ok(Drive::create(SpareAreas { geometry, kept }, options)?)
 }
 
-/// Time on the wall, and that of the processor.
+/// Wall-clock time and processor time.
 #[derive(Clone, Copy)]
 struct Watch {
     wall: Instant,
@@ -121,7 +119,7 @@ impl Watch {
     }
 }
 
-/// The time that processors have worked for this process.
+/// Processor time of this process.
 fn worked() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
@@ -132,7 +130,7 @@ fn least(times: [f64; 2], others: [f64; 2]) -> [f64; 2] {
     [times[0].min(others[0]), times[1].min(others[1])]
 }
 
-/// Opens the drive as it is found after its process has ended: the fastest of some rounds, and what the mount read.
+/// Opens the drive as after the end of its process: the fastest of some rounds, and the mount's reads.
 fn opened(drive: Drive<InMemory>, shown: &str) -> Result<Drive<InMemory>, Box<dyn Error>> {
     let options = *drive.options();
     let found = drive.into_backend();
@@ -168,7 +166,7 @@ fn report(mut drive: Drive<InMemory>, history: &str) -> Result<Drive<InMemory>, 
     drive.flush()?;
     drive = opened(drive, &format!("{history}, power lost after a flush"))?;
     for slot in [Slot::A, Slot::B] {
-        // A log is found by its header.
+        // A log is recognised by its header.
         drive.backend_mut().write_log(slot, 0, &[0; 64])?;
     }
     drive = opened(drive, &format!("{history}, without a log"))?;
@@ -177,14 +175,14 @@ fn report(mut drive: Drive<InMemory>, history: &str) -> Result<Drive<InMemory>, 
     Ok(drive)
 }
 
-/// How long the first write takes.
+/// Times the first write.
 fn first_write<B: Backend>(drive: &mut Drive<B>) -> Result<[f64; 2], Box<dyn Error>> {
     let watch = Watch::start();
     drive.write(0, &[0; PAGE_BYTES as usize], false)?;
     Ok(watch.seconds())
 }
 
-/// The time that a pass over the spare areas takes, which a mount without a log cannot beat.
+/// Time of a pass over the spare areas, the lower bound of a mount without a log.
 fn pass(drive: &Drive<InMemory>) -> Result<(), Box<dyn Error>> {
     let flash = drive.backend();
     let mut spares = vec![0; PAGES_PER_BLOCK as usize * SPARE_BYTES];
@@ -202,7 +200,7 @@ fn pass(drive: &Drive<InMemory>) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The same from a file of which the system has nothing in its cache.
+/// The same from a file that is not in the system's cache.
 fn from_disk(drive: Drive<InMemory>) -> Result<(), Box<dyn Error>> {
     let (options, flash) = (*drive.options(), drive.into_backend());
     let geometry = flash.geometry;
@@ -228,7 +226,7 @@ fn from_disk(drive: Drive<InMemory>) -> Result<(), Box<dyn Error>> {
             fastest[usize::from(checked)] = least(fastest[usize::from(checked)], watch.seconds());
         }
         let mut file = uncached(&path.0, geometry, &lines)?;
-        // The round before has left one.
+        // The previous round left one.
         file.write_log(Slot::A, 0, &[0; 64])?;
         let mut drive = Drive::off(file, options)?;
         let watch = Watch::start();
@@ -252,7 +250,7 @@ fn from_disk(drive: Drive<InMemory>) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Reads all spare areas, on one processor, and compares their checksums or not.
+/// Reads all spare areas on one processor, with or without comparing their checksums.
 fn read(file: &FileBackend, checked: bool) -> Result<(), Box<dyn Error>> {
     let mut spares = vec![0; PAGES_PER_BLOCK as usize * SPARE_BYTES];
     for block in (0..file.geometry().blocks).map(BlockId) {
@@ -265,7 +263,7 @@ fn read(file: &FileBackend, checked: bool) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The file, nothing of which is in memory.
+/// Drops the file from the system's cache.
 fn uncached(path: &Path, geometry: Geometry, lines: &[Line]) -> Result<FileBackend, Box<dyn Error>> {
     let file = File::open(path)?;
     file.sync_all()?;
@@ -273,7 +271,7 @@ fn uncached(path: &Path, geometry: Geometry, lines: &[Line]) -> Result<FileBacke
     Ok(FileBackend::open(path, geometry, lines, &[])?)
 }
 
-/// A file that is removed in the end.
+/// A file that is removed at the end.
 struct Scratch(PathBuf);
 
 impl Drop for Scratch {

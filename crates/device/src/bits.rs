@@ -1,7 +1,17 @@
-//! One wrong bit put right: it is the one without which the checksum holds.
+//! Numbers in bytes, and correction of a single wrong bit by trying all bits against a checksum.
 
-/// These bytes if they are whole, else those that are whole once one bit is flipped, if there are any.
-pub(crate) fn put_right<const BYTES: usize>(
+/// Little-endian number of 4 bytes at `at`.
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
+}
+
+/// Little-endian number of 8 bytes at `at`.
+pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+}
+
+/// Returns the bytes if they are whole, else with the one bit flipped that makes them whole, if any.
+pub(crate) fn corrected<const BYTES: usize>(
     bytes: &[u8; BYTES],
     is_whole: impl Fn(&[u8; BYTES]) -> bool,
 ) -> Option<[u8; BYTES]> {

@@ -1,35 +1,34 @@
-//! The write buffer: pages wait in RAM until they are programmed, or until the power goes off.
+//! The write buffer: pages wait in RAM until they are programmed, or lost with the power.
 //!
 //! ```text
-//! write:  page is waiting here -> overwritten in place; else takes a free place; without one, pages are programmed
-//!         first
-//! drain:  from `high` pages on, the oldest are programmed until `low` are left; by a flush, all
+//! write:  a waiting page is overwritten in place; others take a free place; without one, pages are programmed first
+//! drain:  from `high` pages on, the oldest are programmed until `low` are left; a flush programs all
 //! ```
-//! A flush programs nothing where the buffer is protected from losses of power; `protected.rs` says how it is.
+//! With power-loss protection a flush programs nothing; see `protected.rs`.
 //!
-//! The rules are those of the buffer of the timed drive, where a page that is being programmed holds its place. Here it
-//! is programmed at once.
+//! The rules are those of the timed drive's buffer, where a page being programmed keeps its place. Here it is programmed at
+//! once.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 use ssdlab_ftl::WriteContext;
 
-/// RAM that holds written pages.
+/// Write buffer options.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WriteBuffer {
-    /// Pages held.
+    /// Capacity in pages.
     pub pages: u32,
-    /// Pages at which programming starts, 1 to `pages`; with 1 and a `low` of 0 every page is programmed as it comes.
+    /// Pages at which programming starts, 1 to `pages`; with 1 and a `low` of 0 every page is programmed at once.
     pub high: u32,
-    /// Pages at which it ends, below `high`.
+    /// Pages at which programming ends, below `high`.
     pub low: u32,
-    /// Whether what it holds survives a loss of power, so that a flush has nothing to wait for.
+    /// True if the contents survive a power loss, so that a flush need not wait.
     pub protected: bool,
 }
 
 impl WriteBuffer {
-    /// Whether pages may wait here that a loss of power takes: not where every page is programmed as it comes.
+    /// True if waiting pages may be lost with the power: not if every page is programmed at once.
     pub fn forgets(&self) -> bool {
         self.high > 1 && !self.protected
     }
@@ -37,21 +36,21 @@ impl WriteBuffer {
 
 /// A page in the buffer.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct BufferedPage {
     pub context: WriteContext,
     pub page: Box<[u8]>,
-    /// Bytes that the host has written, in ascending order and apart.
+    /// Bytes written by the host: disjoint ranges in ascending order.
     pub written: Vec<Range<usize>>,
-    /// Whether one write was of all of them; otherwise the rest is read before it is programmed, as in the timed drive.
+    /// True if one write covered the whole page; otherwise the rest is read before programming, as in the timed drive.
     pub whole: bool,
-    /// Version of the copy on the flash that the rest is read from; for a protected buffer alone.
+    /// Version of the copy on flash with the rest of the page; only for a protected buffer.
     pub base: Option<u64>,
-    /// Pages accepted before.
+    /// Number of pages accepted before.
     pub number: u64,
 }
 
-impl Held {
-    /// Puts what the host has written over an older page.
+impl BufferedPage {
+    /// Writes the host's bytes over an older page.
     pub fn overlay(&self, page: &mut [u8]) {
         for part in &self.written {
             page[part.clone()].copy_from_slice(&self.page[part.clone()]);
@@ -77,8 +76,8 @@ impl Held {
 #[derive(Debug)]
 pub(crate) struct Buffer {
     options: WriteBuffer,
-    pages: BTreeMap<u32, Held>,
-    /// Pages with their numbers, oldest first; those that were trimmed are stale.
+    pages: BTreeMap<u32, BufferedPage>,
+    /// Pages with their numbers, oldest first; trimmed ones are stale.
     order: VecDeque<(u32, u64)>,
     accepted: u64,
     draining: bool,
@@ -89,12 +88,12 @@ impl Buffer {
         Self { options, pages: BTreeMap::new(), order: VecDeque::new(), accepted: 0, draining: false }
     }
 
-    /// A buffer with pages that an earlier one held, oldest first, all of which are to be programmed.
-    pub fn of(options: WriteBuffer, pages: Vec<(u32, Held)>) -> Self {
+    /// Returns a buffer with pages of an earlier one, oldest first, all to be programmed.
+    pub fn of(options: WriteBuffer, pages: Vec<(u32, BufferedPage)>) -> Self {
         let mut buffer = Self::new(options);
         for (lpn, held) in pages {
             buffer.order.push_back((lpn, buffer.accepted));
-            buffer.pages.insert(lpn, Held { number: buffer.accepted, ..held });
+            buffer.pages.insert(lpn, BufferedPage { number: buffer.accepted, ..held });
             buffer.accepted += 1;
         }
         buffer
@@ -104,18 +103,17 @@ impl Buffer {
         self.options.protected
     }
 
-    /// Whether every page would be programmed before the write that brought it ends, and none waits: it holds nothing
-    /// then that a loss of power could take.
+    /// True if every page is programmed before its write ends, and none waits: a power loss then takes nothing.
     pub fn passes_on(&self) -> bool {
         self.options.high == 1 && !self.options.protected && self.pages.is_empty()
     }
 
-    pub fn held(&self, lpn: u32) -> Option<&Held> {
+    pub fn held(&self, lpn: u32) -> Option<&BufferedPage> {
         self.pages.get(&lpn)
     }
 
-    /// All pages that wait.
-    pub fn waiting(&self) -> impl Iterator<Item = (u32, &Held)> {
+    /// All waiting pages.
+    pub fn waiting(&self) -> impl Iterator<Item = (u32, &BufferedPage)> {
         self.pages.iter().map(|(&lpn, held)| (lpn, held))
     }
 
@@ -127,7 +125,7 @@ impl Buffer {
         self.len() < self.options.pages || self.pages.contains_key(&lpn)
     }
 
-    /// Takes bytes of a page, which has room; `base` is [`Held::base`].
+    /// Stores bytes of a page, which has room; `base` is [`BufferedPage::base`].
     pub fn accept(
         &mut self,
         (lpn, base): (u32, Option<u64>),
@@ -140,13 +138,13 @@ impl Buffer {
             self.order.push_back((lpn, self.accepted));
             self.accepted += 1;
             let page = vec![0; page_bytes].into_boxed_slice();
-            Held { context, page, written: Vec::new(), whole: false, base, number: self.accepted - 1 }
+            BufferedPage { context, page, written: Vec::new(), whole: false, base, number: self.accepted - 1 }
         });
         held.context = context;
         held.write(at, bytes);
     }
 
-    /// The page to be programmed next, if one is due or `all` are; it stays here until it is [`Self::programmed`].
+    /// Returns the page to program next, if one is due or `all` are; it stays until [`Self::forget`].
     pub fn next_due(&mut self, all: bool) -> Option<u32> {
         let filled = self.len();
         self.draining = if self.draining { filled > self.options.low } else { filled >= self.options.high };
@@ -162,7 +160,7 @@ impl Buffer {
         }
     }
 
-    /// A page is on flash, or trimmed.
+    /// Removes a page that is on flash, or trimmed.
     pub fn forget(&mut self, lpn: u32) {
         self.pages.remove(&lpn);
     }

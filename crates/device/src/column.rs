@@ -1,10 +1,9 @@
-//! Numbers near a line, as those of the pages of a block are: logical pages and sequence numbers mostly go up by one.
+//! Columns of numbers near a line, as logical pages and sequence numbers of a block mostly go up by one.
 //!
-//! Number `i` is base + slope * i + its distance, modulo 2^64, and all distances take the same 0, 1, 2, 4 or 8 bytes.
-//! So a block that was written in one go takes a few bytes, any page is found without those before it, and all are read
-//! without a branch.
+//! Number `i` is base + slope * i + its distance, modulo 2^64. All distances take the same 0, 1, 2, 4 or 8 bytes. So a block
+//! written in one go takes a few bytes, any page is decoded without the previous ones, and all are read without a branch.
 
-/// A line below numbers, and the bytes that the largest distance from it takes.
+/// A line below the numbers, and the width in bytes of the largest distance from it.
 #[derive(Clone, Copy)]
 pub(crate) struct Line {
     pub base: u64,
@@ -13,13 +12,13 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// What a number is above slope * i, which may be below zero.
+    /// Distance of a number from slope * i, which may be negative.
     #[inline(always)]
     pub const fn offset(slope: u64, at: usize, number: u64) -> i64 {
         number.wrapping_sub(slope.wrapping_mul(at as u64)) as i64
     }
 
-    /// The highest line below numbers with offsets from `least` to `most`.
+    /// Returns the highest line below numbers with offsets from `least` to `most`.
     pub fn below(slope: u64, least: i64, most: i64) -> Self {
         let range = most.wrapping_sub(least) as u64;
         let width = [0, 1, 2, 4].into_iter().find(|width| range >> (8 * width) == 0).unwrap_or(8);
@@ -50,7 +49,7 @@ impl Line {
         }
     }
 
-    /// Fills in numbers from the one at `first` on, from their distances.
+    /// Computes numbers from the one at `first` on, from their distances.
     fn from(self, first: usize, into: &mut [u64], distances: impl Iterator<Item = u64>) {
         let mut on_line = self.at(first);
         for (number, distance) in into.iter_mut().zip(distances) {
@@ -64,7 +63,6 @@ impl Line {
     }
 }
 
-/// Numbers in their bytes.
 #[derive(Clone, Copy)]
 pub(crate) struct Column<'a> {
     line: Line,
@@ -72,7 +70,7 @@ pub(crate) struct Column<'a> {
 }
 
 impl<'a> Column<'a> {
-    /// Takes the distances of `count` numbers off the front of `bytes`; none if they are not there.
+    /// Splits the distances of `count` numbers off the front of `bytes`; None if they are incomplete.
     #[inline]
     pub fn take(line: Line, count: usize, bytes: &mut &'a [u8]) -> Option<Self> {
         let (distances, rest) = bytes.split_at_checked(usize::from(line.width) * count)?;
@@ -80,12 +78,12 @@ impl<'a> Column<'a> {
         matches!(line.width, 0 | 1 | 2 | 4 | 8).then_some(Self { line, distances })
     }
 
-    /// Whether all numbers lie on the line.
+    /// True if all numbers lie on the line.
     pub const fn is_straight(&self) -> bool {
         self.line.width == 0
     }
 
-    /// One number.
+    /// Returns one number.
     #[inline]
     pub fn number(&self, at: usize) -> u64 {
         let distance = match self.line.width {
@@ -98,7 +96,7 @@ impl<'a> Column<'a> {
         self.line.at(at).wrapping_add(distance)
     }
 
-    /// Numbers from the one at `first` on.
+    /// Reads numbers from the one at `first` on.
     pub fn numbers(&self, first: usize, into: &mut [u64]) {
         match self.line.width {
             0 => self.line.from(first, into, std::iter::repeat(0)),
@@ -119,7 +117,7 @@ impl<'a> Column<'a> {
 mod tests {
     use super::*;
 
-    /// Goal: numbers come back, in the fewest bytes. Method: each width at its limits, on either side of zero.
+    /// Goal: numbers are read back, from the fewest bytes. Method: each width at its limits, on either side of zero.
     #[test]
     fn numbers_come_back_in_the_width_that_they_need() {
         let on_line = [Some(5), Some(6), Some(7), Some(8)];
@@ -153,10 +151,10 @@ mod tests {
             let column = Column::take(line, 4, &mut rest).expect("it is whole");
             assert_eq!((rest, column.is_straight()), (&[0xAA][..], width == 0));
             for first in 0..4 {
-                let mut found = [0; 4];
-                column.numbers(first, &mut found[first..]);
+                let mut decoded = [0; 4];
+                column.numbers(first, &mut decoded[first..]);
                 for at in (first..4).filter(|&at| numbers[at].is_some()) {
-                    assert_eq!((Some(found[at]), Some(column.number(at))), (numbers[at], numbers[at]));
+                    assert_eq!((Some(decoded[at]), Some(column.number(at))), (numbers[at], numbers[at]));
                 }
             }
             for short in 0..bytes.len() - 1 {

@@ -1,71 +1,69 @@
-//! What a drive answers when it cannot do what was asked.
+//! Errors of a drive.
 
 use ssdlab_core::Lpn;
+use ssdlab_core::units::counted;
 
 use crate::backend::Fault;
 
-/// Why a request was not served.
+/// Reason why a request was not served.
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError {
-    /// The drive is off, or its power went off while it worked.
-    #[error("the drive has no power; mount it")]
+    /// The drive is off, or its power failed during the request.
+    #[error("the drive is off; mount it")]
     Off,
-    /// The request does not lie on the drive.
-    #[error("bytes {offset} to {end} are asked for, and the drive has {capacity}")]
+    /// The request exceeds the drive.
+    #[error("bytes {offset} to {end} exceed the drive's capacity of {capacity} bytes")]
     OutOfRange {
-        /// Its first byte.
+        /// First byte.
         offset: u64,
-        /// Behind its last byte.
+        /// End of the range.
         end: u64,
-        /// Bytes of the drive.
+        /// Capacity in bytes.
         capacity: u64,
     },
-    /// Too many blocks have failed. One that fails while it holds data is marked as bad when that has been moved.
+    /// Too many blocks have failed. A block that fails while it holds data is marked as bad once its data has moved.
     #[error(
-        "the drive is worn out and can only be read: too many of its {blocks} blocks have failed, {bad} of which are \
-         marked as bad so far; copy the data to another drive"
+        "the drive is worn out and read-only: too many of its {blocks} blocks failed ({bad} are marked as bad); copy \
+                 the data to another drive"
     )]
     ReadOnly {
         /// Blocks marked as bad.
         bad: u32,
-        /// All blocks.
+        /// Blocks in all.
         blocks: u32,
     },
-    /// Too many blocks are bad before the first is used.
-    #[error(
-        "the drive cannot be made, as it could only be read: {bad} of {blocks} blocks are bad from the factory; have \
-         fewer bad blocks, or raise device.op"
-    )]
+    /// Too many blocks are bad from the factory.
+    #[error("the drive would be read-only: {bad} of {blocks} blocks are bad from the factory; raise device.op")]
     TooManyBad {
         /// Bad blocks.
         bad: u32,
-        /// All blocks.
+        /// Blocks in all.
         blocks: u32,
     },
-    /// Data was lost on the flash.
-    #[error("logical page {0} cannot be read: its data on the flash is damaged; write it anew")]
+    /// The flash has lost the data.
+    #[error("logical page {0} cannot be read: its data is damaged; write it again")]
     Unreadable(Lpn),
-    /// The flash holds what its FTL cannot have written.
+    /// The flash holds something that its FTL cannot have written.
     #[error("the drive cannot be mounted: {0}")]
     Unmountable(String),
-    /// The options do not fit together.
+    /// The options contradict each other or the flash.
     #[error("{0}")]
     Options(String),
-    /// The file that holds the bytes has no name any more.
-    #[error("the drive's file was deleted, so nothing is safe: copy the data before the drive is closed")]
+    /// The file that holds the bytes was deleted.
+    #[error("the drive's file was deleted, so no data is safe; copy the data before closing the drive")]
     Deleted,
-    /// What holds the bytes reports an error.
-    #[error("the drive stopped{}: {error}; remove the cause and mount it", told(*lost))]
+    /// The medium reports an error.
+    #[error("the drive stopped{}: {error}; remove the cause and mount it", lost_pages(*lost))]
     Medium {
-        /// What it reports.
+        /// Error of the medium.
         error: std::io::Error,
-        /// Pages that waited in a volatile write buffer, and are lost.
+        /// Number of pages lost from a volatile write buffer.
         lost: u32,
     },
 }
 
 impl DriveError {
-    /// The number that Linux gives to such an error.
+    /// Linux error number.
     pub fn errno(&self) -> i32 {
         use rustix::io::Errno;
         let errno = match self {
@@ -79,11 +77,10 @@ impl DriveError {
     }
 }
 
-fn told(lost: u32) -> String {
+fn lost_pages(lost: u32) -> String {
     match lost {
         0 => String::new(),
-        1 => ", and a page that waited in its write buffer is lost".into(),
-        _ => format!(", and {lost} pages that waited in its write buffer are lost"),
+        _ => format!(", losing {} from its write buffer", counted(lost.into(), "page")),
     }
 }
 

@@ -1,53 +1,59 @@
-//! The sink that moves bytes: what an FTL emits is done to a [`Backend`].
+//! The sink that moves bytes: executes the operations of an FTL on a [`Backend`].
 //!
-//! A sink returns nothing, so the first fault that is no failure of the flash is kept; from then on nothing is done any
-//! more, as if the power were off, and the drive reports it when the FTL is done.
+//! A sink returns nothing, so the first fault that is not a flash failure is kept. From then on nothing is executed, as if
+//! the power were off, and the drive reports the fault when the FTL is done.
 
 use std::collections::BTreeSet;
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
-use ssdlab_nand::{Cause, Counts, Failure, FlashSink, Note, Source, SpareArea, Trimmed};
+use ssdlab_ftl::DynFtl;
+use ssdlab_nand::{Cause, Counts, Failure, FlashOp, FlashSink, Note, Source, SpareArea, Trimmed};
 
 use crate::backend::{Backend, Fault};
 use crate::life::Life;
-use crate::log::{Facts, Log, forget_block};
+use crate::log::{CheckpointContents, Log, forget_block};
 use crate::safe::SafeNote;
 use crate::spare::{Content, SPARE_BYTES, Spare, belongs};
-use crate::translation::Translation;
 
-/// Flash and what is known of it beside the map.
+struct Failures {
+    are_possible: bool,
+    /// Outcome of the latest operation.
+    latest: Option<Failure>,
+    /// True if any operation has failed; its block may not be marked as bad yet.
+    have_occurred: bool,
+}
+
+/// Flash, and the controller's knowledge of it beside the map.
 pub(crate) struct Medium<B> {
     pub backend: B,
-    /// None while the drive has no log to trust.
+    /// None while the drive has no trusted log.
     pub log: Option<Log>,
-    /// Programs that are known to be safe.
+    /// Programs known to be safe.
     pub safe: SafeNote,
-    /// Whether a page may have been programmed since the backend was last synced.
+    /// True if a page may have been programmed since the last sync.
     unsynced: bool,
-    /// The sequence number that the first program since the mount could have. What came before may have been torn by a
-    /// loss of power, however often the backend has been synced since.
+    /// Lowest sequence number of the programs since the mount. Earlier ones may have been torn by a power loss, however
+    /// often the backend was synced since.
     pub begun: u64,
     pub counts: Counts,
-    /// Erases of every block, be they successful or not.
+    /// Erases of every block, including failed ones.
     pub erases: Vec<u32>,
-    /// Blocks in which an interrupted program may have left no trace: their erased pages must not be programmed.
+    /// Blocks in which an interrupted program may be invisible: their erased pages must not be programmed.
     pub closed: Vec<bool>,
-    /// Pages whose spare area is sound and whose data is not, because their program was interrupted.
+    /// Pages with a sound spare area and damaged data, as their program was interrupted.
     pub damaged: BTreeSet<Ppn>,
-    /// Programs and trims so far.
+    /// Number of programs and trims.
     pub sequence: u64,
-    /// Whether anything was programmed, erased or trimmed since the last flush.
+    /// True if anything was programmed, erased or trimmed since the last flush.
     pub changed: bool,
-    /// What is counted since the drive was made.
+    /// Lifetime counters.
     pub life: Life,
-    /// Pages that the host read and that were never written.
+    /// Pages read by the host that were never written.
     pub unmapped_reads: u64,
-    /// The first fault that was no failure of the flash.
+    /// The first fault that is not a flash failure.
     pub fault: Option<Fault>,
-    failure: Option<Failure>,
-    /// Whether a program or an erase has failed; its block may not be marked as bad yet.
-    has_failed: bool,
-    /// Pages of the host that were programmed without their data yet, by their number in the request.
+    failures: Failures,
+    /// Host pages programmed without their data so far, by number in the request.
     late: Vec<(Ppn, u32)>,
     /// The page read last, for a copy of it.
     scratch: Vec<u8>,
@@ -57,6 +63,7 @@ pub(crate) struct Medium<B> {
 impl<B: Backend> Medium<B> {
     pub fn new(backend: B) -> Self {
         let geometry = *backend.geometry();
+        let failures = Failures { are_possible: backend.fails(), latest: None, have_occurred: false };
         Self {
             backend,
             log: None,
@@ -72,8 +79,7 @@ impl<B: Backend> Medium<B> {
             life: Life::default(),
             unmapped_reads: 0,
             fault: None,
-            failure: None,
-            has_failed: false,
+            failures,
             late: Vec::new(),
             scratch: vec![0; geometry.page_bytes as usize],
             held: None,
@@ -84,15 +90,15 @@ impl<B: Backend> Medium<B> {
         BlockId(ppn.0 / self.backend.geometry().pages_per_block)
     }
 
-    /// Blocks that are not used any more.
+    /// Number of bad blocks.
     pub fn bad_blocks(&self) -> u32 {
         let blocks = (0..self.backend.geometry().blocks).map(BlockId);
         blocks.filter(|&block| self.backend.is_bad(block)).count() as u32
     }
 
-    /// Forgets what a controller holds in RAM.
+    /// Forgets the contents of the controller's RAM.
     pub fn power_off(&mut self) {
-        (self.log, self.fault, self.failure, self.held) = (None, None, None, None);
+        (self.log, self.fault, self.failures.latest, self.held) = (None, None, None, None);
         self.unsynced = true;
     }
 
@@ -103,22 +109,23 @@ impl<B: Backend> Medium<B> {
         }
     }
 
-    /// Writes a checkpoint and begins a journal, unless the drive ends.
-    pub fn checkpoint(&mut self, ends: bool, logical_pages: u32, ftl: Option<&dyn Translation>) -> Result<(), Fault> {
+    /// Writes a checkpoint and begins a journal, unless the drive is shut down (`ends`).
+    pub fn checkpoint(&mut self, ends: bool, logical_pages: u32, ftl: Option<&dyn DynFtl>) -> Result<(), Fault> {
         let Self { backend, log, erases, closed, damaged, sequence, life, .. } = self;
-        let facts = Facts { sequence: *sequence, life: *life, erases, closed, damaged, ftl, logical_pages, ends };
+        let facts =
+            CheckpointContents { sequence: *sequence, life: *life, erases, closed, damaged, ftl, logical_pages, ends };
         *log = Some(Log::begin(log.as_ref(), backend, &facts)?);
         self.unsynced = false;
         self.safe.write(&mut self.backend, self.sequence)
     }
 
     fn note_failure(&mut self, failure: Failure) {
-        (self.failure, self.has_failed) = (Some(failure), true);
+        (self.failures.latest, self.failures.have_occurred) = (Some(failure), true);
     }
 
-    /// The drive can only be read. If blocks have failed that is for good, though a mount might find room again.
+    /// Makes the drive read-only: for good if blocks have failed, though a mount might find room again.
     pub fn wear_out(&mut self) {
-        if self.life.worn_out || !self.has_failed && self.bad_blocks() == 0 {
+        if self.life.worn_out || !self.failures.have_occurred && self.bad_blocks() == 0 {
             return;
         }
         self.life.worn_out = true;
@@ -138,14 +145,14 @@ impl<B: Backend> Medium<B> {
         Ok(())
     }
 
-    /// Makes everything programmed so far safe, and notes that it is.
+    /// Syncs the backend and records that everything programmed so far is safe.
     fn sync(&mut self) -> Result<(), Fault> {
         self.backend.sync()?;
         self.unsynced = false;
         self.safe.write(&mut self.backend, self.sequence)
     }
 
-    /// Reads a page into `page`: its spare area, unless its data cannot be had.
+    /// Reads a page into `page`; returns its spare area, None if the page has no usable one.
     fn read_page(&self, ppn: Ppn, page: &mut [u8]) -> Result<Option<Spare>, Fault> {
         let mut bytes = [0; SPARE_BYTES];
         let uncorrectable = match self.backend.read(ppn, page, &mut bytes) {
@@ -162,7 +169,7 @@ impl<B: Backend> Medium<B> {
         })
     }
 
-    /// The version of the page that is programmed there.
+    /// Version of the programmed page at `ppn`, if any.
     pub fn version(&self, ppn: Ppn) -> Result<Option<u64>, Fault> {
         let mut spare = [0; SPARE_BYTES];
         self.backend.read_spares(ppn, &mut spare)?;
@@ -184,44 +191,44 @@ impl<B: Backend> Medium<B> {
         self.unsynced = true;
         let spare = Spare { oob: *oob, version, lost, safe }.encode(ppn, (!self.backend.keeps_pages()).then_some(page));
         match self.backend.program(ppn, page, &spare) {
-            Err(Fault::Failed) if self.backend.fails() => self.note_failure(Failure::Program),
+            Err(Fault::Failed) if self.failures.are_possible => self.note_failure(Failure::Program),
             result => self.note_fault(result),
         }
         self.changed = true;
     }
 }
 
-/// The bytes that go with the operations of one call of the FTL.
+/// Bytes that go with the operations of one FTL call.
 pub(crate) enum Payload<'a> {
-    /// None: the FTL moves what is on the flash.
+    /// None: the FTL moves data within the flash.
     None,
-    /// Pages of the host, by their number in the request.
+    /// Host pages, by number in the request.
     Write(&'a Pages<'a>),
-    /// Where the page goes that is read for the host or for a write of a part of it.
+    /// Destination of the page that is read for the host or for a partial write.
     Read {
-        /// Which one it is.
+        /// Logical page.
         lpn: Lpn,
-        /// Of one page.
+        /// Buffer of one page.
         into: &'a mut [u8],
-        /// Whether it could not be read.
+        /// True if it could not be read.
         lost: bool,
     },
 }
 
-/// Pages of a write; the first and the last may be put together elsewhere.
+/// Pages of a write; the first and the last may be assembled elsewhere.
 pub(crate) struct Pages<'a> {
-    /// The first page, if it is not in `whole`.
+    /// First page, if it is not in `whole`.
     pub head: Option<&'a [u8]>,
     /// Whole pages, one after the other.
     pub whole: &'a [u8],
-    /// The last page, if it is not in `whole`.
+    /// Last page, if it is not in `whole`.
     pub tail: Option<&'a [u8]>,
-    /// Whether the rest of a page written in part could not be read.
+    /// True if the rest of a partially written page could not be read.
     pub lost: bool,
 }
 
 impl Pages<'_> {
-    /// Page `number` of the write.
+    /// Returns page `number` of the write.
     pub fn page(&self, number: u32, page_bytes: usize) -> &[u8] {
         let behind_head = match (number, self.head) {
             (0, Some(head)) => return head,
@@ -234,13 +241,13 @@ impl Pages<'_> {
     }
 }
 
-/// The flash of a drive for one call of its FTL.
+/// The flash of a drive during one call of its FTL.
 pub(crate) struct Flash<'a, B> {
     pub medium: &'a mut Medium<B>,
     pub payload: Payload<'a>,
 }
 
-/// Fills a map page: which one it is, and which version, over and over.
+/// Fills a map page with its number and version, repeated.
 fn fill_map_page(page: &mut [u8], lpn: Lpn, version: u64) {
     for chunk in page.chunks_mut(16) {
         let mut stamp = [0; 16];
@@ -251,8 +258,8 @@ fn fill_map_page(page: &mut [u8], lpn: Lpn, version: u64) {
 }
 
 impl<B: Backend> Flash<'_, B> {
-    /// Places the data of pages that were programmed without it: of a long request all at once, once its FTL is done,
-    /// or when one of them is to be read before that.
+    /// Places the data of pages programmed without it. This happens once per long request, after the FTL is done, or
+    /// before one of the pages is read.
     pub fn place(&mut self) {
         let Payload::Write(pages) = &self.payload else { return };
         let Medium { late, backend, scratch, .. } = &mut *self.medium;
@@ -262,7 +269,7 @@ impl<B: Backend> Flash<'_, B> {
         }
     }
 
-    /// Reads a page to be copied, or of the map, into the scratch page.
+    /// Reads a page to be copied, or a map page, into the scratch page.
     fn hold(&mut self, ppn: Ppn) {
         self.place();
         let mut scratch = std::mem::take(&mut self.medium.scratch);
@@ -277,112 +284,50 @@ impl<B: Backend> Flash<'_, B> {
     }
 }
 
-/// A request of so many whole pages has their data placed at once.
+/// Requests of this many whole pages have their data placed at once.
 const LATE_PAGES: usize = 16;
 
-/// What flash is asked to do. Behind a pointer, so that FTLs are compiled once and not for every backend.
-pub(crate) trait Move {
-    fn failure(&mut self) -> Option<Failure>;
-    fn read(&mut self, ppn: Ppn, cause: Cause);
-    fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause);
-    fn erase(&mut self, block: BlockId, cause: Cause);
-    fn trimmed(&mut self, lpn: Lpn, count: u32, sequence: u64);
-    fn retire(&mut self, block: BlockId);
+/// Operations for flash that must not be touched yet, to be executed later. None of them fails, but the FTL handles
+/// failures if the flash has them.
+pub(crate) struct Recording {
+    pub operations: Vec<FlashOp>,
+    pub fails: bool,
 }
 
-/// The sink of the FTLs, over flash that may fail or not.
-pub(crate) struct Sink<'a, const FAILS: bool>(pub &'a mut dyn Move);
-
-impl<const FAILS: bool> FlashSink for Sink<'_, FAILS> {
-    const FAILS: bool = FAILS;
-
-    fn failure(&mut self) -> Option<Failure> {
-        self.0.failure()
+impl FlashSink for Recording {
+    fn fails(&self) -> bool {
+        self.fails
     }
 
     fn read(&mut self, ppn: Ppn, cause: Cause) {
-        self.0.read(ppn, cause);
+        self.operations.read(ppn, cause);
     }
 
     fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
-        self.0.program(ppn, oob, source, cause);
+        self.operations.program(ppn, oob, source, cause);
     }
 
     fn erase(&mut self, block: BlockId, cause: Cause) {
-        self.0.erase(block, cause);
+        self.operations.erase(block, cause);
     }
 
     fn trimmed(&mut self, lpn: Lpn, count: u32, sequence: u64) {
-        self.0.trimmed(lpn, count, sequence);
+        self.operations.trimmed(lpn, count, sequence);
     }
 
     fn note(&mut self, note: Note) {
-        if let Note::Bad(block) = note {
-            self.0.retire(block);
+        if matches!(note, Note::Bad(_)) {
+            self.operations.note(note);
         }
     }
 }
 
-/// What an FTL asks of flash that must not be touched yet, to be done later. Nothing of it fails.
-#[derive(Default)]
-pub(crate) struct Recorded(Vec<Operation>);
-
-enum Operation {
-    Read(Ppn, Cause),
-    Program(Ppn, SpareArea, Source, Cause),
-    Erase(BlockId, Cause),
-    Trimmed(Lpn, u32, u64),
-    Retire(BlockId),
-}
-
-impl Recorded {
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+impl<B: Backend> FlashSink for Flash<'_, B> {
+    fn fails(&self) -> bool {
+        self.medium.failures.are_possible
     }
-
-    /// Does all of it.
-    pub fn replay(self, flash: &mut impl Move) {
-        for operation in self.0 {
-            match operation {
-                Operation::Read(ppn, cause) => flash.read(ppn, cause),
-                Operation::Program(ppn, oob, source, cause) => flash.program(ppn, oob, source, cause),
-                Operation::Erase(block, cause) => flash.erase(block, cause),
-                Operation::Trimmed(lpn, count, sequence) => flash.trimmed(lpn, count, sequence),
-                Operation::Retire(block) => flash.retire(block),
-            }
-        }
-    }
-}
-
-impl Move for Recorded {
     fn failure(&mut self) -> Option<Failure> {
-        None
-    }
-
-    fn read(&mut self, ppn: Ppn, cause: Cause) {
-        self.0.push(Operation::Read(ppn, cause));
-    }
-
-    fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
-        self.0.push(Operation::Program(ppn, oob, source, cause));
-    }
-
-    fn erase(&mut self, block: BlockId, cause: Cause) {
-        self.0.push(Operation::Erase(block, cause));
-    }
-
-    fn trimmed(&mut self, lpn: Lpn, count: u32, sequence: u64) {
-        self.0.push(Operation::Trimmed(lpn, count, sequence));
-    }
-
-    fn retire(&mut self, block: BlockId) {
-        self.0.push(Operation::Retire(block));
-    }
-}
-
-impl<B: Backend> Move for Flash<'_, B> {
-    fn failure(&mut self) -> Option<Failure> {
-        self.medium.failure.take()
+        self.medium.failures.latest.take()
     }
 
     fn read(&mut self, ppn: Ppn, cause: Cause) {
@@ -420,7 +365,7 @@ impl<B: Backend> Move for Flash<'_, B> {
             return self.medium.program_page(ppn, &oob, version, lost, &[]);
         }
         let (version, lost) = match source {
-            Source::Host(_) => unreachable!("pages of the host come with a write"),
+            Source::Host(_) => unreachable!("host pages come with a write"),
             Source::Map => {
                 fill_map_page(&mut self.medium.scratch, oob.lpn, oob.sequence);
                 (oob.sequence, false)
@@ -434,7 +379,7 @@ impl<B: Backend> Move for Flash<'_, B> {
                         self.medium.life.pages_lost += u64::from(spare.lost);
                         (spare.version, spare.lost)
                     }
-                    // Its version is unknown; no other copy may take it for newer.
+                    // Its version is unknown; no other copy may count it as newer.
                     _ => {
                         self.medium.life.pages_lost += 1;
                         (0, true)
@@ -462,7 +407,7 @@ impl<B: Backend> Move for Flash<'_, B> {
                 }
             }
             None => {
-                // What was copied from it must be safe first, as a log would have it.
+                // Pages copied from the block must be safe first, as with a log.
                 if medium.unsynced {
                     let synced = medium.backend.sync();
                     if synced.is_err() {
@@ -478,7 +423,7 @@ impl<B: Backend> Move for Flash<'_, B> {
         }
         medium.erases[block.index()] += 1;
         match medium.backend.erase(block) {
-            Err(Fault::Failed) if medium.backend.fails() => medium.note_failure(Failure::Erase),
+            Err(Fault::Failed) if medium.failures.are_possible => medium.note_failure(Failure::Erase),
             Ok(()) => {
                 let pages = medium.backend.geometry().pages_per_block;
                 medium.closed[block.index()] = false;
@@ -506,12 +451,13 @@ impl<B: Backend> Move for Flash<'_, B> {
         }
     }
 
-    fn retire(&mut self, block: BlockId) {
+    fn note(&mut self, note: Note) {
+        let Note::Bad(block) = note else { return };
         let medium = &mut *self.medium;
         if medium.fault.is_some() {
             return;
         }
-        // Recovery looks at no bad block: what was copied from this one is safe first, and known to be.
+        // Recovery ignores bad blocks: pages copied from this one must be safe first, and known to be.
         let safe = medium.sync();
         let marked = safe.and_then(|()| medium.backend.mark_bad(block));
         medium.note_fault(marked);

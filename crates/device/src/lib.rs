@@ -1,5 +1,5 @@
-//! A drive that holds bytes and survives a loss of power: any FTL over a [`FlashSink`](ssdlab_nand::FlashSink) that
-//! moves pages.
+//! A drive that holds bytes and survives a power loss: any FTL over a [`FlashSink`](ssdlab_nand::FlashSink) that moves
+//! pages.
 //!
 //! ```text
 //! bytes -> drive/ -> [buffer.rs] -> FTL -> flash.rs -> backend/   memory | file | fault over either
@@ -7,17 +7,16 @@
 //!              \-> protected.rs, if it has power-loss protection
 //! mount.rs:  log + spare areas -> table.rs -> Ftl::recover      scan.rs: without a log
 //! ```
-//! Read [`Drive`] for what it promises, [`Backend`] for what it stands on, `log/mod.rs` for what is written beside the
-//! flash and `mount.rs` for what is read again and what is trusted.
+//! See [`Drive`] for its promises, [`Backend`] for its requirements, `log/mod.rs` for the data beside the flash, and
+//! `mount.rs` for what a mount reads and trusts.
 //!
-//! - **The FTL is the one that is simulated**, unchanged: the same requests give the same flash operations, one for
-//!   one.
-//! - **Flash is the truth.** The log names the blocks that changed since the last checkpoint, so that a mount reads
-//!   few; what the FTL then recovers from is what a scan of the flash would have found.
-//! - **Every page and every spare area has a checksum**, seeded with its place; but a page of flash that keeps what it
-//!   was given needs none.
-//! - **A fault is a loss of power.** What the medium reports that is no failure of the flash switches the drive off; a
-//!   mount goes on from what is there.
+//! - **The FTL is the simulated one**, unchanged: equal requests give equal flash operations.
+//! - **Flash is the truth.** The log names the blocks changed since the last checkpoint, so that a mount reads few. The FTL
+//!   recovers from the same data that a scan of the flash would find.
+//! - **Every page and every spare area has a checksum**, seeded with its place. Flash that keeps pages unchanged needs none
+//!   for pages.
+//! - **A fault is a power loss.** A fault of the medium that is not a flash failure switches the drive off; the next mount
+//!   continues with the remaining data.
 
 mod backend;
 mod bits;
@@ -36,7 +35,6 @@ mod safe;
 mod scan;
 mod spare;
 mod table;
-mod translation;
 
 pub use backend::{Backend, Fault, FaultBackend, FaultPlan, FileBackend, FileError, MemoryBackend, PowerCut, Slot};
 pub use buffer::WriteBuffer;

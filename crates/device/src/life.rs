@@ -1,40 +1,39 @@
-//! What a drive counts over its life: checkpoints carry it, and the journal each mount and that it is worn out.
+//! Lifetime counters of a drive. Checkpoints have all of them, the journal mounts and wear-out.
 
-/// Counts since the drive was made. A loss of power takes back reads, writes and errors to the latest checkpoint, as it
-/// does with a controller that saves them now and then; a mount that finds no log begins anew.
+/// Counts since the drive was made. A power loss sets reads, writes and errors back to the latest checkpoint, as with a
+/// controller that saves them now and then. A mount without a log starts anew.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Life {
-    /// Mounts.
+    /// Number of mounts.
     pub mounts: u64,
-    /// Of these, mounts of a drive that had not been shut down.
+    /// Number of mounts without an earlier shutdown.
     pub unsafe_mounts: u64,
     /// Pages that could not be read.
     pub pages_lost: u64,
-    /// Bytes that the host read.
+    /// Bytes read by the host.
     pub bytes_read: u64,
-    /// Bytes that the host wrote.
+    /// Bytes written by the host.
     pub bytes_written: u64,
-    /// Whether so many blocks have failed that the drive can only be read, for good.
+    /// True if so many blocks have failed that the drive is permanently read-only.
     pub worn_out: bool,
 }
 
-/// Numbers in a life.
 pub(crate) const NUMBERS: usize = 6;
 
 impl Life {
-    /// One more mount.
+    /// Counts a mount.
     pub fn mounted(&mut self, clean: bool) {
         self.mounts += 1;
         self.unsafe_mounts += u64::from(!clean);
     }
 
-    /// As a checkpoint holds it.
+    /// Counters as stored in a checkpoint.
     pub fn numbers(&self) -> [u64; NUMBERS] {
         let Self { mounts, unsafe_mounts, pages_lost, bytes_read, bytes_written, worn_out } = *self;
         [mounts, unsafe_mounts, pages_lost, bytes_read, bytes_written, worn_out.into()]
     }
 
-    /// From what a checkpoint holds.
+    /// Counters from a checkpoint.
     pub fn of([mounts, unsafe_mounts, pages_lost, bytes_read, bytes_written, worn_out]: [u64; NUMBERS]) -> Self {
         Self { mounts, unsafe_mounts, pages_lost, bytes_read, bytes_written, worn_out: worn_out != 0 }
     }

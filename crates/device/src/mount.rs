@@ -1,23 +1,26 @@
-//! Mounting: from flash and log to an FTL that goes on where the power went off.
+//! Mounting: from flash and log to an FTL that continues where the power failed.
 //!
 //! ```text
-//! the newest checkpoint that is whole       what the spare areas said then
+//! the newest whole checkpoint               contents of the spare areas at that time
 //! + the blocks that its journal names       read again
-//! = what the spare areas say now            -> Ftl::recover -> the map
+//! = current contents of the spare areas     -> Ftl::recover -> the map
 //! ```
-//! Copies that the checkpoint marks as outdated are compared with no other. A recovery may give up copies that were
-//! newer, so the marks count no more once one has erased a block.
+//! Copies that the checkpoint marks as outdated are not compared. A recovery may give up newer copies, so the marks become
+//! invalid once a recovery has erased a block.
 //!
-//! Without a log that is whole every spare area is read. Then nobody knows which pages were trimmed: older copies of
-//! them come back; nor how often blocks were erased, nor what the drive had counted.
+//! Without a whole log every spare area is read. Trims, erase counts and the drive's counters are then unknown: older copies
+//! of trimmed pages come back.
 //!
-//! Not trusted are: the erased pages of a block that was being written, as an interrupted program may look like none; a
-//! block of which the last thing known is that it was to be erased; the data of pages that were programmed since the
-//! last flush, until their checksums have been compared; pages older than the erase of their block, which a computer
-//! that lost its power may have forgotten though it remembers what came after it.
+//! A mount does not trust:
 //!
-//! An older copy takes the place of a page that may have been torn, never of one that was safe: that is lost. What was
-//! safe is told by the log and by a note beside it (`safe.rs`).
+//! - erased pages of a block that was being written, as an interrupted program may be invisible;
+//! - a block whose last record announces its erase;
+//! - data programmed since the last flush, until its checksum has been compared;
+//! - pages older than the erase of their block: a computer that lost its power may have forgotten the erase but not later
+//!   writes.
+//!
+//! An older copy replaces a page that may have been torn, but never one that was safe: that one is lost. The log and a note
+//! beside it (`safe.rs`) tell what was safe.
 
 use ssdlab_core::{BlockId, Lpn, Nanos, Ppn};
 use ssdlab_nand::{Counts, Found, Geometry, Scan, SpareArea, Timing, Trimmed};
@@ -25,24 +28,24 @@ use ssdlab_nand::{Counts, Found, Geometry, Scan, SpareArea, Timing, Trimmed};
 use crate::backend::{Backend, Fault};
 use crate::flash::Medium;
 use crate::life::Life;
-use crate::log::{Known, Log, Touch, forget_block};
+use crate::log::{BlockChange, Log, LogContents, forget_block};
 use crate::safe::SafeNote;
 use crate::scan::{Read, Reading};
 use crate::spare::{Content, SPARE_BYTES, SpareBytes, belongs, decode_block};
 use crate::table::PageTable;
 
-/// What a mount did.
+/// What a mount read and did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MountReport {
-    /// Whether the log was lost, so that all spare areas were read, and trimmed pages may be back.
+    /// True if the log was lost, so that all spare areas were read and trimmed pages may be back.
     pub full_scan: bool,
-    /// Whether the drive had been shut down in good order.
+    /// True after a shutdown.
     pub clean: bool,
     /// Bytes of the log read.
     pub log_bytes_read: u64,
     /// Blocks whose spare areas were read.
     pub blocks_scanned: u64,
-    /// Spare areas read, each once in a pass over a block.
+    /// Spare areas read, each once per pass over a block.
     pub spares_read: u64,
     /// Pages read to compare their checksums.
     pub pages_verified: u64,
@@ -51,7 +54,7 @@ pub struct MountReport {
 }
 
 impl MountReport {
-    /// Simulated time that it takes: spare areas and pages are read on all dies at once, all else is done one by one.
+    /// Simulated time of the mount: spare areas and pages are read on all dies at once, the rest is sequential.
     pub fn time(&self, timing: &Timing, geometry: &Geometry) -> Nanos {
         let Geometry { page_bytes, parallelism, .. } = *geometry;
         let dies = u64::from(parallelism.dies());
@@ -66,34 +69,33 @@ impl MountReport {
     }
 }
 
-/// What recovery needs.
+/// Input of recovery.
 pub(crate) struct Surveyed {
-    /// None if all was as it seemed at first sight.
+    /// None if the first sight was enough.
     pub table: Option<PageTable>,
     pub trims: Vec<Trimmed>,
-    /// How many of them are no newer than the checkpoint.
+    /// Number of trims no newer than the checkpoint.
     pub older_trims: usize,
     pub report: MountReport,
 }
 
-/// What is known of a block whose spare areas are read.
+/// Knowledge of a block whose spare areas are read.
 struct Scanned {
-    /// Whether it was erased last.
+    /// True if it was erased last.
     trusted: bool,
     /// Pages with lower sequence numbers are left over from before an erase.
     from: u64,
-    /// The checksums of pages with this sequence number or a higher one are compared; none if it is not given.
+    /// Lowest sequence number of the pages whose checksums are compared; None compares no page.
     verify: Option<u64>,
 }
 
 impl Scanned {
-    /// Nothing but its spare areas.
+    /// Nothing is known but the spare areas.
     const fn unknown() -> Self {
         Self { trusted: false, from: 0, verify: None }
     }
 }
 
-/// The sequence number of a page.
 fn sequence_of(page: &Found) -> Option<u64> {
     match page {
         Found::Programmed { oob, .. } => Some(oob.sequence),
@@ -101,23 +103,23 @@ fn sequence_of(page: &Found) -> Option<u64> {
     }
 }
 
-/// What the spare areas of a block say of its pages.
+/// Contents of a block's pages by their spare areas.
 fn found_in(block: BlockId, spares: &[u8]) -> Vec<Found> {
     decode_block(block, spares).map(|(_, content)| content.found()).collect()
 }
 
-/// A page whose spare area is sound and whose data is not.
+/// A page with a sound spare area and damaged data.
 #[derive(Clone, Copy)]
-pub(crate) struct Spoiled {
+pub(crate) struct DamagedPage {
     pub ppn: Ppn,
     pub lpn: Lpn,
     pub sequence: u64,
     pub version: u64,
-    /// Of its block; see [`Scanned::from`].
+    /// See [`Scanned::from`].
     pub from: u64,
 }
 
-/// Whether the data of a page, which is read to `page`, is what its spare area was written with.
+/// True if the data of a page, which is read to `page`, is what its spare area was written with.
 pub(crate) fn is_whole(backend: &dyn Backend, ppn: Ppn, spare: &SpareBytes, page: &mut [u8]) -> Result<bool, Fault> {
     match backend.read(ppn, page, &mut [0; SPARE_BYTES]) {
         Ok(()) => Ok(belongs(ppn, page, spare)),
@@ -127,9 +129,9 @@ pub(crate) fn is_whole(backend: &dyn Backend, ppn: Ppn, spare: &SpareBytes, page
 }
 
 impl<B: Backend> Medium<B> {
-    /// Finds out what is on the flash. No sequence number below `least` is given from now on. Where all of it has to be
-    /// read, `at_first_sight` is shown it meanwhile, when no page is known to be damaged yet, and tells whether that is
-    /// enough if none is.
+    /// Surveys the flash. From now on no sequence number below `least` is used. If all of the flash has to be read, it is
+    /// shown to `at_first_sight` meanwhile, before any damage is known; it returns whether that is enough if no page is
+    /// damaged.
     pub fn survey(
         &mut self,
         least: u64,
@@ -142,7 +144,7 @@ impl<B: Backend> Medium<B> {
         let loaded = Log::load(&self.backend)?;
         self.backend.mounted(loaded.as_ref().map_or(0, |(_, known)| known.life.mounts));
         let older_trims = loaded.as_ref().map_or(0, |(_, known)| known.older_trims);
-        // Nothing that is emitted from now on may have a lower number, even where the one it had been given to is gone.
+        // No later operation may have a lower number, even if the original user of the number is gone.
         let above = |sequence| Trimmed { lpn: Lpn(0), count: 0, sequence };
         let (table, mut trims) = match loaded {
             Some((log, known)) => {
@@ -161,12 +163,12 @@ impl<B: Backend> Medium<B> {
         self.begun = self.sequence;
         self.safe.set_torn(self.torn()?);
         trims.push(above(self.sequence));
-        // What was found may not have been flushed: the next flush has something to tell of.
+        // The surveyed state may not have been flushed, so the next flush has something to record.
         self.changed = !report.clean;
         Ok(Surveyed { table, trims, older_trims, report })
     }
 
-    /// Sequence numbers of the pages that are known to be damaged.
+    /// Sequence numbers of the damaged pages.
     fn torn(&self) -> Result<Vec<u64>, Fault> {
         let mut spare = [0; SPARE_BYTES];
         let mut torn = Vec::new();
@@ -180,17 +182,19 @@ impl<B: Backend> Medium<B> {
     fn survey_touched(
         &mut self,
         log: Log,
-        known: Known,
+        known: LogContents,
         report: &mut MountReport,
     ) -> Result<(PageTable, Vec<Trimmed>), Fault> {
-        let Known { mut table, closed, trims, sequence, synced, damaged, erasing, mut erased, life, bytes, .. } = known;
+        let LogContents {
+            mut table, closed, trims, sequence, synced, damaged, erasing, mut erased, life, bytes, ..
+        } = known;
         (report.log_bytes_read, report.clean) = (bytes, log.records() == 0);
         (self.sequence, self.closed, self.damaged, self.life) = (sequence, closed, damaged, life);
         for block in (0..self.closed.len() as u32).map(BlockId) {
             table.bad[block.index()] = self.backend.is_bad(block);
         }
         let mut synced = synced.max(self.safe.below);
-        // All that was in this block was safe elsewhere before the erase.
+        // All data of this block was safe elsewhere before the erase.
         if let Some((block, sequence)) = erasing.filter(|(_, sequence)| *sequence <= self.safe.below) {
             erased.insert(block, sequence);
             table.erased_before = sequence;
@@ -198,47 +202,48 @@ impl<B: Backend> Medium<B> {
         let log = self.log.insert(log);
         log.mounted(&mut self.backend, report.clean)?;
         let known_of = |block: BlockId| Scanned {
-            trusted: log.touch(block) == Touch::Erased,
+            trusted: log.touch(block) == BlockChange::Erased,
             from: erased.get(&block).copied().unwrap_or_default(),
             verify: Some(synced),
         };
         let is_erasing = |block| erasing.is_some_and(|(erasing, _)| erasing == block);
         let others: Vec<(BlockId, Scanned)> = (0..self.closed.len() as u32)
             .map(BlockId)
-            .filter(|&block| log.touch(block) != Touch::None && !is_erasing(block))
+            .filter(|&block| log.touch(block) != BlockChange::None && !is_erasing(block))
             .map(|block| (block, known_of(block)))
             .collect();
         let last = erasing.map(|(block, sequence)| (block, sequence, known_of(block)));
-        let (mut spares, mut spoiled) = (Vec::new(), Vec::new());
+        let mut scan = BlockScan::new(self, table, report);
         for (block, known) in others {
-            spoiled.extend(self.scan_block(block, known, &mut spares, &mut table, report)?);
+            scan.scan(block, known)?;
         }
         if let Some((block, sequence, known)) = last {
-            let pages = self.read_block(block, &mut spares, report)?;
+            let pages = scan.read(block)?;
             let newest = pages.iter().filter_map(sequence_of).max();
-            // What was programmed later shows that the erase was begun, though its own record comes last.
-            let known = if self.sequence > sequence || newest >= Some(sequence) {
-                forget_block(&mut self.damaged, block, self.backend.geometry().pages_per_block);
-                (table.erased_before, synced) = (sequence, synced.max(sequence));
+            let medium = &mut *scan.medium;
+            // A later program shows that the erase was begun, though its record comes last.
+            let known = if medium.sequence > sequence || newest >= Some(sequence) {
+                forget_block(&mut medium.damaged, block, medium.backend.geometry().pages_per_block);
+                (scan.table.erased_before, synced) = (sequence, synced.max(sequence));
                 Scanned { from: sequence, ..known }
             } else {
-                if let Some(log) = &mut self.log {
-                    log.distrust(&mut self.backend, block)?;
+                if let Some(log) = &mut medium.log {
+                    log.distrust(&mut medium.backend, block)?;
                 }
-                // Where an erase may be lost, pages may be new and their spare areas old.
+                // If the erase was lost, pages may be new and their spare areas old.
                 Scanned { trusted: false, verify: Some(0), ..known }
             };
-            spoiled.extend(self.judge(block, pages, &spares, known, &mut table, report)?);
+            scan.evaluate(block, pages, known)?;
         }
-        let torn = self.take_back_lost(spoiled, |page| page.version < synced, &mut table, report)?;
-        // Behind what is said of the erase, as whatever follows its record shows that it was begun.
+        let (table, torn) = scan.finish(|page| page.version < synced)?;
+        // After the record of the erase, as any record after that shows that the erase was begun.
         if let Some(log) = &mut self.log {
             torn.iter().try_for_each(|&ppn| log.damaged(&mut self.backend, ppn))?;
         }
         Ok((table, trims))
     }
 
-    /// What the flash says, unless `at_first_sight` has been shown it and that is enough.
+    /// Surveys all of the flash; None if `at_first_sight` saw it and that is enough.
     fn survey_all(
         &mut self,
         at_first_sight: impl FnOnce(&dyn Scan) -> bool,
@@ -249,133 +254,39 @@ impl<B: Backend> Medium<B> {
         let mut memory = Reading::memory(&geometry);
         let reading = Reading::new(&self.backend, &mut memory);
         let is_enough = at_first_sight(&reading);
-        let Read { sequence, spoiled } = reading.finish(&self.safe, report)?;
+        let Read { sequence, damaged } = reading.finish(&self.safe, report)?;
         drop(memory);
         (self.log, self.sequence, self.life) = (None, sequence, Life::default());
         self.closed.fill(true);
-        self.damaged = spoiled.iter().map(|page| page.ppn).collect();
-        // Recovery looks at no bad block, and what such blocks hold may have the highest sequence numbers.
-        if is_enough && spoiled.is_empty() && self.bad_blocks() == 0 {
+        self.damaged = damaged.iter().map(|page| page.ppn).collect();
+        // Recovery ignores bad blocks, which may hold the highest sequence numbers.
+        if is_enough && damaged.is_empty() && self.bad_blocks() == 0 {
             return Ok(None);
         }
-        let mut table = PageTable::erased(&geometry);
-        let mut spares = Vec::new();
+        let mut scan = BlockScan::new(self, PageTable::erased(&geometry), report);
         for block in (0..geometry.blocks).map(BlockId) {
-            self.scan_block(block, Scanned::unknown(), &mut spares, &mut table, report)?;
-            table.bad[block.index()] = self.backend.is_bad(block);
+            scan.scan(block, Scanned::unknown())?;
+            scan.table.bad[block.index()] = scan.medium.backend.is_bad(block);
         }
-        self.take_back_lost(spoiled, |page| page.version < page.sequence, &mut table, report)?;
+        scan.damaged = damaged;
+        let (table, _) = scan.finish(|page| page.version < page.sequence)?;
         Ok(Some(table))
     }
 
-    /// Of pages that were found damaged, returns those that may have been torn: an older copy counts in their place.
-    /// The data of others was safe, so that the flash has lost it since: unless there is an equal copy they stay, to be
-    /// an error to read.
-    fn take_back_lost(
-        &mut self,
-        spoiled: Vec<Spoiled>,
-        was_safe: impl Fn(&Spoiled) -> bool,
-        table: &mut PageTable,
-        report: &mut MountReport,
-    ) -> Result<Vec<Ppn>, Fault> {
-        let version = |page: &Spoiled| (page.lpn, page.version);
-        let mut elsewhere = spoiled.iter().filter(|page| was_safe(page)).map(version).collect();
-        table.keep_held(&mut elsewhere);
-        let (lost, torn): (Vec<_>, Vec<_>) =
-            spoiled.into_iter().partition(|page| was_safe(page) && !elsewhere.contains(&version(page)));
-        for page in &lost {
-            self.damaged.remove(&page.ppn);
-        }
-        self.scan_again(&lost, table, report)?;
-        Ok(torn.into_iter().map(|page| page.ppn).collect())
-    }
-
-    /// Reads the spare areas of the blocks of these pages again, of which others are known to be damaged now.
-    fn scan_again(&mut self, pages: &[Spoiled], table: &mut PageTable, report: &mut MountReport) -> Result<(), Fault> {
-        let pages_per_block = self.backend.geometry().pages_per_block;
-        let mut spares = Vec::new();
-        for pages in pages.chunk_by(|page, next| page.ppn.0 / pages_per_block == next.ppn.0 / pages_per_block) {
-            let (block, from) = (BlockId(pages[0].ppn.0 / pages_per_block), pages[0].from);
-            let known = Scanned { from, ..Scanned::unknown() };
-            self.scan_block(block, known, &mut spares, table, report)?;
-        }
-        Ok(())
-    }
-
-    /// Reads the spare areas of a block, to `spares`, and judges them. Returns the pages that were found damaged.
-    fn scan_block(
-        &mut self,
-        block: BlockId,
-        known: Scanned,
-        spares: &mut Vec<u8>,
-        table: &mut PageTable,
-        report: &mut MountReport,
-    ) -> Result<Vec<Spoiled>, Fault> {
-        let pages = self.read_block(block, spares, report)?;
-        self.judge(block, pages, spares, known, table, report)
-    }
-
-    /// What the spare areas of a block say; they are read to `spares`.
-    fn read_block(&self, block: BlockId, spares: &mut Vec<u8>, report: &mut MountReport) -> Result<Vec<Found>, Fault> {
-        let pages = self.backend.geometry().pages_per_block;
-        spares.resize(pages as usize * SPARE_BYTES, 0);
-        self.backend.read_spares(Ppn(block.0 * pages), spares)?;
-        report.blocks_scanned += 1;
-        report.spares_read += u64::from(pages);
-        Ok(found_in(block, spares))
-    }
-
-    /// Puts into the table what is to be believed of a block: its erased pages are trusted if it was erased last and
-    /// all of them are. Returns the pages that were found damaged.
-    fn judge(
-        &mut self,
-        block: BlockId,
-        mut pages: Vec<Found>,
-        spares: &[u8],
-        known: Scanned,
-        table: &mut PageTable,
-        report: &mut MountReport,
-    ) -> Result<Vec<Spoiled>, Fault> {
-        let first = block.0 * self.backend.geometry().pages_per_block;
-        let trusted = known.trusted && pages.iter().all(|page| *page == Found::Erased);
-        self.closed[block.index()] = !trusted;
-        let mut spoiled = Vec::new();
-        let mut data = vec![0; self.backend.geometry().page_bytes as usize];
-        for ((ppn, page), spare) in (first..).map(Ppn).zip(&mut pages).zip(spares.as_chunks().0) {
-            let Found::Programmed { oob: SpareArea { lpn, sequence, .. }, version, .. } = *page else { continue };
-            self.sequence = self.sequence.max(sequence + 1);
-            if sequence < known.from {
-                self.damaged.insert(ppn);
-            }
-            if self.damaged.contains(&ppn) {
-                *page = Found::Unreadable;
-            } else if known.verify.is_some_and(|from| sequence >= from) {
-                report.pages_verified += 1;
-                if !is_whole(&self.backend, ppn, spare, &mut data)? {
-                    *page = Found::Unreadable;
-                    self.damaged.insert(ppn);
-                    spoiled.push(Spoiled { ppn, lpn, sequence, version, from: known.from });
-                }
-            }
-        }
-        table.set(block, &pages, !trusted);
-        Ok(spoiled)
-    }
-
-    /// Compares what the log says with what the flash says, and with the map: what differs.
+    /// Compares the log with the flash and the map; the error names the difference.
     pub fn check_log(&self, newest: &dyn Fn(Lpn) -> Option<Ppn>) -> Result<(), String> {
         let text = |fault: Fault| fault.to_string();
         let (log, known) = match (Log::load(&self.backend).map_err(text)?, &self.log) {
             (Some(loaded), Some(_)) => loaded,
             (None, None) => return Ok(()),
-            (Some(_), None) => return Err("there is a log that the drive does not write on".into()),
+            (Some(_), None) => return Err("there is a log that the drive does not use".into()),
             (None, Some(_)) => return Err("there is no log".into()),
         };
         let geometry = self.backend.geometry();
         let pages = geometry.pages_per_block;
         let mut spares = vec![0; pages as usize * SPARE_BYTES];
         let mut now = PageTable::erased(geometry);
-        for block in (0..self.closed.len() as u32).map(BlockId).filter(|&block| log.touch(block) == Touch::None) {
+        for block in (0..self.closed.len() as u32).map(BlockId).filter(|&block| log.touch(block) == BlockChange::None) {
             self.backend.read_spares(Ppn(block.0 * pages), &mut spares).map_err(text)?;
             now.set(block, &found_in(block, &spares), false);
             for ppn in (block.0 * pages..).take(pages as usize).map(Ppn) {
@@ -395,9 +306,90 @@ impl<B: Backend> Medium<B> {
             }
         }
         if known.table.erases != self.erases {
-            return Err("the log counts other erases".into());
+            return Err("the log counts erases differently".into());
         }
         Ok(())
+    }
+}
+
+/// Reads blocks again and stores their trusted contents in a table.
+struct BlockScan<'a, B> {
+    medium: &'a mut Medium<B>,
+    table: PageTable,
+    report: &'a mut MountReport,
+    /// Spare areas of the block read last.
+    spares: Vec<u8>,
+    damaged: Vec<DamagedPage>,
+}
+
+impl<'a, B: Backend> BlockScan<'a, B> {
+    fn new(medium: &'a mut Medium<B>, table: PageTable, report: &'a mut MountReport) -> Self {
+        Self { medium, table, report, spares: Vec::new(), damaged: Vec::new() }
+    }
+
+    fn scan(&mut self, block: BlockId, known: Scanned) -> Result<(), Fault> {
+        let pages = self.read(block)?;
+        self.evaluate(block, pages, known)
+    }
+
+    /// Reads the spare areas of a block; returns the contents of its pages.
+    fn read(&mut self, block: BlockId) -> Result<Vec<Found>, Fault> {
+        let pages = self.medium.backend.geometry().pages_per_block;
+        self.spares.resize(pages as usize * SPARE_BYTES, 0);
+        self.medium.backend.read_spares(Ppn(block.0 * pages), &mut self.spares)?;
+        self.report.blocks_scanned += 1;
+        self.report.spares_read += u64::from(pages);
+        Ok(found_in(block, &self.spares))
+    }
+
+    /// Stores the trusted contents of the block read last: erased pages are trusted if the block was erased last and all its
+    /// pages are erased.
+    fn evaluate(&mut self, block: BlockId, mut pages: Vec<Found>, known: Scanned) -> Result<(), Fault> {
+        let medium = &mut *self.medium;
+        let first = block.0 * medium.backend.geometry().pages_per_block;
+        let trusted = known.trusted && pages.iter().all(|page| *page == Found::Erased);
+        medium.closed[block.index()] = !trusted;
+        let mut data = vec![0; medium.backend.geometry().page_bytes as usize];
+        for ((ppn, page), spare) in (first..).map(Ppn).zip(&mut pages).zip(self.spares.as_chunks().0) {
+            let Found::Programmed { oob: SpareArea { lpn, sequence, .. }, version, .. } = *page else { continue };
+            medium.sequence = medium.sequence.max(sequence + 1);
+            if sequence < known.from {
+                medium.damaged.insert(ppn);
+            }
+            if medium.damaged.contains(&ppn) {
+                *page = Found::Unreadable;
+            } else if known.verify.is_some_and(|from| sequence >= from) {
+                self.report.pages_verified += 1;
+                if !is_whole(&medium.backend, ppn, spare, &mut data)? {
+                    *page = Found::Unreadable;
+                    medium.damaged.insert(ppn);
+                    self.damaged.push(DamagedPage { ppn, lpn, sequence, version, from: known.from });
+                }
+            }
+        }
+        self.table.set(block, &pages, !trusted);
+        Ok(())
+    }
+
+    /// Returns the table, and the damaged pages that may have been torn: an older copy replaces them. The data of the others
+    /// was safe, so the flash has lost it since: unless there is an equal copy, they stay and are errors to read.
+    fn finish(mut self, was_safe: impl Fn(&DamagedPage) -> bool) -> Result<(PageTable, Vec<Ppn>), Fault> {
+        let version = |page: &DamagedPage| (page.lpn, page.version);
+        let damaged = std::mem::take(&mut self.damaged);
+        let mut elsewhere = damaged.iter().filter(|page| was_safe(page)).map(version).collect();
+        self.table.keep_held(&mut elsewhere);
+        let (lost, torn): (Vec<_>, Vec<_>) =
+            damaged.into_iter().partition(|page| was_safe(page) && !elsewhere.contains(&version(page)));
+        for page in &lost {
+            self.medium.damaged.remove(&page.ppn);
+        }
+        // The lost pages count again, which changes the contents of their blocks.
+        let pages_per_block = self.medium.backend.geometry().pages_per_block;
+        let block_of = |page: &DamagedPage| BlockId(page.ppn.0 / pages_per_block);
+        for pages in lost.chunk_by(|page, next| block_of(page) == block_of(next)) {
+            self.scan(block_of(&pages[0]), Scanned { from: pages[0].from, ..Scanned::unknown() })?;
+        }
+        Ok((self.table, torn.into_iter().map(|page| page.ppn).collect()))
     }
 }
 
@@ -406,7 +398,7 @@ mod tests {
     use super::*;
     use ssdlab_nand::{PageTimes, Parallelism, ProgramOrder};
 
-    /// Worked out by hand: 32 bytes take 156 ns on the bus, a page 20 us.
+    /// By hand: 32 bytes take 156 ns on the bus, a page 20 us.
     #[test]
     fn the_time_of_a_mount_is_the_sum_of_its_parts() {
         let timing = Timing {

@@ -1,4 +1,4 @@
-//! A drive where its bytes are kept: found there, or made.
+//! Opens the drive at a path, or creates it.
 
 use std::fs;
 use std::path::Path;
@@ -11,23 +11,23 @@ use crate::drive::{Drive, Options};
 use crate::error::DriveError;
 use crate::mount::MountReport;
 
-/// Why a drive is not opened.
+/// Reason why a drive cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Its file.
+    /// Its file cannot be used.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The drive.
+    /// The drive cannot be made or mounted.
     #[error(transparent)]
     Drive(#[from] DriveError),
 }
 
-/// Mounts the drive in the file at `path`, or makes one where there is none; without a path the drive is in memory.
-/// `settings` are those of its configuration, which a file keeps. `over` wraps the backend of its flash. Returns the
-/// drive and what its mount did; a new drive was not mounted.
+/// Mounts the drive in the file at `path`, or creates it; without a path the drive is in memory. `settings` are the
+/// configuration's, kept in the file. `over` wraps the flash backend. Returns the drive and its mount report; a new
+/// drive has none.
 ///
 /// # Errors
-/// If the file holds no such drive, or that cannot be made or mounted.
+/// If the file holds another drive, or the drive cannot be made or mounted.
 pub fn open<B: Backend>(
     path: Option<&Path>,
     geometry: Geometry,
@@ -50,7 +50,7 @@ pub fn open<B: Backend>(
     if is_new {
         let made = Drive::create(flash, options).and_then(Drive::writable_anew).inspect_err(|_| {
             if let Some(path) = path {
-                // Half a drive is none. That it cannot be removed says nothing more than why it could not be made.
+                // Half a drive is useless. Failing to remove it adds nothing to the first error.
                 let _ = fs::remove_file(path);
             }
         });

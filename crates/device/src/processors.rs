@@ -1,4 +1,4 @@
-//! Blocks that all processors share.
+//! Work on blocks, shared by all processors.
 
 use std::iter;
 use std::num::NonZero;
@@ -12,18 +12,18 @@ use crate::backend::Backend;
 /// Blocks that a processor takes at a time.
 const RUN: u32 = 64;
 
-/// As many processors as there are for so many blocks.
+/// Number of processors for this many blocks.
 pub(crate) fn processors(blocks: u32) -> usize {
     // Asking the system takes longer than a few blocks.
     if blocks <= RUN { 1 } else { thread::available_parallelism().map_or(1, NonZero::get) }
 }
 
-/// As many as may read so many blocks of a flash.
+/// Number of processors that may read this many blocks of a flash.
 pub(crate) fn readers(flash: &dyn Backend, blocks: u32) -> usize {
     if flash.reads_at_once() { processors(blocks) } else { 1 }
 }
 
-/// Does `work` on so many processors at once, each with blocks of its own until there are no more; what they return.
+/// Runs `work` on `processors` threads, each with its own blocks until none are left; returns their results.
 pub(crate) fn share<T: Send>(
     processors: usize,
     blocks: u32,
@@ -34,7 +34,7 @@ pub(crate) fn share<T: Send>(
     let run = || work(&mut iter::from_fn(take).flat_map(|first| first..(first + RUN).min(blocks)).map(BlockId));
     thread::scope(|scope| {
         let others = 1..processors.min(blocks.div_ceil(RUN) as usize);
-        // A thread that cannot be had is not needed.
+        // A thread that cannot be started is not needed.
         let others: Vec<_> = others.filter_map(|_| thread::Builder::new().spawn_scoped(scope, run).ok()).collect();
         let own = run();
         iter::once(own).chain(others.into_iter().map(|other| other.join().expect("it does not panic"))).collect()

@@ -1,38 +1,35 @@
-//! Note of the programs that are known to be safe from a loss of power, kept beside flash and log.
+//! A note of the programs known to be safe from a power loss, kept beside flash and log.
 //!
 //! ```text
-//! two copies, 32 KiB apart, written by turns:
-//! 0 checksum of what follows (8)   8 serial number (8)   16 below (8)   24 count (8)   32 torn (8 each)
+//! two copies, 32 KiB apart, written in turn:
+//! 0 checksum of the rest (8)   8 serial number (8)   16 below (8)   24 count (8)   32 torn (8 each)
 //! ```
-//! Every program with a sequence number less than `below` is safe, except the `torn` ones, which earlier losses of power
-//! interrupted. The note is written after a sync, so it is true whatever else is lost. It tells a page that the flash has
-//! lost from one whose program was interrupted where the log cannot: between an erase and the next record, when a block
-//! is marked as bad, and without a log. Numbers are little-endian, the checksum is XXH3.
+//! Every program with a sequence number less than `below` is safe, except the `torn` ones, which earlier power losses
+//! interrupted. The note is written after a sync, so it is true whatever else is lost. It distinguishes a page lost by the
+//! flash from an interrupted program where the log cannot: between an erase and the next record, when a block is marked as
+//! bad, and without a log. Numbers are little-endian, the checksum is XXH3.
 
 use twox_hash::XxHash3_64;
 
 use crate::backend::{Backend, Fault, Slot};
+use crate::bits::u64_at;
 
-/// Distance of the copies.
 const COPY_BYTES: u64 = 32 << 10;
-/// Bytes of both copies.
 pub(crate) const NOTE_BYTES: u64 = 2 * COPY_BYTES;
 const HEAD_BYTES: usize = 32;
-/// Numbers of torn pages for which a copy has room.
+/// Maximum number of torn pages in a copy.
 const MOST_TORN: usize = (COPY_BYTES as usize - HEAD_BYTES) / 8;
 
-/// The newest note.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SafeNote {
     serial: u64,
     /// Programs with lower sequence numbers are safe, unless they are torn.
     pub below: u64,
-    /// Sequence numbers of torn pages.
     torn: Vec<u64>,
 }
 
 impl SafeNote {
-    /// Reads the newest copy that is whole. Without one nothing is known to be safe.
+    /// Reads the newest whole copy. Without one no program is known to be safe.
     pub fn load<B: Backend>(backend: &B) -> Result<Self, Fault> {
         let [first, second] = [Self::read(backend, 0)?, Self::read(backend, 1)?];
         Ok(first.into_iter().chain(second).max_by_key(|note| note.serial).unwrap_or_default())
@@ -42,7 +39,7 @@ impl SafeNote {
         let at = place_of(serial);
         let mut head = [0; HEAD_BYTES];
         backend.read_log(Slot::Safe, at, &mut head)?;
-        let [checksum, serial, below, count] = numbers(&head);
+        let [checksum, serial, below, count] = [0, 8, 16, 24].map(|at| u64_at(&head, at));
         if count > MOST_TORN as u64 {
             return Ok(None);
         }
@@ -53,9 +50,9 @@ impl SafeNote {
         Ok(is_whole.then_some(Self { serial, below, torn }))
     }
 
-    /// Replaces the torn pages. The next note tells of them.
+    /// Replaces the torn pages; the next note contains them.
     pub fn set_torn(&mut self, torn: Vec<u64>) {
-        // Without room for all of them nothing can be said of any page.
+        // Without room for all of them no page is known to be safe.
         if torn.len() <= MOST_TORN {
             self.torn = torn;
         } else {
@@ -68,7 +65,7 @@ impl SafeNote {
         sequence < self.below && !self.torn.contains(&sequence)
     }
 
-    /// Notes that all programs so far are safe: those with sequence numbers less than `below`.
+    /// Records that all programs so far are safe: those with sequence numbers less than `below`.
     pub fn write<B: Backend>(&mut self, backend: &mut B, below: u64) -> Result<(), Fault> {
         if below <= self.below {
             return Ok(());
@@ -85,24 +82,19 @@ fn place_of(serial: u64) -> u64 {
     serial % 2 * COPY_BYTES
 }
 
-fn numbers(head: &[u8; HEAD_BYTES]) -> [u64; 4] {
-    std::array::from_fn(|number| u64::from_le_bytes(head.as_chunks().0[number]))
-}
-
 #[cfg(test)]
 mod tests {
-    use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
+    use ssdlab_nand::Geometry;
 
     use super::*;
     use crate::MemoryBackend;
 
     fn flash() -> MemoryBackend {
-        let (order, parallelism) = (ProgramOrder::Ascending, Parallelism::SINGLE);
-        MemoryBackend::new(Geometry { page_bytes: 16, pages_per_block: 2, blocks: 2, order, parallelism })
+        MemoryBackend::new(Geometry::single_plane(16, 2, 2))
     }
 
-    /// Goal: a note comes back, and without the newest copy the one before does. Method: each byte of the newest copy is
-    /// damaged in turn.
+    /// Goal: a note is read back, and if its newest copy is damaged, the previous note. Method: each byte of the newest
+    /// copy is damaged in turn.
     #[test]
     fn a_damaged_copy_leaves_the_one_before() {
         let mut flash = flash();
@@ -111,8 +103,8 @@ mod tests {
         note.write(&mut flash, 5).unwrap();
         note.set_torn(vec![7, 3]);
         note.write(&mut flash, 9).unwrap();
-        let found = SafeNote::load(&flash).unwrap();
-        assert_eq!((0..12).filter(|&sequence| found.covers(sequence)).collect::<Vec<_>>(), [0, 1, 2, 4, 5, 6, 8]);
+        let note = SafeNote::load(&flash).unwrap();
+        assert_eq!((0..12).filter(|&sequence| note.covers(sequence)).collect::<Vec<_>>(), [0, 1, 2, 4, 5, 6, 8]);
         for byte in 0..HEAD_BYTES as u64 + 16 {
             let mut damaged = flash.clone();
             let mut was = [0];
@@ -122,7 +114,7 @@ mod tests {
         }
     }
 
-    /// More torn pages than a copy has room for: what was noted before stays, and nothing is added.
+    /// With more torn pages than a copy has room for, the previous note stays and nothing is added.
     #[test]
     fn too_many_torn_pages_end_the_notes() {
         let mut flash = flash();

@@ -1,12 +1,10 @@
-//! All spare areas of a drive read, on all processors: how a mount without a log begins.
+//! Scan of all spare areas on all processors, for a mount without a log.
 //!
-//! The FTL is recovered from them while they are read, at first sight: it must not touch the flash before it is known
-//! which pages are damaged. The page that was programmed last in a block may be torn, so its checksum is compared, unless
-//! a page that was programmed later tells that all before it was safe. Such pages lie far from each other, so they are
-//! asked for some time before they are needed.
+//! The FTL recovers from them while they are read, at first sight: it must not touch the flash before the damaged pages are
+//! known. The page programmed last in a block may be torn, so its checksum is compared, unless a later page tells that all
+//! before it was safe. Such pages are far apart, so they are fetched some time before they are needed.
 //!
-//! Of what was read the versions of pages are kept, as recovery asks for many of those; for the little else that it asks
-//! the flash is read again.
+//! Only the versions of pages are kept, as recovery reads many of them; for the rest the flash is read again.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,42 +16,40 @@ use ssdlab_core::{BlockId, Entry, HugeVec, Ppn};
 use ssdlab_nand::{Found, Geometry, Scan};
 
 use crate::backend::{Backend, Fault};
-use crate::mount::{MountReport, Spoiled, is_whole};
+use crate::mount::{DamagedPage, MountReport, is_whole};
 use crate::processors::{readers, share};
 use crate::safe::SafeNote;
 use crate::spare::{Content, SPARE_BYTES, Spare, SpareBytes};
 
-/// Pages that are asked for before the first of them is needed.
 const AHEAD: usize = 32;
 
-/// In place of the lowest version of a block: none of it is kept.
+/// Instead of the lowest version of a block: no version is kept.
 const NOT_KEPT: u64 = u64::MAX;
 
-/// Set in the lowest version of a block whose versions follow each other from there on, page by page: no other is kept.
+/// Set in the lowest version of a block whose versions are consecutive, page by page; no other version is kept.
 const IN_ORDER: u64 = 1 << 63;
 
-/// A page of which the spare area is sound.
+/// A page with a sound spare area.
 type Page = (Ppn, Spare, SpareBytes);
 
-/// Flash of which blocks are read as they are looked at. Every block is closed, and no page is known to be damaged.
+/// Flash whose blocks are read when they are visited. Every block is closed, and no page is known to be damaged.
 pub(crate) struct Reading<'a> {
     geometry: Geometry,
     processors: usize,
     flash: &'a dyn Backend,
-    /// How far the version of each page is above the lowest of its block, where they are not in order.
+    /// Version of each page above the lowest of its block, unless they are consecutive.
     versions: &'a [SharedEntry],
-    /// The lowest version of each block, with [`IN_ORDER`] or not; or [`NOT_KEPT`].
+    /// Lowest version of each block, with or without [`IN_ORDER`]; or [`NOT_KEPT`].
     lowest: Vec<AtomicU64>,
     shares: Mutex<Vec<Share>>,
     fault: Mutex<Option<Fault>>,
 }
 
-/// What one processor has read.
 #[derive(Default)]
 struct Share {
-    /// Above the sequence number of every page.
+    /// Above every page's sequence number.
     sequence: u64,
-    /// Of each block the page that was programmed last.
+    /// The last programmed page of each block.
     latest: Vec<Page>,
     safe: Safe,
 }
@@ -72,7 +68,7 @@ impl Safe {
         }
     }
 
-    /// The same in ascending order, none touching another.
+    /// Sorts the ranges and merges those that touch.
     fn merged(mut self) -> Self {
         self.0.sort_unstable_by_key(|range| range.start);
         let mut merged = Self::default();
@@ -80,7 +76,7 @@ impl Safe {
         merged
     }
 
-    /// Whether a number is among those that were merged.
+    /// True if a merged range contains the number.
     fn contains(&self, sequence: u64) -> bool {
         let above = self.0.partition_point(|range| range.start <= sequence);
         above > 0 && sequence < self.0[above - 1].end
@@ -88,12 +84,12 @@ impl Safe {
 }
 
 impl<'a> Reading<'a> {
-    /// Memory for the versions of pages, which is not touched before it is needed.
+    /// Returns memory for the versions of pages, not touched before it is needed.
     pub fn memory(geometry: &Geometry) -> HugeVec<Entry> {
         HugeVec::zeros(geometry.pages() as usize)
     }
 
-    /// Flash of which nothing is read yet.
+    /// Returns flash of which nothing is read yet.
     pub fn new(flash: &'a dyn Backend, versions: &'a mut [Entry]) -> Self {
         Self::on(readers(flash, flash.geometry().blocks), flash, versions)
     }
@@ -105,7 +101,7 @@ impl<'a> Reading<'a> {
         Self { geometry, processors, flash, versions, lowest, shares, fault }
     }
 
-    /// What all spare areas say, all blocks having been looked at.
+    /// Ends the scan after all blocks were visited.
     pub fn finish(self, noted: &SafeNote, report: &mut MountReport) -> Result<Read, Fault> {
         let Self { geometry, flash, shares, fault, .. } = self;
         if let Some(fault) = fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
@@ -123,16 +119,16 @@ impl<'a> Reading<'a> {
         report.blocks_scanned += u64::from(geometry.blocks);
         report.spares_read += geometry.pages();
         report.pages_verified += latest.len() as u64;
-        Ok(Read { sequence, spoiled: damaged(flash, &latest)? })
+        Ok(Read { sequence, damaged: damaged_among(flash, &latest)? })
     }
 
-    /// Reads a block, to `pages` too, and takes up what it says.
+    /// Reads a block, also to `pages`, and records its versions.
     fn read(&self, block: BlockId, spares: &mut [u8], pages: &mut [Found], share: &mut Share) -> Result<(), Fault> {
         let first = block.0 * self.geometry.pages_per_block;
         self.flash.read_spares(Ppn(first), spares)?;
         let (mut latest, mut above, mut is_full) = (None, 0, true);
         let (mut lowest, mut highest, mut in_order) = (u64::MAX, 0_u64, true);
-        // Each is taken as it is decoded: what `decode_block` gives would go through memory.
+        // Each page is taken as it is decoded; `decode_block` would pass it through memory.
         for ((ppn, spare), page) in (first..).map(Ppn).zip(spares.as_chunks().0).zip(&mut *pages) {
             let content = Content::decode(ppn, spare);
             *page = content.found();
@@ -161,7 +157,7 @@ impl<'a> Reading<'a> {
             let erased = pages.iter_mut().filter(|page| **page == Found::Erased);
             erased.for_each(|page| *page = Found::Unreadable);
         }
-        // Decoded once more, which is less than keeping what each page says until the next.
+        // Decoding it again is cheaper than keeping each page's contents until the next.
         if let Some((ppn, bytes)) = latest
             && let Content::Programmed(spare) = Content::decode(ppn, bytes)
         {
@@ -185,7 +181,7 @@ impl Scan for Reading<'_> {
         }
         match Content::decode(ppn, &spare).found() {
             Found::Erased => Found::Unreadable,
-            found => found,
+            contents => contents,
         }
     }
 
@@ -206,7 +202,7 @@ impl Scan for Reading<'_> {
         prefetch(self.versions, ppn.index());
     }
 
-    /// A block that cannot be read, which [`Self::finish`] reports, is shown as one without a page that can.
+    /// A block that cannot be read, which [`Self::finish`] reports, is shown without readable pages.
     fn blocks(&self, blocks: u32, pages_per_block: u32, visit: &(dyn Fn(BlockId, &[Found]) + Sync)) {
         let pages = pages_per_block as usize;
         let shares = share(self.processors, blocks, |own| {
@@ -221,7 +217,7 @@ impl Scan for Reading<'_> {
             }
             share
         });
-        // Whoever looks again finds the same.
+        // A repeated visit finds the same.
         *self.shares.lock().unwrap_or_else(PoisonError::into_inner) = shares;
     }
 
@@ -229,40 +225,39 @@ impl Scan for Reading<'_> {
         self.flash.is_bad(block)
     }
 
-    /// Nobody knows.
+    /// Unknown.
     fn erases(&self, _block: BlockId) -> u32 {
         0
     }
 }
 
-/// What was read.
 pub(crate) struct Read {
-    /// Above the sequence number of every page.
+    /// Above every page's sequence number.
     pub sequence: u64,
-    /// Pages that are damaged, and that [`Reading`] shows as sound.
-    pub spoiled: Vec<Spoiled>,
+    /// Damaged pages, which [`Reading`] shows as sound.
+    pub damaged: Vec<DamagedPage>,
 }
 
-/// Those of some pages whose data is damaged.
-fn damaged(flash: &dyn Backend, pages: &[Page]) -> Result<Vec<Spoiled>, Fault> {
+/// Pages with damaged data among `pages`.
+fn damaged_among(flash: &dyn Backend, pages: &[Page]) -> Result<Vec<DamagedPage>, Fault> {
     let mut page = vec![0; flash.geometry().page_bytes as usize];
-    let mut spoiled = Vec::new();
+    let mut damaged = Vec::new();
     pages.iter().take(AHEAD).for_each(|&(ppn, ..)| flash.fetch(ppn));
     for (at, &(ppn, Spare { oob, version, .. }, ref spare)) in pages.iter().enumerate() {
         if let Some(&(ahead, ..)) = pages.get(at + AHEAD) {
             flash.fetch(ahead);
         }
         if !is_whole(flash, ppn, spare, &mut page)? {
-            spoiled.push(Spoiled { ppn, lpn: oob.lpn, sequence: oob.sequence, version, from: 0 });
+            damaged.push(DamagedPage { ppn, lpn: oob.lpn, sequence: oob.sequence, version, from: 0 });
         }
     }
-    Ok(spoiled)
+    Ok(damaged)
 }
 
 #[cfg(test)]
 mod tests {
     use ssdlab_core::{Lpn, Rng};
-    use ssdlab_nand::{Parallelism, ProgramOrder, Role, SpareArea};
+    use ssdlab_nand::{Role, SpareArea};
 
     use super::*;
     use crate::backend::MemoryBackend;
@@ -270,11 +265,10 @@ mod tests {
 
     const PAGES: u32 = 4;
 
-    /// Flash whose blocks were written in the course of some mounts, each ended by a loss of power that may have torn
-    /// the last page; those pages, and how many of the latest pages of blocks no later sync tells of.
+    /// Flash whose blocks were written during several mounts, each ended by a power loss that may have torn the last page.
+    /// Also returns the torn pages, and the number of last pages of blocks that no later sync covers.
     fn flash(blocks: u32, rng: &mut Rng) -> (MemoryBackend, Vec<Ppn>, u64) {
-        let (order, parallelism) = (ProgramOrder::Ascending, Parallelism::SINGLE);
-        let geometry = Geometry { page_bytes: 16, pages_per_block: PAGES, blocks, order, parallelism };
+        let geometry = Geometry::single_plane(16, PAGES, blocks);
         let (mut backend, mut torn, mut untold) = (MemoryBackend::new(geometry), Vec::new(), 0);
         let (mut next, mut sequence) = (0, 0);
         while next < blocks {
@@ -298,7 +292,7 @@ mod tests {
                 }
                 let is_torn = at + 1 == programs && rng.below(2) == 0;
                 let mut page = [7; 16];
-                // Too far from those beside it to be kept, or not.
+                // Too far from its neighbours to be kept, or not.
                 let version = if rng.below(20) == 0 { 0 } else { sequence + (1 << 40) };
                 let spare = Spare { oob, version, lost: false, safe }.encode(ppn, Some(&page));
                 page[0] ^= u8::from(is_torn);
@@ -314,9 +308,9 @@ mod tests {
         (backend, torn, untold)
     }
 
-    /// Goal: all blocks are read, once, by however many; of each the latest page is compared if it may be torn. Method:
-    /// flash of no more blocks than one takes and of many more; what is in the table is what was programmed, and what
-    /// was found damaged is what was torn.
+    /// Goal: every block is read once by any number of processors, and its last page is compared if it may be torn. Method:
+    /// flash with at most one run of blocks and with many; the scan finds the programmed pages, and the torn ones as
+    /// damaged.
     #[test]
     fn the_number_of_processors_makes_no_difference() {
         let mut rng = Rng::named(1, "scan");
@@ -337,19 +331,19 @@ mod tests {
                         match content {
                             Content::Programmed(Spare { oob, version, .. }) => {
                                 above = above.max(oob.sequence + 1);
-                                let found = Found::Programmed { oob, version, outdated: false };
-                                assert_eq!((reading.page(ppn), reading.version(ppn)), (found, Some(version)));
+                                let contents = Found::Programmed { oob, version, outdated: false };
+                                assert_eq!((reading.page(ppn), reading.version(ppn)), (contents, Some(version)));
                             }
                             _ => {
-                                let found = (reading.page(ppn), reading.version(ppn));
-                                assert_eq!(found, (Found::Unreadable, None), "the block is closed");
+                                let contents = (reading.page(ppn), reading.version(ppn));
+                                assert_eq!(contents, (Found::Unreadable, None), "the block is closed");
                             }
                         }
                     }
                 }
-                let Read { sequence, spoiled } =
+                let Read { sequence, damaged } =
                     reading.finish(&SafeNote::default(), &mut report).expect("memory does not fail");
-                assert_eq!(spoiled.iter().map(|page| page.ppn).collect::<Vec<_>>(), torn);
+                assert_eq!(damaged.iter().map(|page| page.ppn).collect::<Vec<_>>(), torn);
                 assert_eq!(sequence, above);
                 let MountReport { blocks_scanned, spares_read, pages_verified, .. } = report;
                 let all = u64::from(blocks);

@@ -1,14 +1,13 @@
-//! The spare area of a page: what a mount reads instead of the page.
+//! The spare area of a page, which a mount reads instead of the page.
 //!
 //! ```text
 //! 0 logical page (4)   4 role (1)   5 marks (1)   6 safe (2)   8 version (8)   16 sequence (8)
 //! 24 checksum of the page (4)   28 checksum of the 28 bytes before (4)
 //! ```
-//! Numbers are little-endian. Both checksums are XXH3, seeded with the number of the physical page, so that a page that
-//! was written to the wrong place is damaged too. One of the marks says that the page has none, for flash that keeps
-//! pages as they are. How many programs before are safe is a number of eleven bits, and above it by how many bits that is
-//! shifted. An erased spare area is all zeros. One wrong bit is put right: it is the one without which the
-//! checksum holds.
+//! Numbers are little-endian. Both checksums are XXH3, seeded with the number of the physical page, so that a page written
+//! to the wrong place counts as damaged. One of the marks tells that the page has no checksum, for flash that keeps pages
+//! unchanged. The number of safe programs before has eleven bits, and above them its shift. An erased spare area is all
+//! zeros. A single wrong bit is corrected.
 
 use std::array::from_fn;
 
@@ -16,7 +15,7 @@ use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_nand::{Found, Role, SpareArea};
 use twox_hash::XxHash3_64;
 
-use crate::bits::put_right;
+use crate::bits::corrected;
 
 /// Bytes of a spare area.
 pub const SPARE_BYTES: usize = 32;
@@ -30,36 +29,36 @@ const LOST: u8 = 2;
 const UNCHECKED: u8 = 4;
 pub(crate) const ROLES: [Role; 5] = [Role::Data, Role::Log, Role::SequentialLog, Role::Isolation, Role::Map];
 
-/// What a spare area says of its page.
+/// Decoded spare area.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Spare {
-    /// What the FTL wrote.
+    /// Spare area as the FTL wrote it.
     pub oob: SpareArea,
-    /// Tells the newest of several copies; see [`SpareArea`].
+    /// Version of the copy; see [`SpareArea`].
     pub version: u64,
-    /// Whether the data was lost before it came here: it was copied from a page that could not be read.
+    /// True if the data was lost before: it was copied from an unreadable page.
     pub lost: bool,
-    /// So many programs and trims directly before this one are known to be safe from a loss of power. Large numbers are
-    /// rounded down as they are written.
+    /// Number of programs and trims directly before this one that are known to be safe from a power loss. Large numbers
+    /// are rounded down when encoded.
     pub safe: u64,
 }
 
-/// What a page reads as.
+/// Contents of a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Content {
     /// Nothing was programmed since the erase.
     Erased,
-    /// It was programmed.
+    /// Programmed.
     Programmed(Spare),
-    /// Its spare area is damaged: the program was interrupted or failed.
+    /// The spare area is damaged: the program was interrupted or failed.
     Damaged,
 }
 
 impl Spare {
-    /// The bytes to program at `ppn`, with a checksum of `page` unless that is not given.
+    /// Returns the bytes to program at `ppn`, with a checksum of `page` if given.
     ///
-    /// They are put together in registers. A load of what was just stored in pieces has to wait for the stores, and
-    /// these for those of the page before: a processor would not begin a page while another is on its way to memory.
+    /// They are assembled in registers. A load of bytes just stored in pieces waits for the stores, and these wait for those
+    /// of the previous page, so a processor could not start a page while another is on its way to memory.
     #[inline]
     pub fn encode(&self, ppn: Ppn, page: Option<&[u8]>) -> SpareBytes {
         let mark = |set: bool, mark: u8| if set { mark } else { 0 };
@@ -79,8 +78,8 @@ impl Spare {
 }
 
 impl Content {
-    /// What the spare area of `ppn` says.
-    #[inline(always)]
+    /// Decodes the spare area of `ppn`.
+    #[inline]
     pub fn decode(ppn: Ppn, bytes: &SpareBytes) -> Self {
         match Self::as_is(ppn, bytes) {
             Self::Damaged => repaired(ppn, bytes).map_or(Self::Damaged, |bytes| Self::as_is(ppn, &bytes)),
@@ -88,8 +87,8 @@ impl Content {
         }
     }
 
-    /// The same for recovery, of a copy that may be the newest.
-    #[inline(always)]
+    /// Contents for recovery, of a copy that may be the newest.
+    #[inline]
     pub(crate) const fn found(self) -> Found {
         match self {
             Self::Erased => Found::Erased,
@@ -98,7 +97,7 @@ impl Content {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     fn as_is(ppn: Ppn, bytes: &SpareBytes) -> Self {
         if *bytes == ERASED {
             return Self::Erased;
@@ -121,7 +120,7 @@ impl Content {
 
 const SHORT_BITS: u32 = 11;
 
-/// A number in 16 bits, rounded down by less than one in a thousand, to at most 2^42.
+/// Encodes a number in 16 bits, rounded down by less than one in a thousand, to at most 2^42.
 fn shortened(number: u64) -> u16 {
     let number = number.min((1 << (SHORT_BITS + 31)) - 1);
     let shift = (u64::BITS - number.leading_zeros()).saturating_sub(SHORT_BITS);
@@ -132,13 +131,13 @@ fn lengthened(short: u16) -> u64 {
     u64::from(short % (1 << SHORT_BITS)) << (short >> SHORT_BITS)
 }
 
-/// A damaged spare area without the one bit that is wrong, if it is one.
+/// Returns a damaged spare area with its wrong bit corrected, if it is only one.
 #[cold]
 fn repaired(ppn: Ppn, bytes: &SpareBytes) -> Option<SpareBytes> {
-    put_right(bytes, |bytes| Content::as_is(ppn, bytes) != Content::Damaged)
+    corrected(bytes, |bytes| Content::as_is(ppn, bytes) != Content::Damaged)
 }
 
-/// The pages of a block with what their spare areas say.
+/// Pages of a block with their decoded spare areas.
 pub(crate) fn decode_block(block: BlockId, spares: &[u8]) -> impl ExactSizeIterator<Item = (Ppn, Content)> {
     let (spares, _) = spares.as_chunks::<SPARE_BYTES>();
     let first = block.0 * spares.len() as u32;
@@ -148,12 +147,12 @@ pub(crate) fn decode_block(block: BlockId, spares: &[u8]) -> impl ExactSizeItera
     })
 }
 
-/// Whether `page` is the one that the spare area of `ppn`, which is not damaged, was written with, as far as it tells.
+/// True if `page` is the one that the undamaged spare area of `ppn` was written with, as far as its checksum tells.
 pub fn belongs(ppn: Ppn, page: &[u8], spare: &SpareBytes) -> bool {
-    let says = |spare: &SpareBytes| spare[5] & UNCHECKED != 0 || spare[24..28] == checksum(ppn, page).to_le_bytes();
+    let matches = |spare: &SpareBytes| spare[5] & UNCHECKED != 0 || spare[24..28] == checksum(ppn, page).to_le_bytes();
     match Content::as_is(ppn, spare) {
-        Content::Damaged => repaired(ppn, spare).is_some_and(|spare| says(&spare)),
-        _ => says(spare),
+        Content::Damaged => repaired(ppn, spare).is_some_and(|spare| matches(&spare)),
+        _ => matches(spare),
     }
 }
 
@@ -161,8 +160,8 @@ fn checksum(ppn: Ppn, bytes: &[u8]) -> u32 {
     XxHash3_64::oneshot_with_seed(ppn.0.into(), bytes) as u32
 }
 
-/// [`checksum`] of the first 28 bytes of a spare area, from registers: XXH3 of 17 to 32 bytes, with its secret and
-/// primes (xxHash, doc/xxhash_spec.md).
+/// [`checksum`] of the first 28 bytes of a spare area, from registers: XXH3 of 17 to 32 bytes, with its secret and primes
+/// (xxHash, doc/xxhash_spec.md).
 #[inline]
 fn own_checksum(ppn: Ppn, [first, version, sequence]: [u64; 3], of_page: u32) -> u32 {
     const SECRET: [u64; 4] =
@@ -197,15 +196,15 @@ mod tests {
     };
 
     #[test]
-    fn what_was_encoded_is_decoded() {
+    fn spare_areas_survive_encoding() {
         let bytes = SPARE.encode(Ppn(3), Some(b"page"));
         assert_eq!(Content::decode(Ppn(3), &bytes), Content::Programmed(SPARE));
         assert!(belongs(Ppn(3), b"page", &bytes));
         assert_eq!(Content::decode(Ppn(3), &ERASED), Content::Erased);
     }
 
-    /// Goal: one wrong bit is put right, and no other damage goes unnoticed. Method: every bit flipped, and every bit
-    /// with another one; another place, another page.
+    /// Goal: one wrong bit is corrected, and no other damage goes unnoticed. Method: every bit flipped, and every bit with
+    /// another one; another place, another page.
     #[test]
     fn damage_is_noticed() {
         let bytes = SPARE.encode(Ppn(3), Some(b"page"));
@@ -225,7 +224,7 @@ mod tests {
         assert!(!belongs(Ppn(3), b"pagE", &bytes) && !belongs(Ppn(4), b"page", &bytes));
     }
 
-    /// Goal: the checksum made in registers is that of the bytes. Method: bytes drawn at random, with the library's.
+    /// Goal: the checksum computed in registers equals the library's. Method: random bytes.
     #[test]
     fn a_spare_area_has_the_checksum_of_its_bytes() {
         let mut rng = Rng::named(1, "spare areas");
@@ -239,7 +238,7 @@ mod tests {
         }
     }
 
-    /// Goal: a large number loses less than a thousandth, and never grows. Method: all around powers of two.
+    /// Goal: a large number loses less than a thousandth and never grows. Method: numbers around powers of two.
     #[test]
     fn safe_programs_are_rounded_down() {
         for number in (0..64).flat_map(|bit| [(1_u64 << bit) - 1, 1 << bit, (1 << bit) + 1, 3 << bit >> 1]) {
@@ -249,15 +248,15 @@ mod tests {
         }
     }
 
-    /// Its spare area has one all the same.
+    /// The spare area itself still has a checksum.
     #[test]
-    fn a_page_without_a_checksum_is_what_was_written() {
+    fn pages_without_a_checksum_are_accepted() {
         let bytes = SPARE.encode(Ppn(3), None);
         assert_eq!(Content::decode(Ppn(3), &bytes), Content::Programmed(SPARE));
         assert!(belongs(Ppn(3), b"any", &bytes));
         let mut checked = bytes;
         checked[5] &= !UNCHECKED;
-        assert_eq!(Content::decode(Ppn(3), &checked), Content::Programmed(SPARE), "one bit is put right");
+        assert_eq!(Content::decode(Ppn(3), &checked), Content::Programmed(SPARE), "one bit is corrected");
         assert!(belongs(Ppn(3), b"any", &checked));
     }
 }

@@ -1,6 +1,6 @@
-//! What the spare areas of a drive say, in memory: all that recovery asks of the flash.
+//! Contents of all spare areas in memory: everything that recovery needs.
 //!
-//! It is kept as it stands in a checkpoint, so that a mount copies nothing; blocks that were read again come behind.
+//! The table keeps the encoding of a checkpoint, so that a mount copies nothing; blocks read again come after it.
 
 use std::array::from_fn;
 use std::collections::BTreeSet;
@@ -15,30 +15,28 @@ use crate::spare::ROLES;
 
 const ERASED: u64 = 0;
 const DAMAGED: u64 = 1;
-/// States from here on are roles.
+/// Higher states are roles.
 const PROGRAMMED: u64 = 2;
 
 const STATES: u64 = PROGRAMMED + ROLES.len() as u64;
 
-/// What precedes the columns.
 const HEADER_BYTES: usize = 37;
 
-/// Of the columns of a block, in their order.
+/// Slopes of the columns, in order.
 const SLOPES: [u64; 4] = [0, 1, 1, 0];
 
-/// Bytes of the parts that hold blocks read again: each is twice as long as the one before.
+/// Minimum and maximum bytes of the parts for blocks read again; each part is twice as long as the previous one.
 const LEAST_PART: usize = 4 << 10;
 const MOST_PART: usize = 16 << 20;
 
-/// Pages decoded at a time.
 const LANES: usize = 64;
 
-/// The pages of a block that is not erased, in columns for states (0 erased, 1 damaged, 2 and on: 2 + role), logical
-/// pages, sequence numbers, and what sequence numbers are above versions.
+/// Pages of a block that is not erased, in columns: states (0 erased, 1 damaged, else 2 + role), logical pages, sequence
+/// numbers, and sequence number minus version.
 ///
 /// ```text
 /// 0 width of each column (1 each)   4 whether there are marks (1)   5 base of each column (8 each)
-/// 37 distances of the columns, then marks: a bit for each page, set if it is known to be outdated
+/// 37 distances of the columns, then marks: a bit per page, set if it is known to be outdated
 /// ```
 #[derive(Clone, Copy)]
 pub(crate) struct BlockPages<'a> {
@@ -72,7 +70,7 @@ impl<'a> BlockPages<'a> {
         into.extend(lines().flat_map(|line| line.base.to_le_bytes()));
         of_states.distances(states, into);
         for (column, line) in others.into_iter().enumerate() {
-            // Pages that say nothing are on the line of one beside them, which makes no column wider.
+            // Pages without numbers repeat the previous offset, which makes no column wider.
             let mut beside = first[column];
             let offsets = pages.iter().enumerate().map(|(at, page)| {
                 beside = offsets_of(at, page).map_or(beside, |offsets| offsets[column]);
@@ -86,7 +84,7 @@ impl<'a> BlockPages<'a> {
         }
     }
 
-    /// Takes the pages of a block off the front of `bytes`; none if they are not there.
+    /// Splits the pages of a block off the front of `bytes`; None if they are incomplete.
     #[inline]
     pub fn take(count: usize, bytes: &mut &'a [u8]) -> Option<Self> {
         let (widths, rest) = bytes.split_first_chunk::<4>()?;
@@ -103,7 +101,7 @@ impl<'a> BlockPages<'a> {
         Some(Self { states, lpns, sequences, ages, outdated: (marked != 0).then_some(marks) })
     }
 
-    /// A page of these bytes, with columns of such widths, will be asked for: the processor fetches its lines.
+    /// Prefetches the encoded page `at`, from columns with these widths.
     #[inline]
     pub fn expect(bytes: &[u8], widths: [u8; 4], count: usize, at: usize) {
         let mut column = HEADER_BYTES;
@@ -114,7 +112,7 @@ impl<'a> BlockPages<'a> {
         }
     }
 
-    /// Which of so many pages are damaged; none if one is in a state that there is not.
+    /// Damaged pages among the first `count`; None if a state is invalid.
     pub fn damaged(self, count: usize) -> Option<Vec<u32>> {
         let state = |at: u32| self.states.number(at as usize);
         if self.states.is_straight() && PROGRAMMED <= state(0) && state(0) < STATES {
@@ -124,12 +122,12 @@ impl<'a> BlockPages<'a> {
         pages().all(|at| state(at) < STATES).then(|| pages().filter(|&at| state(at) == DAMAGED).collect())
     }
 
-    /// One page, of a block that is closed or not.
+    /// Returns one page; `closed` blocks have no programmable pages.
     #[inline]
     pub fn page(&self, at: usize, closed: bool) -> Found {
         let Self { states, lpns, sequences, ages, .. } = self;
         let numbers = [states.number(at), lpns.number(at), sequences.number(at), ages.number(at)];
-        found(numbers, self.is_outdated(at), closed)
+        page_of(numbers, self.is_outdated(at), closed)
     }
 
     #[inline]
@@ -137,7 +135,7 @@ impl<'a> BlockPages<'a> {
         self.outdated.is_some_and(|marks| marks[at / 8] >> (at % 8) & 1 != 0)
     }
 
-    /// All of them.
+    /// Returns all pages.
     pub fn all(&self, closed: bool, pages: &mut [Found]) {
         let mut numbers = [[0; LANES]; 4];
         for (first, pages) in (0..).step_by(LANES).zip(pages.chunks_mut(LANES)) {
@@ -147,14 +145,13 @@ impl<'a> BlockPages<'a> {
             let [states, lpns, sequences, ages] = &numbers;
             for (at, page) in pages.iter_mut().enumerate() {
                 let numbers = [states[at], lpns[at], sequences[at], ages[at]];
-                *page = found(numbers, self.is_outdated(first + at), closed);
+                *page = page_of(numbers, self.is_outdated(first + at), closed);
             }
         }
     }
 }
 
-/// The number of the state of a page.
-#[inline(always)]
+#[inline]
 const fn state_of(page: &Found) -> u64 {
     match page {
         Found::Erased => ERASED,
@@ -163,8 +160,8 @@ const fn state_of(page: &Found) -> u64 {
     }
 }
 
-/// How far the other columns are above their slopes, if the page is programmed.
-#[inline(always)]
+/// Offsets of the other columns above their slopes, if the page is programmed.
+#[inline]
 const fn offsets_of(at: usize, page: &Found) -> Option<[i64; 3]> {
     let Found::Programmed { oob: SpareArea { lpn, sequence, .. }, version, .. } = *page else { return None };
     Some([
@@ -174,9 +171,9 @@ const fn offsets_of(at: usize, page: &Found) -> Option<[i64; 3]> {
     ])
 }
 
-/// A page from its state, logical page, sequence number and age.
+/// Returns a page from its state, logical page, sequence number and age.
 #[inline]
-fn found([state, lpn, sequence, age]: [u64; 4], outdated: bool, closed: bool) -> Found {
+fn page_of([state, lpn, sequence, age]: [u64; 4], outdated: bool, closed: bool) -> Found {
     match ROLES.get(state.wrapping_sub(PROGRAMMED) as usize) {
         Some(&role) => {
             let oob = SpareArea { lpn: Lpn(lpn as u32), sequence, role };
@@ -187,29 +184,29 @@ fn found([state, lpn, sequence, age]: [u64; 4], outdated: bool, closed: bool) ->
     }
 }
 
-/// A block that is not erased.
+/// Place of a block that is not erased.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Written {
-    /// Where its pages are: in which part of the bytes, and where they begin there.
+    /// Part with its pages, and their start in the part.
     pub part: usize,
     pub at: usize,
-    /// Of its columns.
+    /// Widths of its columns.
     pub widths: [u8; 4],
-    /// Whether its erased pages must not be programmed.
+    /// True if its erased pages must not be programmed.
     pub closed: bool,
 }
 
-/// Blocks one behind the other, in parts that are large, as pages are looked up at random.
+/// Encoded blocks in large parts, as pages are looked up at random.
 struct Parts {
     parts: Vec<HugeVec<u8>>,
-    /// Bytes of the last part that are taken.
+    /// Bytes used in the last part.
     taken: usize,
-    /// A block on its way there.
+    /// Buffer for a block being encoded.
     block: Vec<u8>,
 }
 
 impl Parts {
-    /// Appends a block; erased pages of one that is closed cannot be programmed.
+    /// Appends a block; erased pages of a `closed` block cannot be programmed.
     fn add(&mut self, pages: &[Found], closed: bool) -> Written {
         self.block.clear();
         BlockPages::encode(pages, &mut self.block);
@@ -230,30 +227,30 @@ impl Parts {
     }
 }
 
-/// Contents of all pages, and what is known of the blocks.
+/// Contents of all pages, and states of the blocks.
 pub(crate) struct PageTable {
-    /// The checkpoint, then blocks that were read again.
+    /// The checkpoint, then blocks read again.
     parts: Parts,
     written: Vec<Option<Written>>,
     pages_per_block: usize,
-    /// Whether pages that are marked as outdated are so.
+    /// True if the marks of outdated pages are valid.
     pub trusts_marks: bool,
     /// See [`Scan::erased_before`].
     pub erased_before: u64,
-    /// Above the sequence number of every page.
+    /// Above every page's sequence number.
     pub sequence: u64,
     pub bad: Vec<bool>,
     pub erases: Vec<u32>,
 }
 
 impl PageTable {
-    /// Erased flash.
+    /// Returns erased flash.
     pub fn erased(geometry: &Geometry) -> Self {
         let blocks = geometry.blocks as usize;
         Self::of(geometry, HugeVec::zeros(0), vec![None; blocks], 0, vec![0; blocks])
     }
 
-    /// Flash with these blocks in bytes like those of a checkpoint, where they were found whole.
+    /// Returns flash with these blocks, which are complete, in bytes encoded as in a checkpoint.
     pub fn of(
         geometry: &Geometry,
         bytes: HugeVec<u8>,
@@ -266,7 +263,7 @@ impl PageTable {
         Self { parts, written, pages_per_block, trusts_marks: true, erased_before: u64::MAX, sequence, bad, erases }
     }
 
-    /// Sets all pages of a block; erased ones of a block that is closed cannot be programmed.
+    /// Sets all pages of a block; erased pages of a `closed` block cannot be programmed.
     pub fn set(&mut self, block: BlockId, pages: &[Found], closed: bool) {
         self.written[block.index()] = Some(self.parts.add(pages, closed));
         for page in pages {
@@ -276,8 +273,7 @@ impl PageTable {
         }
     }
 
-    /// Removes the versions of pages from `wanted` of which no usable block holds a copy that counts. Recovery looks at
-    /// no bad block.
+    /// Removes the versions from `wanted` without a valid copy in a usable block. Recovery ignores bad blocks.
     pub fn keep_held(&self, wanted: &mut BTreeSet<(Lpn, u64)>) {
         if wanted.is_empty() {
             return;
@@ -308,7 +304,7 @@ impl PageTable {
     #[inline]
     fn pages(&self, written: Written) -> BlockPages<'_> {
         let pages = BlockPages::take(self.pages_per_block, &mut self.parts.from(written));
-        let pages = pages.expect("only whole blocks are placed");
+        let pages = pages.expect("only whole blocks are stored");
         BlockPages { outdated: pages.outdated.filter(|_| self.trusts_marks), ..pages }
     }
 }
@@ -357,13 +353,11 @@ impl Scan for PageTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ssdlab_nand::{Parallelism, ProgramOrder};
 
-    /// A version that only a bad block holds has no copy that recovery could use.
+    /// A version that only a bad block holds has no copy for recovery.
     #[test]
     fn a_copy_in_a_bad_block_does_not_count() {
-        let (order, parallelism) = (ProgramOrder::Ascending, Parallelism::SINGLE);
-        let geometry = Geometry { page_bytes: 512, pages_per_block: 1, blocks: 2, order, parallelism };
+        let geometry = Geometry::single_plane(512, 1, 2);
         let mut table = PageTable::erased(&geometry);
         for block in 0..2 {
             let oob = SpareArea { lpn: Lpn(block), sequence: 9, role: ROLES[0] };
@@ -375,8 +369,8 @@ mod tests {
         assert_eq!(wanted, BTreeSet::from([(Lpn(0), 5)]));
     }
 
-    /// Goal: marks are found at their pages, as long as they are trusted. Method: blocks of 1 to 130 pages, every third
-    /// of them marked.
+    /// Goal: marks are found at their pages while they are trusted. Method: blocks of 1 to 130 pages, every third page
+    /// marked.
     #[test]
     fn marks_come_back() {
         for pages in 1..=130 {
@@ -389,18 +383,17 @@ mod tests {
             assert!(BlockPages::take(pages as usize, &mut &bytes[..bytes.len() - 1]).is_none(), "marks are missing");
             let mut checkpoint = HugeVec::zeros(bytes.len());
             checkpoint.copy_from_slice(&bytes);
-            let (order, parallelism) = (ProgramOrder::Ascending, Parallelism::SINGLE);
-            let geometry = Geometry { page_bytes: 512, pages_per_block: pages, blocks: 1, order, parallelism };
+            let geometry = Geometry::single_plane(512, pages, 1);
             let written =
                 vec![Some(Written { part: 0, at: 0, widths: *bytes.first_chunk().expect("widths"), closed: false })];
             let mut table = PageTable::of(&geometry, checkpoint, written, 8, vec![0]);
             for trusted in [true, false] {
                 table.trusts_marks = trusted;
                 let expected = |at| page(at, trusted && is_marked(at));
-                let mut found = vec![Found::Erased; pages as usize];
-                table.block(BlockId(0), &mut found);
-                for (at, found) in (0..pages).zip(found) {
-                    assert_eq!((found, table.page(Ppn(at))), (expected(at), expected(at)));
+                let mut contents = vec![Found::Erased; pages as usize];
+                table.block(BlockId(0), &mut contents);
+                for (at, page_found) in (0..pages).zip(contents) {
+                    assert_eq!((page_found, table.page(Ppn(at))), (expected(at), expected(at)));
                 }
             }
         }

@@ -124,7 +124,9 @@ impl Step {
             Note::Victim { block, valid, choice } => {
                 Self::Victim { block: block.0, valid, reason: victim_name(choice) }
             }
-            Note::Opened { block, role, frontier } => Self::Opened { block: block.0, role: role_name(role), frontier },
+            Note::Opened { block, role, number } => {
+                Self::Opened { block: block.0, role: role_name(role), frontier: number }
+            }
             Note::Bad(block) => Self::Bad { block: block.0 },
             Note::Retired { block, written, reason } => {
                 Self::Retired { block: block.0, written, reason: retire_name(reason) }

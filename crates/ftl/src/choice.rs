@@ -1,51 +1,66 @@
-//! Which FTLs there are, and how one is built.
+//! The table of FTLs and maps, and how one is built.
 //!
-//! FTLs and maps are types of their own, compiled for every sink; so their tables are macros, which make of each line
-//! an entry of the table and an arm of [`FtlChoice::build`].
+//! FTLs and maps are types that are compiled for every sink. So their tables are macros: each line becomes an entry of
+//! the table and an arm of [`FtlChoice::build`].
 
 use ssdlab_core::Registry;
 
 use crate::log::{self, LogChoice, LogFtl, LogRules};
 use crate::map::{self, MapChoice, MapRules};
 use crate::page::{PageFtl, PageOptions};
-use crate::{Ftl, Shape};
+use crate::{DynFtl, Ftl, Shape};
 
 /// An FTL and its options.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FtlChoice {
-    /// Page mapping, and where it keeps its map.
+    /// Page mapping, and the place of its map.
     Page(PageOptions, MapChoice),
-    /// Data mapped by block, and so many log blocks for what cannot be written in place.
+    /// Block mapping with log blocks, and their number.
     Log(LogChoice, u32),
 }
 
-/// What an FTL that is built begins with.
+/// State in which a new FTL starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Start {
     /// An erased device.
     Erased,
-    /// A state that is loaded next ([`Ftl::archive`]): what that replaces may be left out.
+    /// A state that is loaded next ([`Ftl::archive`]); memory that loading replaces is not allocated.
     Loaded,
 }
 
-/// What is done with an FTL of any type. The families differ in the notes that they emit.
+/// Receives an FTL of any type. The families differ in the notes that they emit; a visitor that ignores notes implements only
+/// `plain`.
 pub trait Visitor: Sized {
-    /// What it yields.
+    /// Result of the visit.
     type Output;
 
-    /// An FTL that emits no notes.
+    /// Receives an FTL that emits no notes.
     fn plain<F: Ftl + Send + 'static>(self, ftl: F) -> Self::Output;
 
-    /// An FTL that looks entries up in a map in flash ([`ssdlab_nand::Note::LookedUp`]).
-    fn cached_map<F: Ftl + Send + 'static>(self, ftl: F) -> Self::Output;
+    /// Receives an FTL that looks entries up in a map in flash ([`ssdlab_nand::Note::LookedUp`]).
+    fn cached_map<F: Ftl + Send + 'static>(self, ftl: F) -> Self::Output {
+        self.plain(ftl)
+    }
 
-    /// An FTL that merges log blocks ([`ssdlab_nand::Note::Merged`]); `captures` where it has a sequential log.
-    fn log_blocks<F: Ftl + Send + 'static>(self, ftl: F, captures: bool) -> Self::Output;
+    /// Receives an FTL that merges log blocks ([`ssdlab_nand::Note::Merged`]); `_captures` if it has a sequential log.
+    fn log_blocks<F: Ftl + Send + 'static>(self, ftl: F, _captures: bool) -> Self::Output {
+        self.plain(ftl)
+    }
+}
+
+struct Boxed;
+
+impl Visitor for Boxed {
+    type Output = Box<dyn DynFtl>;
+
+    fn plain<F: Ftl + Send + 'static>(self, ftl: F) -> Self::Output {
+        Box::new(ftl)
+    }
 }
 
 macro_rules! maps {
     ($($family:ident $file:ident::$map:ident),+ $(,)?) => {
-        /// Where page mapping may keep its map.
+        /// Every place where page mapping can keep its map.
         pub static MAPS: Registry<MapRules> = Registry::new("map", &[$(&map::$file::INFO),+]);
 
         fn build_page<V: Visitor>(
@@ -64,7 +79,7 @@ macro_rules! maps {
                 };
                 return Ok(visitor.$family(ftl));
             })+
-            Err(format!("there is no map {}", choice.info.name))
+            Err(format!("unknown map {}", choice.info.name))
         }
     };
 }
@@ -91,7 +106,7 @@ macro_rules! log_ftls {
                 let captures = ftl.captures();
                 return Ok(visitor.log_blocks(ftl, captures));
             })+
-            Err(format!("there is no FTL {}", choice.info.name))
+            Err(format!("unknown FTL {}", choice.info.name))
         }
     };
 }
@@ -104,7 +119,7 @@ log_ftls! {
 }
 
 impl FtlChoice {
-    /// Builds the FTL on an erased device and hands it to `visitor`.
+    /// Builds the FTL on an erased device and passes it to `visitor`.
     ///
     /// # Errors
     /// If the device is too small for the FTL, or the options contradict themselves.
@@ -112,10 +127,10 @@ impl FtlChoice {
         self.build_from(Start::Erased, shape, seed, visitor)
     }
 
-    /// The same for this start.
+    /// Builds the FTL for the given start.
     ///
     /// # Errors
-    /// As of [`Self::build`].
+    /// See [`Self::build`].
     pub fn build_from<V: Visitor>(
         &self,
         start: Start,
@@ -129,7 +144,15 @@ impl FtlChoice {
         }
     }
 
-    /// Map pages kept in flash for so many logical pages of this size.
+    /// Builds the FTL on an erased device, behind `dyn`.
+    ///
+    /// # Errors
+    /// See [`Self::build`].
+    pub fn build_dyn(&self, shape: Shape, seed: u64) -> Result<Box<dyn DynFtl>, String> {
+        self.build(shape, seed, Boxed)
+    }
+
+    /// Number of map pages kept in flash for this many logical pages of this size.
     pub fn map_pages(&self, logical_pages: u32, page_bytes: u32) -> u32 {
         match self {
             Self::Page(_, map) => (map.info.role.pages)(map, logical_pages, page_bytes),
@@ -137,8 +160,8 @@ impl FtlChoice {
         }
     }
 
-    /// Blocks the FTL needs beyond those that hold data, with page mapping in each plane; what a map in flash needs is
-    /// not included.
+    /// Blocks that the FTL needs beyond those that hold data (per plane with page mapping), without those of a map in
+    /// flash.
     pub const fn reserve_blocks(&self) -> u32 {
         match self {
             Self::Page(options, _) => options.reserve_blocks(),
@@ -146,7 +169,7 @@ impl FtlChoice {
         }
     }
 
-    /// Blocks that the FTL holds back on a device: open, erased, or full of its map.
+    /// Blocks that the FTL holds back on a device: open, erased, or full of map pages.
     pub fn device_reserve_blocks(&self, shape: &Shape) -> u32 {
         match self {
             Self::Page(options, _) => {

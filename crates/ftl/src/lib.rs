@@ -3,31 +3,26 @@
 //! An FTL emits into a [`FlashSink`] and knows neither clock nor payload. The same code, compiled once per sink, counts
 //! operations, drives a timing model, or moves real bytes.
 //!
-//! Rules that hold for every FTL here:
+//! Rules of every FTL here:
 //!
-//! - **A flat map is the truth.** One array says where the newest copy of each page is, under block mapping too. Block
-//!   tables, log tables and cached parts of a map decide costs and are reported in bytes, but cannot lead a read
-//!   astray.
-//! - **A page is valid if the flat map leads to it.** Page mapping keeps that as a bit for each page as well, so that
-//!   collection goes from one valid page of a victim to the next without a branch on validity, which is as
-//!   unpredictable as a coin, and without touching what the outdated ones held.
-//! - **Planes are all that an FTL knows of geometry.** They are numbered in the order in which successive pages go to
-//!   them. Page mapping collects each plane as a device of its own; log blocks are taken from the planes in turn.
-//! - **Policies that decide for each block are boxed**, as one decision serves dozens of copies. Whatever is called for
-//!   each page is generic.
+//! - **A flat map is the truth.** One array tells the place of each page's newest copy, under block mapping too. Block
+//!   tables, log tables and cached parts of a map decide costs and are reported in bytes, but cannot lead a read astray.
+//! - **A page is valid if the flat map leads to it.** Page mapping also keeps a validity bit per page. So collection finds
+//!   the next valid page of a victim without an unpredictable branch and without touching the entries of invalid pages.
+//! - **An FTL knows the planes and nothing else of the geometry.** Planes are numbered in stripe order. Page mapping
+//!   collects each plane as a device of its own; log blocks are taken from the planes in turn.
+//! - **Policies that decide per block are boxed**, as one decision serves dozens of copies. Calls per page are generic.
 //! - **Nothing is buffered**, so there is no flush.
-//! - **Power may fail at any operation.** [`Ftl::recover`] takes up what is left from spare areas alone; the file
-//!   `recovery.rs` says why that is always possible, and each family has a file for what it does about it.
+//! - **Power may fail at any operation.** [`Ftl::recover`] needs only the spare areas; `recovery.rs` explains why that is
+//!   always possible, and each family has a file for its part.
 //!
-//! [`choice`] lists the FTLs and builds them; [`page`] is page mapping, with [`gc`] for victims, [`placement`] for
-//! frontiers and [`map`] for a map in flash; [`log`] holds the log-block FTLs; [`blocks`] is the block table of all.
+//! [`choice`] lists the FTLs and builds them; [`page`] is page mapping, with [`gc`] for victims, [`placement`] for open
+//! blocks and [`map`] for a map in flash; [`log`] has the log-block FTLs; [`blocks`] is the block table of all.
 //!
-//! Memory: 4 bytes for each logical and each physical page, some 30 for each block; page mapping a bit for each
-//! physical page as well.
+//! Memory: 4 bytes per logical and per physical page, about 30 per block; page mapping adds a bit per physical page.
 
 pub mod blocks;
 pub mod choice;
-mod context;
 pub mod gc;
 mod gc_occupancy;
 mod lines;
@@ -35,109 +30,198 @@ pub mod log;
 pub mod map;
 pub mod page;
 pub mod placement;
-mod problem;
 mod recovery;
-mod shape;
 mod shares;
 
 pub use choice::FtlChoice;
-pub use context::WriteContext;
 pub use gc_occupancy::GcOccupancy;
 pub use lines::{Difference, Line, difference, lines, restored};
 pub use map::CachedEntries;
-pub use problem::Problem;
-pub use shape::Shape;
 pub use shares::Shares;
 
+use std::io;
+
 use ssdlab_core::{Archive, Archived, Lpn, Ppn};
-use ssdlab_nand::{Cause, FlashSink, Scan, Trimmed};
+use ssdlab_nand::{Cause, FlashSink, ProgramOrder, Scan, Trimmed};
+
+/// Everything that an FTL knows about the flash below it and the pages above it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shape {
+    /// Number of logical pages.
+    pub logical_pages: u32,
+    /// Bytes per page.
+    pub page_bytes: u32,
+    /// Number of erase blocks.
+    pub blocks: u32,
+    /// Pages per erase block, 2 to 32,767.
+    pub pages_per_block: u32,
+    /// Order in which the pages of a block must be programmed.
+    pub order: ProgramOrder,
+    /// Number of planes, with equally many blocks each: plane `p` has the blocks from `p * blocks / planes`.
+    pub planes: u32,
+}
+
+/// Hints of a write request, from the host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct WriteContext {
+    /// Number of the stream (process) that writes, as in the trace.
+    pub stream: u16,
+    /// Placement identifier that the host chose (NVMe Flexible Data Placement, multi-stream); 0 without one.
+    pub placement: u16,
+    /// True if the write is synchronous: the host waits for it.
+    pub sync: bool,
+}
+
+/// A value that does not fit the device or another value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Problem {
+    /// Parameter with the value.
+    pub parameter: &'static str,
+    /// The problem and its remedy.
+    pub message: String,
+}
+
+impl Problem {
+    pub(crate) const fn new(parameter: &'static str, message: String) -> Self {
+        Self { parameter, message }
+    }
+}
+
+impl From<Problem> for String {
+    fn from(Problem { parameter, message }: Problem) -> Self {
+        format!("{parameter}: {message}")
+    }
+}
 
 /// A flash translation layer.
 ///
-/// Contract: logical pages are below the size given at construction (the caller checks); operations are
-/// emitted in dependency order; after each call the map and the emitted operations agree.
+/// Contract: logical pages are below the size given at construction (the caller checks); operations are emitted in
+/// dependency order; after each call the map and the emitted operations agree.
+///
+/// `write`, `read`, `trim` and `lookup` are required. The other methods are optional capabilities; their defaults do nothing
+/// or refuse with a message. The trait is object-safe: [`DynFtl`] has the operations for an FTL behind `dyn`.
 pub trait Ftl {
     /// Writes `count` pages from `lpn`; host page `i` of the request is the payload of `lpn + i`.
-    fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, context: WriteContext, sink: &mut S);
+    fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, context: WriteContext, sink: &mut S)
+    where
+        Self: Sized;
 
-    /// Reads `count` pages from `lpn` for `cause`; returns how many were never written (they read as zeros
-    /// and cost no flash operation).
-    fn read<S: FlashSink>(&mut self, lpn: Lpn, count: u32, cause: Cause, sink: &mut S) -> u32;
+    /// Reads `count` pages from `lpn` for `cause`; returns how many were never written. Those read as zeros and cost no
+    /// flash operation.
+    fn read<S: FlashSink>(&mut self, lpn: Lpn, count: u32, cause: Cause, sink: &mut S) -> u32
+    where
+        Self: Sized;
 
-    /// Forgets `count` pages from `lpn`: they read as zeros afterwards.
-    fn trim<S: FlashSink>(&mut self, lpn: Lpn, count: u32, sink: &mut S);
+    /// Trims `count` pages from `lpn`: they read as zeros afterwards.
+    fn trim<S: FlashSink>(&mut self, lpn: Lpn, count: u32, sink: &mut S)
+    where
+        Self: Sized;
 
-    /// Whether so many blocks have failed that the next write might find no room: the drive must only be read from now
-    /// on. Never true on flash that does not fail.
-    fn is_worn_out(&self) -> bool;
-
-    /// Keeps so many blocks unwritten for programs that fail in the course of one collection or merge: of each plane,
-    /// where each is collected as a device of its own. To be called before anything is written; without it the drive is
-    /// worn out by what it could otherwise go on from.
-    ///
-    /// # Errors
-    /// If the logical pages do not fit beside them.
-    fn keep_for_failures(&mut self, blocks: u32) -> Result<(), String>;
-
-    /// Where the newest copy of `lpn` is.
+    /// Place of the newest copy of `lpn`.
     fn lookup(&self, lpn: Lpn) -> Option<Ppn>;
 
+    /// Visits the newest copies of the first `logical_pages` pages.
+    fn copies(&self, logical_pages: u32, visit: &mut dyn FnMut(Lpn, Ppn)) {
+        for lpn in (0..logical_pages).map(Lpn) {
+            if let Some(ppn) = self.lookup(lpn) {
+                visit(lpn, ppn);
+            }
+        }
+    }
+
+    /// True if so many blocks have failed that the next write might find no room: the drive must only be read from now
+    /// on. Never true on flash that does not fail.
+    fn is_worn_out(&self) -> bool {
+        false
+    }
+
+    /// Keeps blocks unwritten for programs that fail during one collection or merge; per plane, where each is collected
+    /// as a device of its own. Must precede the first write. Without these blocks such a failure may wear the drive out.
+    ///
+    /// # Errors
+    /// If the FTL does not handle failures, or the logical pages no longer fit.
+    fn keep_for_failures(&mut self, _blocks: u32) -> Result<(), String> {
+        Err("this FTL cannot handle failing flash blocks".into())
+    }
+
     /// Hints that `lpn` will be addressed soon; never changes a result.
-    fn prefetch(&mut self, lpn: Lpn);
+    fn prefetch(&mut self, _lpn: Lpn) {}
 
-    /// Blocks that are erased and that nothing is written to yet.
-    fn free_blocks(&self) -> u32;
+    /// Number of erased blocks that are not open.
+    fn free_blocks(&self) -> u32 {
+        0
+    }
 
-    /// Erases of every block since construction.
-    fn erase_counts(&self) -> &[u32];
+    /// Number of erases of every block since construction; empty if they are not counted.
+    fn erase_counts(&self) -> &[u32] {
+        &[]
+    }
 
-    /// How full planes were whenever a victim was collected so far; none where there are merges instead.
+    /// Occupancy of planes at each collection so far; None for FTLs that merge instead.
     fn occupied(&self) -> Option<GcOccupancy> {
         None
     }
 
     /// Bytes of memory held for maps and block state.
-    fn memory_bytes(&self) -> u64;
+    fn memory_bytes(&self) -> u64 {
+        0
+    }
 
-    /// Bytes of the mapping tables that a controller running this scheme keeps in RAM, as its paper counts them.
-    fn mapping_table_bytes(&self) -> u64;
+    /// Bytes of the mapping tables that a controller with this FTL keeps in RAM, as its paper counts them.
+    fn mapping_table_bytes(&self) -> u64 {
+        0
+    }
 
-    /// Does about `pages` page copies of collection in a plane before the host has to wait for them, unless the plane
-    /// has `free_blocks` more erased blocks than those at which collection begins by itself. Returns whether anything
-    /// was emitted: false when it has them or nothing that yields a page, which comes after finitely many calls.
-    fn background<S: FlashSink>(&mut self, _plane: u32, _free_blocks: u32, _pages: u32, _sink: &mut S) -> bool {
+    /// Collects about `pages` pages of a plane in the background, unless the plane has `free_blocks` more erased blocks
+    /// than the number at which collection begins by itself. Returns whether anything was emitted: false if it has
+    /// them or nothing yields a page, which comes after finitely many calls.
+    fn background<S: FlashSink>(&mut self, _plane: u32, _free_blocks: u32, _pages: u32, _sink: &mut S) -> bool
+    where
+        Self: Sized,
+    {
         false
     }
 
     /// Fills a cache that is to be filled before the first request.
-    fn preload<S: FlashSink>(&mut self, _sink: &mut S) {}
+    fn preload<S: FlashSink>(&mut self, _sink: &mut S)
+    where
+        Self: Sized,
+    {
+    }
 
-    /// What its RAM holds of a map in flash, next to give way first where that is known; nothing where the whole map is
-    /// in RAM.
+    /// Entries in RAM of a map in flash, the next victims first where the order is known; empty if the whole map is in
+    /// RAM.
     fn cached_entries(&self) -> Vec<CachedEntries> {
         Vec::new()
     }
 
-    /// Saves or loads its whole state. What loads was built with the same shape and options as what was saved.
+    /// Saves or loads the whole state. The loading FTL was built with the same shape and options as the saved one.
     ///
     /// # Errors
-    /// See [`Archive`].
-    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
+    /// If the FTL cannot save its state; otherwise see [`Archive`].
+    fn archive(&mut self, _archive: &mut Archive<'_>) -> Archived {
+        Err(io::Error::new(io::ErrorKind::Unsupported, "this FTL cannot save its state"))
+    }
 
-    /// Takes up a device in use from nothing but its spare areas and the trims written down, as after a power loss. The
-    /// FTL is one that has just been built, with the shape and options of the one that wrote the flash.
+    /// Recovers a device in use from its spare areas and the recorded trims, as after a power loss. The FTL has just been
+    /// built, with the shape and options of the one that wrote the flash.
     ///
-    /// Afterwards each logical page is its newest copy. What the host wrote while the power was lost is there or not,
-    /// page by page; all that was written before is there. Blocks with nothing valid are erased, and what was
-    /// interrupted is undone or completed, by operations with [`Cause::Recovery`]. Power may be lost in the course of
-    /// that too.
+    /// Afterwards each logical page is its newest copy. Pages that the host was writing at the power loss are there or
+    /// not, page by page; everything written before is there. Blocks without valid pages are erased, and interrupted
+    /// work is undone or completed, by operations with [`Cause::Recovery`]. Power may be lost during recovery too.
     ///
     /// # Errors
-    /// If the flash holds what this FTL cannot have written; the error names the block. Nothing is lost by it.
-    fn recover<S: FlashSink>(&mut self, scan: &dyn Scan, trims: &[Trimmed], sink: &mut S) -> Result<(), String>;
+    /// If the FTL cannot recover, or the flash holds something that this FTL cannot have written; the error names the
+    /// block. Nothing is lost by it.
+    fn recover<S: FlashSink>(&mut self, _scan: &dyn Scan, _trims: &[Trimmed], _sink: &mut S) -> Result<(), String>
+    where
+        Self: Sized,
+    {
+        Err("this FTL cannot recover from a power loss".into())
+    }
 
-    /// An erased device of `planes` planes like those of this one, and their share of the logical pages; none where
-    /// what happens in a plane depends on the others. `seed` is that of its random streams.
+    /// Returns an erased device of `planes` planes like those of this one, with their share of the logical pages; None if
+    /// the planes depend on each other. `seed` is for its random streams.
     fn part(&self, _planes: u32, _seed: u64) -> Option<Self>
     where
         Self: Sized,
@@ -145,19 +229,64 @@ pub trait Ftl {
         None
     }
 
-    /// Makes the planes of a share, which are erased, those of a [`Self::part`] as it is now.
+    /// Copies the current state of a [`Self::part`] to the planes of a share, which are erased.
     fn take_over(&mut self, _part: &Self, _share: u32, _shares: &Shares)
     where
         Self: Sized,
     {
-        unreachable!("there is no part of this FTL");
+        unreachable!("this FTL has no parts");
     }
 
-    /// Ends taking over, when all shares have been; before, nothing may be read or written.
+    /// Ends taking over, after all shares; before, nothing may be read or written.
     fn taken_over(&mut self, _shares: &Shares) {
-        unreachable!("there is no part of this FTL");
+        unreachable!("this FTL has no parts");
     }
 
-    /// Verifies every internal invariant in O(pages); the error says which is broken.
-    fn check(&self) -> Result<(), String>;
+    /// Verifies every internal invariant in O(pages); the error names the broken one.
+    fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// An [`Ftl`] behind `dyn`, over any flash.
+pub trait DynFtl: Ftl + Send {
+    /// See [`Ftl::write`].
+    fn write_dyn(&mut self, lpn: Lpn, count: u32, context: WriteContext, flash: &mut dyn FlashSink);
+
+    /// See [`Ftl::read`].
+    fn read_dyn(&mut self, lpn: Lpn, count: u32, cause: Cause, flash: &mut dyn FlashSink) -> u32;
+
+    /// See [`Ftl::trim`].
+    fn trim_dyn(&mut self, lpn: Lpn, count: u32, flash: &mut dyn FlashSink);
+
+    /// See [`Ftl::preload`].
+    fn preload_dyn(&mut self, flash: &mut dyn FlashSink);
+
+    /// See [`Ftl::recover`].
+    ///
+    /// # Errors
+    /// See [`Ftl::recover`].
+    fn recover_dyn(&mut self, scan: &dyn Scan, trims: &[Trimmed], flash: &mut dyn FlashSink) -> Result<(), String>;
+}
+
+impl<F: Ftl + Send> DynFtl for F {
+    fn write_dyn(&mut self, lpn: Lpn, count: u32, context: WriteContext, mut flash: &mut dyn FlashSink) {
+        self.write(lpn, count, context, &mut flash);
+    }
+
+    fn read_dyn(&mut self, lpn: Lpn, count: u32, cause: Cause, mut flash: &mut dyn FlashSink) -> u32 {
+        self.read(lpn, count, cause, &mut flash)
+    }
+
+    fn trim_dyn(&mut self, lpn: Lpn, count: u32, mut flash: &mut dyn FlashSink) {
+        self.trim(lpn, count, &mut flash);
+    }
+
+    fn preload_dyn(&mut self, mut flash: &mut dyn FlashSink) {
+        self.preload(&mut flash);
+    }
+
+    fn recover_dyn(&mut self, scan: &dyn Scan, trims: &[Trimmed], mut flash: &mut dyn FlashSink) -> Result<(), String> {
+        self.recover(scan, trims, &mut flash)
+    }
 }

@@ -1,4 +1,4 @@
-//! A device and its FTL as lines of text: what two drives must agree in for one to go on from the other.
+//! Settings that shape the state of a drive, as lines of text. A drive can only resume from one with equal lines.
 
 use ssdlab_core::Choice;
 use ssdlab_core::units::write_bytes;
@@ -7,17 +7,17 @@ use ssdlab_nand::ProgramOrder;
 use crate::page::{Allocation, PageOptions, Trigger};
 use crate::{FtlChoice, Shape};
 
-/// A setting and its value.
+/// Key and value of a setting.
 pub type Line = (String, String);
 
-/// What shapes the state of a drive, one line for each setting, by the names of the configuration.
+/// Lists the settings that shape the state of a drive, by the configuration's keys.
 pub fn lines(shape: &Shape, ftl: &FtlChoice) -> Vec<Line> {
     let Shape { logical_pages, page_bytes, blocks, pages_per_block, order, planes } = *shape;
     let order = match order {
         ProgramOrder::Any => "any",
         ProgramOrder::Ascending => "ascending",
     };
-    // The first that differs is told, so what is chosen comes before what follows from it, as blocks do from the map.
+    // The first difference is reported, so choices come before values that follow from them, as blocks from the map.
     let mut lines = Vec::new();
     ftl_lines(ftl, &mut lines);
     lines.extend([
@@ -57,7 +57,7 @@ fn ftl_lines(ftl: &FtlChoice, lines: &mut Vec<Line>) {
     }
 }
 
-/// What was chosen from a table, and its parameters.
+/// Adds a choice from a registry and its parameters.
 fn choice<R>(key: &str, choice: &Choice<R>, lines: &mut Vec<Line>) {
     lines.push(line(key, choice.info.name));
     for parameter in choice.info.parameters.iter().filter(|parameter| !parameter.is_fixed()) {
@@ -70,38 +70,38 @@ fn line(key: &str, value: impl ToString) -> Line {
     (key.into(), value.to_string())
 }
 
-/// How two drives differ, in words for whoever runs one of them.
+/// Difference between two drives, in words for the user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Difference {
-    /// What the first has, such as `ftl = page` or `77 erase blocks (device.op)`.
+    /// Value of the first drive, such as `ftl = page` or `77 erase blocks (device.op)`.
     pub then: String,
-    /// What the other has instead: its value.
+    /// Value of the second drive.
     pub now: String,
-    /// What makes the other like the first.
+    /// Settings that make the second drive like the first.
     pub remedy: String,
 }
 
-/// The first setting in which two drives differ.
+/// Returns the first setting in which two drives differ.
 pub fn difference(then: &[Line], now: &[Line]) -> Option<Difference> {
     let value = |lines: &[Line], key: &str| lines.iter().find(|line| line.0 == key).map(|line| line.1.clone());
     let (key, was, is) = then.iter().chain(now).find_map(|(key, _)| {
         let (was, is) = (value(then, key), value(now, key));
         (was != is).then_some((key, was, is))
     })?;
-    // What is counted stands in brackets behind the settings that it follows from.
+    // A count has its unit in brackets after the settings that it follows from.
     let counted = key.strip_suffix(')').and_then(|key| key.split_once(" ("));
     let (was, remedy) = match (was, counted) {
         (None, _) => (format!("no {key}"), format!("leave {key} out")),
-        (Some(was), Some((keys, what))) => (format!("{was} {what} ({keys})"), format!("set {keys} as it was then")),
-        // Several values in one line are not written like that.
+        (Some(was), Some((keys, unit))) => (format!("{was} {unit} ({keys})"), format!("set {keys} as it was then")),
+        // A line with several values cannot be typed as a setting.
         (Some(was), None) if was.contains(", ") => (format!("{key} = {was}"), format!("set {key} as it was then")),
         (Some(was), None) => (format!("{key} = {was}"), format!("set {key}={was}{}", others(then, now, key))),
     };
     Some(Difference { then: was, now: is.unwrap_or_else(|| "none".into()), remedy })
 }
 
-/// What makes a configuration with the settings `now` like one with `then`, as far as they shape a drive: settings that
-/// can be typed. None if these are the same.
+/// Returns the settings to type so that a configuration with the settings `now` makes a drive like one with `then`; None if
+/// they already do.
 pub fn restored(then: &[Line], now: &[Line]) -> Option<String> {
     const SHAPE: [&str; 7] = ["channels", "ways", "dies", "planes", "page_size", "pages_per_block", "order"];
     let shapes = |key: &str| match key.split_once('.') {
@@ -112,8 +112,7 @@ pub fn restored(then: &[Line], now: &[Line]) -> Option<String> {
     let settings: Vec<_> = then.iter().filter(differs).map(|(key, was)| format!("{key}={was}")).collect();
     let had = |beginning: &str| then.iter().any(|(was, _)| was.starts_with(beginning));
     let new = now.iter().map(|(key, _)| key).filter(|key| !then.iter().any(|(was, _)| was == *key));
-    // What says the same in another way cannot stand beside them, nor what belongs to another FTL or to another map; of
-    // these it is not known whether somebody typed them.
+    // Alternatives to these settings must be left out, and settings of another FTL or map too, if they were typed.
     let mut out: Vec<_> = new
         .filter_map(|key| match key.split('.').collect::<Vec<_>>()[..] {
             ["device", ..] => Some(format!("; leave {key} out")),
@@ -126,8 +125,7 @@ pub fn restored(then: &[Line], now: &[Line]) -> Option<String> {
     (!settings.is_empty()).then(|| format!("set {}{}", settings.join(" and "), out.concat()))
 }
 
-/// What else both drives have, with other values, as settings behind that of `first`; what is counted follows from
-/// these.
+/// Further settings in which both drives differ, after `first`; without counts, which follow from them.
 fn others(then: &[Line], now: &[Line], first: &str) -> String {
     let differs = |(key, was): &&Line| now.iter().any(|(other, is)| other == key && is != was);
     let plain = |(key, was): &&Line| key != first && !key.ends_with(')') && !was.contains(", ");
@@ -139,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_shapes_a_drive_is_restored() {
+    fn settings_that_shape_a_drive_are_restored() {
         let then =
             [line("device.op", "7%"), line("ftl", "page"), line("ftl.page.map", "ram"), line("nand.read", "1us")];
         let now = [line("device.spare", "7%"), line("ftl", "fast"), line("nand.read", "2us")];

@@ -1,15 +1,15 @@
-//! What every FTL finds in flash after a power loss: the newest copy of each page, and what each block is good for.
+//! Survey after a power loss, common to all FTLs: the newest copy of each page, and the state of each block.
 //!
-//! An FTL emits operations in dependency order, so whatever is interrupted can be undone or completed:
+//! An FTL emits operations in dependency order, so an interrupted operation can be undone or completed:
 //!
-//! - A block is erased when all that was valid in it has been copied. If power fails before, the copies are equal to
-//!   what they were made from, so that the block they were made to can be given up without loss ([`Survey::without`]).
-//! - If power fails during the erase, what is left in the block is outdated or equal to a copy elsewhere.
-//! - A page being programmed for the host is not acknowledged. It is there or not.
+//! - A block is erased once all its valid pages have been copied. If power fails before, the copies equal their
+//!   originals, so their block can be given up without loss ([`Survey::without`]).
+//! - If power fails during the erase, the rest of the block is outdated or equal to copies elsewhere.
+//! - A page being programmed for the host is not acknowledged. It may be there or not.
 //!
-//! A block that was interrupted while being written is written no further if its last page cannot be read. One whose
-//! last page could not be programmed looks the same, so that recovery need not know which blocks have failed: those of
-//! which the erase fails too are bad then, the others are tried once more.
+//! A block interrupted while being written is written no further if its last page cannot be read. A block whose last
+//! program failed looks the same, so recovery need not know the failed blocks. If the erase fails too, the block becomes
+//! bad; otherwise it is tried again.
 
 use std::cmp::Ordering::{Equal, Greater, Less};
 use std::cmp::Reverse;
@@ -22,42 +22,41 @@ use ssdlab_core::mem::{prefetch, shared};
 use ssdlab_core::{BlockId, Entry, PageBits, Ppn};
 use ssdlab_nand::{Found, Role, Scan, SpareArea, Trimmed};
 
-/// Nothing was programmed here, or a page has no copy.
+/// No page: nothing was programmed here, or a logical page has no copy.
 pub(crate) const NONE: u32 = u32::MAX;
-/// Here is nothing that can be read, and nothing can be programmed before the next erase.
+/// The page cannot be read, nor programmed before the next erase.
 pub(crate) const SPOILED: u32 = u32::MAX - 1;
 
-/// Whether what a flash page holds can be read.
+/// True if the contents of a flash page can be read.
 pub(crate) fn is_readable(held: u32) -> bool {
     held != NONE && held != SPOILED
 }
 
-/// What is found in a block.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Block {
+pub(crate) struct BlockSurvey {
     pub block: BlockId,
     pub bad: bool,
     pub erases: u32,
-    /// Offset behind the last page that is not erased.
+    /// Offset after the last page that is not erased.
     pub next: u32,
-    /// Whether the page before that can be read, so that the block may be written on.
+    /// True if the last page before `next` can be read, so that the block may be written on.
     pub sound: bool,
-    /// Newest copies in it.
+    /// Number of newest copies.
     pub valid: u32,
-    /// Of its first page; that of a data block if no page can be read.
+    /// Role of the first page; `Data` if no page can be read.
     pub role: Role,
-    /// Sequence of its first page.
+    /// Sequence number of the first page.
     pub opened: u64,
-    /// Highest sequence of its pages.
+    /// Highest sequence number of its pages.
     pub written: u64,
-    /// Versions of its pages: the lowest and the highest; the other way round if it has none.
+    /// Lowest and highest version of its pages; reversed without pages.
     versions: [u64; 2],
-    /// Pages at its start that are copies of others.
+    /// Number of copies at its start.
     pub copies: u32,
 }
 
-impl Block {
-    /// What its pages tell, none of which counts as valid yet.
+impl BlockSurvey {
+    /// State from the spare areas of its pages; no page counts as valid yet.
     fn of(block: BlockId, pages: &[Found]) -> Self {
         let programmed = || {
             pages.iter().filter_map(|page| match page {
@@ -87,35 +86,34 @@ impl Block {
         }
     }
 
-    /// Whether it can be written, now or once it is erased.
+    /// True if it can be written, now or after an erase.
     pub const fn is_empty(&self) -> bool {
         !self.bad && self.valid == 0
     }
 }
 
-/// What a scan found.
 pub(crate) struct Survey {
-    pub blocks: Vec<Block>,
-    /// Whether each flash page holds a newest copy.
+    pub blocks: Vec<BlockSurvey>,
+    /// True for each flash page with a newest copy.
     pub valid: PageBits,
-    /// Above every number of a program or trim that was found.
+    /// Above every sequence number of a program or trim.
     pub sequence: u64,
 }
 
-/// Pages whose map entries are fetched ahead of the one that is weighed.
+/// Distance in pages at which map entries are prefetched.
 const AHEAD: usize = 24;
 
-/// Where a survey goes: the flat maps of an FTL.
+/// The flat maps of an FTL, which a survey fills.
 pub(crate) struct Maps<'a> {
-    /// Copies of each page, logical ones first.
+    /// Places of the newest copies, logical pages first.
     pub l2p: &'a mut [Entry],
-    /// What each flash page holds.
+    /// Logical page in each flash page.
     pub p2l: &'a mut [Entry],
     pub logical_pages: u32,
     pub pages_per_block: u32,
 }
 
-/// Bounds of the versions in a block: the widest that there are until it is looked at.
+/// Bounds of the versions in a block; unlimited until the block is scanned.
 struct Bounds([AtomicU64; 2]);
 
 impl Bounds {
@@ -132,14 +130,14 @@ impl Bounds {
     }
 }
 
-/// Maps that several threads fill. Whatever their order, the newest copies are there in the end.
+/// Maps that several threads fill. The newest copies win in any order.
 struct Filled<'a> {
     l2p: &'a [SharedEntry],
     p2l: &'a [SharedEntry],
-    /// Of each block. Mostly they tell which of two copies is the newer without a look at the other.
+    /// Per block. They mostly tell the newer of two copies without a look at the other.
     versions: Vec<Bounds>,
-    /// A bit for each flash page, whether it holds a newest copy. While several look, one may be displaced before it is
-    /// taken up, so both turn its bit over.
+    /// A bit for each flash page with a newest copy. A copy may be displaced before its block sets the bit, so both
+    /// threads toggle it.
     valid: Vec<AtomicU64>,
     logical_pages: u32,
     pages_per_block: u32,
@@ -147,8 +145,8 @@ struct Filled<'a> {
 }
 
 impl Survey {
-    /// Finds the newest copy of each logical page by the rule of [`SpareArea`], as if nothing were in the blocks `without`.
-    /// What these hold counts for the sequence alone. The maps must be empty.
+    /// Finds the newest copy of each logical page by the rule of [`SpareArea`], ignoring the blocks in `without`, except
+    /// for their sequence numbers. The maps must be empty.
     pub fn new(
         maps: &mut Maps<'_>,
         scan: &dyn Scan,
@@ -167,30 +165,30 @@ impl Survey {
             scan,
         };
         let erased = vec![Found::Erased; maps.pages_per_block as usize];
-        let looked_at = Mutex::new(Vec::with_capacity(blocks as usize));
+        let scanned = Mutex::new(Vec::with_capacity(blocks as usize));
         scan.blocks(blocks, maps.pages_per_block, &|block, pages| {
             let bad = scan.is_bad(block);
             let pages = if bad { &erased } else { pages };
-            let found = Block { bad, erases: scan.erases(block), ..Block::of(block, pages) };
-            let has_a_page = found.versions[0] <= found.versions[1];
-            let above = if has_a_page { found.written + 1 } else { 0 };
+            let state = BlockSurvey { bad, erases: scan.erases(block), ..BlockSurvey::of(block, pages) };
+            let has_a_page = state.versions[0] <= state.versions[1];
+            let above = if has_a_page { state.written + 1 } else { 0 };
             let ignored = |outdated: bool| outdated && without.is_empty() || without.contains(&block);
-            filled.versions[block.index()].narrow(found.versions);
-            let result = filled.look_at(block, pages, ignored).map(|()| found);
-            looked_at.lock().unwrap_or_else(PoisonError::into_inner).push((block, above, result));
+            filled.versions[block.index()].narrow(state.versions);
+            let result = filled.add(block, pages, ignored).map(|()| state);
+            scanned.lock().unwrap_or_else(PoisonError::into_inner).push((block, above, result));
         });
-        let mut looked_at = looked_at.into_inner().unwrap_or_else(PoisonError::into_inner);
-        looked_at.sort_unstable_by_key(|(block, ..)| *block);
-        let (found, valid) = (Vec::with_capacity(blocks as usize), PageBits::new(pages));
-        let mut survey = Self { blocks: found, valid, sequence: 0 };
+        let mut scanned = scanned.into_inner().unwrap_or_else(PoisonError::into_inner);
+        scanned.sort_unstable_by_key(|(block, ..)| *block);
+        let (states, valid) = (Vec::with_capacity(blocks as usize), PageBits::new(pages));
+        let mut survey = Self { blocks: states, valid, sequence: 0 };
         for (first, valid) in (0..).step_by(u64::BITS as usize).zip(filled.valid) {
             survey.valid.set_window(first, u64::BITS, valid.into_inner());
         }
-        for (block, above, found) in looked_at {
+        for (block, above, state) in scanned {
             let first = block.0 * maps.pages_per_block;
             let valid = survey.valid.count(first..first + maps.pages_per_block);
             survey.sequence = survey.sequence.max(above);
-            survey.blocks.push(Block { valid, ..found? });
+            survey.blocks.push(BlockSurvey { valid, ..state? });
         }
         for &Trimmed { lpn, count, sequence } in trims {
             survey.sequence = survey.sequence.max(sequence + 1);
@@ -206,10 +204,10 @@ impl Survey {
         Ok(survey)
     }
 
-    /// The survey as if nothing were in `block`, which is to be given up; but as it is if the block alone holds a page.
-    /// In the target of a merge that may be the page which the host was writing when power was lost: the newest of all.
-    /// And anywhere it may be a copy of what is lost itself, as a computer that lost its power may have kept later
-    /// writes and not earlier ones; then it was never safe.
+    /// Repeats the survey without `block`, which is to be given up; keeps the block if it alone holds a page. The page may
+    /// be lost after all in two cases. In the target of a merge it may be the page that the host was writing at the power
+    /// loss, the newest of all. Elsewhere it may be a copy whose original is lost: a computer that lost its power may
+    /// have kept later writes and not earlier ones, so the copy was never safe.
     pub fn without(
         self,
         block: BlockId,
@@ -248,33 +246,33 @@ impl Survey {
         Self::new(maps, scan, trims, given_up)
     }
 
-    /// Blocks with something in them of which nothing is valid, in which case they can be erased.
+    /// Blocks with contents but without valid pages, which can be erased.
     pub fn outdated(&self) -> impl Iterator<Item = BlockId> + '_ {
         self.blocks.iter().filter(|block| block.is_empty() && block.next > 0).map(|block| block.block)
     }
 
-    /// The block opened last among those with valid pages that are `wanted`.
-    pub fn opened_last(&self, wanted: impl Fn(&Block) -> bool) -> Option<BlockId> {
+    /// Returns the block opened last among the `wanted` blocks with valid pages.
+    pub fn opened_last(&self, wanted: impl Fn(&BlockSurvey) -> bool) -> Option<BlockId> {
         let full = self.blocks.iter().filter(|block| !block.bad && block.valid > 0 && wanted(block));
         full.max_by_key(|block| block.opened).map(|block| block.block)
     }
 }
 
-/// The word with the bit of a page.
+/// Index of the word with the bit of a page.
 fn word_of(ppn: u32) -> usize {
     (ppn / u64::BITS) as usize
 }
 
-/// Its bit there.
+/// Bit of a page in its word.
 fn bit_of(ppn: u32) -> u64 {
     1 << (ppn % u64::BITS)
 }
 
 impl Filled<'_> {
-    /// Maps the pages of a block.
-    fn look_at(&self, block: BlockId, pages: &[Found], ignored: impl Fn(bool) -> bool) -> Result<(), String> {
+    /// Adds the pages of a block to the maps.
+    fn add(&self, block: BlockId, pages: &[Found], ignored: impl Fn(bool) -> bool) -> Result<(), String> {
         let first = block.0 * self.pages_per_block;
-        // Copies of pages of which there is another, and where that is.
+        // Pages with another copy, and the place of that copy.
         let mut rivals = Vec::new();
         let words = &self.valid[word_of(first)..=word_of(first + self.pages_per_block - 1)];
         let mut won = vec![0; words.len()];
@@ -285,7 +283,7 @@ impl Filled<'_> {
             }
         };
         pages.iter().take(AHEAD).for_each(fetch);
-        // By itself, as an entry of the map is replaced only once all stores before are done.
+        // A loop of its own: the atomic replacement of a map entry waits for all stores before it.
         for ((at, page), held) in pages.iter().enumerate().zip(&self.p2l[first as usize..]) {
             held.set(Entry::of(match page {
                 Found::Erased => NONE,
@@ -313,8 +311,8 @@ impl Filled<'_> {
         let bounds = |known: Entry| self.versions[(known.page() / self.pages_per_block) as usize].get();
         rivals.retain(|&(page, .., known)| page.version() >= Some(bounds(known)[0]));
         let is_newer = |page: &Found, known| page.version() > Some(bounds(known)[1]);
-        // All others are fetched before one is judged: they are far apart, and the processor then waits for many at
-        // once. Above it would wait for each, as no entry is replaced before all earlier loads are done.
+        // Fetch all other copies before comparing one: they are far apart, and the processor then waits for many at once.
+        // In the loop above it would wait for each, as an atomic replacement waits for earlier loads.
         rivals.iter().for_each(|(.., known)| prefetch(&self.valid, word_of(known.page())));
         let close = rivals.iter().filter(|&&(page, .., known)| !is_newer(page, known));
         close.for_each(|(.., known)| self.scan.expect(Ppn(known.page())));
@@ -341,8 +339,8 @@ impl Filled<'_> {
         Ok(())
     }
 
-    /// Whether a copy takes the place of one of this version: if it is newer; of equal ones, as of pages that a fault has
-    /// doubled, the first stays.
+    /// True if a copy replaces one of this version: if it is newer. Of equal copies, as of pages that a fault doubled,
+    /// the first stays.
     fn replaces(&self, page: &Found, ppn: u32, known: Entry, version: Option<u64>) -> bool {
         match page.version().cmp(&version) {
             Less => false,
@@ -355,7 +353,7 @@ impl Filled<'_> {
     }
 }
 
-/// What tells the newer of two copies; less than all where there is none.
+/// Order of copies by age; None, which is lowest, without a copy.
 fn recency(page: &Found) -> Option<(u64, u64)> {
     match page {
         Found::Programmed { oob, version, .. } => Some((*version, oob.sequence)),
@@ -363,12 +361,12 @@ fn recency(page: &Found) -> Option<(u64, u64)> {
     }
 }
 
-/// The version of the copy at `ppn`, if there is one.
+/// Version of the copy at `ppn`, if any.
 fn version(scan: &dyn Scan, ppn: u32) -> Option<u64> {
     if ppn == NONE { None } else { scan.version(Ppn(ppn)) }
 }
 
-/// [`recency`] of the copy at a place, if it is one.
+/// [`recency`] of the copy at `ppn`, if any.
 fn recency_at(scan: &dyn Scan, ppn: u32) -> Option<(u64, u64)> {
     (ppn != NONE).then(|| scan.page(Ppn(ppn))).as_ref().and_then(recency)
 }
@@ -384,7 +382,7 @@ mod tests {
     const PAGES: u32 = 8;
     const LOGICAL: u32 = 40;
 
-    /// Flash of which several blocks are looked at at once, the last ones first.
+    /// Flash whose blocks are scanned by several threads, the last blocks first.
     struct AtOnce {
         pages: Vec<Found>,
         threads: u32,
@@ -416,9 +414,9 @@ mod tests {
         }
     }
 
-    /// Goal: the newest copies are mapped and counted, whatever the order in which blocks are looked at. Method: random
-    /// copies of few pages, of which some are marked as outdated that are, against a search through all of them. Where a
-    /// block was written at one time, its bounds tell which copies are newer, else the copies themselves.
+    /// Goal: the newest copies are mapped and counted, whatever the order of scanning. Method: random copies of few pages,
+    /// some of them marked as outdated, compared with a linear search. Where a block was written in one go, its bounds tell
+    /// which copies are newer, elsewhere the copies themselves.
     #[test]
     fn the_order_of_blocks_makes_no_difference() {
         let mut rng = Rng::named(1, "surveys");
@@ -438,7 +436,7 @@ mod tests {
                     }
                 })
                 .collect();
-            // Sequence numbers go with places no more, so that the bounds of blocks tell little.
+            // Shuffled pages make the bounds of blocks useless.
             for at in (1..pages.len()).rev().filter(|_| is_shuffled) {
                 pages.swap(at, rng.below(at as u64 + 1) as usize);
             }
@@ -458,15 +456,15 @@ mod tests {
                 let scan = AtOnce { pages: pages.clone(), threads };
                 let (mut l2p, mut p2l) = (vec![Entry::NONE; LOGICAL as usize], vec![Entry::NONE; pages.len()]);
                 let mut maps = Maps { l2p: &mut l2p, p2l: &mut p2l, logical_pages: LOGICAL, pages_per_block: PAGES };
-                let survey = Survey::new(&mut maps, &scan, &[], &BTreeSet::new()).expect("pages that there are");
+                let survey = Survey::new(&mut maps, &scan, &[], &BTreeSet::new()).expect("valid pages");
                 let mapped: Vec<_> = l2p.iter().map(|&entry| (entry != Entry::NONE).then(|| entry.page())).collect();
                 assert_eq!(mapped, expected);
-                for found in &survey.blocks {
-                    let own = |copy: &&Option<u32>| copy.is_some_and(|copy| copy / PAGES == found.block.0);
-                    assert_eq!(found.valid as usize, expected.iter().filter(own).count());
+                for state in &survey.blocks {
+                    let own = |copy: &&Option<u32>| copy.is_some_and(|copy| copy / PAGES == state.block.0);
+                    assert_eq!(state.valid as usize, expected.iter().filter(own).count());
                 }
                 assert!((0..pages.len() as u32).all(|at| survey.valid.is_set(at) == expected.contains(&Some(at))));
-                assert!(survey.blocks.iter().map(|found| found.block.0).eq(0..blocks));
+                assert!(survey.blocks.iter().map(|state| state.block.0).eq(0..blocks));
                 let held = |(at, page): (usize, &Found)| match page {
                     _ if is_bad(at) => NONE,
                     Found::Erased => NONE,

@@ -1,47 +1,45 @@
-//! Which logical page of a device each page of its shares becomes: drawn at random, and kind to memory.
+//! A random assignment of the logical pages of a device to its shares.
 //!
 //! ```text
-//! the pages of each share are a ring that begins anywhere, and is cut into slices
+//! the pages of each share form a ring with a random start, cut into slices
 //! tile k of the logical pages is slice k of every share, in random order
 //! ```
-//! A tile is some 64 Ki pages, so that its part of a map stays in a core's own cache. Pages come into it slice by
-//! slice, as they are, and are put in order when all are there ([`Shares::mix`]): nothing is written at random over a
-//! whole map.
+//! A tile has about 64 Ki pages, so that its part of a map fits a core's own cache. Shares are first copied slice by
+//! slice, in order; [`Shares::mix`] then permutes each tile. So no write goes to a random place of the whole map.
 //!
-//! The order of a tile is a Feistel network of random functions (Luby and Rackoff, "How to construct pseudorandom
-//! permutations from pseudorandom functions", 1988), whose results beyond the tile are sent through once more (Black
-//! and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002). So no table says where a page goes.
+//! No table stores the permutation: it is a Feistel network of random functions (Luby and Rackoff, "How to construct
+//! pseudorandom permutations from pseudorandom functions", 1988). Results beyond the tile pass through it again (Black
+//! and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002).
 
 use std::ops::Range;
 
 use ssdlab_core::{Reciprocal, Rng};
 
-/// Rounds of the network; from four on, pairs of numbers are as good as independent.
+/// Rounds of the network; with four or more, pairs of numbers are as good as independent.
 const ROUNDS: usize = 4;
-/// Values of a half of a number within a tile.
+/// Number of values of half a number within a tile.
 const HALF: usize = 1 << 8;
-/// Most pages of a tile.
+/// Maximum number of pages of a tile.
 const TILE_PAGES: u32 = (HALF * HALF) as u32;
 
-/// Shares of a device with as many pages each, which together are its first logical pages.
+/// Equal shares of a device. Together they are its first logical pages.
 #[derive(Debug)]
 pub struct Shares {
-    /// Pages of a share.
     pages: u32,
-    /// Pages of each share in a tile; the last tile may have fewer.
+    /// Pages of each share per tile; the last tile may have fewer.
     slice: Reciprocal,
-    /// Of each share, the page that its ring begins with.
+    /// First page of each share's ring.
     begins: Vec<u32>,
     functions: [[u8; HALF]; ROUNDS],
-    /// Of each tile, what tells its order from those of the others.
+    /// Key of each tile, so that tiles are permuted differently.
     keys: Vec<[u8; ROUNDS]>,
 }
 
 impl Shares {
-    /// The most shares.
+    /// Maximum number of shares.
     pub const MOST: u32 = TILE_PAGES / 2;
 
-    /// `count` shares, at most [`Self::MOST`], of `pages` pages.
+    /// Draws `count` shares, at most [`Self::MOST`], of `pages` pages each.
     pub fn new(count: u32, pages: u32, rng: &mut Rng) -> Self {
         let slice = TILE_PAGES / count;
         let functions = std::array::from_fn(|_| std::array::from_fn(|_| rng.next_u64() as u8));
@@ -50,23 +48,23 @@ impl Shares {
         Self { pages, slice: Reciprocal::new(slice), begins, functions, keys }
     }
 
-    /// How many there are.
+    /// Number of shares.
     pub fn count(&self) -> u32 {
         self.begins.len() as u32
     }
 
-    /// The logical page that a page of a share becomes.
+    /// Returns the logical page of page `page` of a share.
     #[inline]
     pub fn lpn(&self, share: u32, page: u32) -> u32 {
-        // Behind the begin of the ring or, if that wraps, a turn on: the lesser of both. A branch would be as good as
-        // random.
+        // Distance from the start of the ring, modulo its length: the smaller of both. A branch would be mispredicted
+        // half the time.
         let behind = page.wrapping_sub(self.begins[share as usize]);
         let at = behind.min(behind.wrapping_add(self.pages));
         let tile = Tile::of(self, self.slice.divide(at));
         tile.first + self.placed(&tile, share * tile.slice + at - tile.begin)
     }
 
-    /// The pages of a share in runs, each with the place in the map at which it waits for [`Self::mix`].
+    /// Returns the pages of a share in runs, each with its place in the map before [`Self::mix`].
     pub fn runs(&self, share: u32) -> impl Iterator<Item = (Range<u32>, u32)> {
         let (pages, begin) = (self.pages, self.begins[share as usize]);
         self.tiles().flat_map(move |tile| {
@@ -77,7 +75,7 @@ impl Shares {
         })
     }
 
-    /// Puts the entries of a map, which the runs of all shares have filled, in the order of logical pages.
+    /// Permutes a map that the runs of all shares have filled into the order of logical pages.
     pub fn mix<T: Copy>(&self, map: &mut [T]) {
         let mut waiting = Vec::with_capacity(TILE_PAGES as usize);
         for tile in self.tiles() {
@@ -94,8 +92,8 @@ impl Shares {
         (0..self.keys.len() as u32).map(|number| Tile::of(self, number))
     }
 
-    /// Where a number within a tile goes.
-    #[inline(always)]
+    /// Permuted place of a number within a tile.
+    #[inline]
     fn placed(&self, tile: &Tile, mut number: u32) -> u32 {
         loop {
             let (mut left, mut right) = ((number >> 8) as u8, number as u8);
@@ -110,19 +108,17 @@ impl Shares {
     }
 }
 
-/// A run of logical pages, to which each share gives a slice.
+/// A run of logical pages with a slice of each share.
 struct Tile {
-    /// Its first logical page.
     first: u32,
-    /// Where its slice begins in each ring.
+    /// Start of its slice in each ring.
     begin: u32,
-    /// Pages of each share.
     slice: u32,
     keys: [u8; ROUNDS],
 }
 
 impl Tile {
-    #[inline(always)]
+    #[inline]
     fn of(shares: &Shares, number: u32) -> Self {
         let begin = number * shares.slice.divisor();
         let slice = shares.slice.divisor().min(shares.pages - begin);
@@ -138,8 +134,8 @@ mod tests {
         Shares::new(count, pages, &mut Rng::named(u64::from(count), "shares"))
     }
 
-    /// Goal: all logical pages are given away once, and the two ways to fill a map agree. Method: the map that runs and
-    /// mixing make, entry by entry, from one page to tiles that are not full.
+    /// Goal: each logical page is assigned once, and both ways to fill a map agree. Method: the map filled by runs and
+    /// mixing, compared entry by entry, from one page to tiles that are not full.
     #[test]
     fn a_map_filled_in_runs_is_the_one_of_single_pages() {
         for (count, pages) in [(1, 1), (1, 70_000), (2, 3), (3, 30_001), (32, 2_048), (32, 5_001), (Shares::MOST, 3)] {
@@ -157,8 +153,8 @@ mod tests {
         }
     }
 
-    /// Goal: pages that follow each other are of any shares, and from anywhere in a slice. Method: how often neighbours
-    /// are of one share, and their mean distance within it, which is a third of a slice.
+    /// Goal: neighbouring pages come from random shares and random places in a slice. Method: the number of neighbours
+    /// from one share, and their mean distance within it, which is a third of a slice.
     #[test]
     fn neighbours_are_of_any_shares() {
         let (count, pages) = (32, 1 << 14);
@@ -176,7 +172,7 @@ mod tests {
         assert!((share - expected).abs() < tolerance, "{share}");
         let distance = |pair: &&[(u32, u32)]| f64::from(pair[0].1.abs_diff(pair[1].1));
         let slice = f64::from(TILE_PAGES / count);
-        // Not those across the end of a ring or of a tile.
+        // Without pairs across the end of a ring or of a tile.
         let near: Vec<f64> = same.iter().map(distance).filter(|&distance| distance < slice).collect();
         let mean = near.iter().sum::<f64>() / near.len() as f64 / slice;
         let tolerance = 6.0 * 0.24 / (near.len() as f64).sqrt();

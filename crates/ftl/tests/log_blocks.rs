@@ -1,5 +1,5 @@
-//! Goal: the log-block FTLs do what their documents show, step for step. Method: the documents' worked examples and
-//! cost tables on small devices that were filled first, with pages copied and blocks erased counted by hand.
+//! Goal: the log-block FTLs do what their documents show, step by step. Method: the documents' worked examples and cost
+//! tables on small devices that were filled first, with copies and erases counted by hand.
 
 use ssdlab_core::parameter::percent;
 use ssdlab_core::{BlockId, Lpn, Ppn};
@@ -38,14 +38,14 @@ impl FlashSink for Ledger {
 }
 
 impl Ledger {
-    /// (pages copied, blocks erased) for a cause.
+    /// Copies and erases for a cause.
     fn cost(&self, cause: Cause) -> (u64, u64) {
         let index = cause as usize;
         assert_eq!(self.counts.reads[index], self.counts.programs[index], "a copy is a read and a program");
         (self.counts.programs[index], self.counts.erases[index])
     }
 
-    /// Merges of each kind: switch, partial, full.
+    /// Number of merges by kind: switch, partial, full.
     fn merges(&self) -> [usize; 3] {
         MergeKind::ALL.map(|wanted| {
             self.notes.iter().filter(|n| matches!(n, Note::Merged { kind, .. } if *kind == wanted)).count()
@@ -60,7 +60,7 @@ impl Ledger {
             .collect()
     }
 
-    /// Milliseconds with reads of 25 us, programs of 200 us and erases of 2 ms, host programs left out.
+    /// Milliseconds with reads of 25 us, programs of 200 us and erases of 2 ms, without host programs.
     fn overhead_ms(&self) -> f64 {
         let copies = self.counts.programmed() - self.counts.programs[Cause::Host as usize];
         (copies * 225 + self.counts.erased() * 2000) as f64 / 1000.0
@@ -113,16 +113,16 @@ fn write<F: Ftl>(ftl: &mut F, pages: impl IntoIterator<Item = u32>) -> Ledger {
     ledger
 }
 
-/// Whether the newest copies of these pages lie in one block, each at its own offset.
+/// True if the newest copies of these pages lie in one block, each at its own offset.
 fn in_one_block<F: Ftl>(ftl: &F, pages: std::ops::Range<u32>, pages_per_block: u32) -> bool {
     let first = ftl.lookup(Lpn(pages.start)).expect("mapped").0;
     first.is_multiple_of(pages_per_block)
         && pages.clone().zip(first..).all(|(p, at)| ftl.lookup(Lpn(p)) == Some(Ppn(at)))
 }
 
-/// The table of merge costs for blocks of 64 pages, all valid.
+/// Table of merge costs for blocks of 64 pages, all valid.
 #[test]
-fn merges_cost_what_the_table_says() {
+fn merge_costs_match_the_table() {
     let switch = write(&mut fast(4, 64, 2, 1), 0..64);
     assert_eq!((switch.cost(Cause::SwitchMerge), switch.overhead_ms()), ((0, 1), 2.0));
 
@@ -175,14 +175,14 @@ fn fast_partial_merge_of_the_slides() {
     assert!(in_one_block(&ftl, 0..12, 12));
 }
 
-/// A drive that was never filled: its first four pages, or all twelve of its first block, written twice in order, and
-/// then something that makes the log block of these be merged at the latest.
+/// A drive that was never filled: its first four pages, or all twelve of its first block, are written twice in order;
+/// further writes then force the merge of the log block.
 fn merged_on_an_unfilled_drive<F: Ftl>(ftl: Result<F, String>, pages: u32) -> Ledger {
     write(&mut ftl.expect("the device is large enough"), (0..pages).chain(0..pages).chain([12, 12]))
 }
 
-/// By the papers the state of the log block names a merge: only one that is programmed from its first page to its last
-/// switches. One that is not is completed, with as many copies as the data block has valid pages beyond: here none.
+/// The papers name a merge by the state of the log block: only one programmed from its first page to its last switches.
+/// Others are completed, with as many copies as the data block has further valid pages: none here.
 #[test]
 fn a_log_block_that_is_not_full_does_not_switch() {
     for (pages, merges) in [(4, [0, 1, 0]), (12, [1, 0, 0])] {
@@ -208,7 +208,7 @@ fn fast_breaks_of_the_sequential_log() {
     let mut ftl = fast(4, 12, 3, 1);
     write(&mut ftl, 0..3);
     let gap = write(&mut ftl, [7]);
-    // Pages 3 to 6 and 8 to 11 are copied around the page of the host.
+    // Pages 3 to 6 and 8 to 11 are copied around the host's page.
     assert_eq!((gap.merges(), gap.cost(Cause::PartialMerge)), ([0, 1, 0], (8, 1)));
     assert!(in_one_block(&ftl, 0..12, 12));
 
@@ -217,7 +217,7 @@ fn fast_breaks_of_the_sequential_log() {
     assert_eq!((rewrite.merges(), rewrite.cost(Cause::FullMerge)), ([0, 0, 1], (11, 2)));
     assert!(in_one_block(&ftl, 12..24, 12));
 
-    // Page 0 of the owner again: what is there is merged, and a new block begun.
+    // Page 0 of the owner again: the current block is merged, and a new one started.
     write(&mut ftl, 24..27);
     let again = write(&mut ftl, [24]);
     assert_eq!((again.merges(), again.cost(Cause::PartialMerge)), ([0, 1, 0], (9, 1)));
@@ -246,13 +246,13 @@ fn sbfast(data_blocks: u32, sequential_blocks: u32, random_blocks: u32) -> Sbfas
 /// SBFAST slides, case 1.3.2.1, "before" and "after".
 ///
 /// Three SLBs hold versions of pages 0 to 11: the first has page 7, the second pages 0 to 3 and 10, the newest pages 4,
-/// 5, 6, 8 and 9; page 11 is in the random log. The slide merges the newest although others are older, which neither
-/// LRU nor FIFO would; here a second write of page 5, whose place is taken, merges it. Seven pages are copied and one
-/// block is erased, as on the slide.
+/// 5, 6, 8 and 9; page 11 is in the random log. The slide merges the newest although others are older, which neither LRU
+/// nor FIFO would do. Here a second write of page 5, whose place is taken, merges it. Seven pages are copied and one block
+/// is erased, as on the slide.
 #[test]
 fn sbfast_partial_merge_of_the_slides() {
     let mut ftl = sbfast(11, 3, 3);
-    // The random log as on the slide: pages 1, 2, 3 and 81 become invalid.
+    // The random log of the slide: pages 1, 2, 3 and 81 become invalid.
     write(&mut ftl, [1, 21, 75, 2, 39, 127, 11, 3]);
     write(&mut ftl, [4, 5, 6, 7, 8, 9]);
     write(&mut ftl, [4, 5, 6, 8, 9, 0, 1, 2, 3, 10]);
@@ -266,7 +266,7 @@ fn sbfast_partial_merge_of_the_slides() {
     let merge = write(&mut ftl, [5]);
     assert_eq!((merge.merges(), merge.cost(Cause::PartialMerge)), ([0, 1, 0], (7, 1)));
     assert!([0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11].iter().all(|&page| of(&ftl, page) == newest), "all but 5 are there");
-    // As on the slide, page 12 and its successors take the place of the SLB that left.
+    // As on the slide, page 12 and its successors go to the freed SLB.
     let after = write(&mut ftl, 12..17);
     assert_eq!(after.counts.erased(), 0);
     let [opened, captured @ ..] = &after.notes[..] else { panic!("nothing was noted") };
@@ -277,15 +277,15 @@ fn sbfast_partial_merge_of_the_slides() {
 /// SBFAST slides, case 2.2.1: reclaiming a random log block of twelve pages from eleven logical blocks, one page of
 /// which is copied to an SLB: "Erase = 10 Data + 1 Log".
 ///
-/// The slide's third random log block holds page 147 as well; the older copy would be invalid, so it is 149 here. Pages
-/// 21, 31 and 149 belong to logical blocks that are merged and stay where they are, as on the slide.
+/// The slide's third random log block holds page 147 again; the older copy would be invalid, so it is 149 here. Pages 21,
+/// 31 and 149 belong to merged logical blocks and stay in place, as on the slide.
 #[test]
 fn sbfast_full_merge_of_the_slides() {
     let mut ftl = sbfast(5930, 3, 3);
     write(&mut ftl, [27, 25, 551, 2141, 14, 3, 147, 91, 997, 67, 71_113, 7_143]);
     write(&mut ftl, [1, 21, 75, 2, 39, 127, 82, 99, 83, 86, 87, 79]);
     write(&mut ftl, [171, 315, 231, 81, 621, 3_121, 149, 17_413, 31, 110, 111, 113]);
-    // The newest SLB of pages 0 to 11 has the place of page 3 free.
+    // In the newest SLB of pages 0 to 11 the place of page 3 is free.
     write(&mut ftl, [4, 6, 7, 8, 9]);
     let stays = [21, 31, 149].map(|page| ftl.lookup(Lpn(page)));
     let slb = ftl.lookup(Lpn(4)).expect("mapped").0 / 12;
@@ -295,11 +295,11 @@ fn sbfast_full_merge_of_the_slides() {
     assert_eq!(merge.merges(), [0, 0, 10]);
     assert_eq!(ftl.lookup(Lpn(3)), Some(Ppn(slb * 12 + 3)));
     assert_eq!([21, 31, 149].map(|page| ftl.lookup(Lpn(page))), stays);
-    // One page to the SLB, and ten blocks of twelve pages, outdated copies included.
+    // One page to the SLB, and ten blocks of twelve pages, including outdated copies.
     assert_eq!(merge.cost(Cause::FullMerge).0, 1 + 10 * 12);
 }
 
-/// FASTer: a block of valid pages takes its second chance without a copy; at its second end all of it is cold.
+/// FASTer: a fully valid block gets its second chance without copies; at its second end all its pages are cold.
 #[test]
 fn faster_gives_whole_blocks_their_second_chance_in_place() {
     let mut ftl = faster(2, 0);
@@ -309,13 +309,13 @@ fn faster_gives_whole_blocks_their_second_chance_in_place() {
     assert_eq!((next.merges(), next.cost(Cause::FullMerge)), ([0, 0, 4], (4 * 4, 4 + 1)));
 }
 
-/// FASTer: survivors go to the newest block, on their second chance; then they are merged, or isolated.
+/// FASTer: valid pages go to the newest block on their second chance; then they are merged or isolated.
 #[test]
-fn faster_copies_survivors_once_and_then_calls_them_cold() {
+fn faster_copies_valid_pages_once_before_they_count_as_cold() {
     for isolation_blocks in [0, 2] {
         let mut ftl = faster(2, isolation_blocks);
         write(&mut ftl, [1, 5, 9, 13, 1, 21, 25, 29]);
-        // The oldest block has 5, 9 and 13 left: they are copied, and page 2 comes behind them.
+        // The oldest block has 5, 9 and 13 left: they are copied, and page 2 follows them.
         let second = write(&mut ftl, [2]);
         assert_eq!((second.cost(Cause::SecondChance), second.merges()), ((3, 0), [0, 0, 0]));
         assert_eq!(second.counts.erased(), 1);
@@ -330,7 +330,7 @@ fn faster_copies_survivors_once_and_then_calls_them_cold() {
     }
 }
 
-/// A quarter of the isolation area and half of a log block are exact, however many pages a block has.
+/// A quarter of the isolation area and half of a log block are exact, whatever the number of pages per block.
 #[test]
 fn faster_does_not_round_its_limits() {
     let small = |log_blocks: u32, parameters: &[(&str, u64)]| {
@@ -338,23 +338,23 @@ fn faster_does_not_round_its_limits() {
         let choice = faster::INFO.set(&[&[("sw", 0)], parameters].concat()).expect("in range");
         filled(FasterFtl::new(shape, log_blocks, &choice), shape)
     };
-    // Of the oldest block page 7 alone is valid, one of three, and it had its second chance.
+    // Only page 7 of the oldest block is valid, one of three, and it had its second chance.
     for (keep_sparse, copies) in [(0, 0), (1, 1)] {
         let mut ftl = small(2, &[("isolation", 0), ("keep_sparse", keep_sparse)]);
         write(&mut ftl, [1, 4, 7, 1, 4, 10, 1, 4, 1, 4]);
         let log = write(&mut ftl, [13]);
         assert_eq!((log.cost(Cause::SecondChance), log.merges()), ((copies, 0), [0, 0, 1 - copies as usize]));
     }
-    // Six pages are cold after their second chance in place, and page 2 after it was copied: of nine, two are free.
+    // Six pages are cold after their second chance in place, and page 2 after a copy: two of nine are free.
     let mut ftl = small(5, &[("isolation", percent(60))]);
     let filling = write(&mut ftl, [1, 4, 7, 10, 13, 16, 19, 22, 2, 5, 19, 22, 19, 22, 19, 22, 19]);
     assert_eq!((filling.cost(Cause::Isolation), filling.merges()), ((7, 0), [0, 0, 0]));
     assert_eq!(write(&mut ftl, [22]).merges(), [0, 0, 1]);
 }
 
-/// A log block that leaves without a merge, as all of its pages are outdated or were copied on, is collected, not
-/// merged: its erase is one of garbage collection. Most writes go to a few pages, so that blocks become outdated as a
-/// whole, those of FASTer's isolation area too.
+/// Goal: the erase of a log block that leaves without a merge, with all pages outdated or copied, counts as garbage
+/// collection. Method: most writes go to a few pages, so that whole blocks become outdated, also in FASTer's isolation
+/// area.
 #[test]
 fn erases_without_a_merge_are_garbage_collection() {
     fn without_merges<F: Ftl>(mut ftl: F) -> Vec<RetireReason> {
@@ -362,7 +362,7 @@ fn erases_without_a_merge_are_garbage_collection() {
         let mut retired = Vec::new();
         for _ in 0..4000 {
             draw = draw.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            // Half of the writes go to a quarter of the pages, and half of these to a quarter of that, and so on.
+            // Half of the writes go to a quarter of the pages, half of these to a quarter of that, and so on.
             let page = (draw >> 20) % (32 >> (draw >> 8).trailing_ones().min(4));
             let written = write(&mut ftl, [page]);
             if written.merges() == [0, 0, 0] {
@@ -386,8 +386,8 @@ fn erases_without_a_merge_are_garbage_collection() {
     }
 }
 
-/// One reclaim is all that one page of the host waits for, whatever has to be merged, copied and erased for it: if a
-/// logical block is merged fully, or any is while a block of the random log is given up. Nothing else is one.
+/// Goal: a reclaim is all the work that one host page waits for. It is reported exactly if a logical block is merged fully,
+/// or if any is merged while a block of the random log is given up.
 #[test]
 fn a_reclaim_is_all_that_a_page_waits_for() {
     fn most_merged<F: Ftl>(mut ftl: F) -> u32 {
@@ -396,7 +396,7 @@ fn a_reclaim_is_all_that_a_page_waits_for() {
         let mut most = 0;
         for _ in 0..4000 {
             draw = draw.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            // Every second page follows the one before.
+            // Every second page follows the previous one.
             next = if (draw >> 8).is_multiple_of(2) { draw >> 16 } else { next + 1 } % 32;
             let written = write(&mut ftl, [next]);
             let merged = |note: &Note| matches!(note, Note::Merged { .. });
@@ -430,9 +430,8 @@ fn a_reclaim_is_all_that_a_page_waits_for() {
     }
 }
 
-/// A random log block that is reclaimed has pages of four logical blocks, of which one completes a sequential log
-/// block: four logical blocks are merged for it in FAST, where that one is merged partially, and in SBFAST, where it
-/// switches.
+/// A reclaimed random log block has pages of four logical blocks, one of which completes a sequential log block. All four
+/// are merged: that one partially in FAST, by a switch in SBFAST.
 #[test]
 fn a_reclaim_counts_logical_blocks_however_they_are_merged() {
     let reclaims = |written: &Ledger| -> Vec<(u32, MergeCost)> {
@@ -452,12 +451,12 @@ fn a_reclaim_counts_logical_blocks_however_they_are_merged() {
     let sbfast = || filled(SbfastFtl::new(device, 2, &one_slb), device);
     let written = write(&mut sbfast(), [3, 5, 9, 13, 0, 1, 2, 17]);
     assert_eq!((written.merges(), reclaims(&written)), ([1, 0, 3], vec![(4, cost(1 + 3 * 4, 4 + 1))]));
-    // All that is valid goes to the sequential log block, which switches.
+    // All valid pages go to the sequential log block, which switches.
     let written = write(&mut sbfast(), [3, 3, 3, 3, 0, 1, 2, 17]);
     assert_eq!((written.merges(), reclaims(&written)), ([1, 0, 0], vec![(1, cost(1, 1 + 1))]));
 }
 
-/// On a device that was never filled, first writes go in place and merges copy nothing that is not there.
+/// On a device that was never filled, first writes go in place and merges copy no missing pages.
 #[test]
 fn blank_pages_cost_nothing() {
     let shape = shape(4, 8, 2);
@@ -469,16 +468,14 @@ fn blank_pages_cost_nothing() {
     assert_eq!((merge.merges(), merge.cost(Cause::FullMerge)), ([0, 0, 1], (2, 2)));
 }
 
-/// Impossible devices are refused with the numbers.
+/// Impossible devices are refused with their numbers.
 #[test]
 fn impossible_devices_are_refused() {
     let text = |shape, log_blocks| BastFtl::new(shape, log_blocks, &bast::INFO.defaults()).err().unwrap_or_default();
-    assert_eq!(
-        text(Shape { blocks: 9, ..shape(8, 4, 0) }, 1),
-        "8 data blocks, 1 log block and 1 that merges need make 10, but the device has 9"
-    );
+    let small = text(Shape { blocks: 9, ..shape(8, 4, 0) }, 1);
+    assert!(small.contains("need 10 blocks, but the device has 9"), "{small}");
     assert_eq!(text(shape(8, 4, 1), 1), "");
-    assert_eq!(text(shape(8, 4, 1), 0), "0 log blocks, and it takes at least 1");
+    assert_eq!(text(shape(8, 4, 1), 0), "0 log blocks given; the FTL needs at least 1");
     let fast = FastFtl::new(shape(8, 4, 1), 1, &fast::INFO.defaults()).err();
-    assert_eq!(fast.as_deref(), Some("1 log block, and it takes at least 2"));
+    assert_eq!(fast.as_deref(), Some("1 log block given; the FTL needs at least 2"));
 }

@@ -1,5 +1,5 @@
-//! Goal: maps in flash cost what their descriptions say. Method: look-ups counted by hand on small devices; a table
-//! that holds every entry against page mapping, operation for operation.
+//! Goal: maps in flash cost what their descriptions say. Method: look-ups counted by hand on small devices; a table with
+//! every entry compared with page mapping, operation by operation.
 
 use ssdlab_core::parameter::percent;
 use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
@@ -11,7 +11,7 @@ use ssdlab_nand::{Cause, FlashSink, Note, ProgramOrder, Source, SpareArea};
 
 const OPTIONS: PageOptions = PageOptions::new(gc::fifo::INFO.defaults(), &placement::own::INFO);
 
-/// What was done, without saying where: block numbers differ between devices of different size.
+/// Operations without places: block numbers differ between devices of different size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Done {
     Read(Cause),
@@ -60,7 +60,7 @@ fn read<F: Ftl>(ftl: &mut F, page: u32) -> Vec<Done> {
     })
 }
 
-/// One plane; map pages are as large as [`Dftl::new`] and [`SegmentCache::new`] are told.
+/// One plane; map pages have the page size given to [`Dftl::new`] and [`SegmentCache::new`].
 fn shape(logical_pages: u32, blocks: u32, pages_per_block: u32) -> Shape {
     Shape { logical_pages, page_bytes: 64, blocks, pages_per_block, order: ProgramOrder::Ascending, planes: 1 }
 }
@@ -70,7 +70,7 @@ fn segment_cache(cache: u64, segment: u64) -> MapChoice {
     map::segments::INFO.set(&[("cache", cache), ("segment", segment)]).expect("in range")
 }
 
-/// 64 logical pages of 64 bytes: entries of 4 bytes make 16 to a map page, 4 to a segment of 16 bytes.
+/// 64 logical pages of 64 bytes: 16 entries of 4 bytes per map page, 4 per segment of 16 bytes.
 fn segments(cached: u64, segment_bytes: u32) -> PageFtl<SegmentCache> {
     let segment = u64::from(segment_bytes);
     let choice = segment_cache(cached * segment, segment);
@@ -86,18 +86,18 @@ fn a_segment_is_loaded_once_and_written_back_when_it_gives_way() {
     use Cause::{Host, MapLoad, MapWriteBack};
     use Done::{Hit, Part, Program, Read};
     let mut ftl = segments(2, 16);
-    // Filling left segments 14 and 15 in the cache, dirty. Segment 0 makes 14 give way; map page 3, which the cache
-    // knows in part only, is read and written with both of them.
+    // Filling left segments 14 and 15 in the cache, dirty. Segment 0 evicts 14; map page 3, which the cache knows only in
+    // part, is read and written with both of them.
     let first = read(&mut ftl, 0);
     assert_eq!(
         first,
         [Hit(false), Read(MapWriteBack), Program(Lpn(64 + 3), MapWriteBack), Part(16, MapLoad), Read(Host)]
     );
-    // Segment 15 is clean now, and gives way for nothing.
+    // Segment 15 is clean now, and its eviction is free.
     let second = read(&mut ftl, 7);
     assert_eq!(second, [Hit(false), Part(16, MapLoad), Read(Host)]);
     assert_eq!(read(&mut ftl, 4), [Hit(true), Read(Host)]);
-    // A write makes segment 0 dirty; 1 was used longer ago, so it gives way first.
+    // A write makes segment 0 dirty; 1 was used before it and is evicted first.
     during(|log| ftl.write(Lpn(1), 1, WriteContext::default(), log));
     let third = read(&mut ftl, 8);
     assert_eq!(third, [Hit(false), Part(16, MapLoad), Read(Host)]);
@@ -119,7 +119,7 @@ fn whole_pages_are_written_without_a_read() {
     assert_eq!(done, expected);
 }
 
-/// The map of the map of the document: 30,480 MB in pages of 8 KB, segments of 1 to 8 KB.
+/// The document's map of the map: 30,480 MB in pages of 8 KB, segments of 1 to 8 KB.
 #[test]
 fn the_map_of_the_map_is_as_large_as_in_the_document() {
     for (segment_bytes, expected) in [(1 << 10, 60_960), (2 << 10, 30_480), (4 << 10, 15_240), (8 << 10, 7_620)] {
@@ -132,7 +132,7 @@ fn the_map_of_the_map_is_as_large_as_in_the_document() {
     }
 }
 
-/// So many cached entries, half of them protected at most.
+/// This many cached entries, at most half of them protected.
 fn dftl(blocks: u32, entries: u64) -> PageFtl<Dftl> {
     let choice = map::dftl::INFO.set(&[("cmt", entries), ("protected", percent(50))]).expect("in range");
     let device = shape(64, blocks, 8);
@@ -140,25 +140,25 @@ fn dftl(blocks: u32, entries: u64) -> PageFtl<Dftl> {
     PageFtl::with_map(device, OPTIONS, map, 1).expect("large enough")
 }
 
-/// DFTL's worst case: two reads and a write of translation pages for one page of the host.
+/// DFTL's worst case: two reads and a write of translation pages per host page.
 #[test]
-fn an_entry_that_is_not_cached_costs_what_the_paper_says() {
+fn an_uncached_entry_costs_as_much_as_in_the_paper() {
     use Cause::{Host, MapLoad, MapWriteBack};
     use Done::{Hit, Part, Program, Read};
     let mut ftl = dftl(60, 2);
     ftl.write(Lpn(0), 64, WriteContext::default(), &mut ());
-    // Entry 60, when it gave way, was written with 61, of the same translation page; 62 and 63 changed after that.
+    // When entry 60 was evicted, 61 of the same translation page was written with it; 62 and 63 changed later.
     let expected = [Hit(false), Read(MapWriteBack), Program(Lpn(64 + 3), MapWriteBack), Part(64, MapLoad), Read(Host)];
     assert_eq!(read(&mut ftl, 0), expected);
     assert_eq!(read(&mut ftl, 20), [Hit(false), Part(64, MapLoad), Read(Host)]);
-    // 0 is used again and protected; so 20 gives way next although 0 came first.
+    // 0 is used again and protected; so 20 is evicted next although 0 came first.
     assert_eq!(read(&mut ftl, 0), [Hit(true), Read(Host)]);
     read(&mut ftl, 40);
     assert_eq!(read(&mut ftl, 0), [Hit(true), Read(Host)]);
     assert_eq!(read(&mut ftl, 20), [Hit(false), Part(64, MapLoad), Read(Host)]);
 }
 
-/// The page of the victim is written back before the newcomer, which has its entry in the same page, changes.
+/// The victim's translation page is written back before the newcomer changes, whose entry is in the same page.
 #[test]
 fn a_newcomer_that_changes_is_dirty_whatever_is_written_back_for_it() {
     use Cause::{Host, MapLoad, MapWriteBack};
@@ -180,11 +180,11 @@ fn a_newcomer_that_changes_is_dirty_whatever_is_written_back_for_it() {
     assert_eq!(read(&mut ftl, 1), written_back);
 }
 
-/// A table that holds every entry is page mapping: the same host and collection operations in the same order, and no
-/// map operation but the loads, which are free where nothing was written.
+/// A table with every entry equals page mapping: the same host and GC operations in the same order, and no map operation
+/// except loads, which are free where nothing was written.
 #[test]
 fn a_table_of_everything_is_page_mapping() {
-    // Four blocks stay unwritten for map pages that are never written here.
+    // Four blocks stay unwritten for map pages, which are never written here.
     let blocks = 60;
     let mut page = PageFtl::new(shape(64, blocks - 4, 8), OPTIONS, 1).expect("large enough");
     let mut all = dftl(blocks, 64);

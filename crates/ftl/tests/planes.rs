@@ -1,5 +1,5 @@
-//! Goal: planes are written evenly and collected each for itself, ahead of need where that is asked for. Method: small
-//! devices; operations counted by plane.
+//! Goal: planes are written evenly and collected independently, in the background on request. Method: small devices;
+//! operations counted by plane.
 
 use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
 use ssdlab_ftl::gc;
@@ -17,7 +17,7 @@ fn plane_of(ppn: Ppn) -> usize {
     (ppn.0 / PAGES_PER_BLOCK / BLOCKS_PER_PLANE) as usize
 }
 
-/// Operations of each plane.
+/// Operations by plane.
 #[derive(Default)]
 struct ByPlane {
     host: [u32; 4],
@@ -44,7 +44,7 @@ impl FlashSink for ByPlane {
     }
 }
 
-/// Of 640 pages on four planes.
+/// Shape with 640 pages on four planes.
 const LOGICAL_PAGES: u32 = 400;
 
 fn device(options: PageOptions) -> PageFtl {
@@ -82,7 +82,7 @@ fn host_pages_go_to_the_planes_in_turn() {
     }
 }
 
-/// Hot pages that always meet the same plane leave the cold ones to the other, until it is full of them.
+/// Hot pages that always go to the same plane leave the cold ones to the other, until it is full of them.
 #[test]
 fn a_full_plane_is_passed_over() {
     let mut ftl = device(OPTIONS);
@@ -111,7 +111,7 @@ fn partial_collection_copies_a_few_pages_at_a_time() {
     assert_eq!(ftl.check(), Ok(()));
 }
 
-/// A step of collection in each plane; whether any of them had something to do.
+/// Collects a step in each plane; returns whether any plane had something to do.
 fn background(ftl: &mut PageFtl, free_blocks: u32, pages: u32, done: &mut ByPlane) -> bool {
     (0..4).filter(|&plane| ftl.background(plane, free_blocks, pages, done)).count() > 0
 }
@@ -129,11 +129,11 @@ fn collection_in_the_background_reaches_its_goal_or_gives_up() {
     assert!(ftl.background(0, 1, 2, &mut done));
     assert!(copied(&done) <= before + 2);
     while background(&mut ftl, 1, 2, &mut done) {}
-    // With a free block more in each plane the host waits for nothing until it has filled it.
+    // With one more free block per plane the host waits for nothing until it has filled the block.
     let before = copied(&done);
     write_at_random(&mut ftl, 4 * PAGES_PER_BLOCK, &mut done, |_| ());
     assert_eq!(copied(&done), before);
-    // In the end there is nothing more to gain, and all that is invalid lies in frontiers.
+    // In the end nothing more can be gained, and all invalid pages lie in open blocks.
     let calls = (0..100_000).take_while(|_| background(&mut ftl, u32::MAX, 2, &mut done)).count();
     assert!(calls > 0 && calls < 2_000, "{calls} calls");
     assert_eq!(ftl.check(), Ok(()));
@@ -166,12 +166,12 @@ fn impossible_devices_are_refused() {
     };
     assert_eq!(error(8, 81, 4, Trigger::Victim), "81 blocks cannot be spread evenly over 4 planes");
     assert!(error(8, 80, 0, Trigger::Victim).contains("0 planes"));
-    // Three blocks are held back in each plane.
+    // Three blocks per plane are held back.
     assert_eq!(error(68 * 8, 80, 4, Trigger::Victim), "");
     assert!(
         error(68 * 8 + 1, 80, 4, Trigger::Victim).contains("the 12 blocks that garbage collection and the map need")
     );
-    assert!(error(8, 80, 4, Trigger::Partial { low: 1, step: 1 }).contains("not 1 and 1"));
-    assert!(error(8, 80, 4, Trigger::Partial { low: 2, step: 0 }).contains("not 2 and 0"));
+    assert!(error(8, 80, 4, Trigger::Partial { low: 1, step: 1 }).contains("not low 1, step 1"));
+    assert!(error(8, 80, 4, Trigger::Partial { low: 2, step: 0 }).contains("not low 2, step 0"));
     assert_eq!(error(8, 80, 4, Trigger::Partial { low: 2, step: 1 }), "");
 }

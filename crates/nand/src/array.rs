@@ -1,21 +1,21 @@
-//! A flash array that obeys the chip's rules and remembers what was programmed.
+//! A flash array that enforces the chip's rules and stores the programmed pages.
 //!
-//! Payload is one 64-bit stamp per page: enough to tell every version of every page from any other, at 12 bytes for
-//! each page that was ever programmed. Rules (ONFI; every NAND data sheet): a page is programmed once between erases,
-//! the pages of a block in the order that the chip demands, and only what was programmed can be read.
+//! The payload is a 64-bit stamp per page, which identifies every version of every page; it takes 12 bytes per page ever
+//! programmed. Rules (ONFI; every NAND data sheet): a page is programmed once between erases, the pages of a block in the
+//! chip's order, and only programmed pages can be read.
 
 use ssdlab_core::{Archive, Archived, BlockId, Entry, HugeVec, Lpn, Ppn, Reciprocal};
 
 use crate::{Geometry, ProgramOrder};
 
-/// A broken rule; the text names operation, page and rule.
+/// A broken rule: operation, page and rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation(pub String);
 
-/// What a programmed page holds.
+/// Contents of a programmed page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PageData {
-    /// Logical page named in the spare area.
+    /// Logical page in the spare area.
     pub lpn: Lpn,
     /// Payload.
     pub stamp: u64,
@@ -27,9 +27,9 @@ pub struct FlashArray {
     pages_per_block: u32,
     block_of: Reciprocal,
     order: ProgramOrder,
-    /// Page behind the last one programmed in each block.
+    /// Offset after the last programmed page of each block.
     next: Vec<u32>,
-    /// Logical page in each page; none where it is erased.
+    /// Logical page in each page; none if it is erased.
     lpns: HugeVec<Entry>,
     stamps: HugeVec<u64>,
 }
@@ -81,12 +81,12 @@ impl FlashArray {
         Ok(())
     }
 
-    /// The pages that are programmed, in ascending order.
+    /// Programmed pages, in ascending order.
     pub fn programmed(&self) -> impl Iterator<Item = Ppn> + '_ {
         (0..).zip(self.lpns.iter()).filter(|&(_, &lpn)| lpn != Entry::NONE).map(|(ppn, _)| Ppn(ppn))
     }
 
-    /// Saves or loads what was programmed.
+    /// Saves or loads the contents.
     ///
     /// # Errors
     /// See [`Archive`].
@@ -112,20 +112,13 @@ impl FlashArray {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Parallelism;
 
     fn array() -> FlashArray {
         array_with(ProgramOrder::Ascending)
     }
 
     fn array_with(order: ProgramOrder) -> FlashArray {
-        FlashArray::new(&Geometry {
-            page_bytes: 4096,
-            pages_per_block: 3,
-            blocks: 2,
-            order,
-            parallelism: Parallelism::SINGLE,
-        })
+        FlashArray::new(&Geometry { order, ..Geometry::single_plane(4096, 3, 2) })
     }
 
     fn data(lpn: u32) -> PageData {
@@ -133,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn holds_what_was_programmed_until_the_erase() {
+    fn pages_keep_their_contents_until_the_erase() {
         let mut array = array();
         array.program(Ppn(3), data(7)).unwrap();
         array.program(Ppn(4), data(8)).unwrap();
@@ -145,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_a_chip_cannot_do() {
+    fn broken_rules_are_refused() {
         let mut array = array();
         array.program(Ppn(1), data(0)).unwrap();
         assert!(array.program(Ppn(1), data(0)).unwrap_err().0.contains("programmed already"));

@@ -17,7 +17,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// What collection came to: pages that it copied, and blocks erased.
+    /// Pages copied by garbage collection plus blocks erased.
     pub fn collected(&self) -> u64 {
         self.programs[Cause::Gc as usize] + self.erased()
     }

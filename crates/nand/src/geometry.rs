@@ -1,24 +1,39 @@
-//! How a flash array is divided, and in which order it may be programmed.
+//! Division of a flash array into blocks and pages.
 
-use crate::{Parallelism, ProgramOrder};
+use crate::Parallelism;
+
+/// Order in which the pages of a block must be programmed, between two erases.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ProgramOrder {
+    /// Any page that is still erased (small-block SLC).
+    Any,
+    /// Only pages after the last programmed one; pages may be skipped (large-block SLC, MLC, TLC, QLC).
+    Ascending,
+}
 
 /// Pages and erase blocks of the whole array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Geometry {
-    /// Bytes of a page: the unit of programming and of the map.
+    /// Bytes per page, the unit of programming and of the map.
     pub page_bytes: u32,
-    /// Pages of an erase block, 2 to 32,767.
+    /// Pages per erase block, 2 to 32,767.
     pub pages_per_block: u32,
     /// Erase blocks, a multiple of the planes.
     pub blocks: u32,
-    /// Order in which the pages of a block may be programmed.
+    /// Order in which the pages of a block must be programmed.
     pub order: ProgramOrder,
-    /// What works at the same time.
+    /// Channels, chips, dies and planes.
     pub parallelism: Parallelism,
 }
 
 impl Geometry {
-    /// Pages of the array.
+    /// Returns an array of one plane, programmed in ascending order.
+    pub const fn single_plane(page_bytes: u32, pages_per_block: u32, blocks: u32) -> Self {
+        let (order, parallelism) = (ProgramOrder::Ascending, Parallelism::SINGLE);
+        Self { page_bytes, pages_per_block, blocks, order, parallelism }
+    }
+
+    /// Pages in all.
     pub const fn pages(&self) -> u64 {
         self.pages_per_block as u64 * self.blocks as u64
     }

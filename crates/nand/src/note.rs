@@ -1,143 +1,128 @@
-//! Notes: the decisions of an FTL, told to its sink.
+//! Notes: decisions of an FTL, for observers of its sink.
 
 use ssdlab_core::{BlockId, Lpn};
 
+use crate::named::named_enum;
 use crate::{Cause, Role};
 
-/// A decision of an FTL, for observers.
+/// A decision of an FTL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Note {
-    /// The host page just programmed went to a sequential log block.
+    /// The latest host page went to a sequential log block.
     Captured(Lpn),
     /// One logical block was merged.
     Merged {
         /// The logical block.
         lbn: u32,
-        /// Which kind of merge.
+        /// Kind of merge.
         kind: MergeKind,
-        /// Its cost.
+        /// Cost of the merge.
         cost: MergeCost,
-        /// Its data block from now on; none where no page of it is valid.
+        /// New data block; None without valid pages.
         data: Option<BlockId>,
     },
-    /// A page of the host is written for which log space was reclaimed: a logical block was merged fully, or some were,
-    /// in whatever way, to give up a block of the random log, which is a full merge as the FAST papers count it. Says
-    /// everything that the page waited for, once, after it was written.
+    /// Log space was reclaimed for a host page: by a full merge, or by any merges that freed a block of the random log,
+    /// which the FAST papers count as a full merge. Reports all work that the page waited for, once, after its write.
     Reclaimed {
-        /// Logical blocks merged.
+        /// Number of logical blocks merged.
         associated: u32,
         /// Pages copied and blocks erased.
         cost: MergeCost,
     },
-    /// The entry of a page was looked up in a map of which RAM holds a part.
+    /// The entry of a page was looked up in a map that is partly in RAM.
     LookedUp {
-        /// The page.
+        /// Logical page.
         lpn: Lpn,
-        /// Whether it was in RAM.
+        /// True if the entry was in RAM.
         hit: bool,
-        /// Whether it is about to change.
+        /// True if the entry is about to change.
         changes: bool,
-        /// Whether the page is written: then it was in RAM before.
+        /// True if the page is written, so that its entry was in RAM before.
         written: bool,
     },
-    /// A block with data was chosen to be collected; its valid pages are copied, then it is erased.
+    /// A block was chosen for collection; its valid pages are copied, then it is erased.
     Victim {
         /// The block.
         block: BlockId,
-        /// Valid pages in it.
+        /// Number of its valid pages.
         valid: u32,
-        /// Why it was chosen.
+        /// Reason of the choice.
         choice: VictimReason,
     },
-    /// An erased block was opened to be written.
+    /// An erased block was opened for writing.
     Opened {
         /// The block.
         block: BlockId,
-        /// What its pages will be used for.
+        /// Role of its pages.
         role: Role,
-        /// Frontier of the FTL that it serves; numbered by the placement policy.
-        frontier: u8,
+        /// Number of the FTL's open block in its plane: the host's is 0, others come after it.
+        number: u8,
     },
-    /// A block is not used any more, because it failed.
+    /// A block failed and is not used any more.
     Bad(BlockId),
     /// A log block leaves the log, to become a data block or to be erased.
     Retired {
         /// The block.
         block: BlockId,
-        /// Pages programmed since it was taken.
+        /// Number of pages programmed since it was taken.
         written: u32,
-        /// Why it leaves.
+        /// Reason of leaving.
         reason: RetireReason,
     },
-    /// Every page of this block, the oldest of the random log, is valid: they go through the log once more where they
-    /// are (FASTer).
+    /// Every page of this block, the oldest of the random log, is valid and gets a second chance in place (FASTer).
     Rotated(BlockId),
-    /// The isolation area is short of room: the logical block of this page, the oldest valid one there, is merged
-    /// (FASTer).
+    /// The isolation area is short of room: the logical block of its oldest valid page, given here, is merged (FASTer).
     Drained(Lpn),
 }
 
-/// Why a log block leaves the log.
+/// Reason why a log block leaves the log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RetireReason {
     /// It is full, and its logical block is written again.
     Full,
-    /// It became full with every page in its place.
+    /// It became full with every page in place.
     Completed,
     /// All log blocks are taken, and it is the victim.
     Evicted,
     /// The random log is full, and it is the oldest there.
     Oldest,
-    /// The page to be written does not continue it: it is not the next page, or its place is taken.
+    /// The page to be written is not its next page, or has no free place.
     Broken,
-    /// Page 0 of a logical block begins another sequential log block.
+    /// Page 0 of a logical block starts another sequential log block.
     Restarted,
     /// Its logical block is merged for a page that lies elsewhere in the log.
     Merged,
-    /// No page of it is valid any more; it was part of the isolation area.
+    /// It was part of the isolation area and has no valid page any more.
     Drained,
 }
 
-/// Why a block was chosen to be collected.
+/// Reason why a block was chosen for collection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum VictimReason {
     /// The victim policy chose it.
     Policy,
-    /// The policy's choice would have yielded nothing, or would have taken too long: the block with the fewest valid
-    /// pages.
+    /// It has the fewest valid pages; the policy's choice would have yielded nothing or taken too long.
     Yield,
     /// Blocks of map pages had to be reclaimed.
     MapFull,
-    /// A page of it could not be programmed.
+    /// A program of it failed.
     Failed,
 }
 
-/// How a logical block was merged.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub enum MergeKind {
-    /// The log block, programmed from its first page to its last, became the data block.
-    Switch = 0,
-    /// The log block was completed, by as many copies as there were valid pages missing, and became the data block.
-    Partial = 1,
-    /// The newest pages were copied to a free block.
-    Full = 2,
+named_enum! {
+    /// Kind of merge of a logical block.
+    pub enum MergeKind {
+        /// The log block, fully programmed in place, became the data block.
+        Switch = 0, "switch";
+        /// The log block became the data block after copies of the missing valid pages.
+        Partial = 1, "partial";
+        /// The newest pages were copied to a free block.
+        Full = 2, "full";
+    }
 }
 
 impl MergeKind {
-    /// Every kind, in the order of its number.
-    pub const ALL: [Self; 3] = [Self::Switch, Self::Partial, Self::Full];
-
-    /// Name in results: `switch`, `partial`, `full`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Switch => "switch",
-            Self::Partial => "partial",
-            Self::Full => "full",
-        }
-    }
-
-    /// The cause that its operations carry.
+    /// Cause of its operations.
     pub const fn cause(self) -> Cause {
         match self {
             Self::Switch => Cause::SwitchMerge,
@@ -147,7 +132,7 @@ impl MergeKind {
     }
 }
 
-/// Pages copied and blocks erased.
+/// Number of copies and erases.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct MergeCost {
     /// Pages copied: one read and one program each.

@@ -1,4 +1,4 @@
-//! Flash operations as values: for logs, slow twins, recordings, and tests that cut power between two of them.
+//! Flash operations as values, for recordings, slow twins, and tests that cut the power between two operations.
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
 
@@ -9,7 +9,7 @@ use crate::{Cause, FlashSink, Note, Source, SpareArea};
 pub enum FlashOp {
     /// [`FlashSink::read`].
     Read(Ppn, Cause),
-    /// [`FlashSink::read_part`], with the bytes transferred.
+    /// [`FlashSink::read_part`], with the number of bytes.
     ReadPart(Ppn, u32, Cause),
     /// [`FlashSink::program`].
     Program(Ppn, SpareArea, Source, Cause),
@@ -19,7 +19,7 @@ pub enum FlashOp {
     Erase(BlockId, Cause),
     /// [`FlashSink::barrier`].
     Barrier,
-    /// [`FlashSink::trimmed`]: first page, pages, sequence.
+    /// [`FlashSink::trimmed`]: first page, number of pages, sequence number.
     Trimmed(Lpn, u32, u64),
     /// [`FlashSink::note`].
     Note(Note),
@@ -27,7 +27,7 @@ pub enum FlashOp {
 
 impl FlashOp {
     /// Emits the operation into a sink.
-    pub fn emit(self, sink: &mut impl FlashSink) {
+    pub fn emit(self, sink: &mut dyn FlashSink) {
         match self {
             Self::Read(ppn, cause) => sink.read(ppn, cause),
             Self::ReadPart(ppn, bytes, cause) => sink.read_part(ppn, bytes, cause),
@@ -41,7 +41,7 @@ impl FlashOp {
     }
 }
 
-/// A recording of everything emitted, in order.
+/// A recording of all operations, in order.
 impl FlashSink for Vec<FlashOp> {
     fn read(&mut self, ppn: Ppn, cause: Cause) {
         self.push(FlashOp::Read(ppn, cause));
@@ -82,7 +82,7 @@ mod tests {
     use crate::{Counts, Role};
 
     #[test]
-    fn a_recording_replayed_is_recorded_the_same() {
+    fn a_replayed_recording_records_the_same() {
         let oob = SpareArea { lpn: Lpn(4), sequence: 9, role: Role::Log };
         let all = [
             FlashOp::Read(Ppn(1), Cause::Host),

@@ -7,14 +7,14 @@ pub enum Level {
     Channel,
     /// A chip on its channel.
     Way,
-    /// A die in its chip: works on one command at a time.
+    /// A die in its chip; works on one command at a time.
     Die,
-    /// A plane in its die: has page registers of its own.
+    /// A plane in its die; has its own page registers.
     Plane,
 }
 
-/// In which order planes follow each other: the level that changes fastest first. `CWDP` puts successive pages on
-/// different channels, then on different chips, dies and planes (the notation of MQSim and of Hu et al., ICS 2011).
+/// Order of the planes, fastest changing level first. `CWDP` puts successive pages on different channels, then on different
+/// chips, dies and planes (the notation of MQSim and of Hu et al., ICS 2011).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StripeOrder(pub [Level; 4]);
 
@@ -22,7 +22,7 @@ impl StripeOrder {
     /// Channel, way, die, plane.
     pub const CWDP: Self = Self([Level::Channel, Level::Way, Level::Die, Level::Plane]);
 
-    /// The order with this name, a permutation of the letters C, W, D and P.
+    /// Returns the order with this name, a permutation of the letters C, W, D and P.
     pub fn named(name: &str) -> Option<Self> {
         let mut levels = [Level::Channel; 4];
         let mut seen = 0_u8;
@@ -43,23 +43,23 @@ impl StripeOrder {
     }
 }
 
-/// How many of each level there are. Planes are numbered in stripe order: plane 0, 1, 2... is where successive pages
-/// go. Plane `p` owns the blocks `p * blocks / planes()` and on.
+/// Size of each level. Planes are numbered in stripe order: successive pages go to planes 0, 1, 2... Plane `p` has the
+/// blocks from `p * blocks / planes()`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Parallelism {
     /// Channels.
     pub channels: u32,
-    /// Chips on each channel.
+    /// Chips per channel.
     pub ways: u32,
-    /// Dies in each chip.
+    /// Dies per chip.
     pub dies: u32,
-    /// Planes of each die.
+    /// Planes per die.
     pub planes: u32,
     /// Order of the planes.
     pub order: StripeOrder,
 }
 
-/// Where a plane is.
+/// Place of a plane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
     /// Channel.
@@ -74,22 +74,22 @@ impl Parallelism {
     /// One plane of one die on one channel.
     pub const SINGLE: Self = Self { channels: 1, ways: 1, dies: 1, planes: 1, order: StripeOrder::CWDP };
 
-    /// Planes of the array.
+    /// Planes in all.
     pub const fn planes(&self) -> u32 {
         self.dies() * self.planes
     }
 
-    /// Dies of the array.
+    /// Dies in all.
     pub const fn dies(&self) -> u32 {
         self.channels * self.dies_per_channel()
     }
 
-    /// Dies on one channel.
+    /// Dies per channel.
     pub const fn dies_per_channel(&self) -> u32 {
         self.ways * self.dies
     }
 
-    /// Where plane number `index` is.
+    /// Place of plane number `index`.
     pub fn place(&self, index: u32) -> Place {
         let mut rest = index;
         let mut at = [0; 4];

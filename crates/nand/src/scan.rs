@@ -1,36 +1,36 @@
-//! What recovery can learn of flash after a power loss.
+//! Contents of flash as recovery finds them after a power loss.
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
 
 use crate::SpareArea;
 
-/// What the spare area of a page says.
+/// Contents of a page according to its spare area.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Found {
-    /// Nothing was programmed since the erase of the block, which was completed: the page can be programmed.
+    /// Nothing was programmed since the completed erase of the block: the page can be programmed.
     ///
-    /// Of a block whose erase was interrupted, at least one page must not be found like this.
+    /// A block whose erase was interrupted must have at least one page in another state.
     Erased,
-    /// The spare area is sound. The data need not be: reading such a page may fail, as it may at any time.
+    /// The spare area is sound. The data may still be unreadable, as at any time.
     Programmed {
-        /// What the FTL wrote.
+        /// Spare area as the FTL wrote it.
         oob: SpareArea,
-        /// Which copy it is; see [`SpareArea`].
+        /// Version of the copy; see [`SpareArea`].
         version: u64,
-        /// Whether it is known that there is a newer copy or a trim, or one that is as good: unless that is given up,
-        /// this one need not be compared with it.
+        /// True if a trim or another copy is known to be newer or equal. Unless that copy is given up, this one need
+        /// not be compared.
         outdated: bool,
     },
     /// The spare area cannot be trusted: the program or the erase was interrupted, or too many bits have flipped.
     ///
-    /// The page of a block that was programmed last counts as this too if its data are damaged: its program may have
-    /// been interrupted, and then an older copy is the newest that was completed.
+    /// The last programmed page of a block counts as unreadable if its data is damaged: its program may have been
+    /// interrupted, and then an older copy is the newest complete one.
     Unreadable,
 }
 
 impl Found {
-    /// Which copy it is, if it is one.
-    #[inline(always)]
+    /// Version of the copy, if there is one.
+    #[inline]
     pub const fn version(&self) -> Option<u64> {
         match self {
             Self::Programmed { version, .. } => Some(*version),
@@ -39,23 +39,22 @@ impl Found {
     }
 }
 
-/// Flash as recovery sees it: what each page holds, and what is known of blocks. It may be the state before recovery
-/// began, as nothing is asked of a block once it has been erased. Recovery looks at all blocks first, and until then asks
-/// for pages of those alone that it has looked at.
+/// Flash as recovery sees it. It may be the state before recovery began: recovery reads no block after erasing it. It visits
+/// all blocks first, and until then reads single pages only of blocks that it has visited.
 pub trait Scan: Sync {
-    /// What the spare area of a page says. Nothing is asked about bad blocks.
+    /// Contents of a page. Never called for bad blocks.
     fn page(&self, ppn: Ppn) -> Found;
 
-    /// Which copy is there, if a page is. Recovery asks for that of many pages, and for all of [`Self::page`] of few.
+    /// Version of the copy in a page, if any. Recovery reads it for many pages, and [`Self::page`] for few.
     fn version(&self, ppn: Ppn) -> Option<u64> {
         self.page(ppn).version()
     }
 
-    /// [`Self::version`] will be asked of the page soon: what takes long can begin.
+    /// Hints that [`Self::version`] of the page is read soon.
     fn expect(&self, _ppn: Ppn) {}
 
-    /// Shows what the spare areas of each of so many blocks say, one block after the other or several at once. Recovery
-    /// begins with that, so what is faster for a block than for its pages counts.
+    /// Visits the contents of the first `blocks` blocks, one after the other or several at once. Recovery begins with
+    /// this, so it should be faster than reading single pages.
     fn blocks(&self, blocks: u32, pages_per_block: u32, visit: &(dyn Fn(BlockId, &[Found]) + Sync)) {
         let mut pages = vec![Found::Erased; pages_per_block as usize];
         for block in (0..blocks).map(BlockId) {
@@ -66,27 +65,27 @@ pub trait Scan: Sync {
         }
     }
 
-    /// Whether the block is not to be used any more: it came so, or the FTL has said so ([`crate::Note::Bad`]).
+    /// True if the block is bad, from the factory or by the FTL's decision ([`crate::Note::Bad`]).
     fn is_bad(&self, block: BlockId) -> bool;
 
-    /// How often the block was erased, or 0 where nobody knows.
+    /// Number of erases of the block; 0 if unknown.
     fn erases(&self, block: BlockId) -> u32;
 
-    /// Nothing was erased since pages have versions from here on: where one is a copy and nothing else holds it, what
-    /// it was made from is lost, and was never safe.
+    /// First version since the last erase. If a page with this version or a later one is the only copy but not the
+    /// original, its original is lost and was never safe.
     fn erased_before(&self) -> u64 {
         u64::MAX
     }
 }
 
-/// A trim that was written down ([`crate::FlashSink::trimmed`]): copies of these pages with a version below `sequence`
-/// are no more. It must be kept until no page with such a copy is found any more, in half erased blocks neither.
+/// A recorded trim ([`crate::FlashSink::trimmed`]): copies of these pages with a version below `sequence` are invalid. It must
+/// be kept until no such copy can be found, not even in a half-erased block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trimmed {
-    /// First page.
+    /// First logical page.
     pub lpn: Lpn,
-    /// Pages.
+    /// Number of pages.
     pub count: u32,
-    /// Number of programs and trims before it.
+    /// Number of programs and trims before this one.
     pub sequence: u64,
 }

@@ -1,29 +1,31 @@
-//! The one seam between FTL and flash.
+//! The interface between FTL and flash.
+
+use std::iter::once;
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
 
 use crate::{Cause, Note};
 
-/// Where the payload of a program comes from, without carrying it.
+/// Source of the payload of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Source {
-    /// Page number within the host request being served.
+    /// Page number within the current host request.
     Host(u32),
     /// A copy of this flash page.
     Copy(Ppn),
-    /// The FTL's own: a page of its map. [`SpareArea::lpn`] counts map pages behind the logical ones.
+    /// A map page, made by the FTL. [`SpareArea::lpn`] numbers map pages after the logical pages.
     Map,
 }
 
-/// What a page is used for, which recovery cannot tell from its number.
+/// Use of a page, which recovery cannot derive from its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Role {
-    /// Data at its place: in page mapping anywhere, under block mapping at its own offset of a data block.
+    /// Data: anywhere under page mapping, at its own offset in a data block under block mapping.
     Data = 0,
     /// A page of the log.
     Log = 1,
-    /// A page of a log block for sequential writes; the block may become a data block as it is.
+    /// A page of a sequential log block, which may become a data block as it is.
     SequentialLog = 2,
     /// A page of FASTer's isolation area.
     Isolation = 3,
@@ -31,45 +33,49 @@ pub enum Role {
     Map = 4,
 }
 
-/// What an FTL writes into the spare area of a page, for recovery to read.
+/// Spare area of a page, written by the FTL and read by recovery.
 ///
-/// **Which of two copies is newer.** Flash that keeps spare areas stores a third number, the *version*: that of a page
-/// of the host or of the map is its `sequence`; a copy takes over the version of the page that it copies, which the
-/// controller has read with it. Of two copies of a logical page the higher version is newer; copies of one version are
-/// equal, and the higher `sequence` is the one that the FTL uses. That holds for SBFAST too, which copies pages that
-/// have a newer copy in its log.
+/// **The newer of two copies.** Flash that stores spare areas adds a third number, the *version*. For a page of the host or
+/// of the map it equals `sequence`. A copy takes over the version of the page that it copies, which the controller has read
+/// with it. Of two copies of a logical page the one with the higher version is newer. Copies with the same version are
+/// equal; the FTL uses the one with the higher `sequence`. This also holds for SBFAST, which copies pages that have a newer
+/// copy in its log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SpareArea {
-    /// The logical page held.
+    /// Logical page.
     pub lpn: Lpn,
     /// Number of programs and trims before this one.
     pub sequence: u64,
-    /// What the page is used for.
+    /// Use of the page.
     pub role: Role,
 }
 
-/// What a chip reports of an operation that did not succeed.
+/// Failure of an operation, as the chip reports it.
 ///
-/// A page that cannot be read is no failure for an FTL: its data is lost wherever it goes, so that a copy of it is a
-/// page that reads as an error, and the host hears of it when it reads.
+/// An unreadable page is not a failure for an FTL: its data is lost wherever it goes. A copy of it reads as an error, and
+/// the host gets the error when it reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Failure {
-    /// The page could not be programmed; what was programmed into the block before can be read.
+    /// The page could not be programmed; earlier pages of the block can still be read.
     Program,
     /// The block could not be erased.
     Erase,
 }
 
-/// Receives flash operations in dependency order.
+/// Flash as an FTL sees it: receives operations in dependency order.
 ///
-/// A sink that checks keeps what it finds. A sink that stands for flash that fails says so by [`Self::FAILS`], and
-/// after each operation by [`Self::failure`]; where the constant is false, what an FTL does about failures compiles to
-/// nothing.
+/// A sink that checks keeps the violations. Flash that fails overrides [`Self::fails`] and [`Self::failure`]; elsewhere both
+/// are constants, and an FTL's handling of failures compiles to nothing.
+///
+/// The trait is object-safe. `&mut dyn FlashSink` is a sink as well, so FTLs can be compiled once for any flash.
 pub trait FlashSink {
-    /// Whether operations may fail.
-    const FAILS: bool = false;
+    /// True if operations may fail.
+    #[inline(always)]
+    fn fails(&self) -> bool {
+        false
+    }
 
-    /// Takes what became of the latest read, program, copy or erase.
+    /// Takes the outcome of the latest read, program, copy or erase: None if it succeeded.
     #[inline(always)]
     fn failure(&mut self) -> Option<Failure> {
         None
@@ -90,28 +96,28 @@ pub trait FlashSink {
     /// Erases a block.
     fn erase(&mut self, block: BlockId, cause: Cause);
 
-    /// Everything emitted before must be complete before anything emitted after starts.
+    /// Orders operations: everything emitted before must be complete before anything emitted after starts.
     #[inline(always)]
     fn barrier(&mut self) {}
 
-    /// Moves a page inside the flash: a read and a program, which a chip with copy-back does in one go.
+    /// Copies a page inside the flash: a read and a program, or one command on a chip with copy-back.
     #[inline(always)]
     fn copy(&mut self, from: Ppn, to: Ppn, oob: SpareArea, cause: Cause) {
         self.read(from, cause);
         self.program(to, oob, Source::Copy(from), cause);
     }
 
-    /// The host forgot `count` pages from `lpn`, between the programs before and from `sequence` on. No flash operation
-    /// by itself; flash that must survive a power loss writes it down before it promises the host anything.
+    /// Reports a trim of `count` pages from `lpn`, ordered before all programs from `sequence` on. Not a flash operation;
+    /// flash that must survive a power loss records it before it promises anything to the host.
     #[inline(always)]
     fn trimmed(&mut self, _lpn: Lpn, _count: u32, _sequence: u64) {}
 
-    /// Hears of a decision; no flash operation.
+    /// Reports a decision; not a flash operation.
     #[inline(always)]
     fn note(&mut self, _note: Note) {}
 }
 
-/// Flash that does nothing.
+/// A sink that does nothing.
 impl FlashSink for () {
     #[inline(always)]
     fn read(&mut self, _ppn: Ppn, _cause: Cause) {}
@@ -123,128 +129,94 @@ impl FlashSink for () {
     fn erase(&mut self, _block: BlockId, _cause: Cause) {}
 }
 
-/// A sink that may be absent.
+/// Implements the operations of a [`FlashSink`] by passing each on to the sinks of the iterators.
+macro_rules! pass_operations_on {
+    ($self:ident: $(for $sink:ident in $sinks:expr),+) => {
+        #[inline(always)]
+        fn read(&mut $self, ppn: Ppn, cause: Cause) {
+            $(for $sink in $sinks { $sink.read(ppn, cause); })+
+        }
+
+        #[inline(always)]
+        fn read_part(&mut $self, ppn: Ppn, bytes: u32, cause: Cause) {
+            $(for $sink in $sinks { $sink.read_part(ppn, bytes, cause); })+
+        }
+
+        #[inline(always)]
+        fn program(&mut $self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
+            $(for $sink in $sinks { $sink.program(ppn, oob, source, cause); })+
+        }
+
+        #[inline(always)]
+        fn erase(&mut $self, block: BlockId, cause: Cause) {
+            $(for $sink in $sinks { $sink.erase(block, cause); })+
+        }
+
+        #[inline(always)]
+        fn barrier(&mut $self) {
+            $(for $sink in $sinks { $sink.barrier(); })+
+        }
+
+        #[inline(always)]
+        fn copy(&mut $self, from: Ppn, to: Ppn, oob: SpareArea, cause: Cause) {
+            $(for $sink in $sinks { $sink.copy(from, to, oob, cause); })+
+        }
+
+        #[inline(always)]
+        fn trimmed(&mut $self, lpn: Lpn, count: u32, sequence: u64) {
+            $(for $sink in $sinks { $sink.trimmed(lpn, count, sequence); })+
+        }
+
+        #[inline(always)]
+        fn note(&mut $self, note: Note) {
+            $(for $sink in $sinks { $sink.note(note); })+
+        }
+    };
+}
+
+/// A borrowed sink, of any type behind `dyn`.
+impl<S: FlashSink + ?Sized> FlashSink for &mut S {
+    #[inline(always)]
+    fn fails(&self) -> bool {
+        (**self).fails()
+    }
+
+    #[inline(always)]
+    fn failure(&mut self) -> Option<Failure> {
+        (**self).failure()
+    }
+
+    pass_operations_on!(self: for sink in once(&mut **self));
+}
+
+/// An optional sink.
 impl<S: FlashSink> FlashSink for Option<Box<S>> {
-    const FAILS: bool = S::FAILS;
+    #[inline(always)]
+    fn fails(&self) -> bool {
+        self.as_ref().is_some_and(|sink| sink.fails())
+    }
 
     #[inline(always)]
     fn failure(&mut self) -> Option<Failure> {
         self.as_mut()?.failure()
     }
 
-    #[inline(always)]
-    fn read(&mut self, ppn: Ppn, cause: Cause) {
-        if let Some(sink) = self {
-            sink.read(ppn, cause);
-        }
-    }
-
-    #[inline(always)]
-    fn read_part(&mut self, ppn: Ppn, bytes: u32, cause: Cause) {
-        if let Some(sink) = self {
-            sink.read_part(ppn, bytes, cause);
-        }
-    }
-
-    #[inline(always)]
-    fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
-        if let Some(sink) = self {
-            sink.program(ppn, oob, source, cause);
-        }
-    }
-
-    #[inline(always)]
-    fn erase(&mut self, block: BlockId, cause: Cause) {
-        if let Some(sink) = self {
-            sink.erase(block, cause);
-        }
-    }
-
-    #[inline(always)]
-    fn barrier(&mut self) {
-        if let Some(sink) = self {
-            sink.barrier();
-        }
-    }
-
-    #[inline(always)]
-    fn trimmed(&mut self, lpn: Lpn, count: u32, sequence: u64) {
-        if let Some(sink) = self {
-            sink.trimmed(lpn, count, sequence);
-        }
-    }
-
-    #[inline(always)]
-    fn copy(&mut self, from: Ppn, to: Ppn, oob: SpareArea, cause: Cause) {
-        if let Some(sink) = self {
-            sink.copy(from, to, oob, cause);
-        }
-    }
-
-    #[inline(always)]
-    fn note(&mut self, note: Note) {
-        if let Some(sink) = self {
-            sink.note(note);
-        }
-    }
+    pass_operations_on!(self: for sink in self.iter_mut());
 }
 
-/// Both sinks see every operation.
+/// Two sinks that both receive every operation.
 impl<A: FlashSink, B: FlashSink> FlashSink for (A, B) {
-    const FAILS: bool = A::FAILS || B::FAILS;
+    #[inline(always)]
+    fn fails(&self) -> bool {
+        self.0.fails() || self.1.fails()
+    }
 
     #[inline(always)]
     fn failure(&mut self) -> Option<Failure> {
-        // Both are asked, so that neither keeps an old answer.
+        // Takes both outcomes, so that neither is left for the next operation.
         let (first, second) = (self.0.failure(), self.1.failure());
         first.or(second)
     }
 
-    #[inline(always)]
-    fn read(&mut self, ppn: Ppn, cause: Cause) {
-        self.0.read(ppn, cause);
-        self.1.read(ppn, cause);
-    }
-
-    #[inline(always)]
-    fn read_part(&mut self, ppn: Ppn, bytes: u32, cause: Cause) {
-        self.0.read_part(ppn, bytes, cause);
-        self.1.read_part(ppn, bytes, cause);
-    }
-
-    #[inline(always)]
-    fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
-        self.0.program(ppn, oob, source, cause);
-        self.1.program(ppn, oob, source, cause);
-    }
-
-    #[inline(always)]
-    fn erase(&mut self, block: BlockId, cause: Cause) {
-        self.0.erase(block, cause);
-        self.1.erase(block, cause);
-    }
-
-    #[inline(always)]
-    fn barrier(&mut self) {
-        self.0.barrier();
-        self.1.barrier();
-    }
-
-    #[inline(always)]
-    fn trimmed(&mut self, lpn: Lpn, count: u32, sequence: u64) {
-        self.0.trimmed(lpn, count, sequence);
-        self.1.trimmed(lpn, count, sequence);
-    }
-
-    #[inline(always)]
-    fn copy(&mut self, from: Ppn, to: Ppn, oob: SpareArea, cause: Cause) {
-        self.0.copy(from, to, oob, cause);
-        self.1.copy(from, to, oob, cause);
-    }
-
-    #[inline(always)]
-    fn note(&mut self, note: Note) {
-        self.0.note(note);
-        self.1.note(note);
-    }
+    pass_operations_on!(self: for sink in once(&mut self.0), for sink in once(&mut self.1));
 }

@@ -1,8 +1,8 @@
-//! How long flash operations take on one chip and its bus.
+//! Durations of flash operations on a chip and its bus.
 
 use ssdlab_core::Nanos;
 
-/// Page types of a block: cells that hold several bits have pages of different speed.
+/// Maximum number of page types: cells with several bits have pages of different speed.
 pub const MAX_PAGE_TYPES: usize = 4;
 
 /// A duration for each page type; page `p` of a block is of type `p % types`.
@@ -13,12 +13,12 @@ pub struct PageTimes {
 }
 
 impl PageTimes {
-    /// The same for every page.
+    /// Returns the same duration for every page.
     pub const fn uniform(time: Nanos) -> Self {
         Self { times: [time; MAX_PAGE_TYPES], types: 1 }
     }
 
-    /// One for each page type, 1 to 4 of them.
+    /// Returns a duration per page type, for 1 to 4 types.
     pub fn of(times: &[Nanos]) -> Option<Self> {
         let first = *times.first()?;
         let mut all = [first; MAX_PAGE_TYPES];
@@ -26,8 +26,8 @@ impl PageTimes {
         Some(Self { times: all, types: times.len() as u8 })
     }
 
-    /// Of page `page` of a block.
-    #[inline(always)]
+    /// Duration of page `page` of a block.
+    #[inline]
     pub const fn of_page(&self, page: u32) -> Nanos {
         if self.types == 1 { self.times[0] } else { self.times[(page % self.types as u32) as usize] }
     }
@@ -60,20 +60,20 @@ pub struct Timing {
     pub erase: Nanos,
     /// Bus transfer of 1,024 bytes between page register and controller.
     pub transfer_per_kib: Nanos,
-    /// Whether internal copies stay inside the chip (copy-back) and skip both bus transfers.
+    /// True if internal copies stay inside the chip (copy-back) and skip both bus transfers.
     pub copyback: bool,
-    /// Whether a host read transfers only the bytes asked for, not whole pages.
+    /// True if a host read transfers only the requested bytes, not whole pages.
     pub partial_read: bool,
 }
 
 impl Timing {
-    /// Time of copying a page inside the flash, mean over the page types.
+    /// Mean time to copy a page inside the flash, over the page types.
     pub const fn copy_mean(&self, page_bytes: u32) -> Nanos {
         let bus_ns = if self.copyback { 0 } else { 2 * self.transfer(page_bytes).0 };
         Nanos(self.read.mean().0 + self.program.mean().0 + bus_ns)
     }
 
-    /// Bus time of so many bytes, rounded to the nearest nanosecond (halves up).
+    /// Bus time of `bytes` bytes, rounded to the nearest nanosecond (halves up).
     pub const fn transfer(&self, bytes: u32) -> Nanos {
         Nanos((self.transfer_per_kib.0 * bytes as u64 + 512) / 1024)
     }

@@ -22,14 +22,6 @@ impl<V: AnyFtl> Visitor for AllFamilies<V> {
     fn plain<F: Ftl + Send + 'static>(self, ftl: F) -> V::Output {
         self.0.visit(ftl)
     }
-
-    fn cached_map<F: Ftl + Send + 'static>(self, ftl: F) -> V::Output {
-        self.0.visit(ftl)
-    }
-
-    fn log_blocks<F: Ftl + Send + 'static>(self, ftl: F, _captures: bool) -> V::Output {
-        self.0.visit(ftl)
-    }
 }
 
 /// Builds the FTL of `setup` and passes it to `visitor`.

@@ -11,7 +11,7 @@ use ssdlab_ftl::gc;
 use ssdlab_ftl::map::ram;
 use ssdlab_ftl::page::PageOptions;
 use ssdlab_ftl::{FtlChoice, placement};
-use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
+use ssdlab_nand::Geometry;
 use ssdlab_sim::Setup;
 use ssdlab_trace::{Op, Request};
 
@@ -21,13 +21,7 @@ pub const SMALL_OPTIONS: PageOptions = PageOptions::new(gc::greedy::INFO.default
 /// Returns a small untimed device with [`SMALL_OPTIONS`] and no preconditioning: `blocks` blocks of `pages_per_block`
 /// 4 KiB pages. The FTL's reserve and `spare_blocks` more blocks are over-provisioned.
 pub fn small_setup(blocks: u32, pages_per_block: u32, spare_blocks: u32) -> Setup {
-    let geometry = Geometry {
-        page_bytes: 4096,
-        pages_per_block,
-        blocks,
-        order: ProgramOrder::Ascending,
-        parallelism: Parallelism::SINGLE,
-    };
+    let geometry = Geometry::single_plane(4096, pages_per_block, blocks);
     let logical_pages = (blocks - SMALL_OPTIONS.reserve_blocks() - spare_blocks) * pages_per_block;
     Setup::new(geometry, logical_pages, FtlChoice::Page(SMALL_OPTIONS, ram::INFO.defaults()))
 }

@@ -1,16 +1,16 @@
-//! A fault model laid over flash: what fails, is deterministic by seed.
+//! A fault model over any flash, deterministic by seed.
 //!
 //! | fault | what happens |
 //! |---|---|
-//! | program failure | the chip says so; the page reads as damaged; its block fails every program until it is retired |
-//! | erase failure | the chip says so; the block keeps what it held |
+//! | program failure | reported; the page reads as damaged; its block fails every program until it is retired |
+//! | erase failure | reported; the block keeps its contents |
 //! | uncorrectable read | the page cannot be read until its block is erased |
 //! | bit flip | a bit of a page is wrong from then on; only the checksum tells |
-//! | power cut | the operation under way is not begun, torn or done; all after it fails until the power is back |
+//! | power cut | the current operation is not begun, torn or done; later ones fail until the power is restored |
 //!
-//! Beside that it keeps the rules of a chip, stricter than [`ssdlab_nand::FlashArray`]: a page whose program was
-//! interrupted must not be programmed even if it reads as erased, nor a block whose erase was interrupted, and no bad
-//! block may be used. The first broken rule is kept ([`FaultBackend::violation`]).
+//! It also enforces the rules of a chip, more strictly than [`ssdlab_nand::FlashArray`]: a page whose program was interrupted
+//! must not be programmed even if it reads as erased, nor a block whose erase was interrupted, and no bad block may be used.
+//! The first broken rule is kept ([`FaultBackend::violation`]).
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -20,22 +20,21 @@ use ssdlab_nand::{Geometry, ProgramOrder};
 use super::{Backend, Fault, Slot};
 use crate::spare::{Content, SPARE_BYTES, SpareBytes};
 
-/// When the power goes off.
+/// A planned power cut.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PowerCut {
-    /// Programs, erases and writes to a log that are still done.
+    /// Number of programs, erases and log writes still done.
     pub after: u64,
-    /// Whether the next one may be interrupted in the middle; else it is not begun.
+    /// True if the next one may be interrupted in the middle; else it is not begun.
     pub torn: bool,
 }
 
-/// What is left where an operation was interrupted.
+/// Contents left by an interrupted operation.
 const TORN: u8 = 0xA5;
-/// Second half of the spare area of a page whose program failed: it tells that the block does, when a file is opened
-/// anew.
+/// Second half of the spare area after a failed program; it identifies a failing block when a file is opened again.
 const FAILED: u8 = 0x5A;
 
-/// Which faults there are, each once in so many operations; 0 is never.
+/// Fault rates: one fault per this many operations; 0 is never.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FaultPlan {
     /// Programs per failure.
@@ -44,11 +43,11 @@ pub struct FaultPlan {
     pub erases: u64,
     /// Reads per page that becomes uncorrectable.
     pub reads: u64,
-    /// Programs per page of which a bit flips.
+    /// Programs per page with a flipped bit.
     pub flips: u64,
     /// Blocks per block that is bad from the factory.
     pub factory: u64,
-    /// Seed of all of it.
+    /// Seed of all faults.
     pub seed: u64,
 }
 
@@ -57,17 +56,17 @@ pub struct FaultPlan {
 enum Cells {
     Erased,
     Programmed,
-    /// Disturbed by an operation that was interrupted: must be erased first.
+    /// Disturbed by an interrupted operation: must be erased first.
     Disturbed,
 }
 
-/// What a read may change.
+/// State that a read may change.
 #[derive(Clone, Debug)]
 struct Drawn {
     rng: Rng,
     /// Pages that cannot be read any more.
     uncorrectable: Vec<bool>,
-    /// Pages that a fault made unreadable, as they were programmed: what may be missed.
+    /// Pages that a fault made unreadable since [`FaultBackend::take_spoiled`].
     spoiled: Vec<Ppn>,
 }
 
@@ -101,19 +100,18 @@ impl Clone for Chance {
 pub struct FaultBackend<B> {
     inner: B,
     plan: FaultPlan,
-    /// Whether programs and erases may fail.
+    /// True if programs and erases may fail.
     fails: bool,
     chance: Chance,
-    /// Blocks of which the rest is known: it is found out when one is first programmed or erased.
+    /// Blocks whose state is known; it is read before the first program or erase.
     known: Vec<bool>,
     cells: Vec<Cells>,
-    /// Page behind the last one programmed in each block.
+    /// Offset after the last programmed page of each block.
     next: Vec<u32>,
-    /// Blocks that fail every program.
     failing: Vec<bool>,
     cut: Option<PowerCut>,
     powered: bool,
-    /// Programs, erases and writes to a log done.
+    /// Programs, erases and log writes done.
     operations: u64,
     violation: Option<String>,
 }
@@ -122,7 +120,7 @@ fn is_erased(spare: &[u8]) -> bool {
     spare.iter().all(|&byte| byte == 0)
 }
 
-/// Whether no page is programmed.
+/// True if no page is programmed.
 fn is_blank<B: Backend>(flash: &B) -> Result<bool, Fault> {
     let Geometry { pages_per_block, blocks, .. } = *flash.geometry();
     let mut spares = vec![0; pages_per_block as usize * SPARE_BYTES];
@@ -136,7 +134,7 @@ fn is_blank<B: Backend>(flash: &B) -> Result<bool, Fault> {
 }
 
 impl<B: Backend> FaultBackend<B> {
-    /// Lays faults over flash, be it erased or not. Blocks bad from the factory are marked if it is blank.
+    /// Lays faults over flash; marks blocks as bad from the factory if the flash is blank.
     ///
     /// # Errors
     /// If the flash cannot be read.
@@ -167,44 +165,43 @@ impl<B: Backend> FaultBackend<B> {
         })
     }
 
-    /// The same as flash of which it is known that programs and erases do not fail, whose power may still be cut: FTLs
-    /// are then built as they are over flash without this.
+    /// Declares that programs and erases do not fail; the power may still be cut. FTLs then behave as over plain flash.
     pub fn never_failing(self) -> Self {
         Self { fails: false, ..self }
     }
 
-    /// Plans a loss of power.
+    /// Plans a power cut.
     pub fn cut_power(&mut self, cut: PowerCut) {
         self.cut = Some(cut);
     }
 
-    /// The power is back; a cut that was planned is not.
+    /// Restores the power and cancels a planned cut.
     pub fn restore_power(&mut self) {
         self.cut = None;
         self.powered = true;
     }
 
-    /// Whether the power is on.
+    /// True if the power is on.
     pub fn is_powered(&self) -> bool {
         self.powered
     }
 
-    /// Programs, erases and writes to a log done so far: the points at which the power may be cut.
+    /// Number of programs, erases and log writes done: the points at which the power may be cut.
     pub fn operations(&self) -> u64 {
         self.operations
     }
 
-    /// Pages whose data a fault destroyed since this was asked last.
+    /// Pages whose data a fault destroyed since the last call.
     pub fn take_spoiled(&mut self) -> Vec<Ppn> {
         std::mem::take(&mut self.chance.get_mut().spoiled)
     }
 
-    /// The first rule of the chip that was broken.
+    /// The first broken rule of the chip.
     pub fn violation(&self) -> Option<&str> {
         self.violation.as_deref()
     }
 
-    /// The flash below.
+    /// Returns the flash below.
     pub fn into_inner(self) -> B {
         self.inner
     }
@@ -221,8 +218,8 @@ impl<B: Backend> FaultBackend<B> {
         self.chance.get_mut().rng.below(end)
     }
 
-    /// Whether the power lasts for one more operation; if not, how far that gets: 0 not begun, else torn in one of the
-    /// ways of its kind.
+    /// Counts an operation. If the power fails, returns how far it gets: 0 not begun, else torn in one of the `ways` of
+    /// its kind.
     fn interrupted(&mut self, ways: u64) -> Result<Option<u64>, Fault> {
         if !self.powered {
             return Err(Fault::PowerLost);
@@ -247,7 +244,7 @@ impl<B: Backend> FaultBackend<B> {
         BlockId(ppn.0 / self.inner.geometry().pages_per_block)
     }
 
-    /// Finds out what is in a block, unless that is known.
+    /// Reads the state of a block, unless it is known.
     fn know(&mut self, block: BlockId) -> Result<(), Fault> {
         if self.known[block.index()] {
             return Ok(());
@@ -286,7 +283,7 @@ impl<B: Backend> FaultBackend<B> {
         self.next[block.index()] = next.max(page + 1);
     }
 
-    /// A program that was interrupted: in which of five ways.
+    /// Tears a program in one of five ways.
     fn tear_program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes, way: u64) -> Result<(), Fault> {
         if way == 0 {
             return Ok(());
@@ -301,14 +298,14 @@ impl<B: Backend> FaultBackend<B> {
             // It reads as erased.
             1 => Ok(()),
             2 => self.inner.program(ppn, &torn, &half),
-            // The spare area is whole, the page is not.
+            // Everything is there, and nobody was told.
             3 => self.inner.program(ppn, &torn, spare),
             // All is there, and nobody was told.
             _ => self.inner.program(ppn, page, spare),
         }
     }
 
-    /// An erase that was interrupted: every page reads as before, as erased, or as nothing at all.
+    /// Tears an erase: every page reads as before, as erased, or as damaged.
     fn tear_erase(&mut self, block: BlockId, way: u64) -> Result<(), Fault> {
         if way == 0 {
             return Ok(());
@@ -345,7 +342,7 @@ impl<B: Backend> Backend for FaultBackend<B> {
         self.inner.is_deleted()
     }
 
-    /// Not where each may draw a fault.
+    /// False if each read may draw a fault.
     fn reads_at_once(&self) -> bool {
         self.plan.reads == 0 && self.inner.reads_at_once()
     }
@@ -354,7 +351,7 @@ impl<B: Backend> Backend for FaultBackend<B> {
         self.inner.fetch(ppn);
     }
 
-    /// Each time other faults, or a drive that is opened again and again would meet the first ones over and over.
+    /// Draws other faults after each mount; a drive opened again and again would meet the first ones over and over.
     fn mounted(&mut self, times: u64) {
         self.chance.get_mut().rng = Rng::named(self.plan.seed, &format!("faults after {times} mounts"));
     }
@@ -445,7 +442,7 @@ impl<B: Backend> Backend for FaultBackend<B> {
 
     fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault> {
         if let Some(way) = self.interrupted(3)? {
-            // Not begun, a part of it, or all of it with nobody told.
+            // Not begun, in part, or complete with nobody told.
             let part = [0, self.below(bytes.len() as u64) as usize, bytes.len()][way as usize];
             if way > 0 {
                 self.inner.write_log(slot, offset, &bytes[..part])?;

@@ -1,13 +1,13 @@
 //! Flash in one sparse file, which outlives the process.
 //!
 //! ```text
-//! 0           superblock: magic, format, length and checksum of the text; the text: what shapes the drive, one a line,
-//!             an empty line, and the settings of its configuration; the magic says whether a drive was made of it
+//! 0           superblock: magic, format, length and checksum of the text; the text: settings that shape the drive, one per
+//!             line, an empty line, and the settings of its configuration; the magic tells whether the drive is complete
 //! 64 KiB      marks of bad blocks, a byte each: all its bits are set
-//! then        64 KiB: note of the programs that are safe
-//! then        spare areas | log A | log B | pages | write buffer, if it has power-loss protection
+//! then        64 KiB: note of the safe programs
+//! then        spare areas | log A | log B | pages | journal of a protected write buffer, if any
 //! ```
-//! Every region begins at a multiple of 4 KiB. What was never written is a hole and takes no room on the disk.
+//! Every region starts at a multiple of 4 KiB. Bytes never written are a hole and take no disk space.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -23,97 +23,100 @@ use ssdlab_nand::Geometry;
 use twox_hash::XxHash3_64;
 
 use super::{Backend, Fault, Slot, spare_at};
+use crate::bits::u32_at;
 use crate::safe::NOTE_BYTES;
 use crate::spare::SpareBytes;
 
-/// What a drive file begins with.
+/// First bytes of a drive file.
 const MAGIC: &[u8; 14] = b"ssdlab flash\x1a\n";
-/// What it begins with until the drive is made: nobody has written to it.
+/// First bytes until the drive is complete: nobody has written to it.
 const BEGUN: &[u8; 14] = b"ssdlab begun\x1a\n";
-/// Raised with every change of what follows.
+/// Raised with every change of the format.
 const FORMAT: u32 = 8;
 const SUPERBLOCK_BYTES: u64 = 64 << 10;
-/// Of magic, format, length and checksum.
+/// Bytes of magic, format, length and checksum.
 const HEAD_BYTES: usize = 30;
 const ALIGNMENT: u64 = 4 << 10;
-/// Of a bad block. One that is not has 0; two bits of either may be wrong.
+/// Mark of a bad block; 0 marks a good one. Two bits of either may be wrong.
 const BAD: u8 = 0xFF;
 
-/// Why a file does not give a drive.
+/// Reason why a file cannot be used as a drive.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// It is there already.
-    #[error("{0}: the file exists; remove it, or open the drive that it holds")]
+    /// The file exists.
+    #[error("{0}: the file exists; remove it, or open the drive in it")]
     Exists(PathBuf),
-    /// Another process has it.
+    /// Another process uses it.
     #[error("{0}: the drive is in use by another process; end that first")]
     InUse(PathBuf),
-    /// It is something else.
-    #[error("{0}: it is no drive of ssdlab; give another path")]
+    /// It is not a drive file.
+    #[error("{0}: not an ssdlab drive file; give another path")]
     Foreign(PathBuf),
-    /// It is of another version.
-    #[error("{path}: it has format {found}, and this version of ssdlab reads {FORMAT}; create the drive anew")]
+    /// It has another format.
+    #[error(
+        "{path}: the file has format {found}, but this version of ssdlab reads format {FORMAT}; create the drive anew"
+    )]
     Version {
         /// The file.
         path: PathBuf,
-        /// Its format.
+        /// Format of the file.
         found: u32,
     },
-    /// It is damaged.
-    #[error("{0}: its first bytes are damaged; restore the file from a copy, or create the drive anew")]
+    /// Its head is damaged.
+    #[error("{0}: the first bytes are damaged; restore the file from a backup, or create the drive anew")]
     Damaged(PathBuf),
-    /// Nobody knows whether a block is bad.
-    #[error("{0}: its marks of bad blocks are damaged; restore the file from a copy, or create the drive anew")]
+    /// Marks of bad blocks are damaged.
+    #[error("{0}: the marks of bad blocks are damaged; restore the file from a backup, or create the drive anew")]
     DamagedMarks(PathBuf),
-    /// It ends early.
-    #[error("{path}: it has {found} bytes where {expected} are expected; restore the file from a copy")]
+    /// It is too short.
+    #[error("{path}: the file has {found} bytes instead of {expected}; restore it from a backup")]
     Truncated {
         /// The file.
         path: PathBuf,
-        /// Its length.
+        /// Length in bytes.
         found: u64,
-        /// What its settings ask for.
+        /// Length by its settings.
         expected: u64,
     },
     /// It holds another drive.
     #[error(
-        "{path}: it was created with {}, and the configuration says {}; {}, or create another",
+        "{path}: created with {}, but the configuration has {}; {}, or create another drive",
         difference.then, difference.now, difference.remedy
     )]
     Differs {
         /// The file.
         path: PathBuf,
-        /// From the drive that is asked for.
+        /// Difference from the configured drive.
         difference: Difference,
     },
-    /// The file system has a limit.
+    /// It exceeds a limit of the file system.
     #[error(
-        "{path}: a file of {bytes} bytes is larger than may be made there; lower device.capacity, or give another path"
+        "{path}: the file system does not allow a file of {bytes} bytes; lower device.capacity, or give another path"
     )]
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// Its length.
+        /// Length in bytes.
         bytes: u64,
     },
-    /// The system refuses.
+    /// The system reports an error.
     #[error("{path}: {error}")]
     Io {
         /// The file.
         path: PathBuf,
-        /// What it says.
+        /// The error.
         error: io::Error,
     },
 }
 
 impl FileError {
-    /// The number that Linux gives to such an error.
+    /// Linux error number.
     pub fn errno(&self) -> i32 {
         let errno = match self {
             Self::Exists(_) => Errno::EXIST,
             Self::InUse(_) => Errno::BUSY,
             Self::TooLarge { .. } => Errno::FBIG,
-            // A path that no system would take.
+            // An invalid path.
             Self::Io { error, .. } if error.kind() == io::ErrorKind::InvalidInput => Errno::INVAL,
             Self::Io { error, .. } => return error.raw_os_error().unwrap_or(Errno::IO.raw_os_error()),
             Self::Foreign(_) | Self::Version { .. } | Self::Differs { .. } => Errno::INVAL,
@@ -137,8 +140,8 @@ pub struct FileBackend {
 }
 
 impl FileBackend {
-    /// Erased flash in a new file, of which a drive is to be made: then [`Self::finish`] says so. `lines` shape the
-    /// drive, `settings` are those of its configuration.
+    /// Creates erased flash in a new file; once a drive is made of it, [`Self::finish`] marks it as complete. `lines` are
+    /// the settings that shape the drive, `settings` those of its configuration.
     ///
     /// # Errors
     /// If the file exists or cannot be written.
@@ -153,7 +156,7 @@ impl FileBackend {
         Self::formatted(file, path, geometry, &Text::of(lines, settings))
     }
 
-    /// Erased flash in an empty file that is locked.
+    /// Formats an empty, locked file as erased flash.
     fn formatted(file: File, path: &Path, geometry: Geometry, text: &Text) -> Result<Self, FileError> {
         let io = |error| FileError::Io { path: path.into(), error };
         let (mut backend, bytes) = Self::laid_out(file, geometry);
@@ -172,7 +175,7 @@ impl FileBackend {
             .and_then(|()| backend.file.set_len(bytes))
             .and_then(|()| backend.file.sync_all());
         if let Err(error) = written {
-            // What failed is told; that the rest of it cannot be removed would say nothing more.
+            // A failure to remove the rest would add nothing to the first error.
             let _ = fs::remove_file(path);
             return Err(match error.kind() {
                 io::ErrorKind::FileTooLarge => FileError::TooLarge { path: path.into(), bytes },
@@ -182,7 +185,7 @@ impl FileBackend {
         Ok(backend)
     }
 
-    /// The drive in a file that was created is made.
+    /// Marks the drive in a new file as complete.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -192,21 +195,21 @@ impl FileBackend {
         made.map_err(|error| FileError::Io { path: path.into(), error })
     }
 
-    /// Whether a file begins as one with a drive does, or one of which a drive is being made.
+    /// True if a file starts like a drive, complete or not.
     pub fn is_drive(file: &File) -> bool {
         [*MAGIC, *BEGUN].map(Some).contains(&beginning(file))
     }
 
-    /// Whether no drive has been made of it: it is erased.
+    /// True if the drive is not complete: it is erased.
     pub fn is_begun(&self) -> bool {
         self.begun
     }
 
-    /// The flash of a file that was created with the same settings; of one whose creation was interrupted, whatever its
-    /// settings, erased flash. `lines` and `settings` as for [`Self::create`].
+    /// Opens the flash of a file created with the same settings. A file whose creation was interrupted becomes erased
+    /// flash, whatever its settings. `lines` and `settings` are as for [`Self::create`].
     ///
     /// # Errors
-    /// If the file holds no such drive, or another process has it.
+    /// If the file holds another drive, or another process uses it.
     pub fn open(path: &Path, geometry: Geometry, lines: &[Line], settings: &[Line]) -> Result<Self, FileError> {
         let io = |error| FileError::Io { path: path.into(), error };
         let file = OpenOptions::new().read(true).write(true).open(path).map_err(io)?;
@@ -218,14 +221,14 @@ impl FileBackend {
         }
         let then = Text::read(&file, path)?;
         if let Some(mut difference) = difference(&then.lines, lines) {
-            // Settings can be typed; of what follows from them that is not so.
+            // Settings can be typed; values that follow from them cannot.
             difference.remedy = restored(&then.settings, settings).unwrap_or(difference.remedy);
             return Err(FileError::Differs { path: path.into(), difference });
         }
-        let found = file.metadata().map_err(io)?.len();
+        let bytes = file.metadata().map_err(io)?.len();
         let (mut backend, expected) = Self::laid_out(file, geometry);
-        if found < expected {
-            return Err(FileError::Truncated { path: path.into(), found, expected });
+        if bytes < expected {
+            return Err(FileError::Truncated { path: path.into(), found: bytes, expected });
         }
         let mut bad = vec![0; backend.bad.len()];
         backend.file.read_exact_at(&mut bad, SUPERBLOCK_BYTES).map_err(io)?;
@@ -237,23 +240,23 @@ impl FileBackend {
         Ok(backend)
     }
 
-    /// The settings of the configuration that the drive in a file was created with.
+    /// Reads the configuration's settings that the drive in a file was created with.
     ///
     /// # Errors
     /// If the file holds no drive.
     pub fn settings(path: &Path) -> Result<Vec<Line>, FileError> {
-        // To be written as well, or opening a pipe would wait for whoever writes to it.
+        // Also opened for writing, as opening a pipe would otherwise wait for a writer.
         let opened = OpenOptions::new().read(true).write(true).open(path);
         let file = opened.map_err(|error| FileError::Io { path: path.into(), error })?;
         Text::read(&file, path).map(|text| text.settings)
     }
 
-    /// The regions for this geometry, and the length of the file.
+    /// Computes the regions for this geometry, and the length of the file.
     fn laid_out(file: File, geometry: Geometry) -> (Self, u64) {
         let (pages, blocks) = (geometry.pages(), u64::from(geometry.blocks));
         let note = SUPERBLOCK_BYTES + blocks.next_multiple_of(ALIGNMENT);
         let spares = note + NOTE_BYTES;
-        // A checkpoint takes less than 32 bytes a page and 42 a block, the journal behind it less than 22 a block.
+        // A checkpoint takes less than 32 bytes a page and 42 a block, the journal after it less than 22 a block.
         let log_bytes = ((1 << 20) + 32 * pages + 64 * blocks).next_multiple_of(ALIGNMENT);
         let log = spares + spare_at(pages).next_multiple_of(ALIGNMENT);
         let first_page = log + 2 * log_bytes;
@@ -268,11 +271,11 @@ impl FileBackend {
     }
 }
 
-/// What a drive file says of its drive.
+/// Settings in a drive file.
 struct Text {
-    /// What shapes the drive.
+    /// Settings that shape the drive.
     lines: Vec<Line>,
-    /// Of its configuration.
+    /// Settings of its configuration.
     settings: Vec<Line>,
 }
 
@@ -287,18 +290,18 @@ impl Text {
         format!("{}\n{}", written(&self.lines), written(&self.settings))
     }
 
-    /// That of a file, whether a drive has been made of it or not.
+    /// Reads the text of a file, complete or not.
     fn read(file: &File, path: &Path) -> Result<Self, FileError> {
         let mut head = [0; HEAD_BYTES];
         file.read_exact_at(&mut head, 0).map_err(|_| FileError::Foreign(path.into()))?;
         if head[..14] != *MAGIC && head[..14] != *BEGUN {
             return Err(FileError::Foreign(path.into()));
         }
-        let number = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("four bytes"));
-        if number(14) != FORMAT {
-            return Err(FileError::Version { path: path.into(), found: number(14) });
+        let format = u32_at(&head, 14);
+        if format != FORMAT {
+            return Err(FileError::Version { path: path.into(), found: format });
         }
-        let mut text = vec![0; (number(18) as usize).min(SUPERBLOCK_BYTES as usize - HEAD_BYTES)];
+        let mut text = vec![0; (u32_at(&head, 18) as usize).min(SUPERBLOCK_BYTES as usize - HEAD_BYTES)];
         let whole = file.read_exact_at(&mut text, HEAD_BYTES as u64).is_ok();
         if !whole || XxHash3_64::oneshot(&text).to_le_bytes() != head[22..30] {
             return Err(FileError::Damaged(path.into()));
@@ -312,10 +315,10 @@ impl Text {
     }
 }
 
-/// As many bytes as are told of a drive; none of a file that is shorter.
+/// First bytes of a file, as many as the magic has; None if it is shorter.
 fn beginning(file: &File) -> Option<[u8; MAGIC.len()]> {
-    let mut found = [0; MAGIC.len()];
-    file.read_exact_at(&mut found, 0).is_ok().then_some(found)
+    let mut bytes = [0; MAGIC.len()];
+    file.read_exact_at(&mut bytes, 0).is_ok().then_some(bytes)
 }
 
 fn lock(file: &File, path: &Path) -> Result<(), FileError> {
@@ -335,7 +338,7 @@ impl Backend for FileBackend {
         Ok(self.file.read_exact_at(page, self.page_at(ppn))?)
     }
 
-    /// The system frees a file without a name when it is closed.
+    /// True for a file without a name, which the system frees when it is closed.
     fn is_deleted(&self) -> bool {
         self.file.metadata().is_ok_and(|file| file.nlink() == 0)
     }
@@ -344,10 +347,10 @@ impl Backend for FileBackend {
         true
     }
 
-    /// The system reads it from the disk meanwhile, beside others, and nothing around it.
+    /// The system reads the page from the disk in the background, and nothing around it.
     fn fetch(&self, ppn: Ppn) {
         let bytes = NonZero::new(self.geometry.page_bytes.into());
-        // Advice that is not taken costs time alone.
+        // Ignored advice only costs time.
         let _ = fadvise(&self.file, self.page_at(ppn), bytes, Advice::WillNeed);
     }
 
@@ -355,7 +358,7 @@ impl Backend for FileBackend {
         Ok(self.file.read_exact_at(spares, self.spares + spare_at(first.0.into()))?)
     }
 
-    /// The spare area comes last: without it the page is still erased.
+    /// Writes the spare area last: without it the page is still erased.
     fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {
         self.file.write_all_at(page, self.page_at(ppn))?;
         Ok(self.file.write_all_at(spare, self.spares + spare_at(ppn.0.into()))?)
@@ -382,7 +385,7 @@ impl Backend for FileBackend {
 
     fn read_log(&self, slot: Slot, offset: u64, bytes: &mut [u8]) -> Result<(), Fault> {
         let at = self.logs[slot as usize] + offset;
-        // The write buffer lies behind the end until it is first written.
+        // The buffer's journal lies behind the end until it is first written.
         let there = self.file.metadata()?.len().saturating_sub(at).min(bytes.len() as u64);
         let (there, behind) = bytes.split_at_mut(there as usize);
         behind.fill(0);
@@ -392,7 +395,7 @@ impl Backend for FileBackend {
     fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault> {
         let room = match slot {
             Slot::A | Slot::B => self.log_bytes,
-            Slot::Ram => u64::MAX,
+            Slot::BufferJournal => u64::MAX,
             Slot::Safe => NOTE_BYTES,
         };
         assert!(offset + bytes.len() as u64 <= room, "a log grew beyond its region");

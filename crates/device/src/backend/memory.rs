@@ -1,4 +1,4 @@
-//! Flash in memory, for as long as the process lives.
+//! Flash in memory, which lasts as long as the process.
 
 use ssdlab_core::mem::{prefetch, scatter};
 use ssdlab_core::{BlockId, HugeVec, Ppn, Reciprocal};
@@ -10,10 +10,10 @@ use crate::spare::{SPARE_BYTES, SpareBytes};
 /// Bytes that a processor fetches at once.
 const LINE_BYTES: usize = 64;
 
-/// Flash in memory. Pages that were never programmed take no memory where the system gives zeroed memory lazily.
+/// Flash in memory. Pages never programmed take no memory where the system zeroes memory lazily.
 ///
-/// Pages of one number in all planes lie side by side: FTLs write to planes in turns, so that what a long request moves
-/// is most often in one piece, which a processor fetches ahead.
+/// Pages with one number in all planes lie side by side. FTLs write to the planes in turn, so a long request mostly moves
+/// contiguous bytes, which a processor prefetches.
 #[derive(Clone, Debug)]
 pub struct MemoryBackend {
     geometry: Geometry,
@@ -25,7 +25,7 @@ pub struct MemoryBackend {
 }
 
 impl MemoryBackend {
-    /// Erased flash.
+    /// Returns erased flash.
     pub fn new(geometry: Geometry) -> Self {
         let pages = geometry.pages() as usize;
         Self {
@@ -66,7 +66,7 @@ impl Backend for MemoryBackend {
         Ok(())
     }
 
-    /// Fetches all lines of the page at once: where pages lie apart the processor itself fetches few ahead.
+    /// Prefetches all lines of the page at once: where pages lie apart, the processor itself fetches few ahead.
     fn expect(&self, ppn: Ppn) {
         let from = self.page_at(ppn);
         (from..from + self.geometry.page_bytes as usize).step_by(LINE_BYTES).for_each(|at| prefetch(&self.pages, at));

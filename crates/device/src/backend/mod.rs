@@ -1,4 +1,4 @@
-//! What holds the bytes of a drive: flash with spare areas, and a log apart from it.
+//! Storage of a drive's bytes: flash with spare areas, and a separate log.
 
 mod fault;
 mod file;
@@ -15,27 +15,26 @@ use ssdlab_nand::Geometry;
 
 use crate::spare::{SPARE_BYTES, SpareBytes};
 
-/// What is written beside the flash.
+/// Data beside the flash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Slot {
     /// The first of two logs: one is written while the other is still complete.
     A,
     /// The second.
     B,
-    /// What a write buffer with power-loss protection holds.
-    Ram,
-    /// Note of the programs that are known to be safe.
+    /// Journal of a write buffer with power-loss protection.
+    BufferJournal,
+    /// Note of the safe programs.
     Safe,
 }
 
 impl Slot {
-    /// The log that is not this one.
     pub(crate) fn other(self) -> Self {
         if self == Self::A { Self::B } else { Self::A }
     }
 }
 
-/// Why an operation did not succeed.
+/// Reason why an operation did not succeed.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
     /// The chip reports that it could not program the page or erase the block.
@@ -44,43 +43,43 @@ pub enum Fault {
     /// The page cannot be read.
     #[error("the page cannot be read")]
     Uncorrectable,
-    /// There is no power.
+    /// The power is off.
     #[error("the power is off")]
     PowerLost,
-    /// What holds the bytes reports an error.
+    /// The medium reports an error.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
-/// Flash of a drive, with its spare areas, marks of bad blocks, and room for two logs, a write buffer and a note.
+/// Flash of a drive with its spare areas, marks of bad blocks, and room for two logs, a buffer journal and a note.
 ///
-/// Operations are done in the order of the calls, and a process that ends loses none of them. What a computer that
-/// loses its power keeps is what was there at the latest [`Self::sync`], and any part of what came after.
+/// Operations are done in the order of the calls, and a process that ends loses none of them. A computer that loses its power
+/// keeps the state of the latest [`Self::sync`], and any part of later operations.
 ///
-/// An erased spare area is all zeros. The array may be read where it is erased: whatever that yields.
+/// An erased spare area is all zeros. Erased pages may be read, with undefined contents.
 pub trait Backend: Send + Sync {
-    /// Its shape.
+    /// Geometry of the flash.
     fn geometry(&self) -> &Geometry;
 
-    /// Whether programs and erases may report [`Fault::Failed`].
+    /// True if programs and erases may report [`Fault::Failed`].
     fn fails(&self) -> bool {
         false
     }
 
-    /// Returns true if nothing is left of it once it is closed, as of a file that was deleted.
+    /// True if nothing is left after closing, as of a deleted file.
     fn is_deleted(&self) -> bool {
         false
     }
 
-    /// The drive on it is being mounted, and had been so many times before.
+    /// Tells that the drive is being mounted, after this many earlier mounts.
     fn mounted(&mut self, _times: u64) {}
 
-    /// Whether every page reads as it was programmed, so that it needs no checksum.
+    /// True if every page reads as it was programmed, so that it needs no checksum.
     fn keeps_pages(&self) -> bool {
         false
     }
 
-    /// Whether a read has no bearing on another, so that several threads may read.
+    /// True if reads are independent, so that several threads may read.
     fn reads_at_once(&self) -> bool {
         false
     }
@@ -91,13 +90,13 @@ pub trait Backend: Send + Sync {
     /// If it cannot be read.
     fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault>;
 
-    /// The page will be used next but one or soon after: what takes long can begin.
+    /// Hints that the page is used next but one or soon after.
     fn expect(&self, _ppn: Ppn) {}
 
-    /// The page will be read after some thirty others, from wherever it is: that can begin.
+    /// Hints that the page is read after about thirty others.
     fn fetch(&self, _ppn: Ppn) {}
 
-    /// Reads the spare areas of pages in a row, [`SPARE_BYTES`] for each.
+    /// Reads the spare areas of consecutive pages, [`SPARE_BYTES`] each.
     ///
     /// # Errors
     /// If they cannot be read.
@@ -106,31 +105,30 @@ pub trait Backend: Send + Sync {
     /// Programs an erased page and its spare area.
     ///
     /// # Errors
-    /// If that fails.
+    /// If the program fails.
     fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault>;
 
-    /// Puts the data of pages where it belongs that were programmed without it, as is done to flash which keeps its
-    /// pages.
+    /// Places the data of pages that were programmed without it; only for flash that keeps pages unchanged.
     fn place(&mut self, _pages: &mut dyn Iterator<Item = (Ppn, &[u8])>) {
-        unreachable!("only flash that keeps its pages is programmed without their data");
+        unreachable!("only flash that keeps pages unchanged is programmed without data");
     }
 
     /// Erases a block.
     ///
     /// # Errors
-    /// If that fails.
+    /// If the erase fails.
     fn erase(&mut self, block: BlockId) -> Result<(), Fault>;
 
-    /// Waits until all before is safe from a loss of power of the computer.
+    /// Waits until all earlier operations are safe from a power loss of the computer.
     ///
     /// # Errors
-    /// If that cannot be promised.
+    /// If that cannot be guaranteed.
     fn sync(&mut self) -> Result<(), Fault>;
 
-    /// Whether a block was marked as bad.
+    /// True if a block was marked as bad.
     fn is_bad(&self, block: BlockId) -> bool;
 
-    /// Marks a block as bad, for good.
+    /// Marks a block as bad, permanently.
     ///
     /// # Errors
     /// If the mark cannot be written.
@@ -145,86 +143,51 @@ pub trait Backend: Send + Sync {
     /// Writes to a log.
     ///
     /// # Errors
-    /// If that fails.
+    /// If it cannot be written.
     fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault>;
 }
 
-/// Any backend.
+/// Implements functions of a backend behind a box.
+macro_rules! pass_on {
+    ($(&self: $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {
+        $(fn $name(&self, $($argument: $type),*) -> $result {
+            (**self).$name($($argument),*)
+        })+
+    };
+    ($(&mut self: $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {
+        $(fn $name(&mut self, $($argument: $type),*) -> $result {
+            (**self).$name($($argument),*)
+        })+
+    };
+}
+
 impl Backend for Box<dyn Backend> {
-    fn geometry(&self) -> &Geometry {
-        (**self).geometry()
+    pass_on! {
+        &self: geometry() -> &Geometry;
+        &self: fails() -> bool;
+        &self: is_deleted() -> bool;
+        &self: keeps_pages() -> bool;
+        &self: reads_at_once() -> bool;
+        &self: read(ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault>;
+        &self: expect(ppn: Ppn) -> ();
+        &self: fetch(ppn: Ppn) -> ();
+        &self: read_spares(first: Ppn, spares: &mut [u8]) -> Result<(), Fault>;
+        &self: is_bad(block: BlockId) -> bool;
+        &self: read_log(slot: Slot, offset: u64, bytes: &mut [u8]) -> Result<(), Fault>;
     }
 
-    fn fails(&self) -> bool {
-        (**self).fails()
-    }
-
-    fn is_deleted(&self) -> bool {
-        (**self).is_deleted()
-    }
-
-    fn mounted(&mut self, times: u64) {
-        (**self).mounted(times);
-    }
-
-    fn keeps_pages(&self) -> bool {
-        (**self).keeps_pages()
-    }
-
-    fn reads_at_once(&self) -> bool {
-        (**self).reads_at_once()
-    }
-
-    fn place(&mut self, pages: &mut dyn Iterator<Item = (Ppn, &[u8])>) {
-        (**self).place(pages);
-    }
-
-    fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault> {
-        (**self).read(ppn, page, spare)
-    }
-
-    fn expect(&self, ppn: Ppn) {
-        (**self).expect(ppn);
-    }
-
-    fn fetch(&self, ppn: Ppn) {
-        (**self).fetch(ppn);
-    }
-
-    fn read_spares(&self, first: Ppn, spares: &mut [u8]) -> Result<(), Fault> {
-        (**self).read_spares(first, spares)
-    }
-
-    fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {
-        (**self).program(ppn, page, spare)
-    }
-
-    fn erase(&mut self, block: BlockId) -> Result<(), Fault> {
-        (**self).erase(block)
-    }
-
-    fn sync(&mut self) -> Result<(), Fault> {
-        (**self).sync()
-    }
-
-    fn is_bad(&self, block: BlockId) -> bool {
-        (**self).is_bad(block)
-    }
-
-    fn mark_bad(&mut self, block: BlockId) -> Result<(), Fault> {
-        (**self).mark_bad(block)
-    }
-
-    fn read_log(&self, slot: Slot, offset: u64, bytes: &mut [u8]) -> Result<(), Fault> {
-        (**self).read_log(slot, offset, bytes)
-    }
-
-    fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault> {
-        (**self).write_log(slot, offset, bytes)
+    pass_on! {
+        &mut self: mounted(times: u64) -> ();
+        &mut self: place(pages: &mut dyn Iterator<Item = (Ppn, &[u8])>) -> ();
+        &mut self: program(ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault>;
+        &mut self: erase(block: BlockId) -> Result<(), Fault>;
+        &mut self: sync() -> Result<(), Fault>;
+        &mut self: mark_bad(block: BlockId) -> Result<(), Fault>;
+        &mut self: write_log(slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault>;
     }
 }
 
-/// Where the spare area of a page lies among those of all pages.
+/// Place of a page's spare area among those of all pages.
 fn spare_at(ppn: u64) -> u64 {
     ppn * SPARE_BYTES as u64
 }

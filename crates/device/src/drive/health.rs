@@ -1,4 +1,4 @@
-//! What is known of a drive from outside: its shape, its counters, its health.
+//! Shape, counters and health of a drive.
 
 use ssdlab_core::{Archive, Archived, counters};
 use ssdlab_nand::{Counts, Geometry};
@@ -8,48 +8,48 @@ use crate::backend::Backend;
 use crate::buffer::Buffer;
 use crate::error::DriveError;
 
-/// Percent of the spare, as most makers have it.
+/// Spare threshold in percent, as most makers set it.
 const SPARE_THRESHOLD: u64 = 10;
 
 counters! {
-    /// The health of a drive, in the words of NVMe's health log. What is counted since the drive was made lasts as long
-    /// as its file: a loss of power takes bytes and errors back to the latest checkpoint, never power cycles.
+    /// Health of a drive, in the words of NVMe's health log. Counts since the drive was made last as long as its file: a
+    /// power loss sets bytes and errors back to the latest checkpoint, but never power cycles.
     pub struct Health {
-        free_blocks: "blocks", "Erased blocks that nothing is written to yet; without power, those when it went off.";
+        free_blocks: "blocks", "Erased blocks that are not written yet; without power, the number when it went off.";
         bad_blocks: "blocks", "Blocks that are not used any more.";
         blocks: "blocks", "Blocks in all.";
-        available_spare: "percent", "Spare blocks that are left of those that the drive has by its settings; 0 when it can only be read.";
-        available_spare_threshold: "percent", "Spare below which the drive is to be replaced.";
-        spare_blocks: "blocks", "Blocks that may yet go bad before the drive can only be read; with several planes fewer may do.";
-        percentage_used: "percent", "Mean erases of a block against the cycles that it is rated for (nand.endurance); may exceed 100.";
-        least_erases: "erases", "Erases of the block that was erased least.";
-        most_erases: "erases", "Erases of the block that was erased most.";
+        available_spare: "percent", "Spare blocks left, relative to the number by the settings; 0 when the drive is read-only.";
+        available_spare_threshold: "percent", "Spare below which the drive should be replaced.";
+        spare_blocks: "blocks", "Blocks that may still go bad before the drive is read-only; with several planes fewer may suffice.";
+        percentage_used: "percent", "Mean erases per block relative to the rated cycles (nand.endurance); may exceed 100.";
+        least_erases: "erases", "Erases of the least erased block.";
+        most_erases: "erases", "Erases of the most erased block.";
         erases: "erases", "Erases of all blocks.";
-        media_errors: "pages", "Pages that could not be read when they were asked for or moved, since the drive was made.";
-        bytes_read: "bytes", "Bytes that the host read, since the drive was made.";
-        bytes_written: "bytes", "Bytes that the host wrote, without zeroes that it asked for as such, since the drive was made.";
+        media_errors: "pages", "Pages that could not be read for the host or for a copy, since the drive was made.";
+        bytes_read: "bytes", "Bytes read by the host since the drive was made.";
+        bytes_written: "bytes", "Bytes written by the host since the drive was made, without requests to write zeros.";
         power_cycles: "mounts", "Mounts since the drive was made.";
-        unsafe_shutdowns: "mounts", "Of these, mounts of a drive that had not been shut down in good order.";
+        unsafe_shutdowns: "mounts", "Mounts without an earlier shutdown.";
     }
 }
 
 impl<B: Backend> Drive<B> {
-    /// Bytes that the host sees.
+    /// Capacity in bytes.
     pub fn capacity_bytes(&self) -> u64 {
         u64::from(self.options.logical_pages) * self.page.bytes()
     }
 
-    /// The flash.
+    /// Geometry of the flash.
     pub fn geometry(&self) -> &Geometry {
         self.medium.backend.geometry()
     }
 
-    /// Whether it is mounted.
+    /// True if it is mounted.
     pub fn is_on(&self) -> bool {
         self.ftl.is_some()
     }
 
-    /// What it was made with.
+    /// Options that it was made with.
     pub fn options(&self) -> &Options {
         &self.options
     }
@@ -59,7 +59,7 @@ impl<B: Backend> Drive<B> {
         &self.medium.counts
     }
 
-    /// Pages that the host read and that were never written, since the drive was made or opened.
+    /// Never-written pages that the host read since the drive was made or opened.
     pub fn unmapped_pages_read(&self) -> u64 {
         self.medium.unmapped_reads
     }
@@ -69,28 +69,24 @@ impl<B: Backend> Drive<B> {
         &self.medium.erases
     }
 
-    /// Its health.
+    /// Health of the drive.
     pub fn health(&self) -> Health {
         let (erases, life) = (&self.medium.erases, &self.medium.life);
         let (bad_blocks, spare) = (self.bad_blocks(), self.options.spare_blocks(self.geometry()));
-        let spare_left = if self.is_worn_out() { 0 } else { spare.saturating_sub(bad_blocks) };
+        let is_worn_out = self.is_worn_out();
+        let spare_left = if is_worn_out { 0 } else { spare.saturating_sub(bad_blocks) };
         let sum = erases.iter().map(|&erases| u64::from(erases)).sum::<u64>();
         let rated = erases.len() as u64 * u64::from(self.options.endurance_cycles);
         Health {
             free_blocks: self.ftl.as_ref().map_or(self.free_blocks, |ftl| ftl.free_blocks()).into(),
             bad_blocks: bad_blocks.into(),
             blocks: erases.len() as u64,
-            available_spare: match (100 * u64::from(spare_left)).checked_div(spare.into()) {
-                Some(percent) => percent,
-                // A drive without spare has used none of it until it can only be read.
-                None => {
-                    if self.is_worn_out() {
-                        0
-                    } else {
-                        100
-                    }
-                }
-            },
+            // A drive without spare has used none of it until it is read-only.
+            available_spare: (100 * u64::from(spare_left)).checked_div(spare.into()).unwrap_or(if is_worn_out {
+                0
+            } else {
+                100
+            }),
             available_spare_threshold: SPARE_THRESHOLD,
             spare_blocks: spare_left.into(),
             percentage_used: (100 * sum).checked_div(rated).unwrap_or(0),
@@ -105,40 +101,40 @@ impl<B: Backend> Drive<B> {
         }
     }
 
-    /// Pages that wait in the write buffer.
+    /// Pages waiting in the write buffer.
     pub fn buffered_pages(&self) -> u32 {
         self.buffer.as_ref().map_or(0, Buffer::len)
     }
 
-    /// Whether so many blocks have failed that it can only be read.
+    /// True if so many blocks have failed that it is read-only.
     pub fn is_worn_out(&self) -> bool {
         self.medium.life.worn_out || self.ftl.as_ref().is_some_and(|ftl| ftl.is_worn_out())
     }
 
-    /// Blocks that are not used any more.
+    /// Number of bad blocks.
     pub fn bad_blocks(&self) -> u32 {
         self.medium.bad_blocks()
     }
 
-    /// What holds the bytes.
+    /// The flash backend.
     pub fn backend(&self) -> &B {
         &self.medium.backend
     }
 
-    /// What holds the bytes, to plan faults.
+    /// The flash backend, to plan faults.
     pub fn backend_mut(&mut self) -> &mut B {
         &mut self.medium.backend
     }
 
-    /// What holds the bytes; the power is cut.
+    /// Cuts the power and returns the flash backend.
     pub fn into_backend(self) -> B {
         self.medium.backend
     }
 
-    /// Saves the state of the FTL, for a drive in time to go on from.
+    /// Saves the state of the FTL, for a drive in time to resume from.
     ///
     /// # Errors
-    /// If it cannot be written, or the drive is off.
+    /// If the state cannot be written, or the drive is off.
     pub fn save_ftl(&mut self, archive: &mut Archive<'_>) -> Archived {
         match &mut self.ftl {
             Some(ftl) => ftl.archive(archive),
@@ -146,10 +142,10 @@ impl<B: Backend> Drive<B> {
         }
     }
 
-    /// Verifies every invariant of FTL and log in O(pages); the error says which is broken.
+    /// Verifies every invariant of FTL and log in O(pages); the error names the broken one.
     ///
     /// # Errors
-    /// If one is.
+    /// If an invariant is broken.
     pub fn check(&self) -> Result<(), String> {
         self.ftl.as_ref().map_or(Ok(()), |ftl| ftl.check())?;
         self.medium.check_log(&|lpn| self.ftl.as_ref()?.lookup(lpn))

@@ -1,4 +1,4 @@
-//! A drive: requests in bytes, served by FTL and flash.
+//! A drive: serves requests in bytes with an FTL and flash.
 
 mod health;
 mod power;
@@ -8,38 +8,37 @@ pub use health::Health;
 use std::ops::Range;
 
 use ssdlab_core::{Lpn, PageSize, Pages as PageRun};
-use ssdlab_ftl::{FtlChoice, Line, Shape, WriteContext, lines};
+use ssdlab_ftl::{DynFtl, FtlChoice, Line, Shape, WriteContext, lines};
 use ssdlab_nand::{Cause, Geometry};
 
 use crate::backend::Backend;
 use crate::buffer::{Buffer, WriteBuffer};
 use crate::error::DriveError;
 use crate::flash::{Flash, Medium, Pages, Payload};
-use crate::protected::Ram;
-use crate::translation::{Boxed, Translation};
+use crate::protected::BufferJournal;
 
-/// What can be chosen about a drive beside its flash.
+/// Options of a drive beside its flash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// Pages that the host sees.
+    /// Number of logical pages.
     pub logical_pages: u32,
     /// FTL.
     pub ftl: FtlChoice,
-    /// Seed of its random streams.
+    /// Seed of the FTL's random streams.
     pub seed: u64,
-    /// RAM that writes complete in; none writes through.
+    /// Write buffer; None writes through.
     pub buffer: Option<WriteBuffer>,
-    /// Blocks that the journal names before a checkpoint is written: a mount reads no more than these.
+    /// Blocks that the journal names before a checkpoint is written: a mount reads at most these.
     pub journal_blocks: u32,
-    /// Blocks kept unwritten for programs that fail in the course of one collection or merge, with page mapping of each
-    /// plane; 0 where none fails. A drive without them may be worn out when one does.
+    /// Blocks kept unwritten for programs that fail during one collection or merge, per plane with page mapping; 0 if
+    /// none fails. Without them a single failure may wear the drive out.
     pub spare_for_failures: u32,
-    /// Program/erase cycles that a block is rated for; what is told of wear goes by it.
+    /// Rated program/erase cycles per block; wear is relative to them.
     pub endurance_cycles: u32,
 }
 
 impl Options {
-    /// Blocks of the journal for flash of so many: a mount reads no more than a quarter of them.
+    /// Journal blocks for flash of `blocks` blocks: a mount reads a quarter at most.
     pub fn journal_blocks(blocks: u32) -> u32 {
         (blocks / 4).max(128)
     }
@@ -51,7 +50,7 @@ impl Options {
         Shape { logical_pages: self.logical_pages, page_bytes, blocks, pages_per_block, order, planes }
     }
 
-    /// Blocks that may go bad before the drive can only be read, if they do so evenly in all planes.
+    /// Blocks that may go bad before the drive is read-only, if they are spread evenly over the planes.
     pub(crate) fn spare_blocks(&self, geometry: &Geometry) -> u32 {
         let shape = self.shape(geometry);
         let data = self.logical_pages.div_ceil(geometry.pages_per_block);
@@ -62,44 +61,44 @@ impl Options {
         geometry.blocks.saturating_sub(data + kept + self.ftl.device_reserve_blocks(&shape))
     }
 
-    /// An FTL on an erased device.
-    fn build(&self, geometry: &Geometry, fails: bool) -> Result<Box<dyn Translation>, String> {
-        let mut ftl = self.ftl.build(self.shape(geometry), self.seed, Boxed { fails })?;
+    /// Builds an FTL on an erased device.
+    fn build(&self, geometry: &Geometry) -> Result<Box<dyn DynFtl>, String> {
+        let mut ftl = self.ftl.build_dyn(self.shape(geometry), self.seed)?;
         if self.spare_for_failures > 0 {
             ftl.keep_for_failures(self.spare_for_failures)?;
         }
         Ok(ftl)
     }
 
-    /// Whether there can be such a drive on flash that fails.
+    /// Verifies that such a drive can exist.
     ///
     /// # Errors
-    /// What is missing.
+    /// If something is missing.
     pub fn check(&self, geometry: &Geometry) -> Result<(), String> {
-        self.build(geometry, true).map(drop)
+        self.build(geometry).map(drop)
     }
 
-    /// What a file must have been created with for a drive with these options to be in it.
+    /// Settings that must agree with those of an existing file for the drive to be in it.
     pub fn lines(&self, geometry: &Geometry) -> Vec<Line> {
         lines(&self.shape(geometry), &self.ftl)
     }
 }
 
-/// How bytes become zero.
+/// How a range of bytes becomes zero.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Zeroed {
-    /// Written with zeros: the ends of pages before and behind the others.
+    /// Written with zeros: the parts of pages before and after the others.
     pub written: [Range<u64>; 2],
     /// Whole pages, trimmed.
     pub trimmed: Range<u64>,
 }
 
 impl Zeroed {
-    /// These bytes of a drive with such pages.
+    /// Splits a range of bytes of a drive with such pages.
     pub fn of(page: PageSize, bytes: Range<u64>) -> Self {
         let covered = page.covered(bytes.start, bytes.end);
         if covered.is_empty() {
-            // At most the end of one page and the beginning of the next.
+            // At most the end of one page and the start of the next.
             let none = bytes.end..bytes.end;
             return Self { written: [bytes, none.clone()], trimmed: none };
         }
@@ -110,33 +109,33 @@ impl Zeroed {
 
 /// A drive on flash that holds bytes.
 ///
-/// # What it promises
+/// # Promises
 ///
 /// The atomic unit is the logical page.
 ///
-/// - A write that was acknowledged before an acknowledged flush, or that was itself told to be safe (FUA), is there
-///   after any loss of power. Without a write buffer, or with a protected one, every acknowledged write is.
-/// - A later write is there or not, page by page, in no order; no page is torn, and none is older than at the latest
-///   acknowledged flush. A write of several pages that was not acknowledged may leave any of them.
-/// - What was never written, or trimmed before an acknowledged flush, reads as zeros.
+/// - A write acknowledged before an acknowledged flush, or with FUA, survives any power loss. Without a write buffer, or
+///   with a protected one, every acknowledged write does.
+/// - A later write is there or not, page by page, in no order. No page is torn, and none is older than at the latest
+///   acknowledged flush. An unacknowledged write of several pages may leave any of them.
+/// - Pages never written, or trimmed before an acknowledged flush, read as zeros.
 /// - A page whose data the flash has lost is an error to read, never other data.
 ///
-/// "Power" is that of the drive: a process that is killed is such a loss. If the computer loses its power, a file holds
-/// what was there at the latest flush, and of later writes any pages.
+/// "Power" is the drive's: killing the process is such a loss. If the computer loses its power, a file holds the state of the
+/// latest flush, and of later writes any pages.
 pub struct Drive<B: Backend> {
     options: Options,
     page: PageSize,
     medium: Medium<B>,
     /// None while the power is off.
-    ftl: Option<Box<dyn Translation>>,
+    ftl: Option<Box<dyn DynFtl>>,
     /// Built to check the options; the first mount takes it.
-    unused: Option<Box<dyn Translation>>,
+    unused: Option<Box<dyn DynFtl>>,
     buffer: Option<Buffer>,
-    /// What keeps the pages of a protected buffer; none while the power is off.
-    ram: Option<Ram>,
-    /// A page on its way to the host.
+    /// Journal of a protected buffer's pages; None while the power is off.
+    journal: Option<BufferJournal>,
+    /// Buffer for a page on its way to the host.
     page_out: Vec<u8>,
-    /// Erased blocks when the power went off last.
+    /// Erased blocks when the power last went off.
     free_blocks: u32,
 }
 
@@ -144,7 +143,7 @@ impl<B: Backend> Drive<B> {
     /// Reads bytes.
     ///
     /// # Errors
-    /// If they do not lie on the drive, were lost, or the drive is off.
+    /// If they exceed the drive or were lost, or the drive is off.
     pub fn read(&mut self, offset: u64, bytes: &mut [u8]) -> Result<(), DriveError> {
         let end = self.end_of(offset, bytes.len() as u64)?;
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
@@ -182,21 +181,21 @@ impl<B: Backend> Drive<B> {
         self.settle()
     }
 
-    /// Writes bytes; with `fua` they are safe when this returns, and with them all that was written before.
+    /// Writes bytes; with `fua` they and all earlier writes are safe on return.
     ///
     /// # Errors
-    /// If they do not lie on the drive, the drive can only be read or is off, or its power goes off meanwhile: then any
-    /// of the pages may have been written.
+    /// If they exceed the drive, the drive is read-only or off, or its power fails meanwhile: then any of the pages may
+    /// have been written.
     pub fn write(&mut self, offset: u64, bytes: &[u8], fua: bool) -> Result<(), DriveError> {
         self.put(offset, bytes)?;
         self.medium.life.bytes_written += bytes.len() as u64;
         if fua { self.flush() } else { Ok(()) }
     }
 
-    /// Trims the pages that lie wholly inside: they read as zeros. Those at the ends keep their data.
+    /// Trims the pages that lie wholly inside: they read as zeros. Partly covered pages keep their data.
     ///
     /// # Errors
-    /// As of [`Self::write`].
+    /// See [`Self::write`].
     pub fn trim(&mut self, offset: u64, bytes: u64, fua: bool) -> Result<(), DriveError> {
         let end = self.end_of(offset, bytes)?;
         self.writable()?;
@@ -205,13 +204,13 @@ impl<B: Backend> Drive<B> {
         if let Some(buffer) = &mut self.buffer {
             (first..first + count).for_each(|lpn| buffer.forget(lpn));
         }
-        if let Some(ram) = &mut self.ram {
-            let kept = ram.trim(&mut self.medium.backend, first..first + count, self.medium.sequence);
+        if let Some(journal) = &mut self.journal {
+            let kept = journal.trim(&mut self.medium.backend, first..first + count, self.medium.sequence);
             self.medium.note_fault(kept);
             self.stop_at_fault()?;
         }
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
-        ftl.trim(Lpn(first), count, &mut Flash { medium: &mut self.medium, payload: Payload::None });
+        ftl.trim_dyn(Lpn(first), count, &mut Flash { medium: &mut self.medium, payload: Payload::None });
         self.settle()?;
         if fua { self.flush() } else { Ok(()) }
     }
@@ -219,7 +218,7 @@ impl<B: Backend> Drive<B> {
     /// Makes bytes zero: whole pages are trimmed, parts of pages written.
     ///
     /// # Errors
-    /// As of [`Self::write`].
+    /// See [`Self::write`].
     pub fn write_zeroes(&mut self, offset: u64, bytes: u64, fua: bool) -> Result<(), DriveError> {
         let end = self.end_of(offset, bytes)?;
         self.writable()?;
@@ -246,14 +245,14 @@ impl<B: Backend> Drive<B> {
     /// Makes everything acknowledged before safe.
     ///
     /// # Errors
-    /// If the drive is off or its power goes off meanwhile.
+    /// If the drive is off or its power fails meanwhile.
     pub fn flush(&mut self) -> Result<(), DriveError> {
         self.program_oldest(u32::MAX)?;
         self.make_safe()
     }
 
-    /// Programs the oldest pages of a volatile write buffer, at most so many; returns how many still wait. Once as many
-    /// are programmed as waited, [`Self::make_safe`] is a flush of what was written before.
+    /// Programs at most `most` of the oldest pages of a volatile write buffer; returns how many still wait. After as many
+    /// pages as waited, [`Self::make_safe`] is a flush of everything written before.
     ///
     /// # Errors
     /// See [`Self::flush`].
@@ -270,7 +269,7 @@ impl<B: Backend> Drive<B> {
         Ok(self.buffered_pages())
     }
 
-    /// Makes what the flash holds safe.
+    /// Makes the contents of the flash safe.
     ///
     /// # Errors
     /// See [`Self::flush`].
@@ -281,11 +280,10 @@ impl<B: Backend> Drive<B> {
         if self.medium.backend.is_deleted() { Err(DriveError::Deleted) } else { Ok(()) }
     }
 
-    /// Which bytes of a range the drive holds, in pages: runs that begin one after the other, and whether each is
-    /// written.
+    /// Splits a range into runs of written and unwritten bytes, in whole pages.
     ///
     /// # Errors
-    /// If the range does not lie on the drive, or that is off.
+    /// If the range exceeds the drive, or the drive is off.
     pub fn allocation(&self, offset: u64, bytes: u64) -> Result<Vec<(Range<u64>, bool)>, DriveError> {
         let end = self.end_of(offset, bytes)?;
         let ftl = self.ftl.as_ref().ok_or(DriveError::Off)?;
@@ -300,10 +298,10 @@ impl<B: Backend> Drive<B> {
         Ok(runs)
     }
 
-    /// The first run of [`Self::allocation`]: where it ends, and whether it is written. Nothing behind it is looked up.
+    /// Returns the end of the first run of [`Self::allocation`], and whether it is written. Looks up nothing behind it.
     ///
     /// # Errors
-    /// As of [`Self::allocation`].
+    /// See [`Self::allocation`].
     pub fn first_run(&self, offset: u64, bytes: u64) -> Result<(u64, bool), DriveError> {
         let end = self.end_of(offset, bytes)?;
         let ftl = self.ftl.as_ref().ok_or(DriveError::Off)?;
@@ -314,8 +312,8 @@ impl<B: Backend> Drive<B> {
         Ok((same.last().map_or(part.end, |(_, part)| part.end), written))
     }
 
-    /// Whether the drive holds a page, in its buffer or on the flash.
-    fn is_written(&self, ftl: &dyn Translation, lpn: u32) -> bool {
+    /// True if the drive holds a page, in its buffer or on the flash.
+    fn is_written(&self, ftl: &dyn DynFtl, lpn: u32) -> bool {
         self.buffer.as_ref().is_some_and(|buffer| buffer.held(lpn).is_some()) || ftl.lookup(Lpn(lpn)).is_some()
     }
 
@@ -324,7 +322,7 @@ impl<B: Backend> Drive<B> {
         if end > capacity { Err(DriveError::OutOfRange { offset, end, capacity }) } else { Ok(end) }
     }
 
-    /// Whether the host may change what is on the drive, from now on.
+    /// Prepares the drive for changes by the host.
     fn writable(&mut self) -> Result<(), DriveError> {
         match self.ftl {
             None => Err(DriveError::Off),
@@ -333,7 +331,6 @@ impl<B: Backend> Drive<B> {
         }
     }
 
-    /// Writes bytes, be they data or zeros.
     fn put(&mut self, offset: u64, bytes: &[u8]) -> Result<(), DriveError> {
         let end = self.end_of(offset, bytes.len() as u64)?;
         self.writable()?;
@@ -346,7 +343,7 @@ impl<B: Backend> Drive<B> {
         written
     }
 
-    /// Writes pages to flash; of those written in part the rest is read first.
+    /// Writes pages to flash; reads the rest of partially written ones first.
     fn write_through(&mut self, offset: u64, bytes: &[u8]) -> Result<(), DriveError> {
         let end = offset + bytes.len() as u64;
         let PageRun { first, count, head, tail } = self.page.split(offset, end);
@@ -364,17 +361,17 @@ impl<B: Backend> Drive<B> {
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
         if !self.medium.backend.fails() {
             let mut flash = Flash { medium: &mut self.medium, payload: Payload::Write(&pages) };
-            ftl.write(Lpn(first), count, WriteContext::default(), &mut flash);
+            ftl.write_dyn(Lpn(first), count, WriteContext::default(), &mut flash);
             flash.place();
             return Ok(());
         }
-        // Any page may be the one that wears the drive out.
+        // Any page may wear the drive out.
         for number in 0..count {
             let page = pages.page(number, page_bytes as usize);
             let pages = Pages { head: None, whole: page, tail: None, lost: false };
             let mut flash = Flash { medium: &mut self.medium, payload: Payload::Write(&pages) };
-            ftl.write(Lpn(first + number), 1, WriteContext::default(), &mut flash);
-            // It may not have been written.
+            ftl.write_dyn(Lpn(first + number), 1, WriteContext::default(), &mut flash);
+            // This page may not have been written.
             if ftl.is_worn_out() && self.medium.fault.is_none() {
                 return Err(worn_out(&mut self.medium));
             }
@@ -382,7 +379,7 @@ impl<B: Backend> Drive<B> {
         Ok(())
     }
 
-    /// A page with those of its bytes replaced that `bytes`, from `offset` on, have.
+    /// Returns a page with its part of `bytes`, which start at `offset`, replaced.
     fn completed(&mut self, lpn: u32, offset: u64, bytes: &[u8]) -> Result<Vec<u8>, DriveError> {
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
         let mut page = vec![0; self.page_out.len()];
@@ -394,7 +391,7 @@ impl<B: Backend> Drive<B> {
         Ok(page)
     }
 
-    /// Writes pages to the buffer; programs as many as its rules say.
+    /// Writes pages to the buffer; programs as many as its rules require.
     fn write_behind(&mut self, offset: u64, end: u64, bytes: &[u8]) -> Result<(), DriveError> {
         if self.buffer.as_ref().is_some_and(Buffer::passes_on) {
             return self.pass_on(offset, end, bytes);
@@ -403,18 +400,18 @@ impl<B: Backend> Drive<B> {
         for (lpn, part) in self.page.parts(offset, end) {
             if self.buffer.as_ref().is_some_and(|buffer| !buffer.has_room_for(lpn as u32)) {
                 self.drain(0)?;
-                // What the FTL believes then is not what the flash holds.
+                // The FTL may now believe something that the flash does not hold.
                 self.stop_at_fault()?;
             }
             let in_part = part.end - part.start < page_bytes;
-            let base = if self.ram.is_some() && in_part { self.version_on_flash(Lpn(lpn as u32))? } else { None };
+            let base = if self.journal.is_some() && in_part { self.version_on_flash(Lpn(lpn as u32))? } else { None };
             let Some(buffer) = &mut self.buffer else { break };
             let piece = &bytes[(part.start - offset) as usize..(part.end - offset) as usize];
             let at = (part.start - lpn * page_bytes) as usize;
             buffer.accept((lpn as u32, base), WriteContext::default(), at, piece, page_bytes as usize);
-            if let (Some(ram), Some(held)) = (&mut self.ram, buffer.held(lpn as u32)) {
-                let kept = ram.keep(&mut self.medium.backend, lpn as u32, self.medium.sequence, held);
-                let is_long = ram.is_long();
+            if let (Some(journal), Some(held)) = (&mut self.journal, buffer.held(lpn as u32)) {
+                let kept = journal.keep(&mut self.medium.backend, lpn as u32, self.medium.sequence, held);
+                let is_long = journal.is_long();
                 self.medium.note_fault(kept);
                 self.stop_at_fault()?;
                 if is_long {
@@ -425,7 +422,7 @@ impl<B: Backend> Drive<B> {
         self.drain(0)
     }
 
-    /// Programs pages as a buffer would that holds none and keeps none, which need not have them then.
+    /// Programs pages as a buffer would that holds none and keeps none.
     fn pass_on(&mut self, offset: u64, end: u64, bytes: &[u8]) -> Result<(), DriveError> {
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
         for (lpn, part) in self.page.parts(offset, end) {
@@ -438,7 +435,7 @@ impl<B: Backend> Drive<B> {
             if self.medium.fault.is_some() {
                 return Ok(());
             }
-            // This page may be the one that is not there.
+            // This page may not have been written.
             if ftl.is_worn_out() {
                 return Err(worn_out(&mut self.medium));
             }
@@ -446,7 +443,7 @@ impl<B: Backend> Drive<B> {
         Ok(())
     }
 
-    /// Programs pages of the buffer, oldest first: `most` of them, and as long as pages are due.
+    /// Programs pages of the buffer, oldest first: `most` of them, and all that are due.
     fn drain(&mut self, mut most: u32) -> Result<(), DriveError> {
         let Some(buffer) = &mut self.buffer else { return Ok(()) };
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
@@ -462,7 +459,7 @@ impl<B: Backend> Drive<B> {
             if self.medium.fault.is_some() {
                 return Ok(());
             }
-            // A page that wore the drive out may not be there.
+            // A page that wore the drive out may not be on flash.
             if !ftl.is_worn_out() {
                 buffer.forget(lpn);
             }
@@ -473,25 +470,25 @@ impl<B: Backend> Drive<B> {
 
 /// Reads a page: zeros if it was never written.
 fn read_page<B: Backend>(
-    ftl: &mut dyn Translation,
+    ftl: &mut dyn DynFtl,
     medium: &mut Medium<B>,
     lpn: Lpn,
     cause: Cause,
     into: &mut [u8],
 ) -> Result<(), DriveError> {
     let mut flash = Flash { medium: &mut *medium, payload: Payload::Read { lpn, into, lost: false } };
-    let written = ftl.read(lpn, cause, &mut flash);
+    let is_written = ftl.read_dyn(lpn, 1, cause, &mut flash) == 0;
     let Payload::Read { into, lost, .. } = flash.payload else { unreachable!("the payload of a read stays one") };
-    if !written {
+    if !is_written {
         into.fill(0);
         medium.unmapped_reads += u64::from(cause == Cause::Host);
     }
     if lost { Err(DriveError::Unreadable(lpn)) } else { Ok(()) }
 }
 
-/// Programs a page that is `whole`, or else what is put `over` that on the flash.
+/// Programs a page: `whole`, or the page on the flash changed by `over`.
 fn program_page<B: Backend>(
-    ftl: &mut dyn Translation,
+    ftl: &mut dyn DynFtl,
     medium: &mut Medium<B>,
     (lpn, context): (Lpn, WriteContext),
     whole: Option<&[u8]>,
@@ -510,7 +507,7 @@ fn program_page<B: Backend>(
         }
     };
     let pages = Pages { head: None, whole: page, tail: None, lost };
-    ftl.write(lpn, 1, context, &mut Flash { medium, payload: Payload::Write(&pages) });
+    ftl.write_dyn(lpn, 1, context, &mut Flash { medium, payload: Payload::Write(&pages) });
     Ok(())
 }
 

@@ -1,43 +1,43 @@
-//! A drive made, switched on and off, and stopped by a fault.
+//! Making a drive, switching it on and off, and stopping it at a fault.
 
 use std::collections::BTreeMap;
 
 use ssdlab_core::{Lpn, PageSize};
+use ssdlab_ftl::DynFtl;
 use ssdlab_nand::Trimmed;
 
 use super::{Drive, Options};
 use crate::backend::Backend;
-use crate::buffer::{Buffer, Held, WriteBuffer};
+use crate::buffer::{Buffer, BufferedPage, WriteBuffer};
 use crate::error::DriveError;
-use crate::flash::{Flash, Medium, Payload, Recorded};
+use crate::flash::{Flash, Medium, Payload, Recording};
 use crate::mount::{MountReport, Surveyed};
-use crate::protected::{Kept, Loaded, Ram, above};
-use crate::translation::Translation;
+use crate::protected::{BufferJournal, Loaded, PageRecords, above};
 
 impl<B: Backend> Drive<B> {
-    /// A drive on erased flash, ready.
+    /// Creates a mounted drive on erased flash.
     ///
     /// # Errors
-    /// If the options do not fit the flash, or that cannot be written.
+    /// If the options do not fit the flash, or it cannot be written.
     pub fn create(backend: B, options: Options) -> Result<Self, DriveError> {
         let mut drive = Self::off(backend, options)?;
         let has_bad = drive.bad_blocks() > 0;
         drive.medium.checkpoint(has_bad, options.logical_pages, None)?;
         if has_bad {
-            // The FTL must hear of them; the drive has not been switched on again by that.
+            // The FTL learns about them by a mount, which does not count.
             drive.mount()?;
             drive.medium.life.mounts = 0;
             drive.checkpoint(false)?;
         } else {
             let mut ftl = drive.erased_ftl()?;
-            ftl.preload(&mut Flash { medium: &mut drive.medium, payload: Payload::None });
+            ftl.preload_dyn(&mut Flash { medium: &mut drive.medium, payload: Payload::None });
             drive.ftl = Some(ftl);
             drive.power_buffer(None, &[])?;
         }
         Ok(drive)
     }
 
-    /// The drive, just made, unless it can only be read: there is nothing to read.
+    /// Returns a new drive unless it is read-only, as it has nothing to read.
     pub(crate) fn writable_anew(self) -> Result<Self, DriveError> {
         if self.is_worn_out() {
             let blocks = self.geometry().blocks;
@@ -46,7 +46,7 @@ impl<B: Backend> Drive<B> {
         Ok(self)
     }
 
-    /// A drive that is to be mounted, on flash that one was created on.
+    /// Returns an unmounted drive on flash with an existing one.
     ///
     /// # Errors
     /// If the options do not fit the flash.
@@ -59,7 +59,7 @@ impl<B: Backend> Drive<B> {
             ftl: None,
             unused: None,
             buffer: None,
-            ram: None,
+            journal: None,
             page_out: vec![0; page_bytes as usize],
             free_blocks: 0,
         };
@@ -67,43 +67,43 @@ impl<B: Backend> Drive<B> {
         Ok(drive)
     }
 
-    /// An FTL on an erased device.
-    fn erased_ftl(&mut self) -> Result<Box<dyn Translation>, DriveError> {
+    /// Returns an FTL on an erased device.
+    fn erased_ftl(&mut self) -> Result<Box<dyn DynFtl>, DriveError> {
         self.unused.take().map_or_else(|| self.build(), Ok)
     }
 
-    fn build(&self) -> Result<Box<dyn Translation>, DriveError> {
-        self.options.build(self.geometry(), self.medium.backend.fails()).map_err(DriveError::Options)
+    fn build(&self) -> Result<Box<dyn DynFtl>, DriveError> {
+        self.options.build(self.geometry()).map_err(DriveError::Options)
     }
 
-    /// Switches the power on, after [`Self::cut_power`] if it is on.
+    /// Mounts the drive, after [`Self::cut_power`] if it is on.
     ///
     /// # Errors
-    /// If the flash cannot be read or holds what this FTL cannot have written. The drive then is off.
+    /// If the flash cannot be read or holds something that this FTL cannot have written. The drive is then off.
     pub fn mount(&mut self) -> Result<MountReport, DriveError> {
         self.cut_power();
         let before = self.medium.counts;
         let mut ftl = self.erased_ftl()?;
-        let loaded = Ram::load(&self.medium.backend)?;
+        let loaded = BufferJournal::load(&self.medium.backend)?;
         let least = loaded.as_ref().map_or(0, |(_, kept)| above(kept));
-        let may_fail = self.medium.backend.fails();
-        let mut recorded = Recorded::default();
+        let fails = self.medium.backend.fails();
+        let mut recording = Recording { operations: Vec::new(), fails };
         let Surveyed { table, trims, older_trims, mut report } = self.medium.survey(least, |scan, trims| {
-            ftl.recover(scan, trims, &mut recorded).is_ok() && (recorded.is_empty() || !may_fail)
+            ftl.recover_dyn(scan, trims, &mut recording).is_ok() && (recording.operations.is_empty() || !fails)
         })?;
         if report.full_scan && table.is_some() {
             ftl = self.build()?;
         }
         let mut flash = Flash { medium: &mut self.medium, payload: Payload::None };
         let recovered = match table {
-            Some(table) => ftl.recover(&table, &trims, &mut flash),
+            Some(table) => ftl.recover_dyn(&table, &trims, &mut flash),
             None => {
-                recorded.replay(&mut flash);
+                recording.operations.into_iter().for_each(|operation| operation.emit(&mut flash));
                 Ok(())
             }
         };
         if recovered.is_ok() {
-            ftl.preload(&mut flash);
+            ftl.preload_dyn(&mut flash);
         }
         if let Some(fault) = self.medium.fault.take() {
             self.medium.power_off();
@@ -129,30 +129,32 @@ impl<B: Backend> Drive<B> {
         Ok(report)
     }
 
-    /// Brings to the flash what a protected buffer held when the power was lost; then the buffer is empty. A drive that
-    /// can only be read keeps it. `trims` are those of the journal: of them the buffer may know nothing.
+    /// Programs the pages that a protected buffer held at the power loss and empties it; a read-only drive keeps them.
+    /// `trims` are those of the log's journal, which the buffer may not know.
     fn power_buffer(&mut self, loaded: Option<Loaded>, trims: &[Trimmed]) -> Result<(), DriveError> {
-        let (before, mut kept) = loaded.map_or((None, BTreeMap::new()), |(ram, kept)| (Some(ram), kept));
+        let (before, mut kept) = loaded.map_or((None, BTreeMap::new()), |(journal, kept)| (Some(journal), kept));
         for &Trimmed { lpn, count, sequence } in trims {
             kept.range_mut(lpn.0..lpn.0 + count).for_each(|(_, kept)| kept.logged_trim = Some(sequence));
         }
         let was_empty = kept.is_empty();
         let mut pages = Vec::new();
-        for (lpn, Kept { trimmed, logged_trim, pages: written }) in kept {
+        for (lpn, PageRecords { trimmed, logged_trim, pages: written }) in kept {
             let on_flash = self.version_on_flash(Lpn(lpn))?;
             let is_trimmed = on_flash.is_some_and(|version| trimmed.is_some_and(|sequence| version < sequence));
             let version = on_flash.filter(|_| !is_trimmed);
             let is_newer = |sequence| version < Some(sequence) && logged_trim < Some(sequence);
-            // Where there was nothing to be a part of, what is there now had been trimmed: the rest of the page is
+            // If the page was not on flash when it was written in part, but is now, it had been trimmed: the rest is
             // zeros.
-            let is_whole = |held: &Held| held.whole || held.base.is_none() && on_flash.is_some();
-            let fits = |(sequence, held): &(u64, Held)| is_newer(*sequence) && (is_whole(held) || held.base == version);
+            let is_whole = |held: &BufferedPage| held.whole || held.base.is_none() && on_flash.is_some();
+            let fits = |(sequence, held): &(u64, BufferedPage)| {
+                is_newer(*sequence) && (is_whole(held) || held.base == version)
+            };
             match written.into_iter().rfind(fits) {
-                Some((_, held)) => pages.push((lpn, Held { whole: is_whole(&held), ..held })),
-                // Only then: the record of this trim would be newer than what was written behind the one that is meant.
+                Some((_, held)) => pages.push((lpn, BufferedPage { whole: is_whole(&held), ..held })),
+                // Only now: the record of this trim would be newer than writes after the recorded one.
                 None if is_trimmed => {
                     let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
-                    ftl.trim(Lpn(lpn), 1, &mut Flash { medium: &mut self.medium, payload: Payload::None });
+                    ftl.trim_dyn(Lpn(lpn), 1, &mut Flash { medium: &mut self.medium, payload: Payload::None });
                     self.stop_at_fault()?;
                 }
                 None => {}
@@ -166,16 +168,16 @@ impl<B: Backend> Drive<B> {
                 other => other?,
             }
             self.stop_at_fault()?;
-            // The RAM forgets them: from now on they are as safe as what was flushed. No checkpoint comes before it
-            // does, as the journal of the log may know of trims that the RAM does not.
+            // The buffer's journal forgets the pages: from now on they are as safe as flushed ones. No checkpoint may come
+            // before it does, as the log's journal may know trims that the buffer's does not.
             self.flush_medium()?;
         }
         self.buffer = self.options.buffer.map(Buffer::new);
-        self.ram = match (self.options.buffer, before) {
-            (Some(WriteBuffer { protected: true, .. }), before) => self.new_ram(before.as_ref())?,
+        self.journal = match (self.options.buffer, before) {
+            (Some(WriteBuffer { protected: true, .. }), before) => self.new_journal(before.as_ref())?,
             (_, Some(before)) if !was_empty || !before.is_alone => {
-                // What it says is outdated, and stays so when the flash forgets versions by trims.
-                Ram::begin(&mut self.medium.backend, Some(&before), 0, 0, std::iter::empty())?;
+                // Its records are outdated, and must stay so when trims make the flash forget versions.
+                BufferJournal::begin(&mut self.medium.backend, Some(&before), 0, 0, std::iter::empty())?;
                 None
             }
             _ => None,
@@ -183,24 +185,24 @@ impl<B: Backend> Drive<B> {
         Ok(())
     }
 
-    /// A drive that can only be read keeps what waits in another journal, without what was trimmed.
-    fn keep_waiting(&mut self, before: Option<&Ram>) -> Result<(), DriveError> {
+    /// Moves the waiting pages of a read-only drive to another journal, without the trimmed ones.
+    fn keep_waiting(&mut self, before: Option<&BufferJournal>) -> Result<(), DriveError> {
         let Some(buffer) = &self.buffer else { return Ok(()) };
         let (pages, sequence) = (buffer.len(), self.medium.sequence);
-        Ram::begin(&mut self.medium.backend, before, pages, sequence, buffer.waiting())?;
+        BufferJournal::begin(&mut self.medium.backend, before, pages, sequence, buffer.waiting())?;
         Ok(())
     }
 
-    /// RAM that holds what waits in a protected buffer, after `before`.
-    pub(super) fn new_ram(&mut self, before: Option<&Ram>) -> Result<Option<Ram>, DriveError> {
+    /// Starts a journal with the waiting pages of a protected buffer, after `before`.
+    pub(super) fn new_journal(&mut self, before: Option<&BufferJournal>) -> Result<Option<BufferJournal>, DriveError> {
         let (Some(buffer), Some(WriteBuffer { pages, .. })) = (&self.buffer, self.options.buffer) else {
             return Ok(None);
         };
         let sequence = self.medium.sequence;
-        Ok(Some(Ram::begin(&mut self.medium.backend, before, pages, sequence, buffer.waiting())?))
+        Ok(Some(BufferJournal::begin(&mut self.medium.backend, before, pages, sequence, buffer.waiting())?))
     }
 
-    /// The version of the copy of a page that is on the flash.
+    /// Version of a page's copy on the flash.
     pub(super) fn version_on_flash(&self, lpn: Lpn) -> Result<Option<u64>, DriveError> {
         let ftl = self.ftl.as_ref().ok_or(DriveError::Off)?;
         Ok(match ftl.lookup(lpn) {
@@ -209,22 +211,22 @@ impl<B: Backend> Drive<B> {
         })
     }
 
-    /// Switches the power off at once: RAM forgets what it holds, unless it is protected.
+    /// Cuts the power: RAM loses its contents, unless it is protected.
     pub fn cut_power(&mut self) {
         if let Some(ftl) = self.ftl.take() {
             self.free_blocks = ftl.free_blocks();
         }
-        (self.buffer, self.ram) = (None, None);
+        (self.buffer, self.journal) = (None, None);
         self.medium.power_off();
     }
 
-    /// Makes everything safe, writes a checkpoint and switches the power off.
+    /// Makes everything safe, writes a checkpoint and switches the drive off.
     ///
     /// # Errors
-    /// As of [`Self::flush`].
+    /// See [`Self::flush`].
     pub fn shut_down(&mut self) -> Result<(), DriveError> {
         match self.drain(u32::MAX) {
-            // It stays where it is.
+            // The pages stay in the buffer's journal.
             Err(DriveError::ReadOnly { .. }) if self.buffer.as_ref().is_some_and(Buffer::is_protected) => {}
             other => other?,
         }
@@ -235,13 +237,13 @@ impl<B: Backend> Drive<B> {
         Ok(())
     }
 
-    /// Begins a log if there is none: a mount that had to read all of the flash leaves that to the first change. Until
-    /// then the flash itself is what the next mount reads.
+    /// Starts a log if there is none: after a mount that read all of the flash, the first change does. Until then the
+    /// next mount reads the flash again.
     pub(super) fn begin_log(&mut self) -> Result<(), DriveError> {
         if self.medium.log.is_none() { self.checkpoint(false) } else { Ok(()) }
     }
 
-    /// The drive can only be read from now on, which its log tells.
+    /// Makes the drive read-only and records that in its log.
     fn wear_out(&mut self) -> Result<(), DriveError> {
         self.begin_log()?;
         self.medium.wear_out();
@@ -255,17 +257,17 @@ impl<B: Backend> Drive<B> {
         self.stop_at_fault()
     }
 
-    /// After each request: a fault switches the drive off, a long journal makes it write a checkpoint or begin another.
+    /// Ends a request: a fault switches the drive off, and long journals are replaced.
     pub(super) fn settle(&mut self) -> Result<(), DriveError> {
-        // Asked of flash that may fail alone: no other wears out meanwhile, and page mapping looks at every plane.
+        // Only flash that may fail wears out meanwhile, and page mapping looks at every plane.
         if self.medium.backend.fails() && self.ftl.as_ref().is_some_and(|ftl| ftl.is_worn_out()) {
             self.wear_out()?;
         }
         self.stop_at_fault()?;
-        if let Some(ram) = self.ram.take_if(|ram| ram.is_long()) {
-            // What it forgets is safe on the flash, and a mount must know that.
+        if let Some(journal) = self.journal.take_if(|journal| journal.is_long()) {
+            // The pages that the journal forgets are safe on the flash, and a mount must know that.
             self.flush_medium()?;
-            self.ram = self.new_ram(Some(&ram)).inspect_err(|_| self.cut_power())?;
+            self.journal = self.new_journal(Some(&journal)).inspect_err(|_| self.cut_power())?;
         }
         let is_long = self.medium.log.as_ref().is_some_and(|log| log.is_long(self.options.journal_blocks));
         if is_long {

@@ -1,38 +1,37 @@
-//! Checkpoints: what the spare areas say, which pages are trimmed, how often blocks were erased.
+//! Checkpoints: contents of the spare areas, trimmed pages, erase counts.
 //!
 //! ```text
-//! header:  magic (8), generation (8), bytes of the body (8), checksum of the body (8), checksum of all that (8)
-//! body:    the next sequence number (8), what the drive counts over its life (8 each)
+//! header:  magic (8), generation (8), bytes of the body (8), checksum of the body (8), checksum of the header (8)
+//! body:    the next sequence number (8), lifetime counters of the drive (8 each)
 //!          erases of every block (4 each)
-//!          a block each:  state (1: 0 erased, 1 written, 2 closed), and if it is not erased its pages as in `table.rs`
-//!          trimmed pages: how many runs (4), and of each its first page (4) and its length (4)
+//!          per block:  state (1: 0 erased, 1 written, 2 closed), and unless erased its pages as in `table.rs`
+//!          trimmed pages: number of runs (4), and of each its first page (4) and its length (4)
 //! ```
-//! Numbers are little-endian. Blocks written in one go take a few bytes, others six to ten for a page. Copies that are
-//! not the newest are marked, so that a mount compares none of them with another.
+//! Numbers are little-endian. Blocks written in one go take a few bytes, others six to ten per page. Copies that are not the
+//! newest are marked, so that a mount does not compare them.
 //!
-//! The body is written first and the header when the body is safe, to the slot that is not in use: until then the log
-//! in the other slot is complete. When the header is safe the other one is wiped out, but for the new generation. One
-//! wrong bit of a header is put right.
+//! The body is written to the unused slot first, and the header once the body is safe: until then the log in the other slot
+//! is complete. When the header is safe, the other one is wiped, except for the new generation. A single wrong bit of a
+//! header is corrected.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use ssdlab_core::{BlockId, HugeVec, Lpn, PageBits, Ppn};
+use ssdlab_ftl::DynFtl;
 use ssdlab_nand::{Found, Geometry, Trimmed};
 use twox_hash::XxHash3_64;
 
 use super::stream::Writer;
 use crate::backend::{Backend, Fault, Slot};
-use crate::bits::put_right;
+use crate::bits::{corrected, u64_at};
 use crate::life::{Life, NUMBERS};
 use crate::processors::{readers, share};
 use crate::spare::{Content, SPARE_BYTES};
 use crate::table::{BlockPages, PageTable, Written};
-use crate::translation::Translation;
 
 const MAGIC: [u8; 8] = *b"ssdchkpt";
-/// Bytes before the body.
 pub(super) const HEADER_BYTES: u64 = 40;
 
 type Header = [u8; HEADER_BYTES as usize];
@@ -42,27 +41,27 @@ const ERASED: u8 = 0;
 const WRITTEN: u8 = 1;
 const CLOSED: u8 = 2;
 
-/// What a checkpoint is made of beside the spare areas.
-pub(crate) struct Facts<'a> {
-    /// Number of programs and trims so far.
+/// Contents of a checkpoint beside the spare areas.
+pub(crate) struct CheckpointContents<'a> {
+    /// Number of programs and trims.
     pub sequence: u64,
-    /// What is counted since the drive was made.
+    /// Lifetime counters.
     pub life: Life,
     /// Erases of every block.
     pub erases: &'a [u32],
     /// Blocks whose erased pages must not be programmed.
     pub closed: &'a [bool],
-    /// Pages of which the data was found damaged.
+    /// Pages with damaged data.
     pub damaged: &'a BTreeSet<Ppn>,
-    /// Knows where the newest copies are; none if nothing was written yet.
-    pub ftl: Option<&'a dyn Translation>,
+    /// Knows the newest copies; None if nothing was written yet.
+    pub ftl: Option<&'a dyn DynFtl>,
     /// Logical pages.
     pub logical_pages: u32,
-    /// Whether the drive is shut down. If not, a first record says so: it is there with the checkpoint or not at all.
+    /// True at a shutdown. Otherwise a first record says that the drive goes on; it exists exactly if the checkpoint does.
     pub ends: bool,
 }
 
-/// A checkpoint as it was read.
+/// A checkpoint read from a slot.
 pub(super) struct Checkpoint {
     pub generation: u64,
     /// Bytes of header and body.
@@ -75,40 +74,36 @@ pub(super) struct Checkpoint {
     pub trims: Vec<Trimmed>,
 }
 
-/// The header in a slot: generation, bytes and checksum of the body.
+/// Header in a slot: generation, bytes and checksum of the body.
 pub(super) fn header<B: Backend>(backend: &B, slot: Slot) -> Result<Option<(u64, u64, u64)>, Fault> {
     let mut bytes = [0; HEADER_BYTES as usize];
     backend.read_log(slot, 0, &mut bytes)?;
-    let is_whole = |bytes: &Header| bytes[..8] == MAGIC && number(bytes, 32) == XxHash3_64::oneshot(&bytes[..32]);
-    let sound = put_right(&bytes, is_whole);
-    Ok(sound.map(|bytes| (number(&bytes, 8), number(&bytes, 16), number(&bytes, 24))))
+    let is_whole = |bytes: &Header| bytes[..8] == MAGIC && u64_at(bytes, 32) == XxHash3_64::oneshot(&bytes[..32]);
+    let sound = corrected(&bytes, is_whole);
+    Ok(sound.map(|bytes| (u64_at(&bytes, 8), u64_at(&bytes, 16), u64_at(&bytes, 24))))
 }
 
-/// The generation that a slot names, be its header sound or not: of its log, or of the one that outdated it.
+/// Generation in a slot, even with a damaged header: of its log, or of the one that outdated it.
 pub(super) fn generation<B: Backend>(backend: &B, slot: Slot) -> Result<u64, Fault> {
     if let Some((generation, ..)) = header(backend, slot)? {
         return Ok(generation);
     }
     let mut bytes = [0; HEADER_BYTES as usize];
     backend.read_log(slot, 0, &mut bytes)?;
-    Ok(number(&bytes, 8))
+    Ok(u64_at(&bytes, 8))
 }
 
-/// No log in this slot counts any more: that of this generation does, in the other. If the header of that is ever
-/// damaged, it is not taken for an older one, and its generation is still known.
+/// Invalidates the log in a slot in favour of the log of `generation` in the other. If the other header is ever damaged, no
+/// older log is used instead, and the generation is still known.
 pub(super) fn outdate<B: Backend>(backend: &mut B, slot: Slot, generation: u64) -> Result<(), Fault> {
     let mut header = [0; HEADER_BYTES as usize];
     header[8..16].copy_from_slice(&generation.to_le_bytes());
     backend.write_log(slot, 0, &header)
 }
 
-fn number(header: &Header, at: usize) -> u64 {
-    u64::from_le_bytes(header[at..at + 8].try_into().expect("eight bytes"))
-}
-
-/// A body that has been written, and counts once its header is there.
+/// A written body, which counts once its header is there.
 pub(super) struct Body {
-    /// Where it ends.
+    /// End of the body.
     pub end: u64,
     checksum: u64,
 }
@@ -118,7 +113,7 @@ pub(super) fn write<B: Backend>(
     backend: &mut B,
     slot: Slot,
     generation: u64,
-    facts: &Facts<'_>,
+    facts: &CheckpointContents<'_>,
 ) -> Result<Body, Fault> {
     let mut writer = Writer::new(backend, slot, HEADER_BYTES, generation);
     writer.bytes(&facts.sequence.to_le_bytes())?;
@@ -131,7 +126,7 @@ pub(super) fn write<B: Backend>(
 }
 
 impl Body {
-    /// Writes its header: from now on it is the checkpoint, with what lies behind it.
+    /// Writes the header, which makes the body, and the records behind it, the current log.
     pub fn seal<B: Backend>(self, backend: &mut B, slot: Slot, generation: u64) -> Result<(), Fault> {
         backend.sync()?;
         let mut header = [0; HEADER_BYTES as usize];
@@ -147,15 +142,15 @@ impl Body {
     }
 }
 
-/// Blocks that processors share before any of them is written: what they take waits in memory, some megabytes.
+/// Blocks shared by the processors per round; their encodings wait in memory, some megabytes.
 const ROUND: u32 = 1024;
 
-/// Blocks on their way to a checkpoint, one behind the other.
+/// Encoded blocks on their way to a checkpoint.
 #[derive(Default)]
 struct Encoded {
     blocks: Vec<(BlockId, Range<usize>)>,
     bytes: Vec<u8>,
-    /// Pages of which they hold a copy and that are trimmed.
+    /// Trimmed pages of which the blocks hold copies.
     trimmed: Vec<Lpn>,
 }
 
@@ -167,12 +162,12 @@ impl Encoded {
     }
 }
 
-/// Writes what the spare areas say; returns the trimmed pages of which there are still copies, in ascending order.
-fn write_blocks<B: Backend>(writer: &mut Writer<'_, B>, facts: &Facts<'_>) -> Result<Vec<u32>, Fault> {
+/// Writes the spare areas; returns the trimmed pages that still have copies, in ascending order.
+fn write_blocks<B: Backend>(writer: &mut Writer<'_, B>, facts: &CheckpointContents<'_>) -> Result<Vec<u32>, Fault> {
     let blocks = writer.backend().geometry().blocks;
     let marked = Marked::of(facts, writer.backend().geometry());
     let mut trimmed = PageBits::new(facts.logical_pages);
-    // Memory handed back would have to be cleared in the next round.
+    // Memory is reused, as returned memory would be cleared in the next round.
     let unused = Mutex::new(Vec::new());
     for first in (0..blocks).step_by(ROUND as usize) {
         let (flash, round) = (writer.backend(), ROUND.min(blocks - first));
@@ -194,20 +189,20 @@ fn write_blocks<B: Backend>(writer: &mut Writer<'_, B>, facts: &Facts<'_>) -> Re
     Ok((0..facts.logical_pages).filter(|&lpn| trimmed.is_set(lpn)).collect())
 }
 
-/// Pages by what is known of them beside their spare areas.
+/// States of pages beside their spare areas.
 struct Marked<'a> {
     closed: &'a [bool],
     damaged: &'a BTreeSet<Ppn>,
-    /// Logical pages that have a copy, and where these are: a look at the map for each page of the flash would be one to
-    /// wherever its entry is.
+    /// Logical pages with a copy, and flash pages with a newest copy. Bits replace a look-up in the map per flash page,
+    /// whose entries lie anywhere in memory.
     has_copy: PageBits,
     is_newest: PageBits,
     logical_pages: u32,
 }
 
 impl<'a> Marked<'a> {
-    fn of(facts: &Facts<'a>, geometry: &Geometry) -> Self {
-        let Facts { closed, damaged, logical_pages, .. } = *facts;
+    fn of(facts: &CheckpointContents<'a>, geometry: &Geometry) -> Self {
+        let CheckpointContents { closed, damaged, logical_pages, .. } = *facts;
         let (mut has_copy, mut is_newest) = (PageBits::new(logical_pages), PageBits::new(geometry.pages() as u32));
         if let Some(ftl) = facts.ftl {
             ftl.copies(logical_pages, &mut |lpn, ppn| {
@@ -218,7 +213,7 @@ impl<'a> Marked<'a> {
         Self { closed, damaged, has_copy, is_newest, logical_pages }
     }
 
-    /// Appends blocks as a checkpoint holds them.
+    /// Appends blocks as encoded in a checkpoint.
     fn encode(
         &self,
         flash: &impl Backend,
@@ -239,7 +234,7 @@ impl<'a> Marked<'a> {
                 }
                 encoded.bytes.push(if closed { CLOSED } else { WRITTEN });
                 BlockPages::encode(&pages, &mut encoded.bytes);
-                // Together, so that the processor waits for many at once.
+                // All at once, so that the processor waits for many at a time.
                 encoded.trimmed.extend(outdated.drain(..).filter(|lpn: &Lpn| !self.has_copy.is_set(lpn.0)));
             }
             encoded.blocks.push((block, begin..encoded.bytes.len()));
@@ -248,8 +243,8 @@ impl<'a> Marked<'a> {
     }
 
     #[inline(always)]
-    fn page(&self, ppn: Ppn, found: Found, outdated: &mut Vec<Lpn>) -> Found {
-        match found {
+    fn page(&self, ppn: Ppn, contents: Found, outdated: &mut Vec<Lpn>) -> Found {
+        match contents {
             Found::Programmed { .. } if self.damaged.contains(&ppn) => Found::Unreadable,
             Found::Programmed { oob, version, .. } if oob.lpn.0 < self.logical_pages => {
                 let is_newest = self.is_newest.is_set(ppn.0);
@@ -258,7 +253,7 @@ impl<'a> Marked<'a> {
                 }
                 Found::Programmed { oob, version, outdated: !is_newest }
             }
-            found => found,
+            contents => contents,
         }
     }
 }
@@ -273,7 +268,7 @@ fn write_trims<B: Backend>(writer: &mut Writer<'_, B>, trimmed: &[u32]) -> Resul
     Ok(())
 }
 
-/// Reads the checkpoint in a slot; none if it is not whole.
+/// Reads the checkpoint in a slot; None if it is incomplete.
 pub(super) fn read<B: Backend>(backend: &B, slot: Slot) -> Result<Option<Checkpoint>, Fault> {
     let Some((generation, length, checksum)) = header(backend, slot)? else { return Ok(None) };
     let mut bytes = HugeVec::zeros(length as usize);
@@ -285,7 +280,7 @@ pub(super) fn read<B: Backend>(backend: &B, slot: Slot) -> Result<Option<Checkpo
     Ok(parsed.map(|checkpoint| Checkpoint { generation, bytes: HEADER_BYTES + length, ..checkpoint }))
 }
 
-/// What a body says, whose checksum was right; none if it is not one.
+/// Parses a body with a correct checksum; None if it is invalid.
 fn parse(bytes: HugeVec<u8>, geometry: &Geometry) -> Option<Checkpoint> {
     let Geometry { pages_per_block, blocks, .. } = *geometry;
     let mut rest = &bytes[..];

@@ -1,8 +1,8 @@
-//! What a drive writes down beside its flash, so that a mount need not read all of it: a checkpoint of the spare areas,
-//! and behind it a journal of the blocks that have changed since.
+//! The log beside the flash, so that a mount need not read all of the flash: a checkpoint of the spare areas, and after it a
+//! journal of the blocks changed since.
 //!
-//! A record is written before what it tells of, and is safe before the flash may contradict it: a block that a computer
-//! without power leaves half written is always named. The journal is also where trims are, which flash cannot tell.
+//! A record is written before the change that it announces, and is safe before the flash may contradict it. So a block that
+//! a power loss leaves half written is always named. The journal also has the trims, which flash cannot store.
 //!
 //! ```text
 //! slot A:  checkpoint 6 | records ...          slot B:  checkpoint 7 | records ...   <- in use
@@ -12,7 +12,7 @@ mod checkpoint;
 mod record;
 mod stream;
 
-pub(crate) use checkpoint::Facts;
+pub(crate) use checkpoint::CheckpointContents;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,55 +22,51 @@ use ssdlab_nand::{Cause, Trimmed};
 use crate::backend::{Backend, Fault, Slot};
 use crate::life::Life;
 use crate::table::PageTable;
+use checkpoint::Checkpoint;
 use record::{RECORD_BYTES, Record};
 
-/// Records looked for at a time behind the end of a journal: more than a disk writes at once.
+/// Records read at a time behind the end of a journal: more than a disk writes at once.
 const LOOKED_BEHIND: usize = 256;
 
-/// What the journal says of a block since the checkpoint.
+/// State of a block since the checkpoint, according to the journal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Touch {
-    /// Nothing: it is as the checkpoint says.
+pub(crate) enum BlockChange {
     None,
-    /// It was erased.
     Erased,
-    /// It was programmed, and perhaps erased before.
+    /// Programmed, and perhaps erased before.
     Opened,
 }
 
-/// The log in use.
 #[derive(Debug)]
 pub(crate) struct Log {
     slot: Slot,
     generation: u64,
-    /// How often the drive was switched on since the checkpoint.
+    /// Number of mounts since the checkpoint.
     mounts: u64,
-    /// Where the journal begins.
     journal: u64,
-    /// Records in it.
     records: u64,
-    touched: Vec<Touch>,
-    /// Blocks that it names.
+    touched: Vec<BlockChange>,
+    /// Number of blocks named in the journal.
     named: u32,
 }
 
-/// What the log knew when the power went off.
-pub(crate) struct Known {
+/// State of the log at the power loss.
+pub(crate) struct LogContents {
     pub table: PageTable,
     pub closed: Vec<bool>,
-    /// Those that the checkpoint tells of, and those of the journal.
+    /// Trims of the checkpoint, then of the journal.
     pub trims: Vec<Trimmed>,
-    /// How many the checkpoint tells of.
+    /// Number of trims of the checkpoint.
     pub older_trims: usize,
-    /// Programs and trims that are known.
+    /// Number of programs and trims known.
     pub sequence: u64,
-    /// Below this sequence number every program was complete.
+    /// Every program with a lower sequence number was complete.
     pub synced: u64,
     /// Pages found damaged, in blocks not erased since.
     pub damaged: BTreeSet<Ppn>,
-    /// The block whose erase may not have been completed, nor what was programmed before be safe.
+    /// Block whose erase may be incomplete, and whose earlier programs may not be safe.
     pub erasing: Option<(BlockId, u64)>,
-    /// Blocks that were erased: what they hold of lower sequence numbers is left over, if the erase itself was lost.
+    /// Erased blocks: if the erase itself was lost, pages with lower sequence numbers are left over.
     pub erased: BTreeMap<BlockId, u64>,
     pub life: Life,
     /// Bytes of checkpoint and journal.
@@ -78,18 +74,22 @@ pub(crate) struct Known {
 }
 
 impl Log {
-    /// Writes a checkpoint to the slot that `before` does not use, and begins its journal.
-    pub fn begin<B: Backend>(before: Option<&Self>, backend: &mut B, facts: &Facts<'_>) -> Result<Self, Fault> {
+    /// Writes a checkpoint to the slot that `before` does not use, and starts its journal.
+    pub fn begin<B: Backend>(
+        before: Option<&Self>,
+        backend: &mut B,
+        facts: &CheckpointContents<'_>,
+    ) -> Result<Self, Fault> {
         let (slot, generation) = match before {
             Some(log) => (log.slot.other(), log.generation + 1),
-            // Another than whatever was in either slot, though it cannot be used.
+            // Different from the contents of both slots, though neither is usable.
             None => {
                 let newest = checkpoint::generation(backend, Slot::A)?.max(checkpoint::generation(backend, Slot::B)?);
                 (Slot::A, newest.max(facts.sequence).wrapping_add(1))
             }
         };
         let body = checkpoint::write(backend, slot, generation, facts)?;
-        let touched = vec![Touch::None; facts.erases.len()];
+        let touched = vec![BlockChange::None; facts.erases.len()];
         let mut log = Self { slot, generation, mounts: 0, journal: body.end, records: 0, touched, named: 0 };
         if !facts.ends {
             log.synced(backend, facts.sequence)?;
@@ -98,31 +98,31 @@ impl Log {
         Ok(log)
     }
 
-    /// Reads the log in use; none if it is damaged, as the other log is older and what it says is no more so.
-    pub fn load<B: Backend>(backend: &B) -> Result<Option<(Self, Known)>, Fault> {
+    /// Reads the current log; None if it is damaged, as the other log is older and therefore wrong.
+    pub fn load<B: Backend>(backend: &B) -> Result<Option<(Self, LogContents)>, Fault> {
         let newer = checkpoint::header(backend, Slot::B)? > checkpoint::header(backend, Slot::A)?;
         let slot = if newer { Slot::B } else { Slot::A };
         match checkpoint::read(backend, slot)? {
             Some(checkpoint) => {
-                let (log, known) = Self::replay(backend, slot, checkpoint)?;
-                Ok(if log.went_on(backend)? { None } else { Some((log, known)) })
+                let (log, contents) = Self::replay(backend, slot, checkpoint)?;
+                Ok(if log.continues_after_damage(backend)? { None } else { Some((log, contents)) })
             }
             None => Ok(None),
         }
     }
 
-    /// Whether the place where the journal ends held a record that was safe and has been damaged since: there are
-    /// records behind it that were written after a sync. Others may be what a computer that lost its power kept.
-    fn went_on<B: Backend>(&self, backend: &B) -> Result<bool, Fault> {
+    /// True if the record at the end of the journal was safe and has been damaged since: then records after it were
+    /// written after a sync. Other records there may be remains after a computer's power loss.
+    fn continues_after_damage<B: Backend>(&self, backend: &B) -> Result<bool, Fault> {
         let mut mounts = None;
         let mut was_synced = false;
         let mut bytes = vec![0; LOOKED_BEHIND * RECORD_BYTES];
         for first in (self.records + 1..).step_by(LOOKED_BEHIND) {
             backend.read_log(self.slot, self.journal + first * RECORD_BYTES as u64, &mut bytes)?;
-            let mut found = false;
+            let mut is_continued = false;
             let places = (first..).zip(bytes.as_chunks().0);
             for (number, bytes) in places.filter(|(_, bytes)| **bytes != [0; RECORD_BYTES]) {
-                // The damaged record may be that of a mount.
+                // The damaged record may be a mount.
                 let candidates = mounts.map_or(self.mounts..=self.mounts + 1, |mounts| mounts..=mounts);
                 let record = candidates
                     .into_iter()
@@ -133,23 +133,25 @@ impl Log {
                 if was_synced && !is_mount || matches!(record, Record::Synced(_) | Record::GivenUp(..)) {
                     return Ok(true);
                 }
-                found = true;
+                is_continued = true;
                 was_synced = !matches!(record, Record::Opened(_) | Record::Trimmed(_) | Record::Damaged(_));
                 mounts = Some(at + u64::from(is_mount));
             }
-            if !found {
+            if !is_continued {
                 break;
             }
         }
         Ok(false)
     }
 
-    fn replay<B: Backend>(backend: &B, slot: Slot, checkpoint: checkpoint::Checkpoint) -> Result<(Self, Known), Fault> {
-        let checkpoint::Checkpoint { generation, bytes: journal, sequence, life, table, closed, damaged, trims } =
-            checkpoint;
-        let touched = vec![Touch::None; closed.len()];
+    /// Applies the journal to the contents of a checkpoint.
+    fn replay<B: Backend>(backend: &B, slot: Slot, checkpoint: Checkpoint) -> Result<(Self, LogContents), Fault> {
+        let Checkpoint { generation, bytes: journal, sequence, life, mut table, closed, damaged, trims } = checkpoint;
+        let touched = vec![BlockChange::None; closed.len()];
         let mut log = Self { slot, generation, mounts: 0, journal, records: 0, touched, named: 0 };
-        let mut known = Known {
+        // A checkpoint comes after all earlier erases.
+        table.erased_before = sequence;
+        let mut contents = LogContents {
             older_trims: trims.len(),
             synced: sequence,
             erasing: None,
@@ -162,70 +164,23 @@ impl Log {
             damaged,
             life,
         };
-        // A checkpoint comes after all that was erased before it.
-        known.table.erased_before = sequence;
         let pages_per_block = backend.geometry().pages_per_block;
         let mut bytes = [0; RECORD_BYTES];
         loop {
             backend.read_log(slot, log.end(), &mut bytes)?;
             let Some(record) = Record::decode(&bytes, log.seed()) else { break };
             log.records += 1;
-            // What came next shows that all before the erase was safe and the erase begun, but not that it was safe
-            // too. That the drive was switched on again shows nothing.
-            let next = |(block, _): &(BlockId, u64)| record != Record::Interrupted(*block);
-            if !matches!(record, Record::Mounted { .. })
-                && let Some((block, sequence)) = known.erasing.take().filter(next)
-            {
-                forget_block(&mut known.damaged, block, pages_per_block);
-                known.erased.insert(block, sequence);
-                // A page before it that is damaged was not torn: going back to an older copy would hide a fault.
-                known.synced = known.synced.max(sequence);
-                known.table.erased_before = sequence;
-            }
-            match record {
-                Record::Opened(block) | Record::Interrupted(block) => {
-                    log.name(block, Touch::Opened);
-                }
-                Record::Erased(block, sequence) | Record::GivenUp(block, sequence) => {
-                    if matches!(record, Record::GivenUp(..)) {
-                        known.table.trusts_marks = false;
-                        // All before it was safe: nothing of the block is needed, and what was given up stays so.
-                        known.erased.insert(block, sequence);
-                        known.synced = known.synced.max(sequence);
-                        known.table.erased_before = sequence;
-                    }
-                    known.sequence = known.sequence.max(sequence);
-                    log.name(block, Touch::Erased);
-                    known.table.erases[block.index()] += 1;
-                    known.erasing = Some((block, sequence));
-                }
-                Record::Trimmed(trim) => {
-                    known.sequence = known.sequence.max(trim.sequence + 1);
-                    known.trims.push(trim);
-                }
-                Record::Synced(sequence) => {
-                    known.synced = known.synced.max(sequence);
-                    known.sequence = known.sequence.max(sequence);
-                }
-                Record::Damaged(ppn) => {
-                    known.damaged.insert(ppn);
-                }
-                Record::Mounted { clean } => {
-                    log.mounts += 1;
-                    known.life.mounted(clean);
-                }
-                Record::WornOut => known.life.worn_out = true,
-            }
+            contents.apply(record, &mut log, pages_per_block);
         }
-        known.bytes = log.end();
-        Ok((log, known))
+        contents.bytes = log.end();
+        Ok((log, contents))
     }
 
     fn seed(&self) -> u64 {
         self.seed_of(self.mounts, self.records)
     }
 
-    /// No two records of a log share one: each of these is small.
+    /// Seed of a record's checksum. The parts are small, so no two records of a log share a seed.
     fn seed_of(&self, mounts: u64, records: u64) -> u64 {
         self.generation << 44 ^ mounts << 28 ^ records
     }
@@ -234,30 +189,30 @@ impl Log {
         self.journal + self.records * RECORD_BYTES as u64
     }
 
-    /// What happened to a block since the checkpoint.
-    pub fn touch(&self, block: BlockId) -> Touch {
+    /// State of a block since the checkpoint.
+    pub fn touch(&self, block: BlockId) -> BlockChange {
         self.touched[block.index()]
     }
 
-    /// Records of the journal.
+    /// Number of records in the journal.
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// Whether the journal names so many blocks, or has four records for each of as many.
+    /// True if the journal names `blocks` blocks, or has four records for each of as many.
     pub fn is_long(&self, blocks: u32) -> bool {
         self.named >= blocks || self.records >= 4 * u64::from(blocks)
     }
 
-    /// A record names a block; what was known of it before.
-    fn name(&mut self, block: BlockId, touch: Touch) -> Touch {
+    /// Records that a block is named; returns its previous state.
+    fn name(&mut self, block: BlockId, touch: BlockChange) -> BlockChange {
         let before = std::mem::replace(&mut self.touched[block.index()], touch);
-        self.named += u32::from(before == Touch::None);
+        self.named += u32::from(before == BlockChange::None);
         before
     }
 
     fn append<B: Backend>(&mut self, backend: &mut B, record: Record) -> Result<(), Fault> {
-        // With zeros behind it, so that what was there when a computer lost its power is no record.
+        // Zeros follow, so that remains of earlier writes are not read as records.
         let mut bytes = [0; 2 * RECORD_BYTES];
         bytes[..RECORD_BYTES].copy_from_slice(&record.encode(self.seed()));
         backend.write_log(self.slot, self.end(), &bytes)?;
@@ -265,24 +220,23 @@ impl Log {
         Ok(())
     }
 
-    /// A page of the block is about to be programmed. Returns whether everything before was made safe for that.
+    /// Announces a program in the block. Returns true if everything before was made safe for it.
     #[inline]
     pub fn program<B: Backend>(&mut self, backend: &mut B, block: BlockId) -> Result<bool, Fault> {
-        if self.touched[block.index()] == Touch::Opened { Ok(false) } else { self.open(backend, block) }
+        if self.touched[block.index()] == BlockChange::Opened { Ok(false) } else { self.open(backend, block) }
     }
 
     #[cold]
     fn open<B: Backend>(&mut self, backend: &mut B, block: BlockId) -> Result<bool, Fault> {
         self.append(backend, Record::Opened(block))?;
-        let is_first = self.name(block, Touch::Opened) == Touch::None;
+        let is_first = self.name(block, BlockChange::Opened) == BlockChange::None;
         if is_first {
             backend.sync()?;
         }
         Ok(is_first)
     }
 
-    /// The block is about to be erased, for this cause. Everything programmed before, with lower sequence numbers, is
-    /// safe when this returns.
+    /// Announces the erase of a block, for this cause. On return all programs with lower sequence numbers are safe.
     pub fn erase<B: Backend>(
         &mut self,
         backend: &mut B,
@@ -291,59 +245,112 @@ impl Log {
         cause: Cause,
     ) -> Result<(), Fault> {
         let record = if cause == Cause::Recovery {
-            // What is given up must not be needed if this record is the last that a computer keeps.
+            // Copies that are given up must not be needed if this is the last record that a computer keeps.
             backend.sync()?;
             Record::GivenUp
         } else {
             Record::Erased
         };
         self.append(backend, record(block, sequence))?;
-        self.name(block, Touch::Erased);
+        self.name(block, BlockChange::Erased);
         backend.sync()
     }
 
-    /// The latest erase, of this block, may not have been completed. It is safe before anything else is programmed,
-    /// which would show that the erase was begun.
+    /// Records that the latest erase, of this block, may be incomplete. The record is safe before the next program, which
+    /// would show that the erase was begun.
     pub fn distrust<B: Backend>(&mut self, backend: &mut B, block: BlockId) -> Result<(), Fault> {
-        self.name(block, Touch::Opened);
+        self.name(block, BlockChange::Opened);
         self.append(backend, Record::Interrupted(block))?;
         backend.sync()
     }
 
-    /// The host forgot pages.
     pub fn trim<B: Backend>(&mut self, backend: &mut B, trim: Trimmed) -> Result<(), Fault> {
         self.append(backend, Record::Trimmed(trim))
     }
 
-    /// The data of a page was found damaged.
+    /// Records a page with damaged data.
     pub fn damaged<B: Backend>(&mut self, backend: &mut B, ppn: Ppn) -> Result<(), Fault> {
         self.append(backend, Record::Damaged(ppn))
     }
 
-    /// The drive is switched on. What is left of records behind this one counts no more: a computer that lost its power
-    /// may have kept some behind those that it lost. Nor does an older log: the power may have gone off before it was
-    /// outdated.
+    /// Records a mount. It invalidates remains of later records, some of which a computer may have kept after losing
+    /// earlier ones, and an older log, which a power loss may have left valid.
     pub fn mounted<B: Backend>(&mut self, backend: &mut B, clean: bool) -> Result<(), Fault> {
         self.append(backend, Record::Mounted { clean })?;
         self.mounts += 1;
-        // Only now is it certain that the header of this log is safe.
+        // Only now is the header of this log known to be safe.
         backend.sync()?;
         checkpoint::outdate(backend, self.slot.other(), self.generation)
     }
 
-    /// The drive can only be read from now on.
+    /// Records that the drive is read-only from now on.
     pub fn worn_out<B: Backend>(&mut self, backend: &mut B) -> Result<(), Fault> {
         self.append(backend, Record::WornOut)?;
         backend.sync()
     }
 
-    /// Everything of a lower sequence number is safe, as after a checkpoint: nothing below it need be looked at.
+    /// Records that everything with a lower sequence number is safe, as after a checkpoint, and need not be verified.
     pub fn synced<B: Backend>(&mut self, backend: &mut B, sequence: u64) -> Result<(), Fault> {
         self.append(backend, Record::Synced(sequence))
     }
 }
 
-/// Takes the pages of a block out of those that were found damaged: it was erased.
+impl LogContents {
+    /// Applies the next record of the journal.
+    fn apply(&mut self, record: Record, log: &mut Log, pages_per_block: u32) {
+        // The next record shows that everything before the erase was safe and the erase begun, but not that the erase is
+        // safe. A mount shows nothing.
+        let is_begun = |(block, _): &(BlockId, u64)| record != Record::Interrupted(*block);
+        if !matches!(record, Record::Mounted { .. })
+            && let Some((block, sequence)) = self.erasing.take().filter(is_begun)
+        {
+            forget_block(&mut self.damaged, block, pages_per_block);
+            self.was_safe_before_erase(block, sequence);
+        }
+        match record {
+            Record::Opened(block) | Record::Interrupted(block) => {
+                log.name(block, BlockChange::Opened);
+            }
+            Record::Erased(block, sequence) | Record::GivenUp(block, sequence) => {
+                if matches!(record, Record::GivenUp(..)) {
+                    self.table.trusts_marks = false;
+                    // Nothing of the block is needed, and its copies stay given up.
+                    self.was_safe_before_erase(block, sequence);
+                }
+                self.sequence = self.sequence.max(sequence);
+                log.name(block, BlockChange::Erased);
+                self.table.erases[block.index()] += 1;
+                self.erasing = Some((block, sequence));
+            }
+            Record::Trimmed(trim) => {
+                self.sequence = self.sequence.max(trim.sequence + 1);
+                self.trims.push(trim);
+            }
+            Record::Synced(sequence) => {
+                self.synced = self.synced.max(sequence);
+                self.sequence = self.sequence.max(sequence);
+            }
+            Record::Damaged(ppn) => {
+                self.damaged.insert(ppn);
+            }
+            Record::Mounted { clean } => {
+                log.mounts += 1;
+                self.life.mounted(clean);
+            }
+            Record::WornOut => self.life.worn_out = true,
+        }
+    }
+
+    /// Records that everything before the erase of a block was safe. An earlier page that is damaged was not torn: going back
+    /// to an older copy would hide a fault.
+    fn was_safe_before_erase(&mut self, block: BlockId, sequence: u64) {
+        self.erased.insert(block, sequence);
+        self.synced = self.synced.max(sequence);
+        self.table.erased_before = sequence;
+    }
+}
+
+/// Removes the pages of an erased block from the damaged ones.
 pub(crate) fn forget_block(damaged: &mut BTreeSet<Ppn>, block: BlockId, pages_per_block: u32) {
     damaged.retain(|ppn| ppn.0 / pages_per_block != block.0);
 }
@@ -351,15 +358,14 @@ pub(crate) fn forget_block(damaged: &mut BTreeSet<Ppn>, block: BlockId, pages_pe
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
+    use ssdlab_nand::Geometry;
 
     use crate::MemoryBackend;
 
-    /// Three blocks of two pages, and what is known of them.
-    fn erased() -> (MemoryBackend, Facts<'static>) {
-        let (order, parallelism) = (ProgramOrder::Ascending, Parallelism::SINGLE);
-        let geometry = Geometry { page_bytes: 512, pages_per_block: 2, blocks: 3, order, parallelism };
-        let facts = Facts {
+    /// Three blocks of two pages, and their state.
+    fn erased() -> (MemoryBackend, CheckpointContents<'static>) {
+        let geometry = Geometry::single_plane(512, 2, 3);
+        let facts = CheckpointContents {
             sequence: 1,
             life: Life::default(),
             erases: &[0; 3],
@@ -372,7 +378,7 @@ mod tests {
         (MemoryBackend::new(geometry), facts)
     }
 
-    /// A computer lost its power, the second of three records, and later the zeros that end the journal.
+    /// A computer's power loss loses the second of three records, and later the zeros that end the journal.
     #[test]
     fn records_behind_a_mount_are_those_that_followed_it() {
         let (mut backend, facts) = erased();
@@ -388,7 +394,7 @@ mod tests {
         backend.write_log(log.slot, third, &left).unwrap();
         let (again, known) = Log::load(&backend).unwrap().unwrap();
         assert_eq!((again.records(), known.damaged), (2, BTreeSet::from([Ppn(0)])));
-        // Nor those of another checkpoint in their places.
+        // Records of another checkpoint at the same place are not read either.
         let next = Log::begin(Some(&log), &mut backend, &facts).unwrap();
         let mut first = [0; RECORD_BYTES];
         backend.read_log(log.slot, log.journal, &mut first).unwrap();
@@ -396,10 +402,10 @@ mod tests {
         assert_eq!(Log::load(&backend).unwrap().unwrap().0.records(), 0);
     }
 
-    /// Goal: a record that is damaged later on makes no journal end early. Method: one of four records is spoiled, of
-    /// which the last shows that all before it was safe, or does not.
+    /// Goal: a record damaged later does not end the journal early. Method: one of four records is damaged; the last one
+    /// shows that all before was safe, or does not.
     #[test]
-    fn a_damaged_record_is_told_from_one_that_was_lost() {
+    fn damaged_records_are_distinguished_from_lost_ones() {
         for (shows, damaged) in [(true, 0), (true, 2), (true, 3), (false, 0), (false, 2)] {
             let (mut backend, facts) = erased();
             let mut log = Log::begin(None, &mut backend, &facts).unwrap();
@@ -410,14 +416,14 @@ mod tests {
             let at = log.journal + damaged * RECORD_BYTES as u64;
             backend.write_log(log.slot, at, &[7; RECORD_BYTES]).unwrap();
             let whole = Log::load(&backend).unwrap().map(|(log, _)| log.records());
-            // Nothing comes behind the last one.
+            // Nothing follows the last record.
             let expected = if shows && damaged < 3 { None } else { Some(damaged) };
             assert_eq!(whole, expected, "{damaged}");
         }
     }
 
-    /// Goal: no older log is taken for the one in use, and none after it has its generation. Method: its header is
-    /// damaged; a cut has left the older header, and the drive was mounted since.
+    /// Goal: an older log is never used in place of a damaged one, and no later log has its generation. Method: the header
+    /// is damaged; a power cut has left the older header, and the drive was mounted since.
     #[test]
     fn a_damaged_header_leaves_no_log() {
         let (mut backend, facts) = erased();
@@ -429,14 +435,14 @@ mod tests {
         assert_eq!(Log::load(&backend).unwrap().unwrap().0.generation, log.generation);
         log.mounted(&mut backend, false).unwrap();
         backend.write_log(log.slot, 9, &[0x80]).unwrap();
-        assert!(Log::load(&backend).unwrap().is_some(), "one bit is put right");
+        assert!(Log::load(&backend).unwrap().is_some(), "one bit is corrected");
         backend.write_log(log.slot, 8, &[0; 32]).unwrap();
         assert!(Log::load(&backend).unwrap().is_none());
         let next = Log::begin(None, &mut backend, &facts).unwrap();
         assert!(next.generation > log.generation);
     }
 
-    /// Goal: what a checkpoint marked as outdated counts again once a recovery gave up what was newer, and only then.
+    /// Goal: copies marked as outdated count again once a recovery gave up newer ones, and only then.
     #[test]
     fn marks_count_until_a_recovery_gives_up_copies() {
         let (mut backend, facts) = erased();

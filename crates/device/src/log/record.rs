@@ -3,48 +3,45 @@
 //! ```text
 //! 0 kind (4)   4 first (4)   8 count (4)   12 checksum (4)   16 sequence (8)
 //! ```
-//! The checksum is XXH3 seeded with the generation of the checkpoint, how often the drive was switched on since, and
-//! the number of the record, so that what is left of an older journal, or of one before the last mount, is no record.
-//! One wrong bit is put right.
+//! The checksum is XXH3, seeded with the generation of the checkpoint, the number of mounts since and the number of the
+//! record. So remains of an older journal, or from before the last mount, are not read as records. A single wrong bit is
+//! corrected.
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_nand::Trimmed;
 use twox_hash::XxHash3_64;
 
-use crate::bits::put_right;
+use crate::bits::{corrected, u32_at, u64_at};
 
-/// Bytes of a record.
 pub(super) const RECORD_BYTES: usize = 24;
 
-/// What happened since the checkpoint that the spare areas do not tell.
+/// A change since the checkpoint that the spare areas do not show.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Record {
     /// The block is about to be programmed.
     Opened(BlockId),
-    /// The block is about to be erased; programs so far have lower sequence numbers.
+    /// The block is about to be erased; all programs so far have lower sequence numbers.
     Erased(BlockId, u64),
-    /// The same by a recovery, which may give up copies in it: what they were made from, though marked as outdated,
-    /// counts.
+    /// The same during a recovery, which may give up copies in the block: their originals count again, though marked as
+    /// outdated.
     GivenUp(BlockId, u64),
-    /// The erase that the record before tells of may not have been completed, or not begun.
+    /// The erase in the previous record may be incomplete or not begun.
     Interrupted(BlockId),
-    /// The host forgot pages.
     Trimmed(Trimmed),
     /// Everything with a lower sequence number is safe.
     Synced(u64),
-    /// The data of a page was found damaged though its spare area is sound.
+    /// A page has damaged data though its spare area is sound.
     Damaged(Ppn),
-    /// The drive was switched on.
     Mounted {
-        /// Whether it had been shut down in good order.
+        /// True after a shutdown.
         clean: bool,
     },
-    /// So many blocks have failed that the drive can only be read.
+    /// So many blocks have failed that the drive is read-only.
     WornOut,
 }
 
 impl Record {
-    /// The bytes of the record at a place with this seed.
+    /// Encodes the record for a place with this seed.
     pub fn encode(self, seed: u64) -> [u8; RECORD_BYTES] {
         let (kind, first, count, sequence) = match self {
             Self::Opened(block) => (1_u32, block.0, 0_u32, 0_u64),
@@ -67,23 +64,23 @@ impl Record {
         bytes
     }
 
-    /// The record, though one of its bits is wrong, unless these bytes are none.
+    /// Decodes a record, correcting a single wrong bit; None if the bytes are not a record.
     pub fn decode(bytes: &[u8; RECORD_BYTES], seed: u64) -> Option<Self> {
         if *bytes == [0; RECORD_BYTES] {
             return None;
         }
-        Self::as_is(&put_right(bytes, |bytes| Self::as_is(bytes, seed).is_some())?, seed)
+        Self::as_is(&corrected(bytes, |bytes| Self::as_is(bytes, seed).is_some())?, seed)
     }
 
-    /// The record, unless these bytes are none or damaged.
+    /// Decodes a record; None if the bytes are not a record or damaged.
     pub fn as_is(bytes: &[u8; RECORD_BYTES], seed: u64) -> Option<Self> {
-        let half = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+        let half = |at: usize| u32_at(bytes, at);
         let mut unsigned = *bytes;
         unsigned[12..16].fill(0);
         if bytes[12..16] != checksum(seed, &unsigned) {
             return None;
         }
-        let sequence = u64::from_le_bytes(bytes[16..24].try_into().expect("eight bytes"));
+        let sequence = u64_at(bytes, 16);
         match half(0) {
             1 => Some(Self::Opened(BlockId(half(4)))),
             2 => Some(Self::Erased(BlockId(half(4)), sequence)),
@@ -107,8 +104,8 @@ fn checksum(seed: u64, bytes: &[u8; RECORD_BYTES]) -> [u8; 4] {
 mod tests {
     use super::*;
 
-    /// Goal: one wrong bit is put right, and more end the journal. Method: every bit flipped, and every bit with
-    /// another one.
+    /// Goal: one wrong bit is corrected, and more end the journal. Method: every bit flipped, and every bit with another
+    /// one.
     #[test]
     fn records_come_back_and_damage_ends_the_journal() {
         let trim = Trimmed { lpn: Lpn(4), count: 9, sequence: 77 };

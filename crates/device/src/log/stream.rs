@@ -1,4 +1,4 @@
-//! Bytes of a checkpoint on their way to a log, with the checksum of them all.
+//! Buffered writer of a checkpoint's bytes, with their checksum.
 
 use std::hash::Hasher;
 
@@ -6,10 +6,8 @@ use twox_hash::XxHash3_64;
 
 use crate::backend::{Backend, Fault, Slot};
 
-/// Bytes written at a time.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// Writes to a log.
 pub(super) struct Writer<'a, B> {
     backend: &'a mut B,
     slot: Slot,
@@ -38,7 +36,7 @@ impl<'a, B: Backend> Writer<'a, B> {
         Ok(())
     }
 
-    /// Writes what is left: where the bytes end, and their checksum.
+    /// Writes the rest; returns the end of the bytes and their checksum.
     pub fn finish(mut self) -> Result<(u64, u64), Fault> {
         self.write_chunk()?;
         Ok((self.at, self.hash.finish()))
@@ -59,25 +57,18 @@ impl<'a, B: Backend> Writer<'a, B> {
 mod tests {
     use super::*;
     use crate::backend::MemoryBackend;
-    use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
+    use ssdlab_nand::Geometry;
 
-    /// Goal: what is written arrives, whole and in order. Method: pieces shorter and longer than what is written at a
-    /// time.
+    /// Goal: bytes arrive whole and in order. Method: pieces shorter and longer than a chunk.
     #[test]
     fn bytes_of_any_length_arrive_with_their_checksum() {
-        let geometry = Geometry {
-            page_bytes: 512,
-            pages_per_block: 2,
-            blocks: 2,
-            order: ProgramOrder::Ascending,
-            parallelism: Parallelism::SINGLE,
-        };
+        let geometry = Geometry::single_plane(512, 2, 2);
         let mut backend = MemoryBackend::new(geometry);
         let all: Vec<u8> = (0..5 * CHUNK_BYTES as u32 / 2).map(|at| (at % 251) as u8).collect();
         let mut writer = Writer::new(&mut backend, Slot::B, 3, 9);
-        let (one, rest) = all.split_at(1);
+        let (first, rest) = all.split_at(1);
         let (long, rest) = rest.split_at(2 * CHUNK_BYTES);
-        for piece in [one, long, &[], rest] {
+        for piece in [first, long, &[], rest] {
             writer.bytes(piece).expect("memory takes it");
         }
         let (end, checksum) = writer.finish().expect("memory takes it");

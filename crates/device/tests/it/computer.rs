@@ -1,5 +1,5 @@
-//! Goal: when the computer loses its power, a file still holds what was flushed. Method: a disk that keeps what was
-//! written up to the latest sync, and of later writes any: page and spare area apart, and each sector of a log.
+//! Goal: when the computer loses its power, a file still holds everything flushed. Method: a disk that keeps the writes up to
+//! the latest sync, and any of the later ones: pages and spare areas separately, and each sector of a log.
 
 use ssdlab_core::{BlockId, Ppn, Rng};
 use ssdlab_device::{
@@ -11,13 +11,13 @@ use ssdlab_nand::Geometry;
 use crate::drives::{Kind, all_buffers, any_buffer, of_blocks, smallest};
 use crate::world::{Lie, Stop, World};
 
-/// What a disk writes whole or not at all.
+/// Unit that a disk writes entirely or not at all.
 const SECTOR_BYTES: u64 = 512;
 
-/// Seeds of which a drive once broke its promise, or took no more writes.
+/// Seeds with which a drive once broke its promise, or accepted no more writes.
 const FOUND: [u64; 3] = [127, 739, 2707];
 
-/// A write that the disk has not yet been told to keep.
+/// A write that the disk has not been told to keep.
 #[derive(Clone)]
 enum Write {
     Page(Ppn, Vec<u8>),
@@ -34,14 +34,14 @@ impl Write {
             Self::Spare(..) => 1,
             Self::Erase(_) => 2,
             Self::Bad(_) => 3,
-            Self::Log(Slot::Ram, ..) => 4,
+            Self::Log(Slot::BufferJournal, ..) => 4,
             Self::Log(..) => 5,
         }
     }
 }
 
 struct Disk {
-    /// What was there at the latest sync.
+    /// Contents at the latest sync.
     safe: MemoryBackend,
     now: MemoryBackend,
     unsafe_writes: Vec<Write>,
@@ -53,13 +53,13 @@ impl Disk {
         Self { safe: blank.clone(), now: blank, unsafe_writes: Vec::new() }
     }
 
-    /// What is there when the computer is on again.
+    /// Contents after the power loss.
     fn crashed(self, rng: &mut Rng) -> Result<Self, Fault> {
         let Self { mut safe, unsafe_writes, .. } = self;
         let mut page = vec![0; safe.geometry().page_bytes as usize];
         let mut spare = [0; SPARE_BYTES];
-        // Sometimes nearly all is there, sometimes nearly nothing; or of one kind all and of the others nearly nothing,
-        // or the other way round.
+        // Sometimes nearly everything is there, sometimes nearly nothing; or all of one kind and nearly nothing of the
+        // others, or the other way round.
         let (kept_of_8, odd) = (rng.below(9), rng.below(10));
         for write in unsafe_writes {
             let kept_of_8 = match write.kind() == odd {
@@ -145,7 +145,7 @@ impl Backend for Disk {
     }
 }
 
-/// The drive on what is found when its power is back, after a crash of the computer or not; it is off.
+/// Returns the drive, off, on the contents after its power is back; the computer may have crashed too.
 fn found(world: World<Disk>, kind: &Kind, plan: FaultPlan, crashes: bool, rng: &mut Rng) -> World<Disk> {
     world.reopened(kind, |mut flash| {
         flash.restore_power();
@@ -157,9 +157,9 @@ fn found(world: World<Disk>, kind: &Kind, plan: FaultPlan, crashes: bool, rng: &
     })
 }
 
-/// Between two losses of power the drive may be mounted more than once, with other buffers, and cut off.
+/// Between two power losses the drive may be mounted more than once, with other buffers, and cut off.
 #[test]
-fn a_computer_that_loses_its_power_keeps_what_was_flushed() {
+fn a_computer_that_loses_its_power_keeps_flushed_data() {
     for seed in (0..ssdlab_tiers::cases(20).cases.into()).chain(FOUND) {
         let mut rng = Rng::named(seed, "computers");
         for first in all_buffers(smallest()) {
@@ -167,12 +167,12 @@ fn a_computer_that_loses_its_power_keeps_what_was_flushed() {
             let keeps_buffer = rng.below(2) == 0;
             let torn = FaultPlan { seed, ..FaultPlan::default() };
             let mut world = World::new(&kind, Disk::new(&kind), torn, 4 + seed, Lie::None).over_a_disk();
-            // Older copies that are valid again may be more than one of several planes can collect.
+            // Revived older copies may be more than one of several planes can collect.
             let may_wear_out = kind.geometry.parallelism.planes() > 1;
             let mut crash = 0;
             while crash < 40 {
                 let place = format!("seed {seed}, {}, {:?}, crash {crash}", kind.name, kind.options.buffer);
-                // Between two requests, or in the midst of one, or of a mount.
+                // Between two requests, or during a request or a mount.
                 let cut = (rng.below(2) == 0).then(|| PowerCut { after: rng.below(90), torn: true });
                 if let Some(cut) = cut {
                     world.drive.backend_mut().cut_power(cut);
@@ -208,7 +208,7 @@ fn a_computer_that_loses_its_power_keeps_what_was_flushed() {
     }
 }
 
-/// The law of [`Disk::erase`], where no log syncs for it.
+/// The rule of [`Disk::erase`], when no log syncs for it.
 #[test]
 fn a_mount_without_a_log_makes_copies_safe_before_it_erases() {
     let mut erases = 0;
@@ -237,7 +237,7 @@ fn a_mount_without_a_log_makes_copies_safe_before_it_erases() {
     assert!(erases > 0);
 }
 
-/// Parts of few pages behind a protected buffer: where a computer has lost copies, no other takes their version.
+/// Parts of few pages behind a protected buffer: when a computer has lost copies, their versions are not reused.
 #[test]
 fn parts_belong_to_the_copies_that_they_were_written_to() {
     for seed in 0..ssdlab_tiers::cases(30).cases.into() {

@@ -1,6 +1,6 @@
-//! Goal: after a loss of power at any flash operation a drive holds what it promised, and goes on. Method: a random
-//! workload against a model of what must, may and must not be there, with the power cut at every operation in turn, and
-//! again at every operation of the mount that follows; on sound flash, on flash that fails, and with faults of every kind.
+//! Goal: after a power loss at any flash operation a drive keeps its promises and works on. Method: a random workload against
+//! a model of what must, may and must not be there, with the power cut at every operation in turn, and again at every operation
+//! of the following mount; on sound flash, on failing flash, and with faults of every kind.
 
 use std::thread;
 use std::time::Instant;
@@ -11,19 +11,19 @@ use ssdlab_device::{Backend, FaultBackend, FaultPlan, MemoryBackend, PowerCut};
 use crate::drives::{Kind, all_buffers, roomy, smallest};
 use crate::world::{Lie, Stop, World, lose_log};
 
-/// How one workload is cut.
+/// One workload and its power cuts.
 #[derive(Clone, Copy)]
 pub struct Trial {
     pub kind: Kind,
     pub plan: FaultPlan,
     pub torn: bool,
     pub seed: u64,
-    /// Requests before the drive is left alone.
+    /// Number of requests before the drive is left alone.
     pub requests: u32,
-    /// Whether mounts are cut too.
+    /// True if mounts are cut too.
     pub twice: bool,
     pub lie: Lie,
-    /// Loses the log with the power, so that the mount has to scan all of the flash.
+    /// True to lose the log with the power, so that the mount has to scan all of the flash.
     pub log_lost: bool,
 }
 
@@ -53,7 +53,7 @@ impl Trial {
         )
     }
 
-    /// Cuts the workload after every operation; how many cut points there were.
+    /// Cuts the workload after every operation; returns the number of cut points.
     pub fn exhaust<B: Backend + Clone + 'static>(&self, blank: &B) -> Result<u64, String> {
         let mut points = 0;
         for after in 0.. {
@@ -65,8 +65,8 @@ impl Trial {
         Ok(points)
     }
 
-    /// Cuts the workload after so many operations, and the mount that follows after each of its own; how many cut
-    /// points that makes: none if the workload ends before.
+    /// Cuts the workload after this many operations, and the following mount after each operation; returns the number of
+    /// cut points, None if the workload ends before.
     pub fn cut<B: Backend + Clone + 'static>(&self, blank: &B, after: u64) -> Result<u64, String> {
         let mut world = self.world(blank.clone());
         world.drive.backend_mut().cut_power(PowerCut { after, torn: self.torn });
@@ -89,7 +89,7 @@ impl Trial {
         Ok(1 + again)
     }
 
-    /// Mounts, cut after so many operations and then again, and goes on; the operations of the mount.
+    /// Mounts, cut after this many operations, then again, and works on; returns the operations of the mount.
     fn resume<B: Backend + Clone + 'static>(
         &self,
         world: &World<B>,
@@ -117,7 +117,7 @@ impl Trial {
         }
         let went_on = world
             .take_stock_of(self.log_lost)
-            // Some go on with nothing, so that what an interrupted mount left is not written over.
+            // Some work on with nothing, so that remains of an interrupted mount are not overwritten.
             .and_then(|()| world.go_on(world.drive.counts().programmed() as u32 % 3 * 6))
             .and_then(|()| world.trim_for_good());
         match went_on {
@@ -131,12 +131,12 @@ fn blank(kind: &Kind) -> MemoryBackend {
     MemoryBackend::new(kind.geometry)
 }
 
-/// Flash on which programs and erases fail.
+/// Flash with failing programs and erases.
 pub fn failing(seed: u64) -> FaultPlan {
     FaultPlan { programs: 60, erases: 15, seed, ..FaultPlan::default() }
 }
 
-/// Flash on which programs and erases fail, pages are lost and some blocks are bad from the beginning.
+/// Flash with failing programs and erases, lost pages, and blocks bad from the start.
 pub fn faulty(seed: u64) -> FaultPlan {
     let mut rng = Rng::named(seed, "plans");
     let mut one_in = |choices: [u64; 3]| choices[rng.below(3) as usize];
@@ -150,8 +150,8 @@ pub fn faulty(seed: u64) -> FaultPlan {
     }
 }
 
-/// Trials of one seed: on sound flash, on flash that fails, or with faults of every kind, and then sometimes without the
-/// log. Drives on flash that fails have blocks to spare.
+/// Trials of one seed: on sound flash, on failing flash, or with faults of every kind, then sometimes without the log. Drives
+/// on failing flash have spare blocks.
 fn trials(seed: u64) -> impl Iterator<Item = Trial> {
     let (kinds, plan) = match seed % 3 {
         0 => (smallest(), FaultPlan::default()),
@@ -165,7 +165,7 @@ fn trials(seed: u64) -> impl Iterator<Item = Trial> {
     all_buffers(kinds).into_iter().map(of)
 }
 
-/// Cuts drives of all kinds with new seeds until there were so many cut points.
+/// Cuts drives of all kinds with new seeds until there were this many cut points.
 fn cut_everywhere(least: u64) -> u64 {
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let mut points = 0;
@@ -186,7 +186,7 @@ fn cut_everywhere(least: u64) -> u64 {
     points
 }
 
-/// How many cut points are asked for: by `make crash` many.
+/// Requested number of cut points; `make crash` requests many.
 fn asked_for() -> u64 {
     std::env::var("SSDLAB_CRASH_POINTS").ok().map_or(4_000, |points| points.parse().expect("a number of cut points"))
 }

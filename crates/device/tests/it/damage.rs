@@ -1,6 +1,6 @@
-//! Goal: after one wrong bit in a log, a note of safe programs or the heads of a protected buffer a drive holds what it promised, but for
-//! trims where the log is lost; and so it does later on. Method: a bit is flipped between two mounts, and the model
-//! goes on.
+//! Goal: after one wrong bit in a log, a note of safe programs or a head of a protected buffer's journal a drive keeps its
+//! promises, now and later, except for trims if the log is lost. Method: a bit is flipped between two mounts, and the model
+//! continues.
 
 use ssdlab_core::{Lpn, Ppn, Rng};
 use ssdlab_device::{
@@ -11,16 +11,16 @@ use ssdlab_nand::Role;
 use crate::drives::{any_buffer, of_blocks, smallest};
 use crate::world::{Lie, Stop, World, lose_log};
 
-/// Where the heads of a protected buffer are, and how long they are.
+/// Places and length of the heads of a protected buffer's journals.
 const HEADS: [u64; 2] = [0, 4 << 10];
 const HEAD_BYTES: u64 = 32;
-/// A log this long is longer than those of these drives.
+/// Longer than any log of these drives.
 const LOG_BYTES: usize = 4 << 10;
 
-/// Flips a bit: of a head, or of what is written of a log or a note, often near its end.
+/// Flips a bit of a head, or of the written part of a log or note, often near its end.
 fn flip(flash: &mut MemoryBackend, rng: &mut Rng) -> String {
     let (slot, at) = if rng.below(4) == 0 {
-        (Slot::Ram, HEADS[rng.below(2) as usize] + rng.below(HEAD_BYTES))
+        (Slot::BufferJournal, HEADS[rng.below(2) as usize] + rng.below(HEAD_BYTES))
     } else {
         let slot = [Slot::A, Slot::B, Slot::Safe][rng.below(3) as usize];
         let mut log = [0; LOG_BYTES];
@@ -36,7 +36,7 @@ fn flip(flash: &mut MemoryBackend, rng: &mut Rng) -> String {
     format!("{slot:?}, byte {at}, bit {bit}")
 }
 
-/// Mounts a damaged copy of a drive and goes on with it, through another loss of power.
+/// Mounts a damaged copy of a drive and continues with it, through another power loss.
 fn live_with(damaged: &mut World<MemoryBackend>, rng: &mut Rng) -> Result<(), Stop> {
     let mount = |world: &mut World<MemoryBackend>| {
         let report = world.drive.mount().map_err(|error| Stop::Broken(error.to_string()))?;
@@ -94,11 +94,11 @@ fn one_wrong_bit_breaks_no_promise_now_or_later() {
     }
 }
 
-/// Goal: a flushed page that the flash has lost is an error to read, though the log is lost too, and one that was not
-/// flushed gives way to the copy before. Method: the page is written twice, with a flush after the first write and with
-/// or without one after the second; then a bit of the second copy flips. It is the last page that was programmed in its
-/// block, so its spare area looks the same as after an interrupted program. By hand: the second flush makes the second
-/// copy the only right answer, so reading must fail; without it the first one, all ones, may be read.
+/// Goal: a flushed page that the flash has lost is an error to read, even if the log is lost too; a page not flushed is
+/// replaced by the previous copy. Method: the page is written twice, with a flush after the first write and with or without
+/// one after the second; then a bit of the second copy flips. It is the last page programmed in its block, so its spare
+/// area looks the same as after an interrupted program. By hand: after the second flush only the second copy is right, so
+/// reading must fail; without it the first copy, all ones, may be read.
 #[test]
 fn a_scan_without_a_log_goes_back_to_no_older_copy_of_a_flushed_page() {
     for kind in smallest() {

@@ -19,7 +19,7 @@ pub struct Kind {
 
 const PAGE: PageOptions = PageOptions::new(gc::greedy::INFO.defaults(), &placement::shared::INFO);
 
-/// The smallest drive with this FTL, or one with some room: `spare` blocks more.
+/// Returns the smallest drive with this FTL, with `spare` more blocks.
 fn kind(
     name: &'static str,
     ftl: FtlChoice,
@@ -47,12 +47,12 @@ fn kind(
     }
 }
 
-/// One drive of each FTL, as small as can be.
+/// One drive per FTL, as small as possible.
 pub fn smallest() -> Vec<Kind> {
     of_blocks(4)
 }
 
-/// One drive of each FTL, as small as can be with so many pages in a block.
+/// One drive per FTL, as small as possible with this many pages per block.
 pub fn of_blocks(pages: u32) -> Vec<Kind> {
     let page = |options, map| FtlChoice::Page(options, map);
     let whole = ram::INFO.defaults();
@@ -63,7 +63,7 @@ pub fn of_blocks(pages: u32) -> Vec<Kind> {
     assert_eq!(MAPS.len(), 3, "a new map needs a drive here");
     let mut kinds = vec![
         kind("page", page(PAGE, whole), (pages, 1, 0), 64),
-        kind("page, own frontier, two planes", page(own, whole), (pages, 2, 0), 64),
+        kind("page, own block, two planes", page(own, whole), (pages, 2, 0), 64),
         kind("page, partial collection", page(partial, whole), (pages - 1, 1, 1), 64),
         kind("page, segments", page(PAGE, segmented), (pages, 1, 0), 128),
         kind("page, dftl", page(own, cached), (pages, 1, 0), 128),
@@ -76,19 +76,19 @@ pub fn of_blocks(pages: u32) -> Vec<Kind> {
     kinds
 }
 
-/// The same, with a write buffer of four pages.
+/// The drive with a write buffer of four pages.
 pub fn buffered(kind: Kind) -> Kind {
     let buffer = Some(WriteBuffer { pages: 4, high: 3, low: 1, protected: false });
     Kind { options: Options { buffer, ..kind.options }, ..kind }
 }
 
-/// The same, with power-loss protection.
+/// The drive with a protected write buffer.
 pub fn protected(kind: Kind) -> Kind {
     let buffer = Some(WriteBuffer { pages: 4, high: 3, low: 1, protected: true });
     Kind { options: Options { buffer, ..kind.options }, ..kind }
 }
 
-/// The same, with any write buffer or none.
+/// The drive with any write buffer or none.
 pub fn any_buffer(kind: Kind, rng: &mut Rng) -> Kind {
     let pages = 1 + rng.below(9) as u32;
     let high = 1 + rng.below(pages.into()) as u32;
@@ -102,13 +102,13 @@ pub fn all_buffers(kinds: Vec<Kind>) -> Vec<Kind> {
     kinds.into_iter().flat_map(|kind| [kind, buffered(kind), protected(kind)]).collect()
 }
 
-/// Drives with blocks to spare, for flash that fails.
+/// Drives with spare blocks, for failing flash.
 pub fn roomy() -> Vec<Kind> {
     let whole = ram::INFO.defaults();
     let own = PageOptions { placement: &placement::own::INFO, ..PAGE };
     let mut kinds = vec![
         kind("page", FtlChoice::Page(PAGE, whole), (4, 1, 12), 64),
-        kind("page, own frontier, two planes", FtlChoice::Page(own, whole), (4, 2, 24), 64),
+        kind("page, own block, two planes", FtlChoice::Page(own, whole), (4, 2, 24), 64),
     ];
     for ftl in log_ftls() {
         let [_, count] = log_blocks(&ftl);
@@ -120,7 +120,7 @@ pub fn roomy() -> Vec<Kind> {
     kinds
 }
 
-/// Every FTL with log blocks, its sub-blocks as small as the blocks of these drives.
+/// Every log-block FTL, its sub-blocks as small as the blocks of these drives.
 fn log_ftls() -> impl Iterator<Item = LogChoice> {
     LOG_FTLS.iter().map(|info| {
         let settings: &[(&str, u64)] =
@@ -129,7 +129,7 @@ fn log_ftls() -> impl Iterator<Item = LogChoice> {
     })
 }
 
-/// The fewest log blocks that work on these drives, and two more.
+/// Minimum number of log blocks on these drives, plus two.
 fn log_blocks(ftl: &LogChoice) -> [u32; 2] {
     let works = |&count: &u32| {
         let least = (ftl.info.role.least_log_blocks)(ftl);

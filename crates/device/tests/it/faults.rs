@@ -1,5 +1,5 @@
-//! Goal: flash that fails loses nothing that can be read, never returns other data, and ends as a drive that can be
-//! read. Method: fault plans of every kind under random requests, with the power lasting and cut.
+//! Goal: on failing flash no readable data is lost, no other data is returned, and the drive ends read-only. Method: fault
+//! plans of every kind under random requests, with and without power cuts.
 
 use ssdlab_device::{Drive, DriveError, FaultPlan, MemoryBackend};
 
@@ -26,9 +26,9 @@ fn a_page_that_is_damaged_is_an_error_and_never_other_data() {
     }
 }
 
-/// Every drive with blocks to spare is used until they are gone.
+/// Every drive with spare blocks is used until they are gone.
 #[test]
-fn blocks_fail_until_the_drive_can_only_be_read() {
+fn blocks_fail_until_the_drive_is_read_only() {
     for kind in roomy() {
         for seed in 0..4 {
             let mut world = world(&kind, FaultPlan { programs: 200, erases: 400, ..plan(seed) }, seed);
@@ -39,7 +39,7 @@ fn blocks_fail_until_the_drive_can_only_be_read() {
             let refused = world.drive.write(0, &[1], false).expect_err("it is worn out");
             assert!(matches!(refused, DriveError::ReadOnly { bad, .. } if bad > 0), "{}: {refused}", kind.name);
             world.take_stock().unwrap_or_else(|stop| panic!("{}, seed {seed}: {stop:?}", kind.name));
-            // For good: a loss of power changes nothing, nor does a checkpoint.
+            // Permanently: a power loss changes nothing, nor does a checkpoint.
             for in_good_order in [false, true] {
                 if in_good_order {
                     world.drive.shut_down().unwrap_or_else(|error| panic!("{}, seed {seed}: {error}", kind.name));
@@ -63,7 +63,7 @@ fn blocks_bad_from_the_factory_are_never_used() {
             let health = world.drive.health();
             bad += health.bad_blocks;
             assert!(health.available_spare == 100 || health.bad_blocks > 0, "{}: {health:?}", kind.name);
-            // New is new, with them as without.
+            // A new drive is new, with bad blocks as without.
             assert_eq!((health.power_cycles, health.unsafe_shutdowns), (0, 0), "{}, seed {seed}", kind.name);
             match world.go_on(600) {
                 Ok(()) | Err(Stop::WornOut) => {}
@@ -74,7 +74,7 @@ fn blocks_bad_from_the_factory_are_never_used() {
     assert!(bad > 0);
 }
 
-/// Failing flash whose power is cut.
+/// Failing flash with power cuts.
 #[test]
 fn failures_and_cuts_together_lose_nothing() {
     let mut points = 0;
@@ -85,7 +85,7 @@ fn failures_and_cuts_together_lose_nothing() {
     assert!(points > 500, "{points}");
 }
 
-/// Faults of every kind and losses of power, with the log and without it: a flushed page is read as it was or not at all.
+/// Faults of every kind and power losses, with and without the log: a flushed page is read unchanged or not at all.
 #[test]
 fn lost_pages_failures_and_cuts_together_bring_no_older_copy_back() {
     let mut points = 0;
@@ -98,8 +98,8 @@ fn lost_pages_failures_and_cuts_together_bring_no_older_copy_back() {
     assert!(points > 1_000, "{points}");
 }
 
-/// Where no block was kept for a program that fails, the drive can only be read after the first; nothing that was
-/// acknowledged is lost, by a loss of power neither.
+/// If no block was kept for a failed program, the drive is read-only after the first; no acknowledged data is lost, not even
+/// by a power loss.
 #[test]
 fn without_blocks_to_spare_a_failed_program_ends_writing() {
     for kind in smallest().into_iter().flat_map(|kind| [kind, protected(kind)]) {
@@ -110,7 +110,7 @@ fn without_blocks_to_spare_a_failed_program_ends_writing() {
             world.take_stock().unwrap_or_else(|stop| panic!("{}, seed {seed}: {stop:?}", kind.name));
             world.drive.mount().unwrap_or_else(|error| panic!("{}, seed {seed}: {error}", kind.name));
             world.take_stock().unwrap_or_else(|stop| panic!("{}, seed {seed}, mounted: {stop:?}", kind.name));
-            // For good, though no block has been marked as bad yet.
+            // Permanently, though no block has been marked as bad yet.
             let refused = world.drive.write(0, &[1], false);
             assert!(matches!(refused, Err(DriveError::ReadOnly { .. })), "{}, seed {seed}: {refused:?}", kind.name);
         }

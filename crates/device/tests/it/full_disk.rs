@@ -1,6 +1,6 @@
-//! Goal: a disk that is full loses nothing that was acknowledged. Method: memory that takes so many writes and then
-//! says what the system says of a full disk, after a part of the write; for every such number. Then there is room
-//! again, at once or later, and the drive goes on.
+//! Goal: a full disk loses no acknowledged data. Method: memory that accepts a number of writes and then reports the system's
+//! error for a full disk, after a part of the write; for every such number. Then there is room again, at once or later, and
+//! the drive works on.
 
 use std::io;
 
@@ -16,9 +16,9 @@ use crate::world::{Lie, Stop, World};
 #[derive(Clone)]
 struct Disk {
     inner: MemoryBackend,
-    /// Writes that there is room for.
+    /// Writes until the disk is full.
     room: u64,
-    /// Whether there is room again for the write after the one that fails.
+    /// True if there is room again for the write after the failed one.
     once: bool,
     rng: Rng,
 }
@@ -28,7 +28,7 @@ fn no_room() -> Fault {
 }
 
 impl Disk {
-    /// Whether a write is done whole; else how much of it, of so many parts.
+    /// Returns None if a write is done entirely, else how many of `parts` parts are done.
     fn begins(&mut self, parts: usize) -> Option<usize> {
         if self.room > 0 {
             self.room -= 1;
@@ -102,8 +102,8 @@ impl Backend for Disk {
     }
 }
 
-/// Requests until the disk has no room after so many writes, once or for a while; whether they came to their end
-/// before.
+/// Makes requests until the disk is full after this many writes, once or for a while; returns true if they all
+/// succeeded.
 fn fill(kind: &Kind, room: u64, once: bool) -> Result<bool, String> {
     let broken = |when: &str, stop: Stop| format!("{}, room for {room}, once {once}, {when}: {stop:?}", kind.name);
     let inner = MemoryBackend::new(kind.geometry);
@@ -126,7 +126,7 @@ fn fill(kind: &Kind, room: u64, once: bool) -> Result<bool, String> {
         Err(Stop::Full) => {}
         Err(stop) => return Err(broken("in use", stop)),
     }
-    // It cannot be written yet, and says so again, or can.
+    // It cannot be written yet and reports that again, or it can.
     match world.drive.mount() {
         Ok(_) => match world.take_stock() {
             Ok(()) | Err(Stop::Full) => {}

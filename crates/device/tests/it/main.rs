@@ -1,4 +1,4 @@
-//! What a drive with bytes promises, put to the test.
+//! Tests of the promises of a drive with bytes.
 
 mod computer;
 mod crash;

@@ -1,13 +1,12 @@
-//! A drive in memory, whose flash keeps its pages: long requests have their data placed at once.
+//! A drive in memory, whose flash keeps pages unchanged: the data of long requests is placed at once.
 
 use ssdlab_core::Rng;
 use ssdlab_device::{Drive, MemoryBackend};
 
 use crate::drives::{buffered, of_blocks};
 
-/// Goal: whatever is asked for, a drive reads as plain memory would. Method: every FTL, with and without a buffer,
-/// under requests of up to two thirds of the drive, which make it collect and merge amid them; losses of power after a
-/// flush.
+/// Goal: a drive reads like plain memory. Method: every FTL, with and without a buffer, under requests of up to two thirds of
+/// the drive, which cause collections and merges on the way; power losses after a flush.
 #[test]
 fn a_drive_in_memory_reads_as_memory() {
     for seed in 0..u64::from(ssdlab_tiers::cases(6).cases) {
@@ -20,7 +19,7 @@ fn a_drive_in_memory_reads_as_memory() {
             for step in 0..120_usize {
                 let bytes = below(2 * memory.len() / 3);
                 let offset = below(memory.len() - bytes);
-                // Whole pages mostly, so that requests differ in how they end.
+                // Mostly whole pages, so that requests differ in their ends.
                 let (offset, bytes) =
                     if below(3) > 0 { (offset / page * page, bytes / page * page) } else { (offset, bytes) };
                 let range = offset..offset + bytes;

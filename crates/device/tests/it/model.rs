@@ -1,12 +1,12 @@
-//! What must, may and must not be on a drive: for each page what it may hold, the newest last.
+//! Model of a drive: for each page its possible contents, the newest last.
 
 use std::ops::Range;
 
-/// What a page may hold.
+/// Possible contents of a page.
 #[derive(Clone, Debug)]
 struct State {
     bytes: Vec<u8>,
-    /// Whether it was trimmed, so that there may be older copies.
+    /// True if it was trimmed, so that there may be older copies.
     trimmed: bool,
 }
 
@@ -36,7 +36,7 @@ impl Model {
         &self.pages[lpn].last().expect("a page holds something").bytes
     }
 
-    /// The host writes; the pages that it touches.
+    /// Applies a host write; returns the pages that it touches.
     pub fn write(&mut self, offset: usize, bytes: &[u8]) -> Range<usize> {
         let touched = offset / self.page_bytes..(offset + bytes.len()).div_ceil(self.page_bytes);
         for lpn in touched.clone() {
@@ -51,32 +51,32 @@ impl Model {
         touched
     }
 
-    /// The host trims whole pages.
+    /// Applies a trim of whole pages.
     pub fn trim(&mut self, lpns: Range<usize>) {
         for states in &mut self.pages[lpns] {
             states.push(State { bytes: vec![0; self.page_bytes], trimmed: true });
         }
     }
 
-    /// The newest of these pages are safe.
+    /// Makes the newest contents of these pages safe.
     pub fn settle(&mut self, lpns: Range<usize>) {
         for states in &mut self.pages[lpns] {
             states.drain(..states.len() - 1);
         }
     }
 
-    /// Everything is safe.
+    /// Makes everything safe.
     pub fn flush(&mut self) {
         self.settle(0..self.pages.len());
     }
 
-    /// Whether a page may be one that was trimmed.
+    /// True if a page may be a trimmed one.
     pub fn was_trimmed(&self, lpn: usize) -> bool {
         self.pages[lpn].iter().any(|state| state.trimmed)
     }
 
-    /// A page is found to hold this: it must be one of what it may hold, and is that from now on. Where trims were lost
-    /// anything may have come back that was trimmed.
+    /// Checks the contents of a page, which must be possible, and settles on them. If trims were lost, any trimmed contents
+    /// may have come back.
     pub fn found(&mut self, lpn: usize, page: &[u8], trims_lost: bool) -> Result<(), String> {
         let was_trimmed = self.was_trimmed(lpn);
         let may = &mut self.pages[lpn];

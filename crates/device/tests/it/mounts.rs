@@ -1,6 +1,5 @@
-//! Goal: a drive keeps its promises over many mounts, wherever these are cut off and whatever write buffer it has after
-//! each, also without its log, and counts them. Method: random workloads and mounts against the model, on sound and on
-//! failing flash.
+//! Goal: a drive keeps its promises over many mounts, wherever they are cut off and whatever write buffer follows, also
+//! without its log, and counts them. Method: random workloads and mounts against the model, on sound and on failing flash.
 
 use ssdlab_core::{BlockId, Ppn, Rng};
 use ssdlab_device::{
@@ -12,7 +11,7 @@ use crate::crash::failing;
 use crate::drives::{any_buffer, of_blocks, roomy, smallest};
 use crate::world::{Lie, Stop, World};
 
-/// The number of mounts and of those that followed no end in good order, if they are known.
+/// Numbers of all mounts and of mounts without a shutdown, if known.
 type Counted = Option<(u64, u64)>;
 
 #[test]
@@ -29,7 +28,7 @@ fn promises_are_kept_over_many_mounts() {
             kind.options.journal_blocks = 1 + rng.below(12) as u32;
             let mut world = World::new(&kind, MemoryBackend::new(kind.geometry), plan, seed, Lie::None);
             let mut counted: Counted = Some((0, 0));
-            // A mount that had to scan leaves the log to the first change, which may never have come.
+            // After a scan the first change starts the log; there may have been none.
             let mut scanned = false;
             'rounds: for round in 0..25 {
                 let place = format!("seed {seed}, {}, {:?}, round {round}", kind.name, kind.options.buffer);
@@ -50,7 +49,7 @@ fn promises_are_kept_over_many_mounts() {
                 loop {
                     kind = any_buffer(kind, &mut rng);
                     world = world.powered(&kind);
-                    // Of the smallest drives on failing flash too much may come back to be collected.
+                    // On failing flash too much may come back for the smallest drives to collect.
                     if seed % 3 != 2 && rng.below(12) == 0 {
                         log_lost = true;
                         world.lose_log();
@@ -73,7 +72,7 @@ fn promises_are_kept_over_many_mounts() {
                             (counted, scanned) = (Some(found), report.full_scan);
                             break;
                         }
-                        // Whether it is written down nobody knows; if so the next one is not clean.
+                        // The shutdown may or may not be recorded; if it is, the next mount is clean.
                         Err(DriveError::Off) => (counted, clean) = (None, false),
                         Err(error) => panic!("{place}: {error}"),
                     }
@@ -88,7 +87,7 @@ fn promises_are_kept_over_many_mounts() {
     }
 }
 
-/// Goal: a mount without a log writes none, the first change does, and from then on it is as if there had always been
+/// Goal: a mount without a log writes none; the first change does, and from then on everything is as if there had always been
 /// one. Method: drives without a log that are read, mounted again, and changed in each way.
 #[test]
 fn the_first_change_after_a_scan_begins_the_log() {
@@ -133,8 +132,8 @@ fn the_first_change_after_a_scan_begins_the_log() {
     }
 }
 
-/// Goal: a checkpoint of more blocks than are read at a time, by several processors, says what the flash and the map say,
-/// of trimmed pages too. Method: large drives written and trimmed at random, shut down, mounted, checked and read.
+/// Goal: a checkpoint of more blocks than are read at a time, written by several processors, agrees with flash and map, also
+/// for trimmed pages. Method: large drives written and trimmed at random, shut down, mounted, checked and read.
 #[test]
 fn a_drive_of_many_blocks_comes_back() {
     for kind in roomy() {
@@ -148,7 +147,7 @@ fn a_drive_of_many_blocks_comes_back() {
         let at = |lpn: u32| u64::from(lpn) * bytes as u64;
         let mut pages = vec![0_u8; logical_pages as usize];
         for write in 0..2 * logical_pages {
-            // In order first, as log blocks merge otherwise.
+            // In order first, as log blocks are merged more cheaply then.
             let lpn = if write < logical_pages { write } else { rng.below(logical_pages.into()) as u32 };
             let number = 1 + rng.below(255) as u8;
             if write >= logical_pages && rng.below(3) == 0 {
@@ -171,8 +170,8 @@ fn a_drive_of_many_blocks_comes_back() {
     }
 }
 
-/// Goal: no sequence number is given twice, where a bad block has the highest too. Method: flash that fails no more has
-/// such a block left, and the log is lost.
+/// Goal: no sequence number is used twice, even if a bad block has the highest. Method: flash that fails no more has such a
+/// block left, and the log is lost.
 #[test]
 fn a_mount_without_a_log_knows_the_sequence_numbers_of_bad_blocks() {
     for kind in roomy() {
@@ -194,7 +193,7 @@ fn a_mount_without_a_log_knows_the_sequence_numbers_of_bad_blocks() {
     }
 }
 
-/// The highest sequence number on the flash, and the block that has it.
+/// Highest sequence number on the flash, and its block.
 fn newest(flash: &impl Backend) -> (u64, BlockId) {
     let pages = flash.geometry().pages_per_block;
     let mut spares = vec![0; pages as usize * SPARE_BYTES];

@@ -1,5 +1,4 @@
-//! Goal: the crash test finds what it is there to find. Method: drives with one seeded mistake each, which it must
-//! catch.
+//! Goal: the crash test finds mistakes. Method: drives with one planted mistake each, which it must catch.
 
 use ssdlab_core::{BlockId, Ppn, Rng};
 use ssdlab_device::{Backend, Content, Fault, FaultPlan, MemoryBackend, PowerCut, Slot, Spare, SpareBytes};
@@ -9,22 +8,22 @@ use crate::crash::{Trial, faulty};
 use crate::drives::{Kind, all_buffers, buffered, roomy, smallest};
 use crate::world::{Lie, Stop, World};
 
-/// A mistake of what stands on the flash.
+/// A mistake in the data on the flash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mistake {
-    /// The new checkpoint is written over the one in use.
+    /// The new checkpoint overwrites the current one.
     CheckpointInPlace,
     /// The header of a checkpoint is written before its body.
     CheckpointReordered,
-    /// The journal is written when it is flushed, not when a block changes.
+    /// The journal is written at a flush, not when a block changes.
     LateJournal,
-    /// A copy is given a version of its own.
+    /// A copy gets a new version.
     VersionIgnored,
-    /// The protected write buffer is not.
+    /// The protected write buffer is not protected.
     RamForgets,
-    /// All that was programmed before a page is taken for safe, by earlier mounts too.
+    /// All earlier programs are taken for safe, also those before the mount.
     TakenForSafe,
-    /// Nothing says that all before an erase or a retired block is safe.
+    /// Nothing records that everything before an erase or a retired block is safe.
     NoNote,
 }
 
@@ -34,7 +33,7 @@ struct Mutant {
     inner: MemoryBackend,
     mistake: Mistake,
     late: Vec<(Slot, u64, Vec<u8>)>,
-    /// Whether the header of what is late is there.
+    /// True if the header of the delayed writes is there.
     headed: bool,
 }
 
@@ -44,7 +43,7 @@ impl Mutant {
     }
 }
 
-/// Bytes of the header of a checkpoint, and of a record of the journal with the zeros behind it.
+/// Bytes of a checkpoint's header, and of a journal record with the zeros behind it.
 const HEADER_BYTES: usize = 40;
 const RECORD_BYTES: usize = 48;
 
@@ -100,7 +99,7 @@ impl Backend for Mutant {
     fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault> {
         match self.mistake {
             Mistake::CheckpointInPlace => self.inner.write_log(Slot::A, offset, bytes),
-            // The body waits for the header, and then comes too late by one operation.
+            // The body waits for the header and then comes one operation too late.
             Mistake::CheckpointReordered if bytes.len() == HEADER_BYTES && bytes[0] != 0 => {
                 self.headed = true;
                 self.inner.write_log(slot, offset, bytes)
@@ -130,7 +129,7 @@ impl Backend for Mutant {
                 self.catch_up()?;
                 self.inner.write_log(slot, offset, bytes)
             }
-            Mistake::RamForgets if slot == Slot::Ram => Ok(()),
+            Mistake::RamForgets if slot == Slot::BufferJournal => Ok(()),
             Mistake::NoNote if slot == Slot::Safe => Ok(()),
             Mistake::VersionIgnored | Mistake::RamForgets | Mistake::TakenForSafe | Mistake::NoNote => {
                 self.inner.write_log(slot, offset, bytes)
@@ -139,7 +138,7 @@ impl Backend for Mutant {
     }
 }
 
-/// Whether the crash test finds anything wrong in a few workloads.
+/// True if the crash test finds a violation in a few workloads.
 fn is_caught(kinds: impl Iterator<Item = Kind>, trial: impl Fn(Kind, u64) -> Result<u64, String>) -> Option<String> {
     kinds.flat_map(|kind| (0..6).map(move |seed| (kind, seed))).find_map(|(kind, seed)| trial(kind, seed).err())
 }
@@ -177,8 +176,8 @@ fn a_protected_buffer_that_forgets_is_caught() {
     assert!(caught(Mistake::RamForgets).is_some());
 }
 
-/// The defect of issue 50: a mount takes a page that the flash has lost for one whose program was interrupted, though
-/// the copy before it is in a block that was erased or retired meanwhile.
+/// A mount mistakes a page that the flash has lost for an interrupted program, though the previous copy is in a block that was
+/// erased or retired meanwhile.
 #[test]
 fn lost_pages_taken_for_torn_ones_are_caught() {
     let found = is_caught(roomy().into_iter(), |kind, seed| {
@@ -198,7 +197,7 @@ fn a_flush_that_does_nothing_is_caught() {
     assert!(found.is_some());
 }
 
-/// Mounts without a log, each after a page was torn in the course of the requests before.
+/// Mounts without a log, each after a page was torn during the requests before.
 fn without_logs<B: Backend + 'static>(kind: &Kind, flash: B, seed: u64) -> Result<(), String> {
     let mut rng = Rng::named(seed, "logs lost");
     let mut world = World::new(kind, flash, FaultPlan { seed, ..FaultPlan::default() }, seed, Lie::None);
@@ -206,7 +205,7 @@ fn without_logs<B: Backend + 'static>(kind: &Kind, flash: B, seed: u64) -> Resul
         world.drive.backend_mut().cut_power(PowerCut { after: rng.below(60), torn: true });
         let _ = (0..40).try_for_each(|_| world.request());
         world = world.powered(kind);
-        // What a mount without a log must know is also what was torn before the one before.
+        // A mount without a log must also know the pages torn before the previous mount.
         let log_lost = round % 3 == 2;
         if log_lost {
             world.lose_log();

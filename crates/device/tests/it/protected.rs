@@ -1,4 +1,4 @@
-//! A write buffer with power-loss protection: what it saves, and that what it holds is there whatever comes.
+//! A write buffer with power-loss protection: the programs that it saves, and the safety of its pages.
 
 use ssdlab_device::{Drive, FaultBackend, FaultPlan, MemoryBackend};
 
@@ -10,7 +10,7 @@ fn page_bytes(kind: &Kind) -> usize {
     kind.geometry.page_bytes as usize
 }
 
-/// Overwrites in RAM and flushes program nothing, where an unprotected buffer programs at each flush.
+/// Overwrites in RAM and flushes program nothing; an unprotected buffer programs at each flush.
 #[test]
 fn a_flush_programs_nothing() {
     for kind in smallest() {
@@ -26,15 +26,15 @@ fn a_flush_programs_nothing() {
     }
 }
 
-/// The next mount finds the pages even if the drive has another buffer then, or none.
+/// The next mount finds the pages even if the drive then has another buffer or none.
 #[test]
-fn what_it_holds_is_there_for_a_drive_with_any_buffer() {
+fn buffered_pages_survive_a_change_of_the_buffer() {
     for kind in smallest() {
         for after in [kind, buffered(kind), protected(kind)] {
             let before = protected(kind);
             let mut drive = Drive::create(MemoryBackend::new(kind.geometry), before.options).expect("a sound drive");
             drive.write(0, &vec![7; page_bytes(&kind)], false).expect("it can be written");
-            // A part of a page, of which the rest is zeros.
+            // A part of a page; the rest is zeros.
             drive.write(page_bytes(&kind) as u64 + 3, &[9; 5], false).expect("it can be written");
             assert_eq!(drive.buffered_pages(), 2);
             let mut drive = Drive::off(drive.into_backend(), after.options).expect("a sound drive");
@@ -50,7 +50,7 @@ fn what_it_holds_is_there_for_a_drive_with_any_buffer() {
 }
 
 #[test]
-fn a_drive_that_is_shut_down_holds_nothing_back() {
+fn a_shutdown_empties_the_buffer() {
     for kind in smallest().into_iter().map(protected) {
         let mut drive = Drive::create(MemoryBackend::new(kind.geometry), kind.options).expect("a sound drive");
         drive.write(0, &[3], false).expect("it can be written");
@@ -61,10 +61,10 @@ fn a_drive_that_is_shut_down_holds_nothing_back() {
     }
 }
 
-/// Goal: what an interrupted beginning of its next journal leaves is never taken for a record. Method: workloads that
-/// are long enough for several journals, cut at every operation.
+/// Goal: remains of an interrupted start of the next journal are not read as records. Method: workloads long enough for
+/// several journals, cut at every operation.
 #[test]
-fn a_journal_counts_once_it_is_begun() {
+fn a_journal_counts_only_once_it_is_complete() {
     for kind in smallest().into_iter().map(protected) {
         let trial = Trial { requests: 150, twice: false, ..Trial::new(kind, 1) };
         let points = trial.exhaust(&MemoryBackend::new(kind.geometry)).unwrap_or_else(|broken| panic!("{broken}"));
@@ -72,9 +72,9 @@ fn a_journal_counts_once_it_is_begun() {
     }
 }
 
-/// A drive that can only be read keeps what was acknowledged and never reached the flash, over many mounts.
+/// A read-only drive keeps acknowledged pages that never reached the flash, over many mounts.
 #[test]
-fn a_worn_out_drive_keeps_it() {
+fn a_worn_out_drive_keeps_buffered_pages() {
     for kind in roomy().into_iter().map(protected) {
         let plan = FaultPlan { programs: 40, erases: 40, seed: 3, ..FaultPlan::default() };
         let mut world = World::new(&kind, MemoryBackend::new(kind.geometry), plan, 3, Lie::None);

@@ -8,21 +8,21 @@ use ssdlab_device::{Backend, Drive, DriveError, FaultBackend, FaultPlan, Slot};
 use crate::drives::Kind;
 use crate::model::Model;
 
-/// Why a workload stops.
+/// Reason why a workload stops.
 #[derive(Debug)]
 pub enum Stop {
-    /// The power went off.
+    /// The power failed.
     Off,
     /// Blocks ran out.
     WornOut,
-    /// The disk below has no room.
+    /// The disk below is full.
     Full,
     /// A promise is broken.
     Broken(String),
 }
 
 impl Stop {
-    /// In words.
+    /// Description of a broken promise.
     pub fn what(self) -> String {
         match self {
             Self::Broken(what) => what,
@@ -31,26 +31,26 @@ impl Stop {
     }
 }
 
-/// What one does wrong on purpose; see `mutants.rs`.
+/// A deliberate mistake; see `mutants.rs`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lie {
     None,
-    /// A flush is acknowledged and not done.
+    /// A flush is acknowledged but not done.
     Flush,
 }
 
-/// What begins the header of a log that is damaged.
+/// First bytes of a damaged log header.
 const MAGIC_LOST: [u8; 8] = [0; 8];
 
-/// Damages the log. Its generation is still there, so that no other log has it.
+/// Damages the log. Its generation is kept, so that no other log has it.
 pub fn lose_log(flash: &mut impl Backend) {
     for slot in [Slot::A, Slot::B] {
         flash.write_log(slot, 0, &MAGIC_LOST).expect("the power is on");
     }
 }
 
-/// True if an acknowledged write is safe without a flush. Where pages may be lost it is not: a mount cannot tell a lost
-/// page from one whose program was interrupted.
+/// True if an acknowledged write is safe without a flush. Not if pages may be lost: a mount cannot tell a lost page from an
+/// interrupted program.
 fn is_write_through(kind: &Kind, loses: bool) -> bool {
     !loses && kind.options.buffer.is_none_or(|buffer| buffer.protected)
 }
@@ -61,16 +61,16 @@ pub struct World<B: Backend> {
     rng: Rng,
     stamp: u8,
     write_through: bool,
-    /// Whether pages may be lost for faults of their own.
+    /// True if faults may lose pages.
     loses: bool,
     lie: Lie,
 }
 
 impl<B: Backend + 'static> World<B> {
-    /// A new drive on erased flash.
+    /// Returns a new drive on erased flash.
     pub fn new(kind: &Kind, backend: B, plan: FaultPlan, seed: u64, lie: Lie) -> Self {
         let backend = FaultBackend::new(backend, plan).expect("memory can be read");
-        // FTLs are built otherwise for flash that may fail, as it need not.
+        // FTLs are built differently for flash that may fail.
         let may_fail = plan.programs > 0 || plan.erases > 0 || seed % 4 >= 2;
         let backend = if may_fail { backend } else { backend.never_failing() };
         let drive = Drive::create(backend, kind.options).expect("a sound drive");
@@ -80,7 +80,7 @@ impl<B: Backend + 'static> World<B> {
         Self { drive, model, rng: Rng::named(seed, "requests"), stamp: 0, write_through, loses, lie }
     }
 
-    /// The same world with the drive on another backend, off.
+    /// Returns the same world with the drive, off, on another backend.
     pub fn resumed(&self, kind: &Kind, backend: FaultBackend<B>) -> Self {
         Self {
             drive: Drive::off(backend, kind.options).expect("a sound drive"),
@@ -90,12 +90,12 @@ impl<B: Backend + 'static> World<B> {
         }
     }
 
-    /// The same world where only what was flushed is safe, with or without a write buffer.
+    /// Returns the same world where only flushed data is safe, with or without a write buffer.
     pub fn over_a_disk(self) -> Self {
         Self { write_through: false, ..self }
     }
 
-    /// The same world where the power is back and the drive, still off, has the write buffer of `kind`.
+    /// Returns the same world with the power back and the drive, still off, with the write buffer of `kind`.
     pub fn powered(self, kind: &Kind) -> Self {
         let world = self.reopened(kind, |mut flash| {
             flash.restore_power();
@@ -109,7 +109,7 @@ impl<B: Backend + 'static> World<B> {
         lose_log(self.drive.backend_mut());
     }
 
-    /// The same world after the process has ended: the drive is on what `open` finds, off.
+    /// Returns the same world after the process has ended, with the drive, off, on the result of `open`.
     pub fn reopened(self, kind: &Kind, open: impl FnOnce(FaultBackend<B>) -> FaultBackend<B>) -> Self {
         let Self { drive, model, rng, stamp, write_through, loses, lie } = self;
         let drive = Drive::off(open(drive.into_backend()), kind.options).expect("a sound drive");
@@ -120,7 +120,7 @@ impl<B: Backend + 'static> World<B> {
         self.rng.below(bound as u64) as usize
     }
 
-    /// A request on both.
+    /// Makes a request to both.
     pub fn request(&mut self) -> Result<(), Stop> {
         let page_bytes = self.drive.geometry().page_bytes as usize;
         let pages = self.model.pages() as usize;
@@ -149,7 +149,7 @@ impl<B: Backend + 'static> World<B> {
         self.judge(result)
     }
 
-    /// A write to the first few pages, mostly to a part of one.
+    /// Writes to the first few pages, mostly to a part of one.
     pub fn write_to_few(&mut self) -> Result<(), Stop> {
         let page_bytes = self.drive.geometry().page_bytes as usize;
         let (offset, bytes) = if self.below(3) == 0 {
@@ -190,14 +190,14 @@ impl<B: Backend + 'static> World<B> {
         match result {
             Ok(()) if fua => self.model.flush(),
             Ok(()) if self.write_through => self.model.settle(touched),
-            // The rest of a page written in part could not be read: nothing was written.
+            // The rest of a partially written page could not be read: nothing was written.
             Err(DriveError::Unreadable(_)) => self.model = before,
             _ => {}
         }
         result
     }
 
-    /// Zeros, of which whole pages are trimmed or not.
+    /// Writes zeros; whole pages are trimmed or not.
     fn zeroes(&mut self, offset: usize, bytes: usize) -> Result<(), DriveError> {
         let page_bytes = self.drive.geometry().page_bytes as usize;
         let (trims, fua) = (self.below(2) == 0, self.below(3) == 0);
@@ -237,19 +237,19 @@ impl<B: Backend + 'static> World<B> {
         Ok(())
     }
 
-    /// Reads every page after a mount: what is there is one of what may be there.
+    /// Reads every page after a mount and checks that its contents are possible.
     pub fn take_stock(&mut self) -> Result<(), Stop> {
         self.take_stock_of(false)
     }
 
-    /// The same, perhaps after a mount that knew of no trims.
+    /// The same, perhaps after a mount without known trims.
     pub fn take_stock_of(&mut self, trims_lost: bool) -> Result<(), Stop> {
         let page_bytes = self.drive.geometry().page_bytes as usize;
         let mut page = vec![0; page_bytes];
         for lpn in 0..self.model.pages() as usize {
             match self.drive.read((lpn * page_bytes) as u64, &mut page) {
                 Ok(()) => self.model.found(lpn, &page, trims_lost).map_err(Stop::Broken)?,
-                // A copy that has come back may be one that was torn long ago.
+                // A copy that has come back may have been torn long ago.
                 Err(DriveError::Unreadable(_)) if trims_lost && self.model.was_trimmed(lpn) => {
                     let (offset, anew) = (lpn * page_bytes, vec![0; page_bytes]);
                     let written = self.drive.write(offset as u64, &anew, true);
@@ -263,7 +263,7 @@ impl<B: Backend + 'static> World<B> {
         self.check()
     }
 
-    /// Trims all, shuts the drive down and mounts it: nothing of what was there is.
+    /// Trims everything, shuts the drive down and mounts it: all data is gone.
     pub fn trim_for_good(&mut self) -> Result<(), Stop> {
         let pages = self.model.pages() as usize;
         self.model.trim(0..pages);
@@ -277,7 +277,7 @@ impl<B: Backend + 'static> World<B> {
         self.take_stock()
     }
 
-    /// A flush that is part of no random workload.
+    /// A flush outside any random workload.
     pub fn flush_all(&mut self) -> Result<(), Stop> {
         let flushed = self.flush();
         self.judge(flushed)
@@ -294,7 +294,7 @@ impl<B: Backend + 'static> World<B> {
         self.drive.check().map_err(Stop::Broken)
     }
 
-    /// So many requests, and every page read at the end.
+    /// Makes this many requests and reads every page at the end.
     pub fn go_on(&mut self, requests: u32) -> Result<(), Stop> {
         (0..requests).try_for_each(|_| self.request())?;
         let page_bytes = self.drive.geometry().page_bytes as usize;

@@ -1,12 +1,11 @@
-//! Blocks that are collected by the number of their valid pages: which pages are valid, which blocks are closed, and in
-//! which order they were.
+//! Blocks for garbage collection: which pages are valid, which blocks are closed, and the order of closing.
 //!
-//! The block table's counts have the minimum of every 64 blocks beside them. An overwrite touches one bit, one count
-//! and one minimum; finding the least valid block is a vectorised scan of the minima. A block that is not closed
-//! carries the table's flag, so it is never the minimum.
+//! The minimum of every 64 valid counts of the block table is kept beside the counts. An overwrite touches one bit, one
+//! count and one minimum; finding the least valid block is a vectorised scan of the minima. The count of a block that is
+//! not closed carries the table's flag, so it is never the minimum.
 //!
-//! The arrays run over all planes. Free blocks and the order of closing are kept for each plane; a search for the least
-//! valid block of a plane looks at single blocks where the plane ends within a chunk.
+//! The arrays run over all planes. Free blocks and the order of closing are kept per plane. A search for the least valid
+//! block of a plane looks at single blocks where the plane ends within a chunk.
 
 use std::ops::Range;
 
@@ -19,31 +18,29 @@ use crate::recovery::Survey;
 
 const CHUNK: usize = 64;
 
-/// Values compared at once in a search.
+/// Number of values compared at once in a search.
 const SEARCHED: usize = 16;
 
-/// What each plane keeps for itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct PlaneState {
-    /// Closed blocks in order of closing, numbered within the plane.
+    /// Closed blocks in the order of closing, numbered within the plane.
     order: Queue,
     closed: u32,
 }
 
-/// The block table of an FTL that collects. Pages of an open block count as valid until they are invalidated, whether
-/// written yet or not; bits and counts are exact from closing on.
+/// The block table of an FTL with garbage collection. Pages of an open block count as valid until they are invalidated,
+/// even before they are written; bits and counts are exact once a block is closed.
 #[derive(Debug)]
 pub struct ClosedBlocks {
     table: BlockTable,
-    /// Whether each page counts as valid.
     valid: PageBits,
     chunk_min: Vec<u16>,
-    sealed_at: Vec<u64>,
+    closed_at: Vec<u64>,
     planes: Vec<PlaneState>,
 }
 
 impl ClosedBlocks {
-    /// `blocks` erased blocks of `pages_per_block` pages (at most 32,767), spread evenly over `planes`.
+    /// Returns `blocks` erased blocks of `pages_per_block` pages (at most 32,767), spread evenly over `planes`.
     pub fn new(blocks: u32, planes: u32, pages_per_block: u32, allocation: Allocation) -> Self {
         let count = blocks as usize;
         let blocks_per_plane = blocks / planes;
@@ -56,13 +53,13 @@ impl ClosedBlocks {
             ),
             valid: PageBits::new(blocks * pages_per_block),
             chunk_min: vec![FLAG; count.div_ceil(CHUNK)],
-            sealed_at: vec![0; count],
+            closed_at: vec![0; count],
             planes: (0..planes).map(|_| PlaneState { order: Queue::new(blocks_per_plane), closed: 0 }).collect(),
         }
     }
 
     /// The block table.
-    #[inline(always)]
+    #[inline]
     pub fn table(&self) -> &BlockTable {
         &self.table
     }
@@ -72,8 +69,8 @@ impl ClosedBlocks {
         PlaneView { blocks: self, plane }
     }
 
-    /// Pages of a block.
-    #[inline(always)]
+    /// Pages per block.
+    #[inline]
     pub fn pages_per_block(&self) -> u32 {
         self.table.pages_per_block()
     }
@@ -84,36 +81,36 @@ impl ClosedBlocks {
         self.table.free(plane)
     }
 
-    /// The plane that `block` belongs to, and its number there.
+    /// Returns the plane of `block` and its number within the plane.
     fn place(&self, block: BlockId) -> (usize, u32) {
         ((block.0 / self.table.blocks_per_list()) as usize, block.0 % self.table.blocks_per_list())
     }
 
-    /// Takes a free block of a plane for writing.
+    /// Opens a free block of a plane for writing.
     ///
     /// # Panics
-    /// If none is free: the FTL's reserve rules that out.
+    /// If no block is free; the FTL's reserve prevents that.
     pub fn open(&mut self, plane: usize) -> BlockId {
         let block = self.table.take(plane);
         self.write_on(block, self.pages_of(block));
         block
     }
 
-    /// Declares an open block fully written; from now on it is a candidate for collection.
+    /// Closes a fully written block; it becomes a candidate for collection.
     pub fn close(&mut self, block: BlockId, now: u64) {
         let index = block.index();
         debug_assert!(self.table.counts[index] & FLAG != 0, "block {block} is closed already");
         self.table.counts[index] &= !FLAG;
         let min = &mut self.chunk_min[index / CHUNK];
         *min = (*min).min(self.table.counts[index]);
-        self.sealed_at[index] = now;
+        self.closed_at[index] = now;
         let (plane, number) = self.place(block);
         self.planes[plane].order.push(number);
         self.planes[plane].closed += 1;
     }
 
-    /// Counts page `ppn`, which is one of `block`, invalid.
-    #[inline(always)]
+    /// Invalidates page `ppn` of `block`.
+    #[inline]
     pub fn invalidate(&mut self, ppn: u32, block: BlockId) {
         self.valid.clear(ppn);
         let index = block.index();
@@ -123,10 +120,10 @@ impl ClosedBlocks {
         *min = (*min).min(key);
     }
 
-    /// Withdraws a closed block from the candidates, to be emptied and erased.
+    /// Removes a closed block from the candidates; it is then emptied and erased.
     pub fn withdraw(&mut self, block: BlockId) {
         let index = block.index();
-        debug_assert!(self.is_sealed(block), "block {block} is not closed");
+        debug_assert!(self.is_closed(block), "block {block} is not closed");
         self.table.counts[index] |= FLAG;
         let chunk = index / CHUNK;
         self.chunk_min[chunk] = min_of(&self.table.counts[chunk * CHUNK..(chunk + 1) * CHUNK]).min(FLAG);
@@ -135,13 +132,13 @@ impl ClosedBlocks {
         self.planes[plane].closed -= 1;
     }
 
-    /// Which of `count` pages (at most 64) from `first` on are valid, the first one in the lowest bit.
-    #[inline(always)]
+    /// Validity bits of `count` pages (at most 64) from `first` on, the first page in the lowest bit.
+    #[inline]
     pub fn valid_among(&self, first: u32, count: u32) -> u64 {
         self.valid.window(first, count)
     }
 
-    /// Counts pages of a block that is not closed as moved elsewhere or never written; how many of them counted as
+    /// Marks pages of a block that is not closed as moved or never to be written; returns how many of them counted as
     /// valid.
     pub fn move_out(&mut self, block: BlockId, pages: Range<u32>) -> u32 {
         let valid = self.valid.count(pages.clone());
@@ -150,37 +147,37 @@ impl ClosedBlocks {
         valid
     }
 
-    /// Returns a withdrawn block, now erased, to the free blocks.
+    /// Returns a withdrawn, erased block to the free blocks.
     pub fn release(&mut self, block: BlockId) {
         self.table.release(block);
     }
 
-    /// Withdraws a block for good that was withdrawn from the candidates.
+    /// Marks a withdrawn block as bad.
     pub fn retire(&mut self, block: BlockId) {
         self.table.retire(block);
     }
 
-    /// Whether `block` is closed.
+    /// True if `block` is closed.
     #[inline]
-    pub fn is_sealed(&self, block: BlockId) -> bool {
+    pub fn is_closed(&self, block: BlockId) -> bool {
         self.table.counts[block.index()] & FLAG == 0
     }
 
-    /// Valid pages of a closed or withdrawn block.
+    /// Number of valid pages of a closed or withdrawn block.
     #[inline]
     pub fn valid(&self, block: BlockId) -> u32 {
         self.table.valid(block)
     }
 
-    /// Makes the blocks of a plane those of a plane of `other`, which has as many. `sealed_at` converts its clock.
-    pub fn take_over(&mut self, plane: usize, other: &Self, from: usize, sealed_at: impl Fn(u64) -> u64) {
+    /// Replaces the blocks of a plane by those of a plane of `other` of the same size. `closed_at` converts its clock.
+    pub fn take_over(&mut self, plane: usize, other: &Self, from: usize, closed_at: impl Fn(u64) -> u64) {
         let (own, theirs) = (self.plane(plane).blocks(), other.plane(from).blocks());
         let pages = self.pages_per_block();
         self.valid.copy(own.start * pages, &other.valid, theirs.start * pages..theirs.end * pages);
         let (own, theirs) = (own.start as usize..own.end as usize, theirs.start as usize..theirs.end as usize);
         self.table.take_over(plane, &other.table, from);
         for (own, theirs) in own.clone().zip(theirs) {
-            self.sealed_at[own] = sealed_at(other.sealed_at[theirs]);
+            self.closed_at[own] = closed_at(other.closed_at[theirs]);
         }
         self.planes[plane] = other.planes[from].clone();
         for chunk in own.start / CHUNK..own.end.div_ceil(CHUNK) {
@@ -188,19 +185,18 @@ impl ClosedBlocks {
         }
     }
 
-    /// Takes up the blocks of a device in use in place of erased ones; those written to are open.
+    /// Takes up the blocks of a device in use in place of erased ones; blocks that are written to are open.
     pub(crate) fn take_up(&mut self, survey: &Survey) {
         self.table.take_up(&survey.blocks);
         self.valid.copy(0, &survey.valid, 0..self.table.len() * self.pages_per_block());
     }
 
-    /// Counts pages of an open block as valid that are not yet written.
+    /// Marks pages of an open block as valid before they are written.
     pub(crate) fn write_on(&mut self, block: BlockId, pages: Range<u32>) {
         self.table.gain(block, pages.len() as u16);
         self.valid.fill(pages, true);
     }
 
-    /// Numbers of a block's pages.
     fn pages_of(&self, block: BlockId) -> Range<u32> {
         let first = block.0 * self.pages_per_block();
         first..first + self.pages_per_block()
@@ -211,18 +207,18 @@ impl ClosedBlocks {
     /// # Errors
     /// See [`Archive`].
     pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
-        let Self { table, valid, chunk_min, sealed_at, planes } = self;
+        let Self { table, valid, chunk_min, closed_at, planes } = self;
         table.archive(archive)?;
         valid.archive(archive)?;
         archive.array(chunk_min)?;
-        archive.array(sealed_at)?;
+        archive.array(closed_at)?;
         archive.value(planes)
     }
 
     /// Bytes held.
     pub fn memory_bytes(&self) -> u64 {
         let per_block = size_of::<u64>() + Queue::BYTES_PER_ITEM;
-        let own = self.sealed_at.len() * per_block + self.chunk_min.len() * size_of::<u16>();
+        let own = self.closed_at.len() * per_block + self.chunk_min.len() * size_of::<u16>();
         self.table.memory_bytes() + self.valid.memory_bytes() + own as u64
     }
 
@@ -242,8 +238,8 @@ impl ClosedBlocks {
         }
         for (index, state) in self.planes.iter().enumerate() {
             let plane = self.plane(index);
-            let listed = plane.oldest_first().inspect(|&block| debug_assert!(self.is_sealed(block))).count();
-            let closed = plane.blocks().filter(|&block| self.is_sealed(BlockId(block))).count();
+            let listed = plane.oldest_first().inspect(|&block| debug_assert!(self.is_closed(block))).count();
+            let closed = plane.blocks().filter(|&block| self.is_closed(BlockId(block))).count();
             if listed != closed || closed != state.closed as usize {
                 let counted = state.closed;
                 return Err(format!(
@@ -263,13 +259,13 @@ pub struct PlaneView<'a> {
 }
 
 impl<'a> PlaneView<'a> {
-    /// Numbers of the plane's blocks.
+    /// Block numbers of the plane.
     pub fn blocks(self) -> Range<u32> {
         let first = self.plane as u32 * self.blocks.table.blocks_per_list();
         first..first + self.blocks.table.blocks_per_list()
     }
 
-    /// Pages of a block.
+    /// Pages per block.
     pub fn pages_per_block(self) -> u32 {
         self.blocks.pages_per_block()
     }
@@ -279,30 +275,30 @@ impl<'a> PlaneView<'a> {
         self.blocks.planes[self.plane].closed
     }
 
-    /// Whether `block` is closed.
+    /// True if `block` is closed.
     #[inline]
-    pub fn is_sealed(self, block: BlockId) -> bool {
-        self.blocks.is_sealed(block)
+    pub fn is_closed(self, block: BlockId) -> bool {
+        self.blocks.is_closed(block)
     }
 
-    /// Valid pages of a closed block.
+    /// Number of valid pages of a closed block.
     #[inline]
     pub fn valid(self, block: BlockId) -> u32 {
         self.blocks.valid(block)
     }
 
-    /// When `block` was closed, on the clock given to [`ClosedBlocks::close`].
+    /// Time when `block` was closed, on the clock of [`ClosedBlocks::close`].
     #[inline]
-    pub fn sealed_at(self, block: BlockId) -> u64 {
-        self.blocks.sealed_at[block.index()]
+    pub fn closed_at(self, block: BlockId) -> u64 {
+        self.blocks.closed_at[block.index()]
     }
 
-    /// The closed block with the fewest valid pages; the lowest number wins a tie.
+    /// Returns the closed block with the fewest valid pages, the lowest number on ties.
     pub fn least_valid(self) -> Option<BlockId> {
         let (keys, minima) = (&self.blocks.table.counts, &self.blocks.chunk_min);
         let Range { start, end } = self.blocks();
         let (start, end) = (start as usize, end as usize);
-        // Chunks wholly within the plane have their minimum at hand; before and behind them the blocks tell.
+        // Chunks wholly within the plane have their minimum at hand; before and behind them single blocks are compared.
         let first = start.next_multiple_of(CHUNK).min(end);
         let after = (end / CHUNK * CHUNK).max(first);
         let chunks = after / CHUNK - (after - first) / CHUNK..after / CHUNK;
@@ -311,29 +307,29 @@ impl<'a> PlaneView<'a> {
             return None;
         }
         let least_of = |blocks: Range<usize>| first_of(&keys[blocks.clone()], least).map(|at| blocks.start + at);
-        let found = least_of(start..first)
+        let block = least_of(start..first)
             .or_else(|| {
                 let chunk = chunks.start + first_of(&minima[chunks], least)?;
                 least_of(chunk * CHUNK..(chunk + 1) * CHUNK)
             })
             .or_else(|| least_of(after..end));
-        found.map(|block| BlockId(block as u32))
+        block.map(|block| BlockId(block as u32))
     }
 
-    /// Closed blocks from the one closed longest ago to the newest.
+    /// Returns the closed blocks, the one closed first at the front.
     pub fn oldest_first(self) -> impl Iterator<Item = BlockId> + 'a {
         let first = self.blocks().start;
         self.blocks.planes[self.plane].order.iter().map(move |number| BlockId(first + number))
     }
 }
 
-/// Least of `values`; a plain fold, which compiles to vector instructions.
+/// Minimum of `values`; a plain fold compiles to vector instructions.
 #[inline]
 fn min_of(values: &[u16]) -> u16 {
     values.iter().fold(u16::MAX, |least, &value| least.min(value))
 }
 
-/// Where the first of `values` is that is `wanted`; a search in runs, each of which is compared by vector instructions.
+/// Index of the first `wanted` among `values`; each run is compared by vector instructions.
 #[inline]
 fn first_of(values: &[u16], wanted: u16) -> Option<usize> {
     let has = |run: &[u16]| run.iter().fold(false, |found, &value| found | (value == wanted));
@@ -348,7 +344,7 @@ mod tests {
 
     use super::*;
 
-    /// Planes of fewer blocks than a chunk, of several chunks, and with ends anywhere within one.
+    /// Planes smaller than a chunk, of several chunks, and ending within a chunk.
     #[test]
     fn the_least_valid_block_of_a_plane_is_the_first_of_its_least() {
         for (blocks_per_plane, planes) in [(1, 7), (5, 30), (63, 4), (64, 3), (66, 5), (200, 3), (193, 1)] {
@@ -364,14 +360,14 @@ mod tests {
             }
             for _ in 0..10 * blocks {
                 let block = BlockId(rng.below(u64::from(blocks)) as u32);
-                if pool.is_sealed(block) && rng.below(8) == 0 {
+                if pool.is_closed(block) && rng.below(8) == 0 {
                     pool.withdraw(block);
-                } else if pool.is_sealed(block) && pool.valid(block) > 0 {
+                } else if pool.is_closed(block) && pool.valid(block) > 0 {
                     let first = block.0 * 16;
                     pool.invalidate(first + pool.valid_among(first, 16).trailing_zeros(), block);
                 }
                 let plane = pool.plane((block.0 / blocks_per_plane) as usize);
-                let closed = plane.blocks().map(BlockId).filter(|&block| pool.is_sealed(block));
+                let closed = plane.blocks().map(BlockId).filter(|&block| pool.is_closed(block));
                 assert_eq!(plane.least_valid(), closed.min_by_key(|&block| (pool.valid(block), block)));
             }
             assert_eq!(pool.check(), Ok(()));

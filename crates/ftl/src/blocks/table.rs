@@ -1,4 +1,4 @@
-//! The block table: which blocks are free or bad, how many valid pages each holds, how often each was erased.
+//! The block table: free and bad blocks, valid pages per block, erases per block.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
@@ -8,12 +8,12 @@ use ssdlab_core::{Archive, Archived, BlockId, HugeVec};
 
 use crate::recovery;
 
-/// Which free block is written next.
+/// Order in which free blocks are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Allocation {
-    /// The one erased longest ago.
+    /// The block erased longest ago first.
     Fifo,
-    /// The one with the fewest erases (dynamic wear levelling); ties by block number.
+    /// The block with the fewest erases first (dynamic wear levelling); ties by block number.
     LeastWorn,
 }
 
@@ -27,7 +27,7 @@ pub enum FreeList {
 }
 
 impl FreeList {
-    /// The blocks, none of which was ever erased.
+    /// Returns a list of blocks that were never erased.
     pub fn new(allocation: Allocation, blocks: impl Iterator<Item = u32>) -> Self {
         match allocation {
             Allocation::Fifo => Self::Fifo(blocks.collect()),
@@ -44,7 +44,7 @@ impl FreeList {
         }
     }
 
-    /// Whether there is none.
+    /// True if no block is free.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -63,7 +63,7 @@ impl FreeList {
         }
     }
 
-    /// The same list with those of its blocks alone that are `erased`, each of which was erased so many times.
+    /// Returns the list with only its `erased` blocks, each with its number of erases.
     fn of_erased(&self, erased: impl Fn(u32) -> Option<u32>) -> Self {
         match self {
             Self::Fifo(queue) => Self::Fifo(queue.iter().copied().filter(|&block| erased(block).is_some()).collect()),
@@ -74,7 +74,7 @@ impl FreeList {
         }
     }
 
-    /// The same list of blocks with other numbers in the same order.
+    /// Returns the list with other block numbers in the same order.
     fn renumbered(&self, number: impl Fn(u32) -> u32) -> Self {
         match self {
             Self::Fifo(queue) => Self::Fifo(queue.iter().map(|&block| number(block)).collect()),
@@ -101,8 +101,8 @@ impl FreeList {
 
 /// State of every block.
 ///
-/// Valid counts are a dense array of `u16`. Its high bit is free for a flag, which
-/// [`ClosedBlocks`](super::ClosedBlocks) sets on all blocks that may not be collected.
+/// Valid counts are a dense array of `u16`, whose high bit [`ClosedBlocks`](super::ClosedBlocks) sets on all blocks that
+/// may not be collected.
 #[derive(Debug)]
 pub struct BlockTable {
     pages_per_block: u16,
@@ -113,12 +113,12 @@ pub struct BlockTable {
     bad: BTreeSet<BlockId>,
 }
 
-/// Set in a count of a block that may not be collected.
+/// Set in the count of a block that may not be collected.
 pub(super) const FLAG: u16 = 0x8000;
 
 impl BlockTable {
-    /// Erased blocks of `pages_per_block` pages (at most 32,767). Lists hold equally many blocks each, the first list
-    /// the first blocks; `padding` more counts than blocks are kept, so that whole chunks can be looked at.
+    /// Returns erased blocks of `pages_per_block` pages (at most 32,767). All lists have equally many blocks, the first
+    /// list the first ones. `padding` extra counts let callers look at whole chunks.
     pub fn new(pages_per_block: u32, lists: Vec<FreeList>, padding: usize) -> Self {
         let pages_per_block = u16::try_from(pages_per_block).ok().filter(|&pages| pages < FLAG);
         let blocks: usize = lists.iter().map(FreeList::len).sum();
@@ -137,19 +137,19 @@ impl BlockTable {
         self.erases.len() as u32
     }
 
-    /// Whether there are no blocks.
+    /// True without any blocks.
     pub fn is_empty(&self) -> bool {
         self.erases.is_empty()
     }
 
-    /// Blocks of each list.
-    #[inline(always)]
+    /// Blocks per list.
+    #[inline]
     pub fn blocks_per_list(&self) -> u32 {
         self.blocks_per_list
     }
 
-    /// Pages of a block.
-    #[inline(always)]
+    /// Pages per block.
+    #[inline]
     pub fn pages_per_block(&self) -> u32 {
         u32::from(self.pages_per_block)
     }
@@ -170,15 +170,15 @@ impl BlockTable {
         self.free.iter().flat_map(FreeList::blocks).collect()
     }
 
-    /// Blocks that are not used any more, in ascending order.
+    /// Bad blocks, in ascending order.
     pub fn bad(&self) -> impl Iterator<Item = BlockId> + '_ {
         self.bad.iter().copied()
     }
 
-    /// Takes a free block of a list for writing; it counts no valid page.
+    /// Takes a free block of a list for writing; its valid count is 0.
     ///
     /// # Panics
-    /// If none is free: the FTL's reserve rules that out.
+    /// If no block is free; the FTL's reserve prevents that.
     pub fn take(&mut self, list: usize) -> BlockId {
         let block = self.free[list].take().expect("the reserve keeps a free block wherever one is needed");
         self.counts[block as usize] = FLAG;
@@ -193,32 +193,32 @@ impl BlockTable {
         self.free[(block.0 / self.blocks_per_list) as usize].give(block.0, self.erases[index]);
     }
 
-    /// Withdraws a block from use for good: it failed.
+    /// Marks a block as bad.
     pub fn retire(&mut self, block: BlockId) {
         self.counts[block.index()] = FLAG;
         self.bad.insert(block);
     }
 
-    /// Valid pages of a block.
-    #[inline(always)]
+    /// Number of valid pages of a block.
+    #[inline]
     pub fn valid(&self, block: BlockId) -> u32 {
         u32::from(self.counts[block.index()] & !FLAG)
     }
 
-    /// Counts `pages` more valid pages.
-    #[inline(always)]
+    /// Adds `pages` valid pages.
+    #[inline]
     pub fn gain(&mut self, block: BlockId, pages: u16) {
         self.counts[block.index()] += pages;
     }
 
-    /// Counts `pages` fewer valid pages.
-    #[inline(always)]
+    /// Subtracts `pages` valid pages.
+    #[inline]
     pub fn lose(&mut self, block: BlockId, pages: u16) {
         debug_assert!(u32::from(pages) <= self.valid(block), "block {block} has no {pages} valid pages");
         self.counts[block.index()] -= pages;
     }
 
-    /// Makes the blocks of a list those of a list of `other`, which has as many, none of them bad.
+    /// Replaces the blocks of a list by those of a list of `other` of the same size without bad blocks.
     pub(super) fn take_over(&mut self, list: usize, other: &Self, from: usize) {
         let blocks = self.blocks_per_list as usize;
         let (own, theirs) = (list * blocks, from * blocks);
@@ -227,19 +227,19 @@ impl BlockTable {
         self.free[list] = other.free[from].renumbered(|block| block - theirs as u32 + own as u32);
     }
 
-    /// Takes up the blocks of a device in use in place of erased ones. Which of the erased ones was erased longest ago
-    /// is not known: a list keeps the order that it has.
-    pub(crate) fn take_up(&mut self, found: &[recovery::Block]) {
-        for found in found {
-            self.erases[found.block.index()] = found.erases;
-            self.counts[found.block.index()] = FLAG | found.valid as u16;
-            if found.bad {
-                self.retire(found.block);
+    /// Takes up the blocks of a device in use in place of erased ones. The order of erasing is unknown: a list keeps its
+    /// order.
+    pub(crate) fn take_up(&mut self, blocks: &[recovery::BlockSurvey]) {
+        for state in blocks {
+            self.erases[state.block.index()] = state.erases;
+            self.counts[state.block.index()] = FLAG | state.valid as u16;
+            if state.bad {
+                self.retire(state.block);
             }
         }
         let erased = |block: u32| {
-            let found = &found[block as usize];
-            (!found.bad && found.next == 0).then_some(found.erases)
+            let state = &blocks[block as usize];
+            (!state.bad && state.next == 0).then_some(state.erases)
         };
         self.free.iter_mut().for_each(|list| *list = list.of_erased(erased));
     }
@@ -256,7 +256,7 @@ impl BlockTable {
         archive.value(bad)
     }
 
-    /// Erases of every block since construction.
+    /// Number of erases of every block since construction.
     pub fn erase_counts(&self) -> &[u32] {
         &self.erases
     }

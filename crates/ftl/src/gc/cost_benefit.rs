@@ -1,14 +1,13 @@
-//! Cost-benefit: space gained times age, over the cost of gaining it.
+//! Cost-benefit: space gained times age, divided by the cost of gaining it.
 //!
 //! ```text
 //! u(b) = valid(b) / pages per block;  age(b) = 1 + host pages written since b was closed
 //! victim = argmax over closed b of (1 - u) * age / 2u; lowest block number on ties
 //! ```
-//! Rosenblum and Ousterhout, "The design and implementation of a log-structured file system", 1992, in the
-//! form for flash of Kawaguchi et al. 1995 (reading and rewriting cost 2u). Age counts from closing, as in
-//! the first paper (the youngest data of a segment), not from the last invalidation. One pass over the
-//! plane for each victim, in the order of the arrays rather than of age: on large drives this is the slowest
-//! policy by far.
+//! Rosenblum and Ousterhout, "The design and implementation of a log-structured file system", 1992, in the form for
+//! flash of Kawaguchi et al. 1995 (reading and rewriting cost 2u). Age counts from closing, as in the first paper (the
+//! youngest data of a segment), not from the last invalidation. Each victim takes one pass over the plane, in the order
+//! of the arrays rather than of age: by far the slowest policy on large drives.
 
 use ssdlab_core::{Archive, Archived, BlockId};
 
@@ -31,13 +30,13 @@ impl VictimPolicy for CostBenefit {
         let pages = f64::from(plane.pages_per_block());
         let mut best = None;
         let mut best_score = f64::NEG_INFINITY;
-        for block in plane.blocks().map(BlockId).filter(|&block| plane.is_sealed(block)) {
+        for block in plane.blocks().map(BlockId).filter(|&block| plane.is_closed(block)) {
             let valid = f64::from(plane.valid(block));
             if valid == 0.0 {
                 return Some(block); // free of cost
             }
-            // The one keeps a block just closed with dead pages ahead of any that has none.
-            let age = (now - plane.sealed_at(block) + 1) as f64;
+            // The + 1 ranks a block just closed with invalid pages above any block without.
+            let age = (now - plane.closed_at(block) + 1) as f64;
             let score = (pages - valid) * age / (2.0 * valid);
             if score > best_score {
                 best_score = score;

@@ -8,7 +8,7 @@
 
 use ssdlab_core::{Archive, Archived, BlockId, Parameter, Rng, Unit};
 
-use super::random::random_sealed;
+use super::random::random_closed;
 use super::{VictimInfo, VictimPolicy, rng};
 use crate::blocks::PlaneView;
 
@@ -38,9 +38,9 @@ struct DChoices {
 
 impl VictimPolicy for DChoices {
     fn choose(&mut self, plane: PlaneView<'_>, _now: u64) -> Option<BlockId> {
-        let mut best = random_sealed(plane, &mut self.rng)?;
+        let mut best = random_closed(plane, &mut self.rng)?;
         for _ in 1..self.d {
-            let block = random_sealed(plane, &mut self.rng)?;
+            let block = random_closed(plane, &mut self.rng)?;
             if plane.valid(block) < plane.valid(best) {
                 best = block;
             }

@@ -1,7 +1,7 @@
-//! Which block garbage collection takes next: victim policies, one file each, registered in [`VICTIMS`].
+//! Victim policies: the block that garbage collection takes next. One file each, registered in [`VICTIMS`].
 //!
 //! To add one: write its file with an `INFO`, and a line in the table. Settings, help, documents, the benchmark and the
-//! oracle tests take it from there.
+//! oracle tests read the table.
 
 pub mod cost_benefit;
 pub mod d_choices;
@@ -14,16 +14,16 @@ use ssdlab_core::{Archive, Archived, BlockId, Choice, Info, Registry, Rng, Setti
 
 use crate::blocks::PlaneView;
 
-/// Decides which closed block of a plane is collected next.
+/// Chooses the closed block of a plane that is collected next.
 ///
-/// Contract: `choose` reads the plane and changes nothing but the policy's own random stream; `now` is on
-/// the clock of [`crate::blocks::ClosedBlocks::close`]; the result is a closed block of that plane; `None` only if
-/// it has none. One policy serves all planes.
+/// Contract: `choose` changes nothing but the policy's own random stream; `now` is on the clock of
+/// [`crate::blocks::ClosedBlocks::close`]. The result is a closed block of the plane, `None` only if there is none. One
+/// policy serves all planes.
 pub trait VictimPolicy: Send {
-    /// The next victim in `plane`.
+    /// Returns the next victim in `plane`.
     fn choose(&mut self, plane: PlaneView<'_>, now: u64) -> Option<BlockId>;
 
-    /// Saves or loads what it remembers.
+    /// Saves or loads the policy's state.
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
 }
 
@@ -33,7 +33,7 @@ pub type VictimInfo = Info<BuildVictim>;
 /// Builds a victim policy from its parameters and the seed of its random stream.
 pub type BuildVictim = fn(&Settings, u64) -> Box<dyn VictimPolicy>;
 
-/// A policy with its parameters.
+/// A victim policy with its parameters.
 pub type VictimChoice = Choice<BuildVictim>;
 
 /// Every victim policy.
@@ -42,12 +42,12 @@ pub static VICTIMS: Registry<BuildVictim> = Registry::new(
     &[&greedy::INFO, &fifo::INFO, &random::INFO, &d_choices::INFO, &cost_benefit::INFO, &windowed_greedy::INFO],
 );
 
-/// Builds the policy.
+/// Builds a policy.
 pub fn policy(choice: &VictimChoice, seed: u64) -> Box<dyn VictimPolicy> {
     (choice.info.role)(choice, seed)
 }
 
-/// What a policy draws its random blocks from.
+/// Random stream of the victim policies.
 fn rng(seed: u64) -> Rng {
     Rng::named(seed, "gc")
 }

@@ -28,7 +28,7 @@ struct Random {
 
 impl VictimPolicy for Random {
     fn choose(&mut self, plane: PlaneView<'_>, _now: u64) -> Option<BlockId> {
-        random_sealed(plane, &mut self.rng)
+        random_closed(plane, &mut self.rng)
     }
 
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
@@ -38,14 +38,14 @@ impl VictimPolicy for Random {
 }
 
 /// A closed block of the plane drawn uniformly, or `None` if there is none.
-pub(super) fn random_sealed(plane: PlaneView<'_>, rng: &mut Rng) -> Option<BlockId> {
+pub(super) fn random_closed(plane: PlaneView<'_>, rng: &mut Rng) -> Option<BlockId> {
     if plane.closed() == 0 {
         return None;
     }
     let blocks = plane.blocks();
     loop {
         let block = BlockId(blocks.start + rng.below(blocks.len() as u64) as u32);
-        if plane.is_sealed(block) {
+        if plane.is_closed(block) {
             return Some(block);
         }
     }

@@ -6,14 +6,14 @@
 //!     b has none:                      if all log blocks are taken, merge the victim's logical block
 //!                                      take a free log block for b
 //!     append to the log block of b
-//! merge(b):
-//!     log holds pages 0 to B-1 in place:  switch    1 erase
-//!     log holds pages 0 to k-1 in place:  partial   copies the valid pages behind, 1 erase
-//!     else:                               full      copies the valid pages, 2 erases
+//! merge(b), by the pages that the log block holds in place:
+//!     0 to B-1:  switch    1 erase
+//!     0 to k-1:  partial   copies the other valid pages, 1 erase
+//!     else:      full      copies all valid pages, 2 erases
 //! ```
 //!
-//! Source: Kim, Kim, Noh, Min, Cho, "A space-efficient flash translation layer for CompactFlash systems",
-//! IEEE Transactions on Consumer Electronics 48(2), 2002. The victim is left open there; see [`LogVictim`].
+//! Source: Kim, Kim, Noh, Min, Cho, "A space-efficient flash translation layer for CompactFlash systems", IEEE
+//! Transactions on Consumer Electronics 48(2), 2002. The paper does not name a victim; see [`LogVictim`].
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ use ssdlab_core::list::Queue;
 use ssdlab_core::{Archive, Archived, Settings};
 use ssdlab_nand::{FlashSink, RetireReason, Role};
 
-use crate::log::{Log, LogBlock, LogDevice, LogFtl, LogInfo, LogRules, LogVictim, PageAddress};
+use crate::log::{HostPage, Log, LogBlock, LogDevice, LogFtl, LogInfo, LogRules, LogVictim};
 
 const NONE: u32 = u32::MAX;
 
@@ -55,7 +55,7 @@ pub struct Bast {
 struct Slot {
     lbn: u32,
     block: u32,
-    /// Every page so far lies at its own offset.
+    /// True if every page so far lies at its own offset.
     in_place: bool,
 }
 
@@ -107,17 +107,8 @@ impl Log for Bast {
         }
     }
 
-    fn captures(&self) -> bool {
-        false
-    }
-
-    fn write<S: FlashSink>(
-        &mut self,
-        device: &mut LogDevice,
-        address: PageAddress,
-        page: u32,
-        sink: &mut S,
-    ) -> Option<()> {
+    fn write<S: FlashSink>(&mut self, device: &mut LogDevice, page: HostPage, sink: &mut S) -> Option<()> {
+        let HostPage { address, number } = page;
         let mut slot = self.log_of[address.lbn as usize];
         if slot != NONE && device.is_full(self.slots[slot as usize].block) {
             self.merge(device, slot, RetireReason::Full, sink)?;
@@ -131,14 +122,14 @@ impl Log for Bast {
         let log = &mut self.slots[slot as usize];
         let next = device.next(log.block);
         log.in_place &= address.offset == next;
-        device.program(address.lpn, log.block, next, (page, Role::Log), sink)
+        device.program(address.lpn, log.block, next, (number, Role::Log), sink)
     }
 
     fn blocks(&self) -> Vec<u32> {
         self.order.iter().map(|slot| self.slots[slot as usize].block).collect()
     }
 
-    /// For each log block its numbers and, for each page, which page of the logical block it holds.
+    /// Per log block its numbers, and for each page the offset in the logical block.
     fn table_bytes(&self, device: &LogDevice) -> u64 {
         let offset_bits = u64::from(device.pages_per_block().next_power_of_two().ilog2());
         let page_table = (u64::from(device.pages_per_block()) * offset_bits).div_ceil(8);
@@ -150,27 +141,27 @@ impl Log for Bast {
         (self.log_of.len() * size_of::<u32>() + self.slots.len() * per_slot) as u64
     }
 
-    /// Of several log blocks of a logical block the newest is kept.
+    /// If a logical block has several log blocks, the newest is kept.
     fn take_up(&mut self, _device: &LogDevice, mut blocks: Vec<LogBlock>) -> Vec<LogBlock> {
         let mut rest = Vec::new();
         let mut slots = BTreeMap::new();
-        for found in blocks.drain(..) {
-            match found.owner.filter(|_| found.role == Role::Log) {
-                Some(lbn) => rest.extend(slots.insert(lbn, found)),
-                None => rest.push(found),
+        for block in blocks.drain(..) {
+            match block.owner.filter(|_| block.role == Role::Log) {
+                Some(lbn) => rest.extend(slots.insert(lbn, block)),
+                None => rest.push(block),
             }
         }
         let mut slots: Vec<(u32, LogBlock)> = slots.into_iter().collect();
-        slots.sort_by_key(|(_, found)| match self.victim {
-            LogVictim::Lru => found.written,
-            LogVictim::Fifo => found.opened,
+        slots.sort_by_key(|(_, block)| match self.victim {
+            LogVictim::Lru => block.written,
+            LogVictim::Fifo => block.opened,
         });
-        for (lbn, found) in slots {
+        for (lbn, block) in slots {
             let Some(slot) = self.free_slots.pop() else {
-                rest.push(found);
+                rest.push(block);
                 continue;
             };
-            self.slots[slot as usize] = Slot { lbn, block: found.block, in_place: found.in_place };
+            self.slots[slot as usize] = Slot { lbn, block: block.block, in_place: block.in_place };
             self.log_of[lbn as usize] = slot;
             self.order.push(slot);
         }

@@ -1,4 +1,4 @@
-//! Pages and blocks of a device whose data is mapped by block.
+//! Pages and blocks of a device with block mapping.
 
 use std::collections::BTreeSet;
 
@@ -17,58 +17,65 @@ pub(crate) struct PageAddress {
     pub lpn: u32,
     /// Logical block.
     pub lbn: u32,
-    /// Place within it, and within its data block.
+    /// Offset in the logical block and in its data block.
     pub offset: u32,
 }
 
-/// What a page of the host waits for.
+/// A page of the host's request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HostPage {
+    pub address: PageAddress,
+    /// Number within the request.
+    pub number: u32,
+}
+
+/// Work that a page of the host waits for.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Waited {
     /// Logical blocks merged.
     pub merged: u32,
-    /// Whether log space was reclaimed: a logical block was merged fully, or some were to give up a block of the random
-    /// log.
+    /// True if log space was reclaimed: by a full merge, or by any merges that freed a block of the random log.
     pub reclaims: bool,
-    /// Everything copied and erased.
+    /// Copies and erases in all.
     pub cost: MergeCost,
 }
 
 /// State of every page and block.
 ///
-/// A page is valid iff `l2p[p2l[ppn]] == ppn`; it can be read iff `p2l[ppn]` names a logical page, and it is erased iff
-/// `p2l[ppn]` is [`NONE`].
+/// A page is valid iff `l2p[p2l[ppn]] == ppn`. `p2l[ppn]` is a logical page if the page can be read, [`NONE`] if it is
+/// erased.
 pub(crate) struct LogDevice {
     pub(super) pages_per_block: u32,
     pub(super) order: ProgramOrder,
-    /// Padded to whole blocks, so that every logical block has all its pages.
+    /// Padded to whole blocks.
     pub(super) l2p: HugeVec<Entry>,
     pub(super) p2l: HugeVec<Entry>,
     /// Data block of each logical block.
     pub(super) data: Vec<u32>,
-    /// Offset behind the last page programmed in each block.
+    /// Offset after the last programmed page of each block.
     pub(super) next: Vec<u16>,
     pub(super) table: BlockTable,
     pub(super) block_of: Reciprocal,
     pub(super) sequence: u64,
-    /// Blocks that may fail before merges run out of erased ones.
+    /// Number of blocks that may fail before merges run out of erased ones.
     pub(super) expendable: u32,
-    /// Of these, blocks kept for programs that fail in the course of a merge.
+    /// Expendable blocks kept for programs that fail during a merge.
     pub(super) kept: u32,
-    /// Blocks with a page that could not be programmed: bad once they are erased.
+    /// Blocks with a failed program; they are bad once erased.
     pub(super) failing: BTreeSet<u32>,
-    /// More blocks have failed at once than were kept for it: nothing can be written any more.
+    /// True if more blocks have failed at once than were kept for it: nothing can be written any more.
     pub(super) stuck: bool,
-    /// What the page that the host writes has waited for so far.
+    /// Work that the host's current page has waited for so far.
     pub(super) waited: Waited,
 }
 
-/// Pages ahead of which the map is brought into the processor's cache.
+/// Distance in pages at which map entries are prefetched.
 const FAR: u32 = 16;
-/// Entries of the map in a line of that.
+/// Map entries per cache line.
 const LINE_ENTRIES: usize = 64 / size_of::<Entry>();
 
 impl LogDevice {
-    /// An erased device with room for all data blocks, `log_blocks` and `reserve_blocks`.
+    /// Returns an erased device with room for all data blocks, `log_blocks` and `reserve_blocks`.
     pub fn new(shape: Shape, log_blocks: u32, reserve_blocks: u32) -> Result<Self, String> {
         let Shape { logical_pages, blocks, pages_per_block, order, planes, .. } = shape;
         let physical = u64::from(blocks) * u64::from(pages_per_block);
@@ -76,7 +83,7 @@ impl LogDevice {
         let needed = u64::from(data_blocks) + u64::from(log_blocks) + u64::from(reserve_blocks);
         if needed > u64::from(blocks) {
             return Err(format!(
-                "{}, {} and {reserve_blocks} that merges need make {needed}, but the device has {blocks}",
+                "{}, {} and {reserve_blocks} reserved for merges need {needed} blocks, but the device has {blocks}",
                 counted(data_blocks.into(), "data block"),
                 counted(log_blocks.into(), "log block"),
             ));
@@ -115,40 +122,40 @@ impl LogDevice {
         self.data.len() as u32
     }
 
-    #[inline(always)]
+    #[inline]
     pub fn locate(&self, lpn: u32) -> PageAddress {
         let lbn = self.block_of.divide(lpn);
         PageAddress { lpn, lbn, offset: lpn - lbn * self.pages_per_block }
     }
 
-    #[inline(always)]
+    #[inline]
     pub fn newest(&self, lpn: u32) -> Option<u32> {
         let ppn = self.l2p[lpn as usize].page();
         (ppn != NONE).then_some(ppn)
     }
 
-    /// Whether the newest copy of `lpn` lies in `block`.
-    #[inline(always)]
+    /// True if the newest copy of `lpn` lies in `block`.
+    #[inline]
     pub fn is_in(&self, lpn: u32, block: u32) -> bool {
         self.holds(block, self.l2p[lpn as usize].page())
     }
 
-    #[inline(always)]
+    #[inline]
     pub(super) fn holds(&self, block: u32, ppn: u32) -> bool {
         ppn.wrapping_sub(block * self.pages_per_block) < self.pages_per_block
     }
 
-    /// The logical page whose newest copy is page `offset` of `block`.
-    #[inline(always)]
+    /// Returns the logical page whose newest copy is page `offset` of `block`.
+    #[inline]
     pub fn valid_page(&self, block: u32, offset: u32) -> Option<PageAddress> {
         let ppn = block * self.pages_per_block + offset;
         let lpn = self.p2l[ppn as usize].page();
         (self.l2p.get(lpn as usize) == Some(&Entry::of(ppn))).then(|| self.locate(lpn))
     }
 
-    /// Hints that the pages of `block` are gone through, and this one comes up: whether each is valid is found anywhere
-    /// in memory.
-    #[inline(always)]
+    /// Hints that the pages of `block` are visited in order and have reached `offset`; their map entries lie anywhere in
+    /// memory.
+    #[inline]
     pub fn expect_page(&self, block: u32, offset: u32) {
         let ahead = block * self.pages_per_block + offset + FAR;
         if let Some(lpn) = self.p2l.get(ahead as usize) {
@@ -167,31 +174,31 @@ impl LogDevice {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     pub fn valid(&self, block: u32) -> u32 {
         self.table.valid(BlockId(block))
     }
 
-    /// Offset behind the last page programmed in `block`.
-    #[inline(always)]
+    /// Offset after the last programmed page of `block`.
+    #[inline]
     pub fn next(&self, block: u32) -> u32 {
         u32::from(self.next[block as usize])
     }
 
-    /// Pages of `block` that were programmed and can be read.
+    /// Number of programmed pages of `block` that can be read.
     pub fn programmed(&self, block: u32) -> u32 {
         let first = (block * self.pages_per_block) as usize;
         let held = &self.p2l[first..first + self.pages_per_block as usize];
         held.iter().filter(|held| is_readable(held.page())).count() as u32
     }
 
-    #[inline(always)]
+    #[inline]
     pub fn is_full(&self, block: u32) -> bool {
         self.next(block) == self.pages_per_block
     }
 
-    /// Whether page `offset` of `block` may be programmed now.
-    #[inline(always)]
+    /// True if page `offset` of `block` may be programmed now.
+    #[inline]
     pub fn can_program(&self, block: u32, offset: u32) -> bool {
         match self.order {
             ProgramOrder::Any => self.p2l[(block * self.pages_per_block + offset) as usize] == Entry::NONE,
@@ -199,9 +206,11 @@ impl LogDevice {
         }
     }
 
-    /// Writes a page that has no valid copy to its place in the data block, if that can be programmed; whether it did.
+    /// Writes a page without a valid copy to its place in the data block, if that can be programmed; returns whether it
+    /// did.
     #[inline]
-    pub fn write_in_place<S: FlashSink>(&mut self, address: PageAddress, page: u32, sink: &mut S) -> bool {
+    pub fn write_in_place<S: FlashSink>(&mut self, page: HostPage, sink: &mut S) -> bool {
+        let HostPage { address, number } = page;
         if self.l2p[address.lpn as usize] != Entry::NONE {
             return false;
         }
@@ -213,26 +222,26 @@ impl LogDevice {
         } else if !self.can_program(block, address.offset) {
             return false;
         }
-        self.program(address.lpn, block, address.offset, (page, Role::Data), sink).is_some()
+        self.program(address.lpn, block, address.offset, (number, Role::Data), sink).is_some()
     }
 
-    /// Writes page `page` of the host request, in this role, to `offset` of `block`; nothing if that fails.
+    /// Writes page `number` of the host request, with this role, to `offset` of `block`; None if the program fails.
     #[inline]
     pub fn program<S: FlashSink>(
         &mut self,
         lpn: u32,
         block: u32,
         offset: u32,
-        (page, role): (u32, Role),
+        (number, role): (u32, Role),
         sink: &mut S,
     ) -> Option<()> {
         let to = Ppn(block * self.pages_per_block + offset);
         let oob = SpareArea { lpn: Lpn(lpn), sequence: self.next_sequence(), role };
-        sink.program(to, oob, Source::Host(page), Cause::Host);
+        sink.program(to, oob, Source::Host(number), Cause::Host);
         self.settle(lpn, block, offset, sink)
     }
 
-    /// Copies the newest copy of `lpn`, in this role, to `offset` of `block`; nothing if that fails.
+    /// Copies the newest copy of `lpn`, with this role, to `offset` of `block`; None if the program fails.
     #[inline]
     pub fn copy<S: FlashSink>(
         &mut self,
@@ -250,14 +259,14 @@ impl LogDevice {
         self.settle(lpn, block, offset, sink)
     }
 
-    #[inline(always)]
+    #[inline]
     pub(super) fn next_sequence(&mut self) -> u64 {
         self.sequence += 1;
         self.sequence - 1
     }
 
-    /// Makes `offset` of `block` the newest copy of `lpn`, if it could be programmed.
-    #[inline(always)]
+    /// Makes `offset` of `block` the newest copy of `lpn`, if the program succeeded.
+    #[inline]
     fn settle<S: FlashSink>(&mut self, lpn: u32, block: u32, offset: u32, sink: &mut S) -> Option<()> {
         if !self.succeeded(block, sink) {
             return None;
@@ -274,7 +283,7 @@ impl LogDevice {
         Some(())
     }
 
-    /// Reads a page; false if it was never written.
+    /// Reads a page; returns false if it was never written.
     #[inline]
     pub fn read<S: FlashSink>(&self, lpn: u32, cause: Cause, sink: &mut S) -> bool {
         let ppn = self.l2p[lpn as usize].page();
@@ -284,12 +293,12 @@ impl LogDevice {
         ppn != NONE
     }
 
-    /// Tells that a log block leaves the log.
+    /// Notes that a log block leaves the log.
     pub fn retire<S: FlashSink>(&self, block: u32, reason: RetireReason, sink: &mut S) {
         sink.note(Note::Retired { block: BlockId(block), written: self.next(block), reason });
     }
 
-    /// The host trimmed pages.
+    /// Trims pages.
     pub fn trim<S: FlashSink>(&mut self, lpn: u32, count: u32, sink: &mut S) {
         sink.trimmed(Lpn(lpn), count, self.sequence);
         self.sequence += 1;
@@ -313,28 +322,28 @@ impl LogDevice {
         sink.barrier();
         sink.erase(BlockId(block), cause);
         self.waited.cost.erases += 1;
-        if S::FAILS && (sink.failure().is_some() || self.failing.contains(&block)) {
+        if sink.fails() && (sink.failure().is_some() || self.failing.contains(&block)) {
             self.withdraw(block, sink);
         } else {
             self.table.release(BlockId(block));
         }
     }
 
-    /// Erases a block of the log that holds no valid page any more; `merged` says whether logical blocks were merged
-    /// for that, which makes it a part of a full merge as the papers count it.
+    /// Erases a log block without valid pages. `merged` tells whether logical blocks were merged to empty it, which makes
+    /// it part of a full merge as the papers count it.
     pub fn erase_emptied<S: FlashSink>(&mut self, block: u32, merged: bool, sink: &mut S) {
         self.waited.reclaims |= merged;
         self.erase(block, if merged { Cause::FullMerge } else { Cause::Gc }, sink);
     }
 
-    /// The host begins to write a page.
-    #[inline(always)]
+    /// Starts the write of a host page.
+    #[inline]
     pub fn begin_page(&mut self) {
         self.waited = Waited::default();
     }
 
-    /// The page is written: tells what it has waited for if log space was reclaimed for it.
-    #[inline(always)]
+    /// Ends the write of a host page: reports the work that it waited for if log space was reclaimed.
+    #[inline]
     pub fn end_page<S: FlashSink>(&mut self, sink: &mut S) {
         let Waited { merged: associated, reclaims, cost } = self.waited;
         if reclaims {
@@ -342,7 +351,7 @@ impl LogDevice {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     pub fn prefetch(&self, lpn: u32) {
         prefetch(&self.l2p, lpn as usize);
     }
@@ -372,7 +381,7 @@ impl LogDevice {
             kept,
             failing,
             stuck,
-            // Nothing between two writes.
+            // Only used within a write.
             waited: _,
         } = self;
         archive.array(l2p)?;
@@ -386,7 +395,7 @@ impl LogDevice {
         archive.value(stuck)
     }
 
-    /// Verifies maps, counts and that every block has exactly one role; `log` are the blocks of the log.
+    /// Verifies maps, counts, and that every block has exactly one role; `log` lists the blocks of the log.
     pub fn check(&self, log: &[u32]) -> Result<(), String> {
         let mut roles = vec![""; self.next.len()];
         let mut assign = |block: u32, role: &'static str| match std::mem::replace(&mut roles[block as usize], role) {
@@ -397,7 +406,7 @@ impl LogDevice {
         self.table.bad().try_for_each(|block| assign(block.0, "bad"))?;
         self.data.iter().filter(|&&block| block != NONE).try_for_each(|&block| assign(block, "a data block"))?;
         log.iter().try_for_each(|&block| assign(block, "a log block"))?;
-        // What was under way when the last erased block was gone has no role.
+        // Blocks in use when the last erased block was gone have no role.
         if let Some(block) = roles.iter().position(|role| role.is_empty())
             && !self.stuck
         {

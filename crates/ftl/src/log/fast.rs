@@ -11,17 +11,17 @@
 //!     erase the victim
 //! ```
 //!
-//! A merge takes every newest page of the logical block, wherever it lies, so that further pages of it in the
-//! victim and in other log blocks become invalid.
+//! A merge takes every newest page of the logical block, wherever it lies, so that its other pages in the victim and in
+//! other log blocks become invalid.
 //!
-//! Source: Lee, Park, Chung, Lee, Park, Song, "A log buffer-based flash translation layer using fully-associative
-//! sector translation", ACM TECS 6(3), 2007. Chosen where it is open: a sequential log block that becomes full
-//! switches at once, not at the next page 0 (same cost).
+//! Source: Lee, Park, Chung, Lee, Park, Song, "A log buffer-based flash translation layer using fully-associative sector
+//! translation", ACM TECS 6(3), 2007. A choice that the paper leaves open: a sequential log block switches as soon as it
+//! is full, not at the next page 0 (same cost).
 
 use ssdlab_core::{Archive, Archived, Settings};
 use ssdlab_nand::{FlashSink, RetireReason, Role};
 
-use crate::log::{Log, LogBlock, LogDevice, LogFtl, LogInfo, LogRules, PageAddress, Ring, SEQUENTIAL, SequentialLog};
+use crate::log::{HostPage, Log, LogBlock, LogDevice, LogFtl, LogInfo, LogRules, Ring, SEQUENTIAL, SequentialLog};
 
 /// The registration.
 pub static INFO: LogInfo = LogInfo {
@@ -32,7 +32,7 @@ pub static INFO: LogInfo = LogInfo {
     role: LogRules {
         // The target of a full merge.
         reserve_blocks: 1,
-        // Beside the sequential log block, if there is one, a random one.
+        // A random log block, in addition to the sequential one if there is one.
         least_log_blocks: |settings| settings.get(SEQUENTIAL.name) as u32 + 1,
         check: |_, _| Ok(()),
     },
@@ -79,27 +79,21 @@ impl Log for Fast {
         self.sequential.blocks() > 0
     }
 
-    fn write<S: FlashSink>(
-        &mut self,
-        device: &mut LogDevice,
-        address: PageAddress,
-        page: u32,
-        sink: &mut S,
-    ) -> Option<()> {
-        if self.sequential.write(device, address, page, sink)? {
+    fn write<S: FlashSink>(&mut self, device: &mut LogDevice, page: HostPage, sink: &mut S) -> Option<()> {
+        if self.sequential.write(device, page, sink)? {
             return Some(());
         }
         if self.random.is_full(device) {
             self.reclaim(device, sink)?;
         }
-        self.random.append(device, address, page, sink)
+        self.random.append(device, page, sink)
     }
 
     fn blocks(&self) -> Vec<u32> {
         self.random.blocks().chain(self.sequential.block()).collect()
     }
 
-    /// 4 bytes for each page of the log.
+    /// 4 bytes per page of the log.
     fn table_bytes(&self, device: &LogDevice) -> u64 {
         let blocks = self.random.capacity() + self.sequential.blocks();
         4 * u64::from(blocks) * u64::from(device.pages_per_block())

@@ -1,29 +1,27 @@
-//! FASTer: FAST whose log gives valid pages a second chance and merges cold ones one at a time.
+//! FASTer: FAST that gives valid pages a second chance and merges cold pages one logical block at a time.
 //!
 //! ```text
-//! write: as FAST; with each page appended, one step of draining while less than a quarter of the isolation area is
-//!     free
+//! write: as FAST; each appended page also drains one step while less than a quarter of the isolation area is free
 //! reclaim(victim = oldest block of the random log):
 //!     every page valid, none on its second chance:  all get it; the victim becomes the newest block
 //!     else, for each valid page:
-//!         it had no second chance:  copy to the newest block, on its second chance
-//!         with an isolation area:   copy there
-//!         without:                  merge its logical block, as FAST
+//!         without a second chance so far:  copy to the newest block, on its second chance
+//!         with an isolation area:          copy there
+//!         else:                            merge its logical block, as FAST
 //!         erase the victim
-//! drain: merge the logical block of the oldest valid page of the isolation area; erase its oldest block when
-//!     no page of it is valid
+//! drain: merge the logical block of the oldest valid page of the isolation area; erase its oldest block once no page of
+//!     it is valid
 //! ```
 //!
-//! Survivors of a victim come first in their new block and host pages behind them, so that one offset for each
-//! block says which pages are on their second chance.
+//! Copied pages come first in their new block and host pages after them, so one offset per block marks the pages on their
+//! second chance.
 //!
-//! Source: Lim, Lee, Moon, "FASTer FTL for enterprise-class flash memory SSDs", SNAPI 2010 (slides), and the code its
-//! authors published later for what the slides leave open: the size of the isolation area, the first rule of
-//! reclaiming, and `keep_sparse`, which is off because the slides' table is met without it. When
-//! the area is drained neither says in a way that works at every size (the code adjusts an interval by constants of
-//! its own, and overshoots); the quarter kept free is chosen here: room for what one victim brings, so that
-//! merges come one at a time. Not built: the code's detection of sequential writes by counting appends, and its
-//! page of logical page numbers in every log block.
+//! Source: Lim, Lee, Moon, "FASTer FTL for enterprise-class flash memory SSDs", SNAPI 2010 (slides). The authors' later
+//! code supplies what the slides leave open: the size of the isolation area, the first rule of reclaiming, and
+//! `keep_sparse`, which is off because the slides' table is met without it. Neither says when to drain in a way that works
+//! at every size (the code adjusts an interval by constants, and overshoots). Keeping a quarter free leaves room for the
+//! pages of one victim, so that merges come one at a time. Not built: the code's detection of sequential writes by counting
+//! appends, and its page of logical page numbers in every log block.
 
 use ssdlab_core::parameter::percent;
 use ssdlab_core::{Archive, Archived, BlockId, Lpn, Parameter, Settings, Unit};
@@ -31,9 +29,10 @@ use ssdlab_nand::{Cause, FlashSink, Note, RetireReason, Role};
 
 use crate::Problem;
 use crate::log::{
-    Log, LogBlock, LogBlocks, LogDevice, LogFtl, LogInfo, LogRules, PageAddress, Ring, SEQUENTIAL, SequentialLog,
+    HostPage, Log, LogBlock, LogBlocks, LogDevice, LogFtl, LogInfo, LogRules, PageAddress, Ring, SEQUENTIAL,
+    SequentialLog,
 };
-use crate::recovery::{Block, Survey};
+use crate::recovery::{BlockSurvey, Survey};
 
 /// The registration.
 pub static INFO: LogInfo = LogInfo {
@@ -42,9 +41,9 @@ pub static INFO: LogInfo = LogInfo {
     source: "Lim et al., SNAPI 2010",
     parameters: &[SEQUENTIAL, SECOND_CHANCE, KEEP_SPARSE, ISOLATION],
     role: LogRules {
-        // The target of a full merge, and the block that survivors of a victim go to.
+        // The targets of a full merge and of pages on their second chance.
         reserve_blocks: 2,
-        // Beside the sequential log block, if there is one, a random one.
+        // A random log block, in addition to the sequential one if there is one.
         least_log_blocks: |settings| settings.get(SEQUENTIAL.name) as u32 + 1,
         check,
     },
@@ -67,7 +66,7 @@ const KEEP_SPARSE: Parameter = Parameter::switch(
 const ISOLATION: Parameter = Parameter {
     name: "isolation",
     unit: Unit::Share,
-    // The share in the authors' code.
+    // As in the authors' code.
     default: percent(20),
     min: 0,
     max: percent(90),
@@ -75,7 +74,7 @@ const ISOLATION: Parameter = Parameter {
     help: "Share of the log blocks that collects pages valid after their second chance; 0% merges them at once.",
 };
 
-/// Log blocks of the isolation area: none, or at least 2.
+/// Number of log blocks of the isolation area: 0, or at least 2.
 pub fn isolation_blocks(settings: &Settings, log_blocks: u32) -> u32 {
     (f64::from(log_blocks) * settings.fraction(ISOLATION.name)).round() as u32
 }
@@ -84,37 +83,34 @@ fn check(settings: &Settings, log: &LogBlocks) -> Result<(), Problem> {
     let LogBlocks { count, .. } = *log;
     let share = settings.get(ISOLATION.name);
     let blocks = isolation_blocks(settings, count);
-    let asked = format!("{} of {count} log blocks is {blocks}", ISOLATION.unit.write(share));
+    let part = format!("{} of {count} log blocks is {blocks}", ISOLATION.unit.write(share));
     let most = count.saturating_sub(settings.get(SEQUENTIAL.name) as u32 + 1);
-    if share > 0 && blocks < 2 {
+    let message = if share > 0 && blocks < 2 {
         let remedy = match most {
             0..2 => "lower it to 0%".into(),
             _ => format!("raise it to {}", ISOLATION.unit.write(percent(200_u64.div_ceil(count.into())))),
         };
-        let message = format!("{asked}, and an isolation area needs 2; {remedy}");
-        return Err(Problem::new(ISOLATION.name, message));
-    }
-    if blocks > most {
+        format!("{part}, and an isolation area needs 2; {remedy}")
+    } else if blocks > most {
         let share = if most < 2 { 0 } else { u64::from(most) * 100 / u64::from(count) };
-        let message = format!(
-            "{asked}, which leaves none for random pages; lower it to {}",
-            ISOLATION.unit.write(percent(share))
-        );
-        return Err(Problem::new(ISOLATION.name, message));
-    }
-    Ok(())
+        let share = ISOLATION.unit.write(percent(share));
+        format!("{part}, which leaves none for random pages; lower it to {share}")
+    } else {
+        return Ok(());
+    };
+    Err(Problem::new(ISOLATION.name, message))
 }
 
 /// The log of FASTer.
 pub struct Faster {
-    /// Whether valid pages go through the log twice.
+    /// True if valid pages go through the log twice.
     second_chance: bool,
-    /// Whether all pages of a victim of which fewer than half are valid stay in the log, whatever chances they had.
+    /// True if a victim less than half valid keeps all its pages in the log, whatever chances they had.
     keep_sparse: bool,
     sequential: SequentialLog,
     random: Ring,
     isolation: Ring,
-    /// For each block of the random log: pages before this offset are on their second chance.
+    /// Per block of the random log: pages before this offset are on their second chance.
     second: Vec<u16>,
 }
 
@@ -142,10 +138,10 @@ impl Faster {
         for offset in 0..device.pages_per_block() {
             device.expect_page(victim, offset);
             let Some(address) = device.valid_page(victim, offset) else { continue };
-            // Where the block of survivors has failed, there is no second chance.
+            // If the target block has failed, there is no second chance.
             let goes_on = self.second_chance && (keep || offset >= seasoned);
             if goes_on
-                && !(S::FAILS && self.random.is_full(device))
+                && !(sink.fails() && self.random.is_full(device))
                 && self.random.append_copy(device, address, Cause::SecondChance, sink).is_some()
             {
                 continue;
@@ -196,7 +192,7 @@ impl Faster {
         if let Some((offset, address)) = page {
             sink.note(Note::Drained(Lpn(address.lpn)));
             self.sequential.merge_block(device, address.lbn, sink)?;
-            // One step merges one block: the next step is soon.
+            // Each step merges one block, so the next step comes soon.
             device.expect_merge(oldest, offset + 1);
         }
         if device.valid(oldest) == 0 {
@@ -229,14 +225,8 @@ impl Log for Faster {
         self.sequential.blocks() > 0
     }
 
-    fn write<S: FlashSink>(
-        &mut self,
-        device: &mut LogDevice,
-        address: PageAddress,
-        page: u32,
-        sink: &mut S,
-    ) -> Option<()> {
-        if self.sequential.write(device, address, page, sink)? {
+    fn write<S: FlashSink>(&mut self, device: &mut LogDevice, page: HostPage, sink: &mut S) -> Option<()> {
+        if self.sequential.write(device, page, sink)? {
             return Some(());
         }
         if 4 * self.isolation.room(device) < self.isolation.capacity() * device.pages_per_block() {
@@ -245,14 +235,14 @@ impl Log for Faster {
         while self.random.is_full(device) {
             self.reclaim(device, sink)?;
         }
-        self.random.append(device, address, page, sink)
+        self.random.append(device, page, sink)
     }
 
     fn blocks(&self) -> Vec<u32> {
         self.random.blocks().chain(self.isolation.blocks()).chain(self.sequential.block()).collect()
     }
 
-    /// 4 bytes for each page of the log, and a bit for its second chance.
+    /// 4 bytes per page of the log, and a bit for its second chance.
     fn table_bytes(&self, device: &LogDevice) -> u64 {
         let log_blocks = self.random.capacity() + self.isolation.capacity() + self.sequential.blocks();
         let log_pages = u64::from(log_blocks) * u64::from(device.pages_per_block());
@@ -265,18 +255,18 @@ impl Log for Faster {
         rings + (self.second.len() * size_of::<u16>()) as u64
     }
 
-    /// While a victim is reclaimed, the random log has a block more: that of its survivors.
+    /// While a victim is reclaimed, the random log has one more block: the target of its pages.
     fn unfinished(&self, survey: &Survey) -> Option<BlockId> {
-        let random = |found: &Block| found.role == Role::Log;
-        let found = survey.blocks.iter().filter(|found| !found.bad && found.valid > 0 && random(found)).count();
-        if found as u32 > self.random.capacity() { survey.opened_last(random) } else { None }
+        let random = |block: &BlockSurvey| block.role == Role::Log;
+        let blocks = survey.blocks.iter().filter(|block| !block.bad && block.valid > 0 && random(block)).count();
+        if blocks as u32 > self.random.capacity() { survey.opened_last(random) } else { None }
     }
 
-    /// Survivors are the copies at the start of a block. Which blocks got their second chance because all their pages
-    /// were valid is forgotten.
+    /// Pages on their second chance are the copies at the start of a block. Blocks that got a second chance because all
+    /// pages were valid are not known any more.
     fn take_up(&mut self, _device: &LogDevice, blocks: Vec<LogBlock>) -> Vec<LogBlock> {
-        for found in blocks.iter().filter(|found| found.role == Role::Log) {
-            self.second[found.block as usize] = found.copies as u16;
+        for block in blocks.iter().filter(|block| block.role == Role::Log) {
+            self.second[block.block as usize] = block.copies as u16;
         }
         self.sequential.take_up(self.isolation.take_up(self.random.take_up(blocks)))
     }

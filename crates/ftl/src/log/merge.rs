@@ -1,21 +1,21 @@
 //! The merges of the log-block FTLs: switch, partial and full.
 //!
-//! A merge is named by what the papers ask of the log block: one that is programmed from its first page to its last,
-//! each page in its place, *switches*; one that is not, but can become the data block, is *completed*: a partial merge,
-//! with no copy at all if nothing valid was missing, as on a drive that was never filled.
+//! Merges are named by the papers' condition on the log block. A block programmed from its first page to its last, each
+//! page in place, *switches*. A block that can still become the data block is *completed* by a partial merge. That
+//! takes no copy if no valid page was missing, as on a drive that was never filled.
 
 use std::ops::Range;
 
 use ssdlab_core::{BlockId, Entry, Lpn, Ppn};
 use ssdlab_nand::{Cause, FlashSink, MergeCost, MergeKind, Note, Role, SpareArea};
 
-use super::PageAddress;
+use super::HostPage;
 use super::device::LogDevice;
 use crate::recovery::NONE;
 
 impl LogDevice {
-    /// Merges the logical block of a log block whose pages are all at their own offsets, by the cheapest merge that
-    /// fits: switch, partial or full.
+    /// Merges the logical block of a log block whose pages are all in place, by the cheapest possible merge: switch,
+    /// partial or full.
     pub fn merge_in_place<S: FlashSink>(&mut self, lbn: u32, block: u32, sink: &mut S) -> Option<()> {
         if self.can_complete(lbn, block, None) {
             let first = (block * self.pages_per_block) as usize;
@@ -29,36 +29,31 @@ impl LogDevice {
         self.merge_fully(lbn, block, sink)
     }
 
-    /// The same, in the course of which page `page` of the host request is written to its place.
-    pub fn merge_in_place_with<S: FlashSink>(
-        &mut self,
-        address: PageAddress,
-        block: u32,
-        page: u32,
-        sink: &mut S,
-    ) -> Option<()> {
+    /// Does the same and writes a page of the host to its place on the way.
+    pub fn merge_in_place_with<S: FlashSink>(&mut self, page: HostPage, block: u32, sink: &mut S) -> Option<()> {
+        let address = page.address;
         if self.can_complete(address.lbn, block, Some(address.offset))
-            && let Some(copies) = self.gather_around(address, block, page, Cause::PartialMerge, sink)
+            && let Some(copies) = self.gather_around(page, block, Cause::PartialMerge, sink)
         {
             self.replace_data(address.lbn, block, copies, MergeKind::Partial, sink);
             return Some(());
         }
         let (target, copies) = self.fill(Cause::FullMerge, sink, |device, target, sink| {
-            device.gather_around(address, target, page, Cause::FullMerge, sink)
+            device.gather_around(page, target, Cause::FullMerge, sink)
         })?;
         self.replace_data(address.lbn, target, copies, MergeKind::Full, sink);
         self.erase(block, Cause::FullMerge, sink);
         Some(())
     }
 
-    /// Full merge of a logical block, and the erase of its log block.
+    /// Merges a logical block fully and erases its log block.
     pub fn merge_fully<S: FlashSink>(&mut self, lbn: u32, block: u32, sink: &mut S) -> Option<()> {
         self.full_merge(lbn, sink)?;
         self.erase(block, Cause::FullMerge, sink);
         Some(())
     }
 
-    /// Whether every valid page of the logical block, and the page about to be written at `offset`, is at its place in
+    /// True if every valid page of the logical block, and the page about to be written at `offset`, is at its place in
     /// `block` or can still be put there.
     fn can_complete(&self, lbn: u32, block: u32, offset: Option<u32>) -> bool {
         let first = block * self.pages_per_block;
@@ -93,9 +88,9 @@ impl LogDevice {
         Some(())
     }
 
-    /// Full merge of the data block and the pages in `log` alone, at least one of which is valid. What is newer in
-    /// other log blocks stays there; of such a page the data block's older copy is copied as well. If a program fails,
-    /// all pages are merged.
+    /// Full merge of only the data block and the pages in `log`, at least one of which is valid. Newer pages in other log
+    /// blocks stay there; the older copies in the data block are copied for them. If a program fails, all pages are
+    /// merged.
     pub fn overlay_merge<S: FlashSink>(&mut self, lbn: u32, log: u32, sink: &mut S) -> Option<()> {
         let mut is_first = true;
         let (target, copies) = self.fill(Cause::FullMerge, sink, |device, target, sink| {
@@ -109,7 +104,7 @@ impl LogDevice {
         Some(())
     }
 
-    /// Copies to a free block what [`Self::overlay_merge`] says; returns how many pages, unless a program fails.
+    /// Makes the copies of [`Self::overlay_merge`]; returns their number, None if a program fails.
     fn overlay<S: FlashSink>(&mut self, lbn: u32, log: u32, target: u32, sink: &mut S) -> Option<u32> {
         let (data, pages) = (self.data[lbn as usize], self.pages_per_block);
         let mut copies = 0;
@@ -130,7 +125,7 @@ impl LogDevice {
         Some(copies)
     }
 
-    /// Copies a page that has a newer copy elsewhere; nothing if that fails.
+    /// Copies a page that has a newer copy elsewhere; None if the program fails.
     fn copy_outdated<S: FlashSink>(
         &mut self,
         lpn: u32,
@@ -151,8 +146,8 @@ impl LogDevice {
         Some(())
     }
 
-    /// Fills a free block with valid pages by `gather`, and another whenever a program fails; those that failed are
-    /// empty then. Returns the block and the copies that `gather` made in it.
+    /// Fills a free block with valid pages by `gather`; takes another whenever a program fails and erases the failed ones,
+    /// which are empty then. Returns the block and the number of copies.
     #[inline]
     fn fill<S: FlashSink>(
         &mut self,
@@ -176,20 +171,14 @@ impl LogDevice {
         first..first + self.pages_per_block as usize
     }
 
-    fn gather_around<S: FlashSink>(
-        &mut self,
-        address: PageAddress,
-        to: u32,
-        page: u32,
-        cause: Cause,
-        sink: &mut S,
-    ) -> Option<u32> {
+    fn gather_around<S: FlashSink>(&mut self, page: HostPage, to: u32, cause: Cause, sink: &mut S) -> Option<u32> {
+        let HostPage { address, number } = page;
         let before = self.gather(address.lbn, 0..address.offset, to, cause, sink)?;
-        self.program(address.lpn, to, address.offset, (page, Role::Data), sink)?;
+        self.program(address.lpn, to, address.offset, (number, Role::Data), sink)?;
         Some(before + self.gather(address.lbn, address.offset + 1..self.pages_per_block, to, cause, sink)?)
     }
 
-    /// Copies the valid pages of the logical block at `offsets` that are not yet in `to`; returns how many, unless a
+    /// Copies the valid pages of the logical block at `offsets` that are not yet in `to`; returns their number, None if a
     /// program fails.
     #[inline]
     fn gather<S: FlashSink>(
@@ -204,11 +193,11 @@ impl LogDevice {
         let (first_lpn, first_to) = (lbn * pages, to * pages);
         let at = |first: u32| (first + offsets.start) as usize..(first + offsets.end) as usize;
         let Self { l2p, p2l, table, block_of, .. } = self;
-        // Slices of their own stay in registers.
+        // Separate slices stay in registers.
         let (entries, places) = (&mut l2p[at(first_lpn)], &mut p2l[at(first_to)]);
         let mut sequence = self.sequence;
         let (mut copies, mut after, mut is_whole) = (0, 0, true);
-        // Most pages come from one block after the other: count them by block and book them at its end.
+        // Most pages come from one block after the other: count them per block and update its count at the end.
         let (mut from_block, mut from_first, mut taken) = (to, first_to, 0);
         for ((offset, entry), place) in offsets.clone().zip(entries).zip(places) {
             let from = entry.page();
@@ -218,7 +207,7 @@ impl LogDevice {
             let (lpn, ppn) = (first_lpn + offset, first_to + offset);
             sink.copy(Ppn(from), Ppn(ppn), SpareArea { lpn: Lpn(lpn), sequence, role: Role::Data }, cause);
             sequence += 1;
-            if S::FAILS && sink.failure().is_some() {
+            if sink.fails() && sink.failure().is_some() {
                 is_whole = false;
                 break;
             }
@@ -245,7 +234,7 @@ impl LogDevice {
         is_whole.then_some(copies)
     }
 
-    /// Makes `block` (or nothing) the data block of `lbn` and erases the one before.
+    /// Makes `block` (or [`NONE`]) the data block of `lbn` and erases the old one.
     fn replace_data<S: FlashSink>(&mut self, lbn: u32, block: u32, copies: u32, kind: MergeKind, sink: &mut S) {
         let old = std::mem::replace(&mut self.data[lbn as usize], block);
         let erases = u32::from(old != NONE);

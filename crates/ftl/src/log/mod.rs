@@ -1,24 +1,23 @@
-//! What the log-block FTLs share.
+//! Common parts of the log-block FTLs.
 //!
-//! The device is divided into logical blocks of as many pages as an erase block has. Each has at most one
-//! *data block*, in which a page can only lie at its own offset; overwrites go to a few *log blocks*, and
-//! merges bring both together again. BAST, FAST, FASTer and SBFAST differ in which log block a page goes to
-//! and what is merged when; each is a file of this folder with its `INFO` and an implementation of [`Log`], and a line
-//! in the table of [`crate::choice`]. Settings, help, documents and the oracle tests take it from there.
+//! The logical pages are divided into logical blocks of the size of an erase block. Each has at most one *data block*, in
+//! which a page can only lie at its own offset. Overwrites go to a few *log blocks*, and merges bring both together again.
+//! BAST, FAST, FASTer and SBFAST differ in the log block that a page goes to and in what is merged when. Each is a file of
+//! this folder with its `INFO` and an implementation of [`Log`], and a line in the table of [`crate::choice`]. Settings,
+//! help, documents and the oracle tests read the table.
 //!
-//! Conventions, the same for all four:
+//! Conventions of all four:
 //!
-//! - A page without a valid copy is written to its place in the data block while that place is erased (and,
-//!   where the chip wants ascending order, behind everything programmed). Everything else is a collision and
-//!   goes to the log.
-//! - Merges copy valid pages only. Pages never written or trimmed stay holes and cost nothing; on a device
-//!   that was filled first every merge is as expensive as the papers count it.
-//! - A page that cannot be programmed leaves its block like one that is full; `failure.rs` says what becomes of it.
-//! - An erase happens where the merge that frees the block happens.
-//! - A trim forgets the newest copy and thereby all older ones. The place of the page in the data block is
-//!   then used up: writing it again is a collision.
-//! - Where a page is, only the flat map knows; the tables of the papers, which a controller would search,
-//!   are reported as [`crate::Ftl::mapping_table_bytes`]. No search, no older copy can be read by mistake.
+//! - A page without a valid copy is written to its place in the data block while that place is erased (and, if the chip
+//!   requires ascending order, after everything programmed). Everything else is a collision and goes to the log.
+//! - Merges copy valid pages only. Pages never written or trimmed stay holes and cost nothing; on a device that was filled
+//!   first every merge costs what the papers say.
+//! - A failed program closes its block, which then counts as full; see `failure.rs`.
+//! - An erase happens at the end of the merge that frees the block.
+//! - A trim forgets the newest copy and thereby all older ones. The page's place in the data block is then used up: writing
+//!   the page again is a collision.
+//! - Only the flat map knows the place of a page. The papers' tables, which a controller would search, are reported as
+//!   [`crate::Ftl::mapping_table_bytes`]. Without a search no older copy can be read by mistake.
 
 pub mod bast;
 mod device;
@@ -31,7 +30,7 @@ mod ring;
 pub mod sbfast;
 mod sequential;
 
-pub(crate) use device::{LogDevice, PageAddress};
+pub(crate) use device::{HostPage, LogDevice, PageAddress};
 pub(crate) use recover::LogBlock;
 pub(crate) use ring::Ring;
 pub(crate) use sequential::{SEQUENTIAL, SequentialLog};
@@ -43,23 +42,23 @@ use ssdlab_nand::{Cause, FlashSink, Role, Scan, Trimmed};
 use crate::recovery::Survey;
 use crate::{Ftl, Problem, Shape, WriteContext};
 
-/// The log blocks that an FTL is given.
+/// Log blocks of an FTL.
 #[derive(Clone, Copy, Debug)]
 pub struct LogBlocks {
-    /// How many there are.
+    /// Number of log blocks.
     pub count: u32,
-    /// Pages of each.
+    /// Pages per log block.
     pub pages: u32,
 }
 
-/// What is known of an FTL with log blocks before it is built.
+/// Rules of a log-block FTL, known before it is built.
 #[derive(Clone, Copy, Debug)]
 pub struct LogRules {
     /// Blocks kept erased, such as the target of a full merge.
     pub reserve_blocks: u32,
-    /// Fewest log blocks that work.
+    /// Minimum number of log blocks.
     pub least_log_blocks: fn(&Settings) -> u32,
-    /// Finds what does not fit together, with at least as many log blocks.
+    /// Finds settings that contradict each other or the log blocks, of which there are enough.
     pub check: fn(&Settings, &LogBlocks) -> Result<(), Problem>,
 }
 
@@ -69,20 +68,20 @@ pub type LogInfo = Info<LogRules>;
 /// An FTL with log blocks and its parameters.
 pub type LogChoice = Choice<LogRules>;
 
-/// Which log block is given up when all are taken.
+/// The log block to give up when all are taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LogVictim {
-    /// The one written to longest ago.
+    /// The one written least recently.
     Lru,
-    /// The one taken longest ago.
+    /// The one taken first.
     Fifo,
 }
 
 impl LogVictim {
-    /// The parameter of the FTLs that choose.
+    /// Parameter of the FTLs that have the choice.
     pub(crate) const PARAMETER: Parameter = Parameter::one_of(
         "victim",
-        &[("lru", "the one written to longest ago"), ("fifo", "the one taken longest ago")],
+        &[("lru", "the one written least recently"), ("fifo", "the one taken first")],
         "Which log block is given up when all are taken.",
     )
     .example(1);
@@ -92,52 +91,48 @@ impl LogVictim {
     }
 }
 
-/// Where pages go that cannot be written in place: what one log-block FTL is about.
+/// The log of a log-block FTL: where pages go that cannot be written in place.
 pub(crate) trait Log {
     /// The registration.
     const INFO: &'static LogInfo;
 
-    /// Role of the pages of log blocks that may become data blocks as they are.
+    /// Role of pages in log blocks that may become data blocks as they are.
     const SWITCHES: Role;
 
-    /// The log of an erased device, with so many log blocks and settings that [`LogRules::check`] let pass.
+    /// Returns the log of an erased device; [`LogRules::check`] has accepted the settings.
     fn new(device: &LogDevice, log_blocks: u32, settings: &Settings) -> Self;
 
-    /// Whether it has a sequential log, whose pages it tells ([`ssdlab_nand::Note::Captured`]).
-    fn captures(&self) -> bool;
+    /// True if it has a sequential log and notes its pages ([`ssdlab_nand::Note::Captured`]).
+    fn captures(&self) -> bool {
+        false
+    }
 
-    /// Writes page `page` of the host request to the log, after whatever merges that takes. Nothing if its program
-    /// fails, or the drive is stuck for lack of erased blocks.
-    fn write<S: FlashSink>(
-        &mut self,
-        device: &mut LogDevice,
-        address: PageAddress,
-        page: u32,
-        sink: &mut S,
-    ) -> Option<()>;
+    /// Writes a page of the host to the log, after the necessary merges. None if the program fails or no
+    /// erased block is left.
+    fn write<S: FlashSink>(&mut self, device: &mut LogDevice, page: HostPage, sink: &mut S) -> Option<()>;
 
-    /// Blocks that belong to the log now.
+    /// Current blocks of the log.
     fn blocks(&self) -> Vec<u32>;
 
-    /// Bytes of the log's tables in the controller, as the papers count them.
+    /// Bytes of the log's tables in a controller, as the papers count them.
     fn table_bytes(&self, device: &LogDevice) -> u64;
 
-    /// Bytes of memory held here.
+    /// Bytes of memory held by the log.
     fn memory_bytes(&self) -> u64;
 
-    /// Saves or loads what it keeps beside the device.
+    /// Saves or loads the state of the log; the device is archived separately.
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
 
-    /// A block that was being filled with copies of another, which is in the log as long as it has not been erased.
+    /// Returns a block that was being filled with copies from another block, which is in the log until it is erased.
     fn unfinished(&self, _survey: &Survey) -> Option<BlockId> {
         None
     }
 
-    /// Takes up the blocks that were in the log when power was lost, in the order in which they were opened; returns
-    /// those that it has no use for.
+    /// Takes up the blocks that were in the log at the power loss, in the order of opening; returns the blocks that it
+    /// cannot use.
     fn take_up(&mut self, device: &LogDevice, blocks: Vec<LogBlock>) -> Vec<LogBlock>;
 
-    /// Verifies what the log promises of its blocks.
+    /// Verifies the log's invariants.
     fn check(&self, device: &LogDevice) -> Result<(), String>;
 }
 
@@ -150,15 +145,15 @@ pub struct LogFtl<L> {
 // The trait is internal to this folder.
 #[allow(private_bounds)]
 impl<L: Log> LogFtl<L> {
-    /// An erased device.
+    /// Returns an erased device.
     ///
     /// # Errors
-    /// If the device has no room for so many log blocks, these are too few, or the settings do not fit together.
+    /// If there are too few log blocks or too few blocks for them, or the settings contradict each other.
     pub fn new(shape: Shape, log_blocks: u32, settings: &Settings) -> Result<Self, String> {
         let LogRules { reserve_blocks, least_log_blocks, check } = L::INFO.role;
         let least = least_log_blocks(settings);
         if log_blocks < least {
-            return Err(format!("{}, and it takes at least {least}", counted(log_blocks.into(), "log block")));
+            return Err(format!("{} given; the FTL needs at least {least}", counted(log_blocks.into(), "log block")));
         }
         check(settings, &LogBlocks { count: log_blocks, pages: shape.pages_per_block })?;
         let device = LogDevice::new(shape, log_blocks, reserve_blocks)?;
@@ -175,16 +170,14 @@ impl<L: Log> LogFtl<L> {
 impl<L: Log> Ftl for LogFtl<L> {
     #[inline]
     fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, _context: WriteContext, sink: &mut S) {
-        for page in 0..count {
-            // What failed for the page before may leave no room for this one.
-            if S::FAILS && self.device.is_worn_out() {
+        for number in 0..count {
+            // A failure at the page before may have left no room.
+            if sink.fails() && self.device.is_worn_out() {
                 return;
             }
-            let address = self.device.locate(lpn.0 + page);
+            let page = HostPage { address: self.device.locate(lpn.0 + number), number };
             self.device.begin_page();
-            while !self.device.write_in_place(address, page, sink)
-                && self.log.write(&mut self.device, address, page, sink).is_none()
-            {
+            while !self.device.write_in_place(page, sink) && self.log.write(&mut self.device, page, sink).is_none() {
                 if self.device.is_stuck() {
                     return;
                 }
@@ -213,7 +206,7 @@ impl<L: Log> Ftl for LogFtl<L> {
         self.device.newest(lpn.0).map(Ppn)
     }
 
-    #[inline(always)]
+    #[inline]
     fn prefetch(&mut self, lpn: Lpn) {
         self.device.prefetch(lpn.0);
     }
@@ -231,7 +224,7 @@ impl<L: Log> Ftl for LogFtl<L> {
     }
 
     fn mapping_table_bytes(&self) -> u64 {
-        // One block number of 4 bytes for each logical block.
+        // A block number of 4 bytes per logical block.
         4 * u64::from(self.device.logical_blocks()) + self.log.table_bytes(&self.device)
     }
 

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use ssdlab_core::{Archive, Archived};
 use ssdlab_nand::{Cause, FlashSink, Role};
 
-use super::{LogBlock, LogDevice, PageAddress};
+use super::{HostPage, LogBlock, LogDevice, PageAddress};
 
 /// A FIFO of log blocks; pages of any logical block are appended to the newest.
 pub(crate) struct Ring {
@@ -19,7 +19,7 @@ impl Ring {
         Self { blocks: VecDeque::with_capacity(capacity as usize), capacity, role }
     }
 
-    /// Saves or loads which blocks it has.
+    /// Saves or loads its blocks.
     pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
         let Self { blocks, capacity: _, role: _ } = self;
         archive.value(blocks)
@@ -34,7 +34,7 @@ impl Ring {
     }
 
     /// Block that pages are appended to.
-    #[inline(always)]
+    #[inline]
     pub fn newest(&self) -> Option<u32> {
         self.blocks.back().copied()
     }
@@ -43,7 +43,7 @@ impl Ring {
         self.blocks.front().copied()
     }
 
-    /// Takes the oldest block out.
+    /// Removes the oldest block.
     pub fn give_up(&mut self) -> Option<u32> {
         self.blocks.pop_front()
     }
@@ -53,31 +53,31 @@ impl Ring {
         self.blocks.push_back(block);
     }
 
-    /// Takes up the blocks of its role that were in it when power was lost, given oldest first, as many of the newest
-    /// as it has room for; returns the others.
+    /// Takes up the blocks of its role that were in it at the power loss, given oldest first, as many of the newest as fit;
+    /// returns the others.
     pub fn take_up(&mut self, blocks: Vec<LogBlock>) -> Vec<LogBlock> {
         let (mut own, mut rest): (Vec<LogBlock>, Vec<LogBlock>) =
-            blocks.into_iter().partition(|found| found.role == self.role);
+            blocks.into_iter().partition(|block| block.role == self.role);
         let excess = own.len().saturating_sub(self.capacity as usize);
         rest.extend(own.drain(..excess));
-        self.blocks.extend(own.iter().map(|found| found.block));
+        self.blocks.extend(own.iter().map(|block| block.block));
         rest
     }
 
-    /// Pages that can be appended before a block must be given up.
+    /// Number of pages that can be appended before a block must be given up.
     pub fn room(&self, device: &LogDevice) -> u32 {
         let unused = self.capacity - self.blocks.len() as u32;
         let open = self.newest().map_or(0, |block| device.pages_per_block() - device.next(block));
         unused * device.pages_per_block() + open
     }
 
-    /// Whether the next page finds no place.
-    #[inline(always)]
+    /// True if the next page finds no place.
+    #[inline]
     pub fn is_full(&self, device: &LogDevice) -> bool {
         self.newest().is_none_or(|block| device.is_full(block)) && self.blocks.len() as u32 == self.capacity
     }
 
-    /// The block and offset that the next page goes to; the ring must not be full.
+    /// Returns the block and offset of the next page; the ring must not be full.
     #[inline]
     fn next_place<S: FlashSink>(&mut self, device: &mut LogDevice, sink: &mut S) -> Option<(u32, u32)> {
         match self.newest() {
@@ -91,20 +91,15 @@ impl Ring {
         }
     }
 
-    /// Appends page `page` of the host request; the ring must not be full. Nothing if that fails.
+    /// Appends a page of the host; the ring must not be full. None if the program fails.
     #[inline]
-    pub fn append<S: FlashSink>(
-        &mut self,
-        device: &mut LogDevice,
-        address: PageAddress,
-        page: u32,
-        sink: &mut S,
-    ) -> Option<()> {
+    pub fn append<S: FlashSink>(&mut self, device: &mut LogDevice, page: HostPage, sink: &mut S) -> Option<()> {
+        let HostPage { address, number } = page;
         let (block, offset) = self.next_place(device, sink)?;
-        device.program(address.lpn, block, offset, (page, self.role), sink)
+        device.program(address.lpn, block, offset, (number, self.role), sink)
     }
 
-    /// Appends a copy of a valid page; the ring must not be full. Nothing if that fails.
+    /// Appends a copy of a valid page; the ring must not be full. None if the program fails.
     pub fn append_copy<S: FlashSink>(
         &mut self,
         device: &mut LogDevice,

@@ -1,7 +1,7 @@
 //! SBFAST: several sequential log blocks, entered at the header of any sub-block.
 //!
-//! A *sequential* log block (SLB) holds pages of one logical block at their own offsets; several may belong to
-//! the same one, the newest of which takes what comes. The *random* log (RLB) is that of FAST.
+//! A *sequential* log block (SLB) holds pages of one logical block at their own offsets. A logical block may have several;
+//! the newest takes new pages. The *random* log (RLB) is that of FAST.
 //!
 //! ```text
 //! write(page at offset k of logical block b), s = newest SLB of b:
@@ -12,24 +12,24 @@
 //!         place k of s can be programmed:  put it there
 //!         else:                            merge s; append to the RLB
 //!     else: append to the RLB, after reclaiming its oldest block if need be
-//! put: the SLB whose pages are all valid switches at once
+//! put: an SLB whose pages are all valid switches at once
 //! evict: of the victim SLB
 //!     no page is valid:  erase it
 //!     else:              merge it
 //! merge(s): every place in s that some page of b needs can be programmed:
-//!               partial merge: copies all it lacks, from other SLBs, the RLB and the data block
+//!               partial merge: copies the missing pages from other SLBs, the RLB and the data block
 //!           else: full merge of b; erase s
 //! reclaim(victim), for each of its valid pages, at offset k of logical block q:
 //!     place k of the newest SLB of q can be programmed: copy it there
 //!     else: full merge of q
 //! ```
 //!
-//! Source: Yang, "SBFAST: a subblock-based flash translation layer using fully-associative sector translation",
-//! slides, 2013; no paper exists. What the slides leave open, and what was chosen:
+//! Source: Yang, "SBFAST: a subblock-based flash translation layer using fully-associative sector translation", slides,
+//! 2013; no paper exists. Choices where the slides leave something open:
 //!
-//! - the victim SLB ([`LogVictim`]): LRU fits their tables of execution time, FIFO that of SLBs by streams;
-//! - what reclaiming merges ([`RlbMerge`]);
-//! - no table shows: a header whose place is taken gets a new SLB; an SLB switches when full; a page whose place
+//! - the victim SLB ([`LogVictim`]): LRU fits their tables of execution time, FIFO the table of SLBs by streams;
+//! - which pages reclaiming merges ([`RlbMerge`]);
+//! - without a table to decide: a header whose place is taken gets a new SLB; an SLB switches when full; a page whose place
 //!   is taken has its SLB merged.
 
 use serde::{Deserialize, Serialize};
@@ -38,17 +38,17 @@ use ssdlab_core::{Archive, Archived, BlockId, Lpn, Parameter, Settings, Unit};
 use ssdlab_nand::{Cause, FlashSink, Note, RetireReason, Role};
 
 use crate::Problem;
-use crate::log::{Log, LogBlock, LogBlocks, LogDevice, LogFtl, LogInfo, LogRules, LogVictim, PageAddress, Ring};
+use crate::log::{HostPage, Log, LogBlock, LogBlocks, LogDevice, LogFtl, LogInfo, LogRules, LogVictim, Ring};
 
 const NONE: u32 = u32::MAX;
 
-/// Which pages of a logical block a merge takes that reclaims a random log block.
+/// Pages of a logical block that a merge takes when a random log block is reclaimed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum RlbMerge {
-    /// Those of the victim and of the data block, as if no other log block were there; newer pages in these stay
-    /// (the slides' case 2.2.1).
+    /// Pages of the victim and of the data block, as if there were no other log block; newer pages elsewhere stay (the
+    /// slides' case 2.2.1).
     Victim,
-    /// All, as FAST does.
+    /// All pages, as in FAST.
     Block,
 }
 
@@ -61,7 +61,7 @@ pub static INFO: LogInfo = LogInfo {
     role: LogRules {
         // The target of a full merge.
         reserve_blocks: 1,
-        // A sequential and a random one.
+        // A sequential and a random log block.
         least_log_blocks: |_| 2,
         check,
     },
@@ -89,7 +89,7 @@ const SUB_BLOCK: Parameter = Parameter {
 
 const RLB_MERGE: Parameter = Parameter::one_of(
     "rlb_merge",
-    &[("victim", "those of the log block being reclaimed and of the data block"), ("block", "all, wherever they lie")],
+    &[("victim", "pages of the reclaimed log block and of the data block"), ("block", "all pages, wherever they are")],
     "Which pages of a logical block are merged when a random log block is reclaimed.",
 )
 .example(1);
@@ -113,10 +113,10 @@ fn check(settings: &Settings, log: &LogBlocks) -> Result<(), Problem> {
 
 /// The log of SBFAST.
 pub struct Sbfast {
-    /// SLB evicted when all are taken.
+    /// Chooses the SLB to evict when all are taken.
     victim: LogVictim,
     sub_block_pages: u32,
-    /// What reclaiming an RLB merges.
+    /// Pages merged when an RLB is reclaimed.
     rlb_merge: RlbMerge,
     slots: Vec<Slot>,
     free_slots: Vec<u32>,
@@ -127,14 +127,12 @@ pub struct Sbfast {
     random: Ring,
 }
 
-/// An SLB.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct Slot {
     lbn: u32,
     block: u32,
-    /// The SLB of the same logical block that was taken before this one.
+    /// Next older SLB of the same logical block.
     older: u32,
-    /// Pages programmed.
     written: u32,
 }
 
@@ -151,7 +149,7 @@ impl Sbfast {
         device.can_program(self.slots[slot as usize].block, offset)
     }
 
-    /// Takes an SLB out of use; its block is the caller's.
+    /// Takes an SLB out of use; the caller keeps its block.
     fn remove(&mut self, slot: u32, reason: RetireReason, sink: &mut impl FlashSink) {
         let Slot { lbn, block, older, written } = self.slots[slot as usize];
         if self.newest[lbn as usize] == slot {
@@ -168,7 +166,7 @@ impl Sbfast {
         sink.note(Note::Retired { block: BlockId(block), written, reason });
     }
 
-    /// A page has just been programmed into an SLB.
+    /// Updates an SLB after a page was programmed into it.
     fn written<S: FlashSink>(&mut self, device: &mut LogDevice, slot: u32, sink: &mut S) -> Option<()> {
         let Slot { lbn, block, .. } = self.slots[slot as usize];
         self.slots[slot as usize].written += 1;
@@ -182,16 +180,10 @@ impl Sbfast {
         device.merge_in_place(lbn, block, sink)
     }
 
-    fn put<S: FlashSink>(
-        &mut self,
-        device: &mut LogDevice,
-        slot: u32,
-        address: PageAddress,
-        page: u32,
-        sink: &mut S,
-    ) -> Option<()> {
+    fn put<S: FlashSink>(&mut self, device: &mut LogDevice, slot: u32, page: HostPage, sink: &mut S) -> Option<()> {
+        let HostPage { address, number } = page;
         let block = self.slots[slot as usize].block;
-        device.program(address.lpn, block, address.offset, (page, Role::SequentialLog), sink)?;
+        device.program(address.lpn, block, address.offset, (number, Role::SequentialLog), sink)?;
         sink.note(Note::Captured(Lpn(address.lpn)));
         self.written(device, slot, sink)
     }
@@ -235,17 +227,11 @@ impl Sbfast {
         device.merge_in_place(lbn, block, sink)
     }
 
-    fn append<S: FlashSink>(
-        &mut self,
-        device: &mut LogDevice,
-        address: PageAddress,
-        page: u32,
-        sink: &mut S,
-    ) -> Option<()> {
+    fn append<S: FlashSink>(&mut self, device: &mut LogDevice, page: HostPage, sink: &mut S) -> Option<()> {
         if self.random.is_full(device) {
             self.reclaim(device, sink)?;
         }
-        self.random.append(device, address, page, sink)
+        self.random.append(device, page, sink)
     }
 
     fn reclaim<S: FlashSink>(&mut self, device: &mut LogDevice, sink: &mut S) -> Option<()> {
@@ -260,7 +246,7 @@ impl Sbfast {
             if let Some(slot) = self.newest(address.lbn).filter(|&slot| self.can_put(device, slot, address.offset))
                 && device.copy(address.lpn, self.slots[slot as usize].block, address.offset, why, sink).is_some()
             {
-                // The last page that the SLB lacked makes it switch.
+                // The last missing page makes the SLB switch.
                 merged |= device.valid(self.slots[slot as usize].block) == device.pages_per_block();
                 self.written(device, slot, sink)?;
             } else {
@@ -298,13 +284,8 @@ impl Log for Sbfast {
         true
     }
 
-    fn write<S: FlashSink>(
-        &mut self,
-        device: &mut LogDevice,
-        address: PageAddress,
-        page: u32,
-        sink: &mut S,
-    ) -> Option<()> {
+    fn write<S: FlashSink>(&mut self, device: &mut LogDevice, page: HostPage, sink: &mut S) -> Option<()> {
+        let address = page.address;
         let newest = self.newest(address.lbn);
         let room = newest.filter(|&slot| self.can_put(device, slot, address.offset));
         let beyond_header = address.offset % self.sub_block_pages;
@@ -313,16 +294,16 @@ impl Log for Sbfast {
                 Some(slot) => slot,
                 None => self.take_slot(device, address.lbn, sink)?,
             };
-            return self.put(device, slot, address, page, sink);
+            return self.put(device, slot, page, sink);
         }
         let header = address.lpn - beyond_header;
         match newest.filter(|&slot| device.is_in(header, self.slots[slot as usize].block)) {
-            Some(_) if let Some(slot) = room => self.put(device, slot, address, page, sink),
+            Some(_) if let Some(slot) = room => self.put(device, slot, page, sink),
             Some(slot) => {
                 self.merge(device, slot, RetireReason::Broken, sink)?;
-                self.append(device, address, page, sink)
+                self.append(device, page, sink)
             }
-            None => self.append(device, address, page, sink),
+            None => self.append(device, page, sink),
         }
     }
 
@@ -331,7 +312,7 @@ impl Log for Sbfast {
         sequential.chain(self.random.blocks()).collect()
     }
 
-    /// For each SLB its numbers and one bit for each page; for each page of the random log 4 bytes.
+    /// Per SLB its numbers and a bit per page; 4 bytes per page of the random log.
     fn table_bytes(&self, device: &LogDevice) -> u64 {
         let pages = u64::from(device.pages_per_block());
         self.slots.len() as u64 * (8 + pages.div_ceil(8)) + 4 * u64::from(self.random.capacity()) * pages
@@ -344,21 +325,18 @@ impl Log for Sbfast {
     }
 
     fn take_up(&mut self, device: &LogDevice, blocks: Vec<LogBlock>) -> Vec<LogBlock> {
-        let (sequential, mut rest): (Vec<_>, Vec<_>) = self
-            .random
-            .take_up(blocks)
-            .into_iter()
-            .partition(|found| found.role == Role::SequentialLog && found.in_place);
+        let is_sequential = |block: &LogBlock| block.role == Role::SequentialLog && block.in_place;
+        let (sequential, mut rest): (Vec<_>, Vec<_>) = self.random.take_up(blocks).into_iter().partition(is_sequential);
         let mut taken = Vec::new();
-        for found in sequential {
-            let (Some(lbn), Some(slot)) = (found.owner, self.free_slots.pop()) else {
-                rest.push(found);
+        for block in sequential {
+            let (Some(lbn), Some(slot)) = (block.owner, self.free_slots.pop()) else {
+                rest.push(block);
                 continue;
             };
             let older = std::mem::replace(&mut self.newest[lbn as usize], slot);
-            let written = device.programmed(found.block);
-            self.slots[slot as usize] = Slot { lbn, block: found.block, older, written };
-            taken.push((found.written, slot));
+            let written = device.programmed(block.block);
+            self.slots[slot as usize] = Slot { lbn, block: block.block, older, written };
+            taken.push((block.written, slot));
         }
         if self.victim == LogVictim::Lru {
             taken.sort_unstable();

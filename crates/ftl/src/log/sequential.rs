@@ -4,15 +4,15 @@ use serde::{Deserialize, Serialize};
 use ssdlab_core::{Archive, Archived, Lpn, Parameter, Unit};
 use ssdlab_nand::{FlashSink, Note, RetireReason, Role};
 
-use super::{LogBlock, LogDevice, PageAddress};
+use super::{HostPage, LogBlock, LogDevice};
 
-/// The SW log: one block, or none, in which case every page is one for the random log.
+/// The sequential (SW) log: one block or none. Without one every page goes to the random log.
 pub(crate) struct SequentialLog {
     blocks: u32,
     open: Option<Open>,
 }
 
-/// How many of the log blocks are sequential.
+/// Number of sequential log blocks.
 pub(crate) const SEQUENTIAL: Parameter = Parameter {
     name: "sw",
     unit: Unit::Count("blocks"),
@@ -34,15 +34,15 @@ impl SequentialLog {
         Self { blocks, open: None }
     }
 
-    /// Saves or loads which block is open.
+    /// Saves or loads the open block.
     pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
         let Self { blocks: _, open } = self;
         archive.value(open)
     }
 
-    /// Takes up the block that was opened last, if it may have one; returns the others.
+    /// Takes up the block opened last, if it may have one; returns the others.
     pub fn take_up(&mut self, mut blocks: Vec<LogBlock>) -> Vec<LogBlock> {
-        let is_own = |found: &LogBlock| found.role == Role::SequentialLog && found.in_place;
+        let is_own = |block: &LogBlock| block.role == Role::SequentialLog && block.in_place;
         if self.blocks > 0
             && let Some(newest) = blocks.iter().rposition(is_own)
             && let Some(owner) = blocks[newest].owner
@@ -60,26 +60,21 @@ impl SequentialLog {
         self.open.map(|open| open.block)
     }
 
-    /// Writes the page if it belongs here; false if it is one for the random log, nothing if that fails.
+    /// Writes the page if it belongs to this log; false if it goes to the random log, None if the program fails.
     ///
     /// ```text
-    /// offset 0:                  partial merge of what is here; a new block for this owner, page 0
-    /// owner's next page:         append; the block that becomes full switches at once
-    /// owner's page further on:   partial merge, the page written in the course of it
-    /// owner's page before that:  full merge with the data block, the page written in the course of it
+    /// offset 0:                  partial merge of the current block; a new block for this owner, page 0
+    /// owner's next page:         append; a full block switches at once
+    /// owner's later page:        partial merge that writes the page on the way
+    /// owner's earlier page:      full merge with the data block that writes the page on the way
     /// ```
-    pub fn write<S: FlashSink>(
-        &mut self,
-        device: &mut LogDevice,
-        address: PageAddress,
-        page: u32,
-        sink: &mut S,
-    ) -> Option<bool> {
+    pub fn write<S: FlashSink>(&mut self, device: &mut LogDevice, page: HostPage, sink: &mut S) -> Option<bool> {
+        let HostPage { address, number } = page;
         if address.offset == 0 && self.blocks > 0 {
             self.merge(device, RetireReason::Restarted, sink)?;
             let block = device.take(Role::SequentialLog, sink)?;
             self.open = Some(Open { block, owner: address.lbn });
-            device.program(address.lpn, block, 0, (page, Role::SequentialLog), sink)?;
+            device.program(address.lpn, block, 0, (number, Role::SequentialLog), sink)?;
             sink.note(Note::Captured(Lpn(address.lpn)));
             return Some(true);
         }
@@ -88,7 +83,7 @@ impl SequentialLog {
         };
         let next = device.next(block);
         if address.offset == next {
-            device.program(address.lpn, block, next, (page, Role::SequentialLog), sink)?;
+            device.program(address.lpn, block, next, (number, Role::SequentialLog), sink)?;
             sink.note(Note::Captured(Lpn(address.lpn)));
             if device.is_full(block) {
                 self.open = None;
@@ -99,10 +94,10 @@ impl SequentialLog {
         }
         self.open = None;
         device.retire(block, RetireReason::Broken, sink);
-        device.merge_in_place_with(address, block, page, sink).map(|_| true)
+        device.merge_in_place_with(page, block, sink).map(|_| true)
     }
 
-    /// Partial merge of the block, if there is one.
+    /// Merges the block partially, if there is one.
     fn merge<S: FlashSink>(&mut self, device: &mut LogDevice, reason: RetireReason, sink: &mut S) -> Option<()> {
         let Some(Open { block, owner }) = self.open.take() else { return Some(()) };
         device.retire(block, reason, sink);

@@ -1,19 +1,19 @@
 //! DFTL: a cache of single entries over translation pages.
 //!
 //! ```text
-//! look_up(lpn):  entry in the CMT: a hit; from probation to protection, or its newest there
-//!                else: the oldest on probation gives way; if it is dirty, its translation page is read and written,
-//!                with (batch) all dirty entries of that page, which are clean then;  the entry's translation page is
-//!                read; the entry comes in on probation
-//! changed(lpn):  the entry is dirty
-//! moved(lpn):    in the CMT: changed there only (lazy copying);  else its translation page is rewritten, once for all
-//!                pages of a victim
+//! look_up(lpn):  entry in the CMT: a hit; move it from probation to protection, or to the new end there
+//!                else: evict the oldest entry on probation; if it is dirty, read and write its translation page,
+//!                together with (batch) all dirty entries of that page, which become clean; read the entry's
+//!                translation page; put the entry on probation
+//! changed(lpn):  the entry becomes dirty
+//! moved(lpn):    in the CMT: changed only there (lazy copying);  else rewrite its translation page, once for all pages
+//!                of a victim
 //! ```
-//! CMT: cached mapping table, a segmented LRU. The global translation directory (GTD), 4 bytes for each translation
-//! page, is in RAM.
+//! CMT: cached mapping table, a segmented LRU. The global translation directory (GTD), 4 bytes per translation page, is in
+//! RAM.
 //!
-//! Source: Gupta, Kim, Urgaonkar, "DFTL: a flash translation layer employing demand-based selective caching of
-//! page-level address mappings", ASPLOS 2009. Without batch update it is what the authors' simulator does at eviction.
+//! Source: Gupta, Kim, Urgaonkar, "DFTL: a flash translation layer employing demand-based selective caching of page-level
+//! address mappings", ASPLOS 2009. Without batch update it evicts as the authors' simulator does.
 
 use std::io;
 
@@ -39,7 +39,7 @@ pub static INFO: MapInfo = MapInfo {
 const CMT: Parameter = Parameter {
     name: "cmt",
     unit: Unit::Count("entries"),
-    // 64 KB of 8 bytes each, as in the authors' simulator.
+    // 64 KB at 8 bytes each, as in the authors' simulator.
     default: 8192,
     min: 1,
     max: 1 << 30,
@@ -55,7 +55,7 @@ const PROTECTED: Parameter = Parameter {
     min: 0,
     max: percent(99),
     example: Some(percent(50)),
-    help: "Share of the entries that are protected at most: used again since they came in.",
+    help: "Maximum share of entries that are protected: used again since they came in.",
 };
 
 const BATCH: Parameter =
@@ -76,7 +76,7 @@ fn pages(settings: &Settings, logical_pages: u32, page_bytes: u32) -> u32 {
     logical_pages.div_ceil(page_bytes / settings.get(ENTRY.name) as u32)
 }
 
-/// Entries of the protected segment at most; one entry at least is on probation.
+/// Maximum number of entries of the protected segment; at least one entry is on probation.
 pub fn protected(settings: &Settings) -> u32 {
     let entries = settings.get(CMT.name);
     let share = (entries as f64 * settings.fraction(PROTECTED.name)).round() as u64;
@@ -85,11 +85,10 @@ pub fn protected(settings: &Settings) -> u32 {
 
 /// The cached mapping table.
 pub struct Dftl {
-    /// Entries that there is room for.
     entries: u32,
-    /// Of these, entries of the protected segment at most.
+    /// Maximum number of protected entries.
     most_protected: u32,
-    /// Whether all dirty entries of a translation page are written with it.
+    /// True if all dirty entries of a translation page are written with it.
     batch: bool,
     page_shift: u32,
     pages: u32,
@@ -97,36 +96,34 @@ pub struct Dftl {
     /// Slot of each logical page's entry.
     slot_of: HugeVec<Entry>,
     slots: HugeVec<Slot>,
-    /// Slots that hold an entry: the first so many, for an entry gives way to another one only.
+    /// Number of slots with an entry: the first ones, as an entry only gives way to another.
     taken: u32,
     probation: Segment,
     protection: Segment,
     protected: u32,
-    /// For each translation page the first of its dirty slots.
+    /// First dirty slot of each translation page.
     dirty: Vec<u32>,
-    /// Logical pages that are looked up soon, in a ring, and where in it the next one goes.
+    /// Ring of logical pages that are looked up soon, and its next place.
     ahead: [u32; AHEAD],
     turn: usize,
 }
 
-/// Steps between the hint that a page is looked up soon and the look at its slot, which is in the processor's cache
-/// then.
+/// Number of hints between the hint for a page and the prefetch of its slot; the index entry is in the processor's cache
+/// by then.
 const AHEAD: usize = 8;
 
-/// Where slots are found of so many logical pages stays in the processor's caches: to fetch that ahead costs more than
-/// it saves.
+/// The index of this many logical pages stays in the processor's caches, where prefetching costs more than it saves.
 const CACHED_ENTRIES: usize = 1 << 20;
 
-/// Places ahead in a segment whose slots are brought into the processor's cache; half as far ahead they are there.
+/// Distance in a segment at which slots are prefetched; they have arrived at half of it.
 const FAR: u32 = 32;
 
-/// All that is known of an entry, in one place: a large table is bound by memory.
+/// All data of an entry in one place: a large table is bound by memory.
 #[derive(Clone, Copy)]
 struct Slot {
     lpn: u32,
-    /// Place in its segment.
     place: u32,
-    /// Neighbours among the dirty slots of its translation page.
+    /// Neighbours in the list of dirty slots of its translation page.
     next: u32,
     previous: u32,
     dirty: bool,
@@ -137,23 +134,23 @@ impl Slot {
     const EMPTY: Self = Self { lpn: NONE, place: 0, next: NONE, previous: NONE, dirty: false, protected: false };
 }
 
-/// Slots by age. One that is used again gets a new place at the end and leaves a stale one behind: so a use touches no
-/// neighbours, which lie anywhere in memory, and who leaves next is known long before.
+/// Slots by age. A slot used again gets a new place at the end and leaves a stale one behind. So a use touches no
+/// neighbours, which lie anywhere in memory, and the next victims are known long before.
 #[derive(Clone)]
 struct Segment {
     protected: bool,
     /// A ring; its size is a power of two.
     places: HugeVec<u32>,
-    /// The first place that may not be stale, and the one behind the last; they grow for ever, and wrap around.
+    /// First place that may not be stale, and the end; both grow without limit and wrap around.
     begin: u32,
     end: u32,
 }
 
 impl Segment {
-    /// For so many slots; there is room for as many stale places, and a few more.
+    /// Segment for this many slots, with room for as many stale places and a few more.
     fn new(slots: u32, protected: bool) -> Self {
         let places = (slots as usize * 2).next_power_of_two().max(16);
-        // They wrap around soon, so that whatever is tested has seen it.
+        // Wraps around soon, so that every test exercises it.
         let first = u32::MAX - 100;
         Self { protected, places: HugeVec::zeros(places), begin: first, end: first }
     }
@@ -167,7 +164,7 @@ impl Segment {
         slot.place != place || slot.protected != self.protected
     }
 
-    /// Puts a slot behind all others; where it was before is stale.
+    /// Puts a slot at the end; its old place becomes stale.
     #[inline]
     fn push(&mut self, slots: &mut [Slot], slot: u32) {
         if self.end.wrapping_sub(self.begin) as usize == self.places.len() {
@@ -180,7 +177,6 @@ impl Segment {
         self.end = place.wrapping_add(1);
     }
 
-    /// Leaves stale places out.
     #[cold]
     fn close_up(&mut self, slots: &mut [Slot]) {
         let places = self.end.wrapping_sub(self.begin);
@@ -195,12 +191,12 @@ impl Segment {
         }
     }
 
-    /// The slot that has been here longest.
-    #[inline(always)]
+    /// Returns the slot that has been here longest.
+    #[inline]
     fn oldest(&mut self, slots: &[Slot], slot_of: &[Entry]) -> Option<u32> {
         while self.begin != self.end {
             let place = self.begin;
-            // Whoever leaves after it is wanted soon, and so is where its page is found.
+            // The next victims are needed soon, and so are their index entries.
             prefetch(slots, self.slot_at(place.wrapping_add(FAR)) as usize);
             if slot_of.len() > CACHED_ENTRIES {
                 prefetch(slot_of, slots[self.slot_at(place.wrapping_add(FAR / 2)) as usize].lpn as usize);
@@ -213,7 +209,6 @@ impl Segment {
         None
     }
 
-    /// Slots, the oldest first.
     fn iter<'a>(&'a self, slots: &'a [Slot]) -> impl Iterator<Item = u32> + 'a {
         let places = (0..self.end.wrapping_sub(self.begin)).map(|step| self.begin.wrapping_add(step));
         places.filter(|&place| !self.is_stale(place, slots)).map(|place| self.slot_at(place))
@@ -221,10 +216,10 @@ impl Segment {
 }
 
 impl Dftl {
-    /// An empty table.
+    /// Returns an empty table.
     ///
     /// # Errors
-    /// If pages or entries are no powers of two.
+    /// If pages or entries are not powers of two.
     pub fn new(logical_pages: u32, page_bytes: u32, settings: &Settings) -> Result<Self, String> {
         INFO.role.refuse(settings, page_bytes)?;
         let (room, entry_bytes) = (settings.get(CMT.name) as u32, settings.get(ENTRY.name) as u32);
@@ -300,7 +295,7 @@ impl Dftl {
         self.slots[slot as usize].dirty = false;
     }
 
-    #[inline(always)]
+    #[inline]
     fn miss(&mut self, lpn: u32) -> Lookup {
         let mut write_back = None;
         let slot = if self.taken < self.slots.len() as u32 {
@@ -322,7 +317,7 @@ impl Dftl {
         Lookup { hit: false, write_back, load: Some(self.page_of(lpn)) }
     }
 
-    /// Puts the entries of both segments into an empty table; nothing if they do not fit.
+    /// Fills an empty table with the entries of both segments; None if they do not fit.
     fn refill(&mut self, segments: [Vec<(u32, bool)>; 2]) -> Option<()> {
         for (segment, entries) in segments.into_iter().enumerate() {
             for (lpn, dirty) in entries {
@@ -364,7 +359,7 @@ impl MapModel for Dftl {
         self.make_dirty(self.slot_of[lpn as usize].page());
     }
 
-    #[inline(always)]
+    #[inline]
     fn prefetch(&mut self, lpn: u32) {
         prefetch(&self.slot_of, lpn as usize);
         let before = std::mem::replace(&mut self.ahead[self.turn], lpn);
@@ -397,11 +392,7 @@ impl MapModel for Dftl {
         false
     }
 
-    fn preload(&self) -> u32 {
-        0
-    }
-
-    /// The CMT, and 4 bytes for each translation page in the GTD.
+    /// The CMT, and 4 bytes per translation page in the GTD.
     fn ram_bytes(&self) -> u64 {
         CACHED_BYTES * u64::from(self.entries) + 4 * u64::from(self.pages)
     }
@@ -434,10 +425,6 @@ impl MapModel for Dftl {
             return Err(format!("{counted} entries are dirty, {dirty} are listed"));
         }
         Ok(())
-    }
-
-    fn part(&self, _logical_pages: u32) -> Option<Self> {
-        None
     }
 
     fn cached(&self) -> Vec<CachedEntries> {

@@ -1,11 +1,11 @@
-//! Maps that are kept in flash, of which the controller's RAM holds a part: what using them costs.
+//! Cost models of maps that are kept in flash with a part in the controller's RAM.
 //!
-//! Where a page is, the flat map of [`crate::page::PageFtl`] says, whatever is cached: a [`MapModel`] only decides
-//! which *map pages* are read and programmed for it, and cannot corrupt data. A map page is a flash page full of
-//! entries; it moves like any other page and is collected with the others, from blocks of its own.
+//! The flat map of [`crate::page::PageFtl`] always tells the place of a page. A [`MapModel`] only decides which *map pages*
+//! are read and programmed for it, and cannot corrupt data. A map page is a flash page full of entries. It moves like any
+//! other page and is collected with the others, from blocks of its own.
 //!
-//! To add a map: write its file with an `INFO` and a `new`, and a line in the table of [`crate::choice`]. Settings,
-//! help, documents and the oracle tests take it from there.
+//! To add a map: write its file with an `INFO` and a `new`, and a line in the table of [`crate::choice`]. Settings, help,
+//! documents and the oracle tests read the table.
 
 pub mod cache;
 pub mod dftl;
@@ -20,12 +20,12 @@ use ssdlab_core::{Archive, Archived, Choice, Info, Lpn, Settings};
 
 use crate::Problem;
 
-/// What is known of a map before it is built.
+/// Rules of a map, known before it is built.
 #[derive(Debug)]
 pub struct MapRules {
-    /// Map pages in flash for so many logical pages of so many bytes.
+    /// Number of map pages in flash, from the number of logical pages and the page size in bytes.
     pub pages: fn(&Settings, u32, u32) -> u32,
-    /// What does not fit together, with pages of so many bytes.
+    /// Finds settings that contradict each other or the page size in bytes.
     pub problems: fn(&Settings, u32) -> Vec<Problem>,
 }
 
@@ -36,10 +36,10 @@ pub type MapInfo = Info<MapRules>;
 pub type MapChoice = Choice<MapRules>;
 
 impl MapRules {
-    /// The first problem of a map that is to be built.
+    /// Returns the first problem as an error.
     fn refuse(&self, settings: &Settings, page_bytes: u32) -> Result<(), String> {
         if !page_bytes.is_power_of_two() {
-            return Err(format!("pages of {page_bytes} bytes are not a power of two"));
+            return Err(format!("the page size must be a power of two, not {page_bytes} bytes"));
         }
         (self.problems)(settings, page_bytes).into_iter().next().map_or(Ok(()), |problem| Err(problem.into()))
     }
@@ -47,58 +47,66 @@ impl MapRules {
 
 /// Decides which map pages are read and written.
 pub trait MapModel: Send {
-    /// Whether anything is charged at all.
+    /// True if anything is charged.
     const CHARGED: bool;
 
-    /// Map pages in flash.
+    /// Number of map pages in flash.
     fn pages(&self) -> u32;
 
-    /// The entry of `lpn` is needed: it is in RAM until another is looked up.
+    /// Looks up the entry of `lpn`, which stays in RAM until the next look-up.
     fn look_up(&mut self, lpn: u32) -> Lookup;
 
-    /// The entry of `lpn`, the last one looked up, has changed. Map pages may have been programmed since its look-up,
-    /// with the entry as it was.
+    /// Reports that the entry of `lpn`, the last one looked up, has changed. Map pages may have been programmed since the
+    /// look-up, with the old entry.
     fn changed(&mut self, lpn: u32);
 
     /// Hints that `lpn` will be looked up soon; never changes a result.
-    #[inline(always)]
+    #[inline]
     fn prefetch(&mut self, _lpn: u32) {}
 
-    /// A valid page has been moved by garbage collection: the map page to be rewritten now, if its entry is not cached.
+    /// Reports that garbage collection moved a page; returns the map page to rewrite if the entry is not cached.
     fn moved(&mut self, lpn: u32) -> Option<u32>;
 
-    /// Map page `page` has been programmed, with what is cached of it.
+    /// Reports that map page `page` was programmed with its cached entries.
     fn written(&mut self, page: u32);
 
     /// Bytes read from flash to load an entry.
     fn load_bytes(&self) -> u32;
 
-    /// Whether everything of a map page is in RAM whenever it is written back, so that it need not be read first.
+    /// True if RAM holds a whole map page whenever it is written back, so that it need not be read first.
     fn knows_whole_pages(&self) -> bool;
 
-    /// The first pages whose entries are to be looked up before the first request, as many as RAM holds; none unless
-    /// the cache is preloaded.
-    fn preload(&self) -> u32;
+    /// Number of pages, from page 0, to look up before the first request; 0 unless the cache is preloaded.
+    fn preload(&self) -> u32 {
+        0
+    }
 
-    /// Bytes of RAM that the controller spends on the map.
+    /// Bytes of RAM that a controller spends on the map.
     fn ram_bytes(&self) -> u64;
 
-    /// Bytes of memory held here.
+    /// Bytes of memory held by the model.
     fn memory_bytes(&self) -> u64;
 
-    /// The map of a part of the planes with so many logical pages; none where its map pages go to all planes in turn.
-    fn part(&self, logical_pages: u32) -> Option<Self>
+    /// Map of a part of the planes with this many logical pages; None if map pages go to all planes in turn.
+    fn part(&self, _logical_pages: u32) -> Option<Self>
     where
-        Self: Sized;
+        Self: Sized,
+    {
+        None
+    }
 
-    /// What is in RAM, next to give way first where that is known.
-    fn cached(&self) -> Vec<CachedEntries>;
+    /// Entries in RAM, the next victims first where the order is known.
+    fn cached(&self) -> Vec<CachedEntries> {
+        Vec::new()
+    }
 
-    /// Saves or loads what is cached.
+    /// Saves or loads the cached entries.
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
 
-    /// Verifies what the cache promises of itself.
-    fn check(&self) -> Result<(), String>;
+    /// Verifies the cache's invariants.
+    fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// Entries of successive pages that came into RAM together.
@@ -106,26 +114,26 @@ pub trait MapModel: Send {
 pub struct CachedEntries {
     /// The first page.
     pub first: Lpn,
-    /// Pages.
+    /// Number of pages.
     pub count: u32,
-    /// Whether they have changed since flash last had them.
+    /// True if they differ from the copy in flash.
     pub dirty: bool,
-    /// Whether they have been used since they came in, and are kept longer for it.
+    /// True if they were used again and are kept longer for it.
     pub protected: bool,
 }
 
-/// What using one entry takes.
+/// Cost of using an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lookup {
-    /// Whether the entry was in RAM.
+    /// True if the entry was in RAM.
     pub hit: bool,
-    /// Map page to be written back first.
+    /// Map page to write back first.
     pub write_back: Option<u32>,
-    /// Map page to be read.
+    /// Map page to read.
     pub load: Option<u32>,
 }
 
 impl Lookup {
-    /// The entry is in RAM.
+    /// The entry was in RAM.
     pub const HIT: Self = Self { hit: true, write_back: None, load: None };
 }

@@ -1,8 +1,8 @@
-//! The whole map in RAM: nothing is charged.
+//! The whole map in RAM, without any charges.
 
 use ssdlab_core::{Archive, Archived, Settings};
 
-use super::{CachedEntries, Lookup, MapInfo, MapModel, MapRules};
+use super::{Lookup, MapInfo, MapModel, MapRules};
 
 /// The registration.
 pub static INFO: MapInfo = MapInfo {
@@ -16,12 +16,12 @@ pub static INFO: MapInfo = MapInfo {
 /// The whole map in RAM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WholeMap {
-    /// Pages mapped.
+    /// Number of logical pages.
     pub logical_pages: u32,
 }
 
 impl WholeMap {
-    /// A map without options.
+    /// Returns a map; it has no options.
     pub const fn new(logical_pages: u32, _page_bytes: u32, _settings: &Settings) -> Result<Self, String> {
         Ok(Self { logical_pages })
     }
@@ -34,12 +34,12 @@ impl MapModel for WholeMap {
         0
     }
 
-    #[inline(always)]
+    #[inline]
     fn look_up(&mut self, _lpn: u32) -> Lookup {
         Lookup::HIT
     }
 
-    #[inline(always)]
+    #[inline]
     fn changed(&mut self, _lpn: u32) {}
 
     fn moved(&mut self, _lpn: u32) -> Option<u32> {
@@ -56,11 +56,7 @@ impl MapModel for WholeMap {
         true
     }
 
-    fn preload(&self) -> u32 {
-        0
-    }
-
-    /// 4 bytes an entry.
+    /// 4 bytes per entry.
     fn ram_bytes(&self) -> u64 {
         4 * u64::from(self.logical_pages)
     }
@@ -69,16 +65,8 @@ impl MapModel for WholeMap {
         0
     }
 
-    fn check(&self) -> Result<(), String> {
-        Ok(())
-    }
-
     fn part(&self, logical_pages: u32) -> Option<Self> {
         Some(Self { logical_pages })
-    }
-
-    fn cached(&self) -> Vec<CachedEntries> {
-        Vec::new()
     }
 
     fn archive(&mut self, _archive: &mut Archive<'_>) -> Archived {

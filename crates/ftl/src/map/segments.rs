@@ -1,17 +1,17 @@
-//! A cache of whole map segments.
+//! A cache of map segments.
 //!
 //! ```text
-//! look_up(lpn):  segment = lpn / entries of a segment;  cached: a hit
-//!                else: the policy's victim gives way; if it is dirty, its map page is written back, with all dirty
-//!                segments of that page, which are clean then
-//!                the segment is loaded: that part of its map page is read
-//! changed(lpn):  the segment is dirty
-//! moved(lpn):    cached: the segment is dirty;  else its map page is rewritten
+//! look_up(lpn):  segment = lpn / entries per segment;  cached: a hit
+//!                else: evict the policy's victim; if it is dirty, write its map page back, with all dirty segments of
+//!                that page, which become clean
+//!                load the segment: read that part of its map page
+//! changed(lpn):  the segment becomes dirty
+//! moved(lpn):    cached: the segment becomes dirty;  else rewrite its map page
 //! ```
-//! A segment is a part of a map page, or all of it. A map page of which the cache knows only parts is read before it is
-//! written. The *map of the map*, which says where each segment is, is in RAM, 4 bytes for each.
+//! A segment is a map page or a part of one. If the cache holds only parts of a map page, the page is read before it is
+//! written. The *map of the map*, with the place of each segment, is in RAM, 4 bytes per segment.
 //!
-//! Source: the map-cache document (slides), which fixes segment sizes, the map of the map and what a miss costs; dirty
+//! Source: the map-cache document (slides), which defines segment sizes, the map of the map and the cost of a miss; dirty
 //! segments and garbage collection are not in it.
 
 use super::cache::{CachePolicy, POLICIES};
@@ -48,7 +48,7 @@ const SEGMENT: Parameter = Parameter {
     min: 4,
     max: 1 << 20,
     example: Some(1 << 10),
-    help: "Segment: what is loaded at once; a power of two, at most a page.",
+    help: "Segment, the unit of loading; a power of two, at most a page.",
 };
 
 const ENTRY: Parameter = Parameter {
@@ -75,8 +75,8 @@ fn pages(settings: &Settings, logical_pages: u32, page_bytes: u32) -> u32 {
 }
 
 fn problems(settings: &Settings, page_bytes: u32) -> Vec<Problem> {
-    let mut found = Vec::new();
-    let mut report = |parameter: Parameter, message| found.push(Problem::new(parameter.name, message));
+    let mut problems = Vec::new();
+    let mut report = |parameter: Parameter, message| problems.push(Problem::new(parameter.name, message));
     let page = u64::from(page_bytes);
     let [cache, mut segment, mut entry] = [CACHE, SEGMENT, ENTRY].map(|parameter| settings.get(parameter.name));
     for (parameter, bytes) in [(SEGMENT, &mut segment), (ENTRY, &mut entry)] {
@@ -84,7 +84,7 @@ fn problems(settings: &Settings, page_bytes: u32) -> Vec<Problem> {
             let above = bytes.next_power_of_two();
             let below = write_bytes(above / 2);
             report(parameter, format!("{} is not a power of two; lower it to {below}", write_bytes(*bytes)));
-            // What follows from it is not reported as well.
+            // Problems that follow from it are not reported.
             *bytes = above.min(page);
         }
     }
@@ -104,39 +104,37 @@ fn problems(settings: &Settings, page_bytes: u32) -> Vec<Problem> {
         let (cache, segment) = (write_bytes(cache), write_bytes(segment));
         report(CACHE, format!("{cache} is not a multiple of segments of {segment}; set it to {nearest}"));
     }
-    found
+    problems
 }
 
-/// Segments, the cached ones among them.
+/// A cache of segments.
 pub struct SegmentCache {
-    /// Bytes of RAM for segments.
     cache_bytes: u64,
-    /// Bytes of a segment.
     segment_bytes: u32,
-    /// Whether the cache is filled from the start of the map before the first request.
+    /// True if the cache is filled from the start of the map before the first request.
     preload: bool,
-    /// Log2 of the entries of a segment.
+    /// Log2 of the entries per segment.
     segment_shift: u32,
-    /// Log2 of the segments of a map page.
+    /// Log2 of the segments per map page.
     page_shift: u32,
     segments: u32,
     capacity: u32,
-    state: Vec<State>,
+    state: Vec<SegmentState>,
     policy: Box<dyn CachePolicy>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-enum State {
+enum SegmentState {
     Flash,
     Clean,
     Dirty,
 }
 
 impl SegmentCache {
-    /// An empty cache.
+    /// Returns an empty cache.
     ///
     /// # Errors
-    /// If sizes are not powers of two that divide each other, or the cache holds no whole number of segments.
+    /// If sizes are not powers of two that divide each other, or the cache is not a multiple of segments.
     pub fn new(logical_pages: u32, page_bytes: u32, settings: &Settings) -> Result<Self, String> {
         INFO.role.refuse(settings, page_bytes)?;
         let cache_bytes = settings.get(CACHE.name);
@@ -153,7 +151,7 @@ impl SegmentCache {
             page_shift: (page_bytes / segment_bytes).ilog2(),
             segments,
             capacity,
-            state: vec![State::Flash; segments as usize],
+            state: vec![SegmentState::Flash; segments as usize],
             policy: (POLICIES[settings.get(POLICY.name) as usize].role)(segments, capacity),
         })
     }
@@ -166,12 +164,12 @@ impl SegmentCache {
     fn miss(&mut self, segment: u32) -> Lookup {
         let mut write_back = None;
         if let Some(victim) = self.policy.admit(segment) {
-            if self.state[victim as usize] == State::Dirty {
+            if self.state[victim as usize] == SegmentState::Dirty {
                 write_back = Some(self.page_of(victim));
             }
-            self.state[victim as usize] = State::Flash;
+            self.state[victim as usize] = SegmentState::Flash;
         }
-        self.state[segment as usize] = State::Clean;
+        self.state[segment as usize] = SegmentState::Clean;
         Lookup { hit: false, write_back, load: Some(self.page_of(segment)) }
     }
 }
@@ -186,7 +184,7 @@ impl MapModel for SegmentCache {
     #[inline]
     fn look_up(&mut self, lpn: u32) -> Lookup {
         let segment = lpn >> self.segment_shift;
-        if self.state[segment as usize] == State::Flash {
+        if self.state[segment as usize] == SegmentState::Flash {
             return self.miss(segment);
         }
         self.policy.hit(segment);
@@ -195,15 +193,15 @@ impl MapModel for SegmentCache {
 
     #[inline]
     fn changed(&mut self, lpn: u32) {
-        self.state[(lpn >> self.segment_shift) as usize] = State::Dirty;
+        self.state[(lpn >> self.segment_shift) as usize] = SegmentState::Dirty;
     }
 
     fn moved(&mut self, lpn: u32) -> Option<u32> {
         let segment = lpn >> self.segment_shift;
-        if self.state[segment as usize] == State::Flash {
+        if self.state[segment as usize] == SegmentState::Flash {
             return Some(self.page_of(segment));
         }
-        self.state[segment as usize] = State::Dirty;
+        self.state[segment as usize] = SegmentState::Dirty;
         None
     }
 
@@ -211,8 +209,8 @@ impl MapModel for SegmentCache {
         let first = page << self.page_shift;
         let after = (first + (1 << self.page_shift)).min(self.segments);
         for state in &mut self.state[first as usize..after as usize] {
-            if *state == State::Dirty {
-                *state = State::Clean;
+            if *state == SegmentState::Dirty {
+                *state = SegmentState::Clean;
             }
         }
     }
@@ -229,35 +227,31 @@ impl MapModel for SegmentCache {
         if self.preload { self.capacity.saturating_mul(1 << self.segment_shift) } else { 0 }
     }
 
-    /// The cache, and 4 bytes for each segment in the map of the map.
+    /// The cache, and 4 bytes per segment in the map of the map.
     fn ram_bytes(&self) -> u64 {
         self.cache_bytes + 4 * u64::from(self.segments)
     }
 
     fn memory_bytes(&self) -> u64 {
-        // Two links and a flag for each segment, whatever the policy.
-        u64::from(self.segments) * (size_of::<State>() + ssdlab_core::list::Queue::BYTES_PER_ITEM) as u64
+        // Two links and a flag per segment, whatever the policy.
+        u64::from(self.segments) * (size_of::<SegmentState>() + ssdlab_core::list::Queue::BYTES_PER_ITEM) as u64
     }
 
     fn check(&self) -> Result<(), String> {
-        let cached = self.state.iter().filter(|&&state| state != State::Flash).count();
+        let cached = self.state.iter().filter(|&&state| state != SegmentState::Flash).count();
         if cached > self.capacity as usize {
             return Err(format!("{cached} segments are cached in room for {}", self.capacity));
         }
         Ok(())
     }
 
-    fn part(&self, _logical_pages: u32) -> Option<Self> {
-        None
-    }
-
-    /// In the order of their numbers, as policies do not tell theirs.
+    /// In the order of their numbers, as policies do not reveal theirs.
     fn cached(&self) -> Vec<CachedEntries> {
-        let cached = (0..).zip(&self.state).filter(|&(_, &state)| state != State::Flash);
-        let entries = |(segment, &state): (u32, &State)| CachedEntries {
+        let cached = (0..).zip(&self.state).filter(|&(_, &state)| state != SegmentState::Flash);
+        let entries = |(segment, &state): (u32, &SegmentState)| CachedEntries {
             first: Lpn(segment << self.segment_shift),
             count: 1 << self.segment_shift,
-            dirty: state == State::Dirty,
+            dirty: state == SegmentState::Dirty,
             protected: false,
         };
         cached.map(entries).collect()

@@ -1,17 +1,16 @@
-//! The state of the page-mapped FTL, written down and taken up again.
+//! Saving and loading the state of the page-mapped FTL.
 
 use ssdlab_core::{Access, Archive, Archived};
 
-use super::PageFtl;
+use super::{Limits, PageFtl};
 use crate::map::MapModel;
 
 impl<M: MapModel> PageFtl<M> {
-    /// Every field, or that the configuration fixes it, or that it says nothing of what comes.
+    /// Lists every field: saved, or `_` if the configuration fixes it or it does not affect what follows.
     pub(super) fn archive_all(&mut self, archive: &mut Archive<'_>) -> Archived {
         let Self {
             shape,
             map,
-            logical_pages,
             l2p,
             p2l,
             blocks,
@@ -19,13 +18,10 @@ impl<M: MapModel> PageFtl<M> {
             plane_of: _,
             options: _,
             policy,
-            placement,
             planes,
             turn,
             map_turn,
-            map_limit: _,
-            spare_blocks,
-            ahead: _,
+            limits: Limits { map_pages: _, spare_blocks, ahead: _ },
             prefetching: _,
             host_pages,
             occupied: _,
@@ -34,12 +30,11 @@ impl<M: MapModel> PageFtl<M> {
             stuck,
         } = self;
         map.archive(archive)?;
-        let mapped = *logical_pages + map.pages();
+        let mapped = shape.logical_pages + map.pages();
         archive.huge(l2p, mapped as usize, Access::AtRandom)?;
         archive.huge(p2l, (shape.blocks * shape.pages_per_block) as usize, Access::InRuns)?;
         blocks.archive(archive)?;
         policy.archive(archive)?;
-        placement.iter_mut().try_for_each(|placement| placement.archive(archive))?;
         archive.value(planes)?;
         archive.value(turn)?;
         archive.value(map_turn)?;

@@ -1,4 +1,4 @@
-//! What the page-mapped FTL promises of itself, verified in O(pages).
+//! Checks of the page-mapped FTL's invariants, in O(pages).
 
 use ssdlab_core::{BlockId, Entry};
 
@@ -7,7 +7,6 @@ use crate::Ftl;
 use crate::map::MapModel;
 
 impl<M: MapModel> PageFtl<M> {
-    /// See [`crate::Ftl::check`].
     pub(super) fn check_all(&self) -> Result<(), String> {
         self.blocks.check()?;
         self.map.check()?;
@@ -27,7 +26,7 @@ impl<M: MapModel> PageFtl<M> {
         }
         for (block, &truth) in valid.iter().enumerate() {
             let block = BlockId(block as u32);
-            let exact = self.blocks.is_sealed(block) || self.planes.iter().any(|plane| plane.is_emptying(block));
+            let exact = self.blocks.is_closed(block) || self.planes.iter().any(|plane| plane.is_emptying(block));
             if exact && self.blocks.valid(block) != truth {
                 return Err(format!(
                     "block {block} holds {truth} valid pages, {} are counted",
@@ -38,13 +37,13 @@ impl<M: MapModel> PageFtl<M> {
         Ok(())
     }
 
-    /// Verifies one plane; `valid` are the valid pages of every block.
+    /// Verifies one plane; `valid` has the true valid count of every block.
     fn check_plane(&self, index: usize, plane: &Plane, valid: &[u32]) -> Result<(), String> {
         let mut unwritten = self.blocks.free(index) * self.blocks.pages_per_block();
-        for frontier in plane.frontiers {
-            unwritten += frontier.left();
-            if frontier.end > 0 && self.plane_of(frontier.end - 1) != index {
-                return Err(format!("plane {index} writes to page {} of another", frontier.end - 1));
+        for open in plane.open_blocks {
+            unwritten += open.left();
+            if open.end > 0 && self.plane_of(open.end - 1) != index {
+                return Err(format!("plane {index} writes to page {} of another", open.end - 1));
             }
         }
         if unwritten != plane.unwritten {
@@ -64,11 +63,11 @@ impl<M: MapModel> PageFtl<M> {
                 "plane {index} holds {data} valid pages and {map} of the map, {counted} and {counted_map} are counted"
             ));
         }
-        // A block that fails may leave more in a plane than it should hold from then on.
-        if data > plane.limit && self.is_striped() && !self.is_worn_out() || map > self.map_limit {
+        // A failed block may leave more in a plane than it should hold afterwards.
+        if data > plane.limit && self.is_striped() && !self.is_worn_out() || map > self.limits.map_pages {
             return Err(format!(
                 "plane {index} holds {data} valid pages and {map} of the map, more than {} and {}",
-                plane.limit, self.map_limit
+                plane.limit, self.limits.map_pages
             ));
         }
         if plane.tight != self.tight(index) {

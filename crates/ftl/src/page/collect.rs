@@ -1,4 +1,4 @@
-//! Collection of the page-mapped FTL: when a plane is collected, and how a victim is emptied.
+//! Garbage collection of the page-mapped FTL: when a plane is collected, and how a victim is emptied.
 
 use serde::{Deserialize, Serialize};
 use ssdlab_core::mem::prefetch;
@@ -8,18 +8,16 @@ use ssdlab_nand::{Cause, FlashSink, Note, Role, SpareArea, VictimReason};
 use super::{PageFtl, Trigger};
 use crate::GcOccupancy;
 use crate::map::MapModel;
-use crate::placement::Route;
 
-/// Most victim pages looked at together; the map entries of as many more are fetched ahead.
+/// Maximum number of victim pages handled together; the map entries of as many more are prefetched.
 const WINDOW: u32 = u64::BITS;
 
-/// A block being emptied.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Victim {
     pub(super) block: BlockId,
-    /// The first page not yet looked at.
+    /// First page not yet looked at.
     pub(super) next: u32,
-    /// Behind its last page.
+    /// End of its pages.
     pub(super) end: u32,
 }
 
@@ -34,16 +32,16 @@ impl<M: MapModel> PageFtl<M> {
     /// Collects until the next host page may be written to the plane. Rare, so kept out of the write path.
     #[cold]
     #[inline(never)]
-    pub(super) fn make_room<S: FlashSink>(&mut self, plane: usize, frontier: u8, sink: &mut S) {
+    pub(super) fn make_room<S: FlashSink>(&mut self, plane: usize, number: u8, sink: &mut S) {
         let for_map = self.blocks_for_map(plane);
         match self.options.trigger {
             Trigger::Victim => self.end_shortage(plane, sink),
             Trigger::Batch { low, high } => {
-                // Between batches a plane may be short of pages, but not while a victim needs them.
+                // Between batches a plane may be short of pages, but not while it empties a victim.
                 if self.planes[plane].victim.is_some() {
                     self.end_shortage(plane, sink);
                 }
-                let full = self.planes[plane].frontiers[usize::from(frontier)].is_full();
+                let full = self.planes[plane].open_blocks[usize::from(number)].is_full();
                 if full && self.blocks.free(plane) < low + for_map {
                     self.collect_while(plane, sink, |ftl| ftl.blocks.free(plane) < high + ftl.blocks_for_map(plane));
                 }
@@ -55,25 +53,25 @@ impl<M: MapModel> PageFtl<M> {
                 self.end_shortage(plane, sink);
             }
         }
-        if S::FAILS && !self.failing.is_empty() {
+        if sink.fails() && !self.failing.is_empty() {
             self.rescue(plane, sink);
         }
-        self.make_writable(plane, frontier, sink);
+        self.make_writable(plane, number, sink);
     }
 
-    /// Collects while free pages of the plane are short.
+    /// Collects while the plane is short of free pages.
     pub(super) fn end_shortage<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
         self.collect_while(plane, sink, |ftl| ftl.planes[plane].unwritten <= ftl.short(plane));
     }
 
     pub(super) fn collect_while<S: FlashSink>(&mut self, plane: usize, sink: &mut S, short: impl Fn(&Self) -> bool) {
-        // With the reserve held, some invalid page always comes within reach; the bound only turns a
-        // broken policy into an error instead of a hang.
+        // The reserve guarantees that an invalid page comes within reach; the bound turns a broken policy into an
+        // error instead of a hang.
         let mut patience = 1_000 + 64 * u64::from(self.blocks.table().len());
-        while short(self) && !(S::FAILS && self.stuck) {
+        while short(self) && !(sink.fails() && self.stuck) {
             let nothing_left = self.planes[plane].victim.is_none() && self.blocks.plane(plane).closed() == 0;
-            if S::FAILS && (nothing_left || patience == 0) {
-                // So many blocks have failed that collection yields nothing any more.
+            if sink.fails() && (nothing_left || patience == 0) {
+                // So many blocks have failed that collection yields nothing.
                 self.stuck = true;
                 return;
             }
@@ -83,14 +81,13 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// The policy's victim.
     fn choose(&mut self, plane: usize) -> (BlockId, VictimReason) {
         let victim = self.policy.choose(self.blocks.plane(plane), self.host_pages);
         (victim.expect("a plane short of pages has closed blocks"), VictimReason::Policy)
     }
 
-    /// Collects about `pages` pages of a plane before it must be done, unless the plane has `free_blocks` more free
-    /// blocks than those at which the host must wait; false if there is nothing to do.
+    /// Collects about `pages` pages of a plane ahead of need, unless the plane has `free_blocks` more free blocks than
+    /// the number at which the host must wait. Returns false if there is nothing to do.
     pub(super) fn collect_ahead<S: FlashSink>(
         &mut self,
         plane: usize,
@@ -99,10 +96,10 @@ impl<M: MapModel> PageFtl<M> {
         sink: &mut S,
     ) -> bool {
         let start = match self.options.trigger {
-            Trigger::Victim => self.spare_blocks,
+            Trigger::Victim => self.limits.spare_blocks,
             Trigger::Batch { low, .. } | Trigger::Partial { low, .. } => low,
         };
-        if S::FAILS && self.stuck {
+        if sink.fails() && self.stuck {
             return false;
         }
         let goal = start.saturating_add(self.blocks_for_map(plane)).saturating_add(free_blocks);
@@ -122,7 +119,7 @@ impl<M: MapModel> PageFtl<M> {
         true
     }
 
-    /// A closed block of the plane that yields a page and may be emptied now.
+    /// Returns a closed block of the plane that yields a page and may be emptied now.
     fn gain(&self, plane: usize) -> Option<BlockId> {
         let least =
             if self.may_linger(plane) { self.blocks.plane(plane).least_valid() } else { self.least_map_block(plane) };
@@ -133,8 +130,8 @@ impl<M: MapModel> PageFtl<M> {
         self.blocks.valid(block) < self.blocks.pages_per_block()
     }
 
-    /// Copies up to `pages` valid pages of the plane's victim, or of one that is chosen if there is none, and erases it
-    /// once it is empty. A block of map pages is emptied at once.
+    /// Copies up to `pages` valid pages of the plane's victim, chosen first if there is none, and erases the victim once
+    /// it is empty. A block of map pages is emptied at once.
     fn collect<S: FlashSink>(
         &mut self,
         plane: usize,
@@ -142,9 +139,9 @@ impl<M: MapModel> PageFtl<M> {
         sink: &mut S,
         choose: impl FnOnce(&mut Self, usize) -> (BlockId, VictimReason),
     ) {
-        // Blocks just filled are candidates too; on the smallest devices there may be no others.
-        for number in 0..=usize::from(self.map_frontier()) {
-            self.planes[plane].frontiers[number] = self.sealed_if_full(self.planes[plane].frontiers[number]);
+        // Blocks just filled are candidates too; the smallest devices may have no others.
+        for number in 0..=usize::from(self.map_number()) {
+            self.planes[plane].open_blocks[number] = self.closed_if_full(self.planes[plane].open_blocks[number]);
         }
         let due = self.map_victim(plane);
         if due.is_some() || self.planes[plane].victim.is_none() {
@@ -171,12 +168,12 @@ impl<M: MapModel> PageFtl<M> {
         self.copy_from_victim(plane, pages, sink);
     }
 
-    /// What is written of the plane before a victim with data is collected, and after. A host page that waits for it
+    /// Occupancy of the plane before and after a victim with data is collected. A host page that waits for the collection
     /// counts as valid already, in place of its old version.
     fn occupied_before(&self, plane: usize, victim: BlockId) -> GcOccupancy {
         let (at, blocks) = (&self.planes[plane], self.blocks.plane(plane).blocks());
         let pages = self.blocks.pages_per_block();
-        let of_map = at.frontiers[usize::from(self.map_frontier())];
+        let of_map = at.open_blocks[usize::from(self.map_number())];
         let map_pages = if of_map.end > 0 { pages - of_map.left() } else { 0 } + at.map_blocks.len() as u32 * pages;
         let bad = self.blocks.table().bad().filter(|block| blocks.contains(&block.0)).count() as u32;
         let written = u64::from((blocks.len() as u32 - bad) * pages - at.unwritten - map_pages);
@@ -189,7 +186,8 @@ impl<M: MapModel> PageFtl<M> {
         let mut victim = at.victim.expect("a victim is under way");
         let valid = self.blocks.valid(victim.block);
         let copies = valid.min(pages);
-        self.move_pages(plane, &mut victim, copies, self.options.placement.role.survivor_route, Cause::Gc, sink);
+        let number = self.options.placement.role.gc();
+        self.move_pages(plane, &mut victim, copies, number, Cause::Gc, sink);
         let at = &mut self.planes[plane];
         if copies < valid {
             at.victim = Some(victim);
@@ -197,62 +195,51 @@ impl<M: MapModel> PageFtl<M> {
         }
         at.victim = Some(Victim { next: victim.end, ..victim });
         self.rewrite_outdated(plane, sink);
-        if S::FAILS && self.stuck {
+        if sink.fails() && self.stuck {
             return;
         }
         self.planes[plane].victim = None;
         self.erase(plane, victim.block, Cause::Gc, sink);
     }
 
-    /// Moves the next `count` valid pages of `victim` to frontiers of its plane; fewer if no block can be opened.
+    /// Moves the next `count` valid pages of `victim` to open block `number` of its plane; fewer if no block can be
+    /// opened.
     pub(super) fn move_pages<S: FlashSink>(
         &mut self,
         plane: usize,
         victim: &mut Victim,
         count: u32,
-        route: Route,
+        number: u8,
         cause: Cause,
         sink: &mut S,
     ) {
         let mut left = count;
         while left > 0 {
             assert!(victim.next < victim.end, "block {} has fewer valid pages than are counted", victim.block);
-            let found = self.window(victim.next, victim.end);
+            let window = self.window(victim.next, victim.end);
             if self.prefetching {
                 self.fetch_entries(victim);
             }
-            let later = without_lowest(found.valid, left);
-            let wanted = Window { valid: found.valid ^ later, ..found };
-            let unplaced = match route {
-                Route::Fixed(frontier) => self.append(plane, frontier, wanted, cause, sink).valid,
-                Route::Each => {
-                    let mut unplaced = 0;
-                    for ppn in wanted.ppns() {
-                        let policy = self.placement.as_mut().expect("a policy that is asked");
-                        let frontier = policy.of_survivor(self.p2l[ppn as usize].page(), victim.block);
-                        let page = Window { first: ppn, valid: 1 };
-                        unplaced |= self.append(plane, frontier, page, cause, sink).valid << (ppn - found.first);
-                    }
-                    unplaced
-                }
-            };
-            victim.next = victim.end.min(found.first + (later | unplaced).trailing_zeros());
-            let moved = self.blocks.move_out(victim.block, found.first..victim.next);
+            let later = without_lowest(window.valid, left);
+            let wanted = Window { valid: window.valid ^ later, ..window };
+            let unplaced = self.append(plane, number, wanted, cause, sink).valid;
+            victim.next = victim.end.min(window.first + (later | unplaced).trailing_zeros());
+            let moved = self.blocks.move_out(victim.block, window.first..victim.next);
             self.planes[plane].unwritten -= moved;
             left -= moved;
-            if S::FAILS && unplaced != 0 {
+            if sink.fails() && unplaced != 0 {
                 break;
             }
         }
     }
 
-    /// The pages from `first` on, before `end`.
+    /// Window of the pages from `first` on, before `end`.
     #[inline(always)]
     fn window(&self, first: u32, end: u32) -> Window {
         Window { first, valid: self.blocks.valid_among(first, WINDOW.min(end - first)) }
     }
 
-    /// Fetches the map entries of the window after the victim's next one, and of that if it is the first.
+    /// Prefetches the map entries of the window after the victim's next one, and of the next one if it is the first.
     fn fetch_entries(&self, victim: &Victim) {
         let &Victim { next, end, .. } = victim;
         let begins = next == end - self.blocks.pages_per_block();
@@ -263,7 +250,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Copies pages to a frontier; which of them found no place, which is none on flash that does not fail.
+    /// Copies pages to an open block; returns the pages that found no place (only on flash that fails).
     #[inline]
     fn append<S: FlashSink>(
         &mut self,
@@ -274,49 +261,49 @@ impl<M: MapModel> PageFtl<M> {
         sink: &mut S,
     ) -> Window {
         while pages.valid != 0 {
-            let frontier = self.make_writable(plane, number, sink);
-            if S::FAILS && self.stuck {
+            let open = self.make_writable(plane, number, sink);
+            if sink.fails() && self.stuck {
                 break;
             }
-            let now = Window { valid: pages.valid ^ without_lowest(pages.valid, frontier.left()), ..pages };
-            let copied = self.copy_pages(now, frontier.next, cause, sink);
+            let now = Window { valid: pages.valid ^ without_lowest(pages.valid, open.left()), ..pages };
+            let copied = self.copy_pages(now, open.next, cause, sink);
             if M::CHARGED && cause == Cause::Gc {
                 for ppn in copied.ppns() {
                     self.planes[plane].outdated.extend(self.map.moved(self.p2l[ppn as usize].page()));
                 }
             }
-            self.planes[plane].frontiers[usize::from(number)].next += copied.valid.count_ones();
+            self.planes[plane].open_blocks[usize::from(number)].next += copied.valid.count_ones();
             pages.valid ^= copied.valid;
-            if S::FAILS && copied.valid != now.valid {
+            if sink.fails() && copied.valid != now.valid {
                 let at = &mut self.planes[plane];
-                let failed = at.frontiers[usize::from(number)].next;
-                at.frontiers[usize::from(number)].next += 1;
+                let failed = at.open_blocks[usize::from(number)].next;
+                at.open_blocks[usize::from(number)].next += 1;
                 at.unwritten -= 1;
                 let lpn = pages.ppns().next().map(|ppn| self.p2l[ppn as usize].page());
-                self.close_failing(plane, number, failed, lpn.expect("the page that could not be programmed"));
+                self.close_failing(plane, number, failed, lpn.expect("one page could not be programmed"));
             }
         }
         pages
     }
 
-    /// Copies pages to `to` and on: which of them, all unless one could not be programmed.
+    /// Copies pages to `to` and on; returns the pages copied, which are all unless a program fails.
     #[inline]
     fn copy_pages<S: FlashSink>(&mut self, pages: Window, to: u32, cause: Cause, sink: &mut S) -> Window {
         let mut sequence = self.sequence;
         let role = if cause == Cause::MapGc { Role::Map } else { Role::Data };
         let mut copied = pages;
-        // Apart from the loop below, and with no index that may be wrong: where flash only counts, it is a sum.
+        // A loop of its own without bounds checks: on flash that only counts, the compiler makes it a sum.
         for (to, from) in (to..).zip(pages.ppns()) {
             let lpn = Lpn(self.p2l.get(from as usize).map_or(u32::MAX, |held| held.page()));
             sink.copy(Ppn(from), Ppn(to), SpareArea { lpn, sequence, role }, cause);
             sequence += 1;
-            if S::FAILS && sink.failure().is_some() {
+            if sink.fails() && sink.failure().is_some() {
                 copied.valid = pages.valid & ((1 << (from - pages.first)) - 1);
                 break;
             }
         }
         self.sequence = sequence;
-        // Ended by the bits, which need not be counted here.
+        // Ends with the last bit, so that no count is needed.
         let (mut left, mut to) = (copied.valid, to);
         while left != 0 {
             let held = self.p2l[(copied.first + left.trailing_zeros()) as usize];
@@ -332,7 +319,7 @@ impl<M: MapModel> PageFtl<M> {
     pub(super) fn erase<S: FlashSink>(&mut self, plane: usize, block: BlockId, cause: Cause, sink: &mut S) {
         sink.barrier();
         sink.erase(block, cause);
-        if S::FAILS && sink.failure().is_some() {
+        if sink.fails() && sink.failure().is_some() {
             return self.retire(plane, block, sink);
         }
         self.blocks.release(block);
@@ -344,12 +331,12 @@ impl<M: MapModel> PageFtl<M> {
 #[derive(Clone, Copy)]
 struct Window {
     first: u32,
-    /// Which of them, the first one in the lowest bit.
+    /// Validity bits, the first page in the lowest bit.
     valid: u64,
 }
 
 impl Window {
-    /// Counted first, so that a loop that needs no numbers is a sum.
+    /// Page numbers. Bits are counted first, so that a loop that ignores the numbers becomes a sum.
     #[inline(always)]
     fn ppns(self) -> impl Iterator<Item = u32> {
         let mut valid = self.valid;
@@ -361,7 +348,7 @@ impl Window {
     }
 }
 
-/// What is left of `bits` without so many of the lowest.
+/// Clears the `count` lowest set bits.
 #[inline(always)]
 fn without_lowest(mut bits: u64, count: u32) -> u64 {
     if count >= WINDOW || count >= bits.count_ones() {

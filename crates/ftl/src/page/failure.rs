@@ -1,28 +1,26 @@
-//! Failures of the flash under page mapping. All of it compiles to nothing where [`FlashSink::FAILS`] is false.
+//! Flash failures under page mapping. This code compiles to nothing where [`FlashSink::fails`] is constantly false.
 //!
 //! ```text
-//! a program fails:  the block is closed and counts as failing; the page goes to the next block of its frontier
+//! a program fails:  the block is closed and counts as failing; the page goes to the next open block
 //! then:             once there is room, the valid pages of a failing block are copied; the block is bad
 //! an erase fails:   the block is bad
 //! ```
-//! A bad block is one less for its plane, which may hold a block of valid pages less from then on. What collection
-//! keeps unwritten is just enough while nothing fails; [`Ftl::keep_for_failures`] keeps more. If more blocks fail in
-//! the course of one shortage, no erased block is left and collection cannot go on. Whatever is under way is given up
-//! then, the page of the host too: the drive is worn out, and everything written before can be read.
+//! Each bad block lowers the number of valid pages that its plane may hold by one block. The blocks that collection keeps
+//! unwritten suffice while nothing fails; [`Ftl::keep_for_failures`] adds more. If more blocks fail during one shortage,
+//! no erased block is left and collection stops. The work under way is then given up, including the host's page. The drive
+//! is worn out, and everything written before can be read.
 
 use ssdlab_core::{BlockId, Entry, Ppn};
 use ssdlab_nand::{Cause, FlashSink, Note, Source, SpareArea, VictimReason};
 
 use super::collect::Victim;
-use super::{Frontier, PageFtl};
+use super::{OpenBlock, PageFtl};
 use crate::Ftl;
 use crate::map::MapModel;
-use crate::placement::Route;
 
 impl<M: MapModel> PageFtl<M> {
-    /// See [`Ftl::keep_for_failures`].
     pub(super) fn keep_more_unwritten(&mut self, blocks: u32) -> Result<(), String> {
-        self.spare_blocks += blocks;
+        self.limits.spare_blocks += blocks;
         let pages = blocks * self.blocks.pages_per_block();
         for plane in 0..self.planes.len() {
             self.planes[plane].limit = self.planes[plane].limit.saturating_sub(pages);
@@ -34,7 +32,7 @@ impl<M: MapModel> PageFtl<M> {
         Ok(())
     }
 
-    /// Programs a page that could not be programmed at `ppn` of a frontier of the plane: where it is then, if anywhere.
+    /// Programs a page elsewhere that could not be programmed at `ppn`; returns its new place, if there is room.
     #[cold]
     pub(super) fn program_elsewhere<S: FlashSink>(
         &mut self,
@@ -46,7 +44,7 @@ impl<M: MapModel> PageFtl<M> {
     ) -> Option<u32> {
         loop {
             self.close_failing(plane, number, ppn, oob.lpn.0);
-            if number == self.map_frontier() {
+            if number == self.map_number() {
                 self.make_room_for_map(plane, sink);
             } else {
                 self.end_shortage(plane, sink);
@@ -56,8 +54,8 @@ impl<M: MapModel> PageFtl<M> {
                 return None;
             }
             let at = &mut self.planes[plane];
-            ppn = at.frontiers[usize::from(number)].next;
-            at.frontiers[usize::from(number)].next += 1;
+            ppn = at.open_blocks[usize::from(number)].next;
+            at.open_blocks[usize::from(number)].next += 1;
             at.unwritten -= 1;
             oob.sequence = self.sequence;
             self.sequence += 1;
@@ -68,7 +66,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Leaves page `lpn` as it was before the host began to write it to a plane.
+    /// Restores the counts of page `lpn` after a host write to a plane was given up.
     #[cold]
     pub(super) fn give_up_write(&mut self, plane: usize, lpn: u32) {
         let old = self.l2p[lpn as usize].page();
@@ -81,30 +79,30 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Gives up the block of a frontier, of which page `ppn` could not be programmed with `lpn`; it counts as written.
+    /// Closes the open block in which page `ppn` could not be programmed with `lpn`; the page counts as written.
     #[cold]
     pub(super) fn close_failing(&mut self, plane: usize, number: u8, ppn: u32, lpn: u32) {
         let block = self.block_of(ppn);
-        let frontier = std::mem::replace(&mut self.planes[plane].frontiers[usize::from(number)], Frontier::CLOSED);
-        // The first page of a block tells whether it holds map pages.
+        let open = std::mem::replace(&mut self.planes[plane].open_blocks[usize::from(number)], OpenBlock::CLOSED);
+        // The first page of a block tells whether the block holds map pages.
         self.p2l[ppn as usize] = Entry::of(lpn);
-        let left = frontier.left();
+        let left = open.left();
         self.planes[plane].unwritten -= left;
-        // Open blocks count pages as valid that are not yet written; this one keeps what it has. It is not closed, so
-        // that no policy chooses it: emptying it yields no block.
-        self.blocks.move_out(block, ppn..frontier.end);
+        // Open blocks count unwritten pages as valid; this block keeps only its written ones. It does not become a
+        // candidate: emptying it yields no free block.
+        self.blocks.move_out(block, ppn..open.end);
         self.failing.insert(block);
         self.lose_block(plane);
     }
 
-    /// Counts a block less for a plane.
+    /// Lowers the page limit of a plane by one block.
     pub(super) fn lose_block(&mut self, plane: usize) {
         let pages = self.blocks.pages_per_block();
         let at = &mut self.planes[plane];
         at.limit = at.limit.saturating_sub(pages);
     }
 
-    /// Empties the failing blocks of a plane, each once there is room for what it holds.
+    /// Empties the failing blocks of a plane, each once there is room for its pages.
     #[cold]
     pub(super) fn rescue<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
         let pages = self.blocks.pages_per_block();
@@ -116,12 +114,12 @@ impl<M: MapModel> PageFtl<M> {
             let valid = self.blocks.valid(block);
             sink.note(Note::Victim { block, valid, choice: VictimReason::Failed });
             let mut victim = Victim::new(block, pages);
-            let (route, cause) = if self.holds_map(block) {
-                (Route::Fixed(self.map_frontier()), Cause::MapGc)
+            let (number, cause) = if self.holds_map(block) {
+                (self.map_number(), Cause::MapGc)
             } else {
-                (self.options.placement.role.survivor_route, Cause::Gc)
+                (self.options.placement.role.gc(), Cause::Gc)
             };
-            self.move_pages(plane, &mut victim, valid, route, cause, sink);
+            self.move_pages(plane, &mut victim, valid, number, cause, sink);
             self.rewrite_outdated(plane, sink);
             if self.stuck {
                 return;
@@ -132,7 +130,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Uses a block no more that could not be erased.
+    /// Marks a block that could not be erased as bad.
     #[cold]
     pub(super) fn retire<S: FlashSink>(&mut self, plane: usize, block: BlockId, sink: &mut S) {
         self.blocks.retire(block);

@@ -1,15 +1,15 @@
-//! Map pages of the page-mapped FTL: where they are written, and how much room they are given.
+//! Map pages of the page-mapped FTL: where they are written, and how much room they get.
 //!
-//! Moving the pages of a victim changes their entries, and a victim may cost more map pages than it yields pages, when
-//! each of its pages has its entry in another map page. What it costs beyond its yield lies in blocks of map pages, as
-//! old versions. So when a plane has as many of these blocks as it may have, or too few free blocks for a victim with
-//! data, the block of map pages with the fewest valid ones is collected first; that rewrites nothing. Without this
-//! bound collection need not end on small devices or with FIFO victims.
+//! Moving the pages of a victim changes their entries. If each page has its entry in another map page, a victim may cost
+//! more map pages than it yields pages. The excess lies in blocks of map pages, as old versions. So when a plane has as
+//! many of these blocks as it may have, or too few free blocks for a victim with data, the block of map pages with the
+//! fewest valid ones is collected first; that rewrites nothing. Without this bound collection need not end on small
+//! devices or with FIFO victims.
 //!
-//! On several planes map pages are written to each in turn, whichever plane the victim is in. A plane takes its even
-//! share of the valid ones and passes on the rest; what it has not received of its share it keeps unwritten. Written
-//! pages of data thus never stand in the way of map pages, and in a plane without a free block to spare there are old
-//! versions to collect.
+//! With several planes map pages are written to each in turn, whatever the victim's plane. A plane accepts its even share
+//! of the valid map pages and passes on the rest. It keeps the part of its share that it has not received unwritten.
+//! Pages of data thus never occupy the room of map pages, and a plane without a spare free block has old versions to
+//! collect.
 
 use ssdlab_core::{BlockId, Entry, Lpn, Ppn};
 use ssdlab_nand::{Cause, FlashSink, Note, Role, Source, SpareArea, VictimReason};
@@ -17,27 +17,26 @@ use ssdlab_nand::{Cause, FlashSink, Note, Role, Source, SpareArea, VictimReason}
 use super::collect::Victim;
 use super::{PageFtl, Plane};
 use crate::map::{Lookup, MapModel};
-use crate::placement::Route;
 
-/// Blocks that a device with a map in flash holds back beside [`super::PageOptions::reserve_blocks`]: those of the map,
-/// and those that stay unwritten for it.
+/// Blocks that a device with a map in flash reserves in addition to [`super::PageOptions::reserve_blocks`].
 ///
-/// The map gets twice the blocks that it fills, so that collecting them is cheap, two more, and one for its frontier.
-/// On several planes each is given that for its share of the map, the blocks that its share fills once more, because
-/// the share may come when the others are full of old versions, and one for the map pages of other planes' victims.
+/// The map gets twice the blocks that it fills, so that collecting them is cheap, two more, one open block, and the
+/// blocks that stay unwritten for it. With several planes each plane gets this for its share, plus the blocks that its
+/// share fills once more, because the share may arrive when the others are full of old versions, plus one block for map
+/// pages of other planes' victims.
 pub const fn map_reserve_blocks(map_pages: u32, pages_per_block: u32, planes: u32) -> u32 {
     let share = map_pages.div_ceil(planes);
     let passed_on = if planes > 1 { share.div_ceil(pages_per_block) + 1 } else { 0 };
-    planes.saturating_mul(sealed_map_blocks(share, pages_per_block) + 1 + short_blocks(planes) + passed_on)
+    planes.saturating_mul(closed_map_blocks(share, pages_per_block) + 1 + short_blocks(planes) + passed_on)
 }
 
-/// Most closed blocks of map pages in a plane that is to hold so many valid ones.
-const fn sealed_map_blocks(map_pages: u32, pages_per_block: u32) -> u32 {
+/// Maximum number of closed blocks of map pages in a plane with this many valid map pages.
+const fn closed_map_blocks(map_pages: u32, pages_per_block: u32) -> u32 {
     2 * map_pages.div_ceil(pages_per_block) + 2
 }
 
-/// Blocks of a plane that stay unwritten for map pages: one for their frontier and three for what is written before a
-/// victim is erased; on several planes one more, as a victim may be under way here while others write map pages.
+/// Blocks of a plane that stay unwritten for map pages: the open block, and three for pages written before a victim is
+/// erased. With several planes one more, as this plane may have a victim while others write map pages.
 const fn short_blocks(planes: u32) -> u32 {
     if planes > 1 { 5 } else { 4 }
 }
@@ -46,38 +45,39 @@ const fn short_blocks(planes: u32) -> u32 {
 const VICTIM_BLOCKS: u32 = 2;
 
 impl<M: MapModel> PageFtl<M> {
-    /// Whether a block written to holds map pages. They have blocks of their own, so its first page tells.
+    /// True if a written block holds map pages. They have blocks of their own, so the first page tells.
     pub(super) fn holds_map(&self, block: BlockId) -> bool {
-        M::CHARGED && self.p2l[block.index() * self.blocks.pages_per_block() as usize].page() >= self.logical_pages
+        M::CHARGED
+            && self.p2l[block.index() * self.blocks.pages_per_block() as usize].page() >= self.shape.logical_pages
     }
 
-    /// Blocks of the plane that must stay unwritten for map pages.
+    /// Number of blocks of the plane that must stay unwritten for map pages.
     pub(super) fn blocks_for_map(&self, plane: usize) -> u32 {
         if !M::CHARGED {
             return 0;
         }
-        let missing = if self.is_striped() { self.map_limit - self.planes[plane].valid_map } else { 0 };
+        let missing = if self.is_striped() { self.limits.map_pages - self.planes[plane].valid_map } else { 0 };
         short_blocks(self.planes.len() as u32) + missing.div_ceil(self.blocks.pages_per_block())
     }
 
-    /// Unwritten pages of the plane at which the host must wait.
+    /// Number of unwritten pages of the plane at which the host must wait.
     pub(super) fn short(&self, plane: usize) -> u32 {
-        (self.spare_blocks + self.blocks_for_map(plane)) * self.blocks.pages_per_block()
+        (self.limits.spare_blocks + self.blocks_for_map(plane)) * self.blocks.pages_per_block()
     }
 
-    /// Unwritten pages of the plane at which a host page must ask for room.
+    /// Number of unwritten pages of the plane at which a host page must ask for room.
     pub(super) fn tight(&self, plane: usize) -> u32 {
-        self.short(plane) + self.ahead
+        self.short(plane) + self.limits.ahead
     }
 
-    /// Whether a victim with data may be emptied little by little: one under way, or a new one if there is a free block
+    /// True if a victim with data may be emptied little by little: one under way, or a new one if there is a free block
     /// more than it needs, as map pages may be written meanwhile.
     pub(super) fn may_linger(&self, plane: usize) -> bool {
         !M::CHARGED || self.planes[plane].victim.is_some() || self.blocks.free(plane) > VICTIM_BLOCKS
     }
 
-    /// Charges the use of a page's entry, which is about to change if `changes`: the caller says so once it has.
-    /// Compiles to nothing while the whole map is in RAM.
+    /// Charges the use of a page's map entry; `changes` if the entry is about to change, which the caller reports
+    /// afterwards. Compiles to nothing if the whole map is in RAM.
     #[inline(always)]
     pub(super) fn charge<S: FlashSink>(&mut self, lpn: u32, changes: bool, sink: &mut S) {
         if M::CHARGED {
@@ -97,14 +97,14 @@ impl<M: MapModel> PageFtl<M> {
             self.write_map_page(page, Cause::MapWriteBack, sink);
         }
         let Some(page) = lookup.load else { return };
-        let ppn = self.l2p[(self.logical_pages + page) as usize].page();
-        // A map page that was never written holds no entry: nothing to read.
+        let ppn = self.l2p[(self.shape.logical_pages + page) as usize].page();
+        // A map page that was never written has no entry to read.
         if ppn != u32::MAX {
             sink.read_part(Ppn(ppn), self.map.load_bytes(), Cause::MapLoad);
         }
     }
 
-    /// Rewrites the map pages whose entries the plane's victim has made outdated, once each.
+    /// Rewrites each map page with entries that the plane's victim has made outdated.
     pub(super) fn rewrite_outdated<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
         if M::CHARGED {
             let mut outdated = std::mem::take(&mut self.planes[plane].outdated);
@@ -119,27 +119,27 @@ impl<M: MapModel> PageFtl<M> {
 
     /// Writes a new version of a map page.
     pub(super) fn write_map_page<S: FlashSink>(&mut self, page: u32, cause: Cause, sink: &mut S) {
-        let lpn = self.logical_pages + page;
+        let lpn = self.shape.logical_pages + page;
         let plane = self.next_map_plane(lpn);
         self.make_room_for_map(plane, sink);
-        if S::FAILS && self.stuck {
+        if sink.fails() && self.stuck {
             return;
         }
         let read = self.l2p[lpn as usize].page();
         if read != u32::MAX && !self.map.knows_whole_pages() {
             sink.read(Ppn(read), cause);
         }
-        let number = self.map_frontier();
+        let number = self.map_number();
         let at = &mut self.planes[plane];
-        let frontier = &mut at.frontiers[usize::from(number)];
-        let mut ppn = frontier.next;
-        frontier.next += 1;
+        let open = &mut at.open_blocks[usize::from(number)];
+        let mut ppn = open.next;
+        open.next += 1;
         at.unwritten -= 1;
         at.valid_map += 1;
         let oob = SpareArea { lpn: Lpn(lpn), sequence: self.sequence, role: Role::Map };
         self.sequence += 1;
         sink.program(Ppn(ppn), oob, Source::Map, cause);
-        if S::FAILS && sink.failure().is_some() {
+        if sink.fails() && sink.failure().is_some() {
             let Some(elsewhere) = self.program_elsewhere(plane, number, ppn, (oob, Source::Map, cause), sink) else {
                 self.planes[plane].valid_map -= 1;
                 return;
@@ -163,26 +163,26 @@ impl<M: MapModel> PageFtl<M> {
         self.map.written(page);
     }
 
-    /// The plane for the new version of map page `lpn`.
+    /// Returns the plane for the new version of map page `lpn`.
     fn next_map_plane(&mut self, lpn: u32) -> usize {
         let old = self.l2p[lpn as usize].page();
         loop {
             let plane = self.map_turn;
             self.map_turn = (plane + 1) % self.planes.len();
             let leaves = old != u32::MAX && self.plane_of(old) == plane;
-            if self.planes[plane].valid_map - u32::from(leaves) < self.map_limit {
+            if self.planes[plane].valid_map - u32::from(leaves) < self.limits.map_pages {
                 return plane;
             }
         }
     }
 
-    /// Opens a block for map pages if there is none, after collecting others if free ones are needed for victims.
+    /// Opens a block for map pages if there is none; collects others first if victims need the free blocks.
     pub(super) fn make_room_for_map<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
         loop {
-            let number = self.map_frontier();
-            let frontier = self.sealed_if_full(self.planes[plane].frontiers[usize::from(number)]);
-            self.planes[plane].frontiers[usize::from(number)] = frontier;
-            if !frontier.is_full() || S::FAILS && self.stuck {
+            let number = self.map_number();
+            let open = self.closed_if_full(self.planes[plane].open_blocks[usize::from(number)]);
+            self.planes[plane].open_blocks[usize::from(number)] = open;
+            if !open.is_full() || sink.fails() && self.stuck {
                 return;
             }
             let garbage = self.least_map_block(plane).filter(|&block| self.has_invalid(block));
@@ -195,7 +195,7 @@ impl<M: MapModel> PageFtl<M> {
                 }
                 _ => {
                     let opened = self.open_block(plane, number, sink);
-                    self.planes[plane].frontiers[usize::from(number)] = opened;
+                    self.planes[plane].open_blocks[usize::from(number)] = opened;
                 }
             }
         }
@@ -205,9 +205,9 @@ impl<M: MapModel> PageFtl<M> {
         self.planes[plane].map_blocks.first().map(|&(_, block)| block)
     }
 
-    /// The block of map pages to be collected now, whatever the policy says.
+    /// Returns the block of map pages that must be collected now, whatever the policy chooses.
     pub(super) fn map_victim(&self, plane: usize) -> Option<BlockId> {
-        let most = sealed_map_blocks(self.map_limit, self.blocks.pages_per_block());
+        let most = closed_map_blocks(self.limits.map_pages, self.blocks.pages_per_block());
         let due = self.blocks.free(plane) < VICTIM_BLOCKS || self.planes[plane].map_blocks.len() as u32 >= most;
         if !M::CHARGED || !due {
             return None;
@@ -219,9 +219,9 @@ impl<M: MapModel> PageFtl<M> {
     pub(super) fn empty_map_block<S: FlashSink>(&mut self, plane: usize, mut victim: Victim, sink: &mut S) {
         let block = victim.block;
         self.planes[plane].map_blocks.remove(&(self.blocks.valid(block), block));
-        let route = Route::Fixed(self.map_frontier());
-        self.move_pages(plane, &mut victim, self.blocks.valid(block), route, Cause::MapGc, sink);
-        if S::FAILS && self.stuck {
+        let number = self.map_number();
+        self.move_pages(plane, &mut victim, self.blocks.valid(block), number, Cause::MapGc, sink);
+        if sink.fails() && self.stuck {
             return;
         }
         self.erase(plane, block, Cause::MapGc, sink);
@@ -229,8 +229,8 @@ impl<M: MapModel> PageFtl<M> {
 }
 
 impl Plane {
-    /// Free blocks that map pages must leave: one for survivors of map pages, and one for those of a victim under way.
-    /// One that has been emptied is about to give its own.
+    /// Free blocks that map pages must leave: one for relocated map pages, and one for the relocated pages of a victim
+    /// under way. An emptied victim is about to yield one.
     fn kept_from_map(&self) -> u32 {
         match self.victim {
             None => 1,

@@ -2,33 +2,31 @@
 //!
 //! ```text
 //! write(lpn):  plane = the next in turn with room
-//!              while its free pages are short: collect one victim of the plane
-//!              append to the plane's host frontier; map[lpn] = there; the old copy is invalid
-//! collect:     victim = policy; append its valid pages to the plane's survivors' frontier; erase it
+//!              while the plane is short of free pages: collect one victim of the plane
+//!              append to the plane's open block for the host; map[lpn] = there; the old copy is invalid
+//! collect:     victim = policy; append its valid pages to the plane's open block for GC; erase it
 //! ```
-//! Invariant: a page of a closed block is valid iff `l2p[p2l[ppn]] == ppn`. A bit for each page says so too, so that
-//! collection reads neither the entries of a victim's outdated pages nor where their data is now. Cost per victim with
-//! `v` valid pages: `v` copies and an erase. Memory: 4 bytes per logical page, 4 and a bit per physical page, some 30
-//! per block.
+//! Invariant: a page of a closed block is valid iff `l2p[p2l[ppn]] == ppn`. A validity bit per page says the same, so
+//! that collection reads neither the entries of invalid pages nor the new places of their data. Cost per victim with `v`
+//! valid pages: `v` copies and an erase. Memory: 4 bytes per logical page, 4 and a bit per physical page, about 30 per
+//! block.
 //!
-//! Free pages are "short" when only the spare block(s) remain unwritten: one with shared survivors (the
-//! classic models), two when survivors have a frontier of their own, which may need a block of its own in
-//! the middle of a victim.
+//! A plane is short of free pages when only its spare blocks remain unwritten: one if GC shares the host's open block
+//! (the classic models), two if GC has its own, which may have to be replaced in the middle of a victim.
 //!
-//! **Planes.** Successive host pages go to successive planes; collection stays within a plane, so that a chip may move
-//! pages without the bus. Each plane is collected by the same rules as a device of one: they need
-//! [`PageOptions::reserve_blocks`] in each, so a plane whose other blocks' worth of pages is valid is passed over. As
-//! the logical pages fit in what all planes may hold, there is one with room, or else all are full and the page that
-//! is overwritten leaves room where it was.
+//! **Planes.** Successive host pages go to successive planes; collection stays within a plane, so that a chip can move
+//! pages without the bus. Each plane follows the rules of a device with one plane and needs
+//! [`PageOptions::reserve_blocks`], so a plane that is otherwise full of valid pages is passed over. The logical pages fit
+//! in all planes together. So there is a plane with room, or all are full and the overwritten page leaves room in its
+//! plane.
 //!
-//! A victim may be emptied little by little, host pages being written in between: by [`Trigger::Partial`] and by
-//! [`Ftl::background`]. Its remaining pages always find room: a step begins only while free pages are not short, and a
-//! plane whose free pages are short finishes its victim first.
+//! With [`Trigger::Partial`] and [`Ftl::background`] a victim is emptied little by little, with host pages written in
+//! between. Its remaining pages always find room: a step begins only while free pages are not short, and a plane short of
+//! free pages finishes its victim first.
 //!
-//! The map may be too large for RAM: a [`MapModel`] then says which map pages are read and written for each use of
-//! it. Map pages are numbered behind the logical ones and mapped, moved and collected like these, from blocks of
-//! their own; a victim's map pages that must be rewritten are rewritten once each, after its pages are copied. The
-//! file `map_pages.rs` has the rest.
+//! The map may be too large for RAM. A [`MapModel`] then determines the map pages read and written for each use. Map pages
+//! are numbered after the logical pages and mapped, moved and collected like them, in blocks of their own. After a
+//! victim's pages are copied, each map page with a changed entry is rewritten once. See `map_pages.rs`.
 
 mod archive;
 mod check;
@@ -53,21 +51,24 @@ use ssdlab_nand::{Cause, FlashSink, Note, Role, Scan, Source, SpareArea, Trimmed
 use crate::blocks::ClosedBlocks;
 use crate::gc::{self, VictimPolicy};
 use crate::map::{CachedEntries, MapModel, WholeMap};
-use crate::placement::{MOST_FRONTIERS, Placement, Route};
+use crate::placement::PlacementRules;
 use crate::{Ftl, GcOccupancy, Shape, Shares, WriteContext};
 use collect::Victim;
 
-/// Maps up to this size stay in the caches of a processor: fetching ahead would only cost instructions.
+/// Maps up to this size stay in a processor's caches, where prefetching only costs instructions.
 const CACHED_MAP_BYTES: usize = 16 << 20;
+
+/// Room for open blocks per plane in a saved state.
+const MOST_OPEN_BLOCKS: usize = 16;
 
 /// A block being written from its first page to its last.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Frontier {
+struct OpenBlock {
     next: u32,
     end: u32,
 }
 
-impl Frontier {
+impl OpenBlock {
     /// No block open yet.
     const CLOSED: Self = Self { next: 0, end: 0 };
 
@@ -80,35 +81,40 @@ impl Frontier {
     }
 }
 
-/// What each plane keeps for itself.
 #[derive(Debug, Serialize, Deserialize)]
 struct Plane {
-    /// Of the host, of survivors, and one for map pages, in the order of their numbers.
-    frontiers: [Frontier; MOST_FRONTIERS],
+    /// Open blocks by number: host, GC, map pages.
+    open_blocks: [OpenBlock; MOST_OPEN_BLOCKS],
     /// Block of data being emptied.
     victim: Option<Victim>,
-    /// Pages not yet written, in free blocks and on frontiers.
+    /// Unwritten pages, in free and open blocks.
     unwritten: u32,
-    /// At or below this many unwritten pages the next host page must ask for room.
+    /// Number of unwritten pages at which the next host page must ask for room.
     tight: u32,
-    /// Valid pages of data.
     valid: u32,
-    /// Valid pages of data that it may hold.
+    /// Maximum number of valid pages of data.
     limit: u32,
-    /// Valid map pages.
     valid_map: u32,
     /// Map pages to be rewritten for the victim under way.
     outdated: Vec<u32>,
-    /// Closed blocks of map pages, with their valid pages: the first has the fewest.
+    /// Closed blocks of map pages, ordered by valid pages.
     map_blocks: BTreeSet<(u32, BlockId)>,
+}
+
+struct Limits {
+    /// Maximum number of valid map pages.
+    map_pages: u32,
+    /// Blocks that stay unwritten for relocated pages.
+    spare_blocks: u32,
+    /// Partial collection may be due when at most this many pages more than the short level are unwritten.
+    ahead: u32,
 }
 
 /// The page-mapped FTL, by default with its whole map in RAM.
 pub struct PageFtl<M = WholeMap> {
     shape: Shape,
     map: M,
-    logical_pages: u32,
-    /// Of logical pages, and behind them of map pages.
+    /// Places of logical pages, then of map pages.
     l2p: HugeVec<Entry>,
     p2l: HugeVec<Entry>,
     blocks: ClosedBlocks,
@@ -116,32 +122,26 @@ pub struct PageFtl<M = WholeMap> {
     plane_of: Reciprocal,
     options: PageOptions,
     policy: Box<dyn VictimPolicy>,
-    placement: Option<Box<dyn Placement>>,
     planes: Vec<Plane>,
     /// Plane that the next host page goes to if it has room.
     turn: usize,
-    /// The same for the next map page.
+    /// Plane for the next map page.
     map_turn: usize,
-    /// Valid map pages that a plane may hold.
-    map_limit: u32,
-    /// Blocks that stay unwritten for survivors.
-    spare_blocks: u32,
-    /// Partial collection may be due when no more pages than this are unwritten beyond those that are short.
-    ahead: u32,
-    /// Whether the map is too large to stay in cache.
+    limits: Limits,
+    /// True if the map is too large to stay in cache.
     prefetching: bool,
     host_pages: u64,
-    /// At each choice of a victim with data since the device was built or loaded.
+    /// Occupancy at each choice of a victim with data since the device was built or loaded.
     occupied: GcOccupancy,
     sequence: u64,
-    /// Blocks with a page that could not be programmed, to be emptied and then used no more.
+    /// Blocks with a failed program; they are emptied and then retired.
     failing: BTreeSet<BlockId>,
-    /// More blocks have failed at once than were kept for it: nothing can be programmed any more.
+    /// True if more blocks have failed at once than were kept for it: nothing can be programmed any more.
     stuck: bool,
 }
 
 impl PageFtl {
-    /// An erased device, the whole map in RAM.
+    /// Returns an erased device with the whole map in RAM.
     ///
     /// # Errors
     /// See [`Self::with_map`].
@@ -151,11 +151,11 @@ impl PageFtl {
 }
 
 impl<M: MapModel> PageFtl<M> {
-    /// An erased device with this map.
+    /// Returns an erased device with this map.
     ///
     /// # Errors
-    /// If the blocks cannot hold logical and map pages plus what collection needs, cannot be spread evenly over the
-    /// planes, or page numbers exceed 32 bits; if the options contradict themselves.
+    /// If the blocks cannot hold the logical and map pages plus the reserve of garbage collection, do not divide evenly
+    /// among the planes, or page numbers exceed 32 bits; or if the options contradict each other.
     pub fn with_map(shape: Shape, options: PageOptions, map: M, seed: u64) -> Result<Self, String> {
         let mut ftl = Self::to_load(shape, options, map, seed)?;
         let mapped = shape.logical_pages + ftl.map.pages();
@@ -164,10 +164,10 @@ impl<M: MapModel> PageFtl<M> {
         Ok(ftl)
     }
 
-    /// The same, without memory for its map until a state is loaded, which must come next.
+    /// Returns the same device without memory for its map until a state is loaded, which must come next.
     ///
     /// # Errors
-    /// As of [`Self::with_map`].
+    /// See [`Self::with_map`].
     pub fn to_load(shape: Shape, options: PageOptions, map: M, seed: u64) -> Result<Self, String> {
         let Shape { logical_pages, blocks, pages_per_block, planes, .. } = shape;
         if planes == 0 || !blocks.is_multiple_of(planes) {
@@ -187,13 +187,9 @@ impl<M: MapModel> PageFtl<M> {
             return Err(format!("{physical} physical pages exceed the {} that page numbers allow", u32::MAX - 1));
         }
         options.check()?;
-        let spare_blocks = options.placement.role.frontiers();
-        if spare_blocks as usize >= MOST_FRONTIERS {
-            return Err(format!("placement {} has more than {MOST_FRONTIERS} frontiers", options.placement.name));
-        }
         let limit = (blocks - reserve_blocks) / planes * pages_per_block;
         let plane = |_| Plane {
-            frontiers: [Frontier::CLOSED; MOST_FRONTIERS],
+            open_blocks: [OpenBlock::CLOSED; MOST_OPEN_BLOCKS],
             victim: None,
             unwritten: (physical / u64::from(planes)) as u32,
             tight: 0,
@@ -205,7 +201,6 @@ impl<M: MapModel> PageFtl<M> {
         };
         let mut ftl = Self {
             shape,
-            logical_pages,
             l2p: HugeVec::zeros(0),
             p2l: HugeVec::zeros(0),
             blocks: ClosedBlocks::new(blocks, planes, pages_per_block, options.allocation),
@@ -213,18 +208,19 @@ impl<M: MapModel> PageFtl<M> {
             plane_of: Reciprocal::new((physical / u64::from(planes)) as u32),
             options,
             policy: gc::policy(&options.gc, seed),
-            placement: options.placement.role.build.map(|build| build()),
             planes: (0..planes).map(plane).collect(),
             turn: 0,
             map_turn: 0,
-            map_limit: map.pages().div_ceil(planes),
-            map,
-            spare_blocks,
-            ahead: match options.trigger {
-                // With fewer than `low` free blocks, no more than these and what is left of the frontiers is unwritten.
-                Trigger::Partial { low, .. } => (low + u32::from(M::CHARGED) - 1) * pages_per_block,
-                Trigger::Victim | Trigger::Batch { .. } => 0,
+            limits: Limits {
+                map_pages: map.pages().div_ceil(planes),
+                spare_blocks: options.placement.role.open_blocks(),
+                ahead: match options.trigger {
+                    // With fewer than `low` free blocks, at most these and the rest of the open blocks are unwritten.
+                    Trigger::Partial { low, .. } => (low + u32::from(M::CHARGED) - 1) * pages_per_block,
+                    Trigger::Victim | Trigger::Batch { .. } => 0,
+                },
             },
+            map,
             prefetching: logical_pages as usize * size_of::<u32>() > CACHED_MAP_BYTES,
             host_pages: 0,
             occupied: GcOccupancy::default(),
@@ -238,9 +234,9 @@ impl<M: MapModel> PageFtl<M> {
         Ok(ftl)
     }
 
-    /// Logical pages served.
+    /// Number of logical pages.
     pub fn logical_pages(&self) -> u32 {
-        self.logical_pages
+        self.shape.logical_pages
     }
 
     #[inline(always)]
@@ -258,14 +254,13 @@ impl<M: MapModel> PageFtl<M> {
         self.planes.len() > 1
     }
 
-    /// The plane that the host page `lpn` is written to. Of several planes, its valid page is counted there from now
-    /// on.
+    /// Chooses the plane for host page `lpn` and, with several planes, counts its valid page there.
     #[inline(always)]
     fn next_plane(&mut self, lpn: u32) -> usize {
         if self.is_striped() { self.rotate(lpn) } else { 0 }
     }
 
-    /// Apart, so that the write path stays short.
+    /// A function of its own, so that the write path stays short.
     #[inline(never)]
     fn rotate(&mut self, lpn: u32) -> usize {
         self.uncount(self.l2p[lpn as usize].page());
@@ -279,7 +274,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Takes the page of data at `ppn`, if there is one, out of the valid count of its plane.
+    /// Subtracts the page of data at `ppn`, if any, from the valid count of its plane.
     fn uncount(&mut self, ppn: u32) {
         if ppn != u32::MAX {
             let plane = self.plane_of(ppn);
@@ -287,93 +282,84 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Number of the frontier for map pages.
-    fn map_frontier(&self) -> u8 {
-        self.options.placement.role.frontiers() as u8
+    /// Number of the open block for map pages.
+    fn map_number(&self) -> u8 {
+        self.options.placement.role.open_blocks() as u8
     }
 
-    /// The frontier for a page of the host.
-    #[inline(always)]
-    fn host_frontier(&mut self, lpn: u32, context: WriteContext) -> u8 {
-        match self.options.placement.role.host_route {
-            Route::Fixed(frontier) => frontier,
-            Route::Each => self.placement.as_mut().expect("a policy that is asked").of_host(lpn, context),
-        }
-    }
-
-    /// Opens an erased block; a closed frontier if so many have failed that there is none.
-    fn open_block<S: FlashSink>(&mut self, plane: usize, frontier: u8, sink: &mut S) -> Frontier {
+    /// Opens an erased block; returns a closed one if failures have left no erased block.
+    fn open_block<S: FlashSink>(&mut self, plane: usize, number: u8, sink: &mut S) -> OpenBlock {
         let pages = self.blocks.pages_per_block();
-        if S::FAILS && self.blocks.free(plane) == 0 {
+        if sink.fails() && self.blocks.free(plane) == 0 {
             self.stuck = true;
-            return Frontier::CLOSED;
+            return OpenBlock::CLOSED;
         }
         let block = self.blocks.open(plane);
-        let role = if frontier == self.map_frontier() { Role::Map } else { Role::Data };
-        sink.note(Note::Opened { block, role, frontier });
+        let role = if number == self.map_number() { Role::Map } else { Role::Data };
+        sink.note(Note::Opened { block, role, number });
         let next = block.0 * pages;
-        Frontier { next, end: next + pages }
+        OpenBlock { next, end: next + pages }
     }
 
-    /// Seals the block of `frontier` if it is full; returns the frontier that remains.
-    fn sealed_if_full(&mut self, frontier: Frontier) -> Frontier {
-        if !frontier.is_full() {
-            return frontier;
+    /// Closes the block of `open` if it is full; returns the remaining open block.
+    fn closed_if_full(&mut self, open: OpenBlock) -> OpenBlock {
+        if !open.is_full() {
+            return open;
         }
-        if frontier.end > 0 {
-            let block = self.block_of(frontier.end - 1);
+        if open.end > 0 {
+            let block = self.block_of(open.end - 1);
             self.blocks.close(block, self.host_pages);
             if self.holds_map(block) {
-                let plane = self.plane_of(frontier.end - 1);
+                let plane = self.plane_of(open.end - 1);
                 self.planes[plane].map_blocks.insert((self.blocks.valid(block), block));
             }
         }
-        Frontier::CLOSED
+        OpenBlock::CLOSED
     }
 
-    /// Makes a full or closed frontier one with a page to write.
+    /// Returns the open block with this number, opening a new one if it is full.
     #[inline]
-    fn make_writable<S: FlashSink>(&mut self, plane: usize, number: u8, sink: &mut S) -> Frontier {
-        let frontier = self.planes[plane].frontiers[usize::from(number)];
-        if !frontier.is_full() {
-            return frontier;
+    fn make_writable<S: FlashSink>(&mut self, plane: usize, number: u8, sink: &mut S) -> OpenBlock {
+        let open = self.planes[plane].open_blocks[usize::from(number)];
+        if !open.is_full() {
+            return open;
         }
-        self.sealed_if_full(frontier);
+        self.closed_if_full(open);
         let opened = self.open_block(plane, number, sink);
-        self.planes[plane].frontiers[usize::from(number)] = opened;
+        self.planes[plane].open_blocks[usize::from(number)] = opened;
         opened
     }
 }
 
 impl<M: MapModel> Ftl for PageFtl<M> {
     #[inline(always)]
-    fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, context: WriteContext, sink: &mut S) {
+    fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, _context: WriteContext, sink: &mut S) {
+        let number = PlacementRules::HOST;
         for page in 0..count {
             self.charge(lpn.0 + page, true, sink);
-            // What failed for the page before, or for the map, may leave no room for this one.
-            if S::FAILS && self.is_worn_out() {
+            // A failure at the page before, or in the map, may have left no room.
+            if sink.fails() && self.is_worn_out() {
                 return;
             }
             let lpn = lpn.0 + page;
             let plane = self.next_plane(lpn);
-            let number = self.host_frontier(lpn, context);
             let mut at = &mut self.planes[plane];
-            if at.frontiers[usize::from(number)].is_full() || at.unwritten <= at.tight {
+            if at.open_blocks[usize::from(number)].is_full() || at.unwritten <= at.tight {
                 self.make_room(plane, number, sink);
-                if S::FAILS && self.stuck {
+                if sink.fails() && self.stuck {
                     return self.give_up_write(plane, lpn);
                 }
                 at = &mut self.planes[plane];
             }
-            let frontier = &mut at.frontiers[usize::from(number)];
-            let mut ppn = frontier.next;
-            frontier.next += 1;
+            let open = &mut at.open_blocks[usize::from(number)];
+            let mut ppn = open.next;
+            open.next += 1;
             at.unwritten -= 1;
             self.host_pages += 1;
             let oob = SpareArea { lpn: Lpn(lpn), sequence: self.sequence, role: Role::Data };
             self.sequence += 1;
             sink.program(Ppn(ppn), oob, Source::Host(page), Cause::Host);
-            if S::FAILS && sink.failure().is_some() {
+            if sink.fails() && sink.failure().is_some() {
                 let written = (oob, Source::Host(page), Cause::Host);
                 let Some(elsewhere) = self.program_elsewhere(plane, number, ppn, written, sink) else {
                     return self.give_up_write(plane, lpn);
@@ -414,7 +400,7 @@ impl<M: MapModel> Ftl for PageFtl<M> {
         for page in lpn.index()..lpn.index() + count as usize {
             self.charge(page as u32, true, sink);
             let old = self.l2p[page].page();
-            // An entry that was never set takes no memory: a trim of a large, empty drive must not set it either.
+            // An entry that was never set takes no memory, so a trim of a large, empty drive must not set it.
             if old == u32::MAX {
                 continue;
             }
@@ -430,7 +416,7 @@ impl<M: MapModel> Ftl for PageFtl<M> {
     fn is_worn_out(&self) -> bool {
         let room: u64 = self.planes.iter().map(|plane| u64::from(plane.limit)).sum();
         let overfull = self.is_striped() && self.planes.iter().any(|plane| plane.valid > plane.limit);
-        self.stuck || overfull || room < u64::from(self.logical_pages)
+        self.stuck || overfull || room < u64::from(self.shape.logical_pages)
     }
 
     fn keep_for_failures(&mut self, blocks: u32) -> Result<(), String> {
@@ -473,7 +459,7 @@ impl<M: MapModel> Ftl for PageFtl<M> {
     }
 
     fn preload<S: FlashSink>(&mut self, sink: &mut S) {
-        for lpn in 0..self.map.preload().min(self.logical_pages) {
+        for lpn in 0..self.map.preload().min(self.shape.logical_pages) {
             self.charge(lpn, false, sink);
         }
     }

@@ -1,11 +1,11 @@
-//! What can be chosen about the page-mapped FTL.
+//! Options of the page-mapped FTL.
 
 use super::map_reserve_blocks;
 use crate::blocks::Allocation;
 use crate::gc::VictimChoice;
 use crate::placement::PlacementInfo;
 
-/// When garbage collection runs, and how much; in each plane for itself.
+/// When garbage collection runs and how much it does, per plane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trigger {
     /// One victim whenever free pages are short: many short stalls.
@@ -32,33 +32,33 @@ pub enum Trigger {
 pub struct PageOptions {
     /// Victim policy.
     pub gc: VictimChoice,
-    /// Which pages share a block; above all, where survivors of collection go.
+    /// Which pages share a block; above all, where GC relocates pages to.
     pub placement: &'static PlacementInfo,
     /// When collection runs.
     pub trigger: Trigger,
-    /// Free-block choice.
+    /// Order in which free blocks are written.
     pub allocation: Allocation,
 }
 
 impl PageOptions {
-    /// Collection of one victim at a time, and erased blocks in the order in which they were erased.
+    /// Returns options that collect one victim at a time and reuse erased blocks in the order of erasing.
     pub const fn new(gc: VictimChoice, placement: &'static PlacementInfo) -> Self {
         Self { gc, placement, trigger: Trigger::Victim, allocation: Allocation::Fifo }
     }
 
-    /// Blocks that each plane must have beyond those holding data: open frontiers, the spare a collection writes to,
-    /// and what the trigger keeps free.
+    /// Blocks that each plane must have beyond those that hold data: open blocks, a spare block for collection, and the
+    /// blocks that the trigger keeps free.
     pub const fn reserve_blocks(&self) -> u32 {
-        let frontiers = self.placement.role.frontiers() + 1;
+        let open_blocks = self.placement.role.open_blocks() + 1;
         match self.trigger {
-            Trigger::Victim => frontiers,
-            Trigger::Batch { high, .. } => frontiers.saturating_add(high),
-            Trigger::Partial { low, .. } => frontiers.saturating_add(low),
+            Trigger::Victim => open_blocks,
+            Trigger::Batch { high, .. } => open_blocks.saturating_add(high),
+            Trigger::Partial { low, .. } => open_blocks.saturating_add(low),
         }
     }
 
-    /// Blocks that a whole device of `planes` planes must have beyond those holding data, with
-    /// those for the `map_pages` of a map in flash (0 if it is in RAM).
+    /// Blocks that a device of `planes` planes must have beyond those that hold data, with those for the `map_pages` of
+    /// a map in flash (0 if it is in RAM).
     pub const fn device_reserve_blocks(&self, planes: u32, map_pages: u32, pages_per_block: u32) -> u32 {
         let map_blocks = match map_pages {
             0 => 0,
@@ -67,15 +67,14 @@ impl PageOptions {
         self.reserve_blocks().saturating_mul(planes).saturating_add(map_blocks)
     }
 
-    /// Verifies what is asked of the trigger.
     pub(super) fn check(&self) -> Result<(), String> {
         match self.trigger {
             Trigger::Batch { low, high } if low < 2 || low > high => {
-                Err(format!("a batch must start below 2 or more free blocks and end at no fewer, not {low}..{high}"))
+                Err(format!("a GC batch needs 2 <= low <= high free blocks, not low {low}, high {high}"))
             }
-            Trigger::Partial { low, step } if low < 2 || step < 1 => Err(format!(
-                "partial collection must start below 2 or more free blocks and copy 1 page or more, not {low} and {step}"
-            )),
+            Trigger::Partial { low, step } if low < 2 || step < 1 => {
+                Err(format!("partial GC needs low >= 2 free blocks and step >= 1 pages, not low {low}, step {step}"))
+            }
             _ => Ok(()),
         }
     }

@@ -1,32 +1,31 @@
-//! A part of the planes as a smaller device, and what the whole takes over from it.
+//! A sample of the planes as a smaller device, and how the whole device takes over its state.
 //!
 //! Host pages go to the planes in turn, and collection stays within a plane. Under uniformly random overwrites the
-//! planes are thus alike and independent: two of them are a fair sample of sixty-four. With a map in flash they are
-//! not, as map pages of one victim go to all.
+//! planes are thus alike and independent: two are a fair sample of sixty-four. With a map in flash they are not, as the
+//! map pages of one victim go to all planes.
 
 use ssdlab_core::{BlockId, Entry};
 
-use super::{Frontier, PageFtl, Plane, Victim};
+use super::{OpenBlock, PageFtl, Plane, Victim};
 use crate::map::MapModel;
 use crate::{Shape, Shares};
 
 impl<M: MapModel> PageFtl<M> {
-    /// See [`crate::Ftl::part`].
     pub(super) fn part_of(&self, planes: u32, seed: u64) -> Option<Self> {
         let all = self.planes.len() as u32;
-        // One plane alone is never passed over as full, and a placement policy knows pages by their numbers.
-        let keeps_more = self.spare_blocks > self.options.placement.role.frontiers();
+        // A single plane is never passed over as full.
+        let keeps_more = self.limits.spare_blocks > self.options.placement.role.open_blocks();
         let too_many = all / planes > Shares::MOST;
-        if planes < 2 || too_many || !all.is_multiple_of(planes) || self.placement.is_some() || keeps_more {
+        if planes < 2 || too_many || !all.is_multiple_of(planes) || keeps_more {
             return None;
         }
-        let logical_pages = self.logical_pages / (all / planes);
+        let logical_pages = self.shape.logical_pages / (all / planes);
         let shape = Shape { logical_pages, blocks: self.blocks.table().len() / all * planes, planes, ..self.shape };
         Self::with_map(shape, self.options, self.map.part(logical_pages)?, seed).ok()
     }
 
-    /// See [`crate::Ftl::take_over`]. The map holds the entries of each tile in the order of shares until all are
-    /// there.
+    /// See [`crate::Ftl::take_over`]. Until all shares are there, the map holds the entries of each tile in the order of
+    /// the shares.
     pub(super) fn take_over_planes(&mut self, part: &Self, share: u32, shares: &Shares) {
         let first = share * part.planes.len() as u32;
         let shift = first * self.blocks.table().blocks_per_list();
@@ -36,7 +35,7 @@ impl<M: MapModel> PageFtl<M> {
         self.sequence = self.sequence.max(part.sequence * count);
         for (number, plane) in part.planes.iter().enumerate() {
             let own = first as usize + number;
-            let age = |sealed_at: u64| (part.host_pages - sealed_at) * count;
+            let age = |closed_at: u64| (part.host_pages - closed_at) * count;
             self.blocks.take_over(own, &part.blocks, number, |at| self.host_pages.saturating_sub(age(at)));
             self.planes[own] = plane.shifted(shift, page_shift);
         }
@@ -53,16 +52,16 @@ impl<M: MapModel> PageFtl<M> {
 }
 
 impl Plane {
-    /// The same plane where its blocks and pages have higher numbers.
+    /// Returns the plane with its block and page numbers shifted.
     fn shifted(&self, blocks: u32, pages: u32) -> Self {
-        let Self { frontiers, victim, unwritten, tight, valid, limit, valid_map, outdated, map_blocks } = self;
+        let Self { open_blocks, victim, unwritten, tight, valid, limit, valid_map, outdated, map_blocks } = self;
         debug_assert!(outdated.is_empty() && map_blocks.is_empty(), "the map is in RAM");
-        let frontier = |at: &Frontier| match at.end {
-            0 => Frontier::CLOSED,
-            _ => Frontier { next: at.next + pages, end: at.end + pages },
+        let open = |at: &OpenBlock| match at.end {
+            0 => OpenBlock::CLOSED,
+            _ => OpenBlock { next: at.next + pages, end: at.end + pages },
         };
         Self {
-            frontiers: frontiers.each_ref().map(frontier),
+            open_blocks: open_blocks.each_ref().map(open),
             victim: victim.map(|victim| Victim {
                 block: BlockId(victim.block.0 + blocks),
                 next: victim.next + pages,

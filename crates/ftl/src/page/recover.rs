@@ -1,22 +1,21 @@
 //! Recovery of the page-mapped FTL.
 //!
 //! ```text
-//! newest copies -> map                          a block with none of them: erase it
-//! a plane without an erased block:              the block opened last holds copies of a victim that is not erased
-//!                                               yet: as if they had not been made; erase it
-//! a block written in part, last page readable:  a frontier writes on; of survivors if its pages are copies
-//! any other block:                              closed, as long ago as its last page was programmed
+//! newest copies -> map                          a block without any: erase it
+//! a plane without an erased block:              the block opened last holds copies of a victim that is not erased yet:
+//!                                               ignore the copies; erase the block
+//! a block written in part, last page readable:  stays open; for GC if its pages are copies
+//! any other block:                              closed, ordered by its last program
 //! a plane short of pages:                       collect the blocks with the fewest valid pages
 //! a map in flash:                               write every map page that has an entry
 //! ```
 //! **One erased block is enough.** The host writes to a plane only while more than its spare blocks are unwritten, so
-//! one of them is erased. A victim takes that block only when its copies do not fit on the frontiers, and then nothing
-//! but copies of that victim is in it until the victim is erased.
+//! one of them is erased. A victim takes that block only when its copies do not fit the open blocks. Until the victim is
+//! erased the block holds nothing but copies of it.
 //!
-//! **The map in flash** need not be read, as the spare areas know all that it says, and it need not be right: entries
-//! that were changed in RAM alone are lost. It is written anew, so that whatever is read of it afterwards is the truth,
-//! and its cache begins empty. Victims and wear begin as the spare areas tell; the age of blocks is counted in programs
-//! where it was counted in pages of the host.
+//! **The map in flash** need not be read, as the spare areas have all its information, and need not be right: entries
+//! changed only in RAM are lost. It is written anew and its cache starts empty. The age of blocks is counted in programs
+//! instead of host pages.
 
 use std::collections::BTreeSet;
 
@@ -24,13 +23,13 @@ use ssdlab_core::{BlockId, Entry};
 use ssdlab_nand::{Cause, FlashSink, Role, Scan, Trimmed};
 
 use super::collect::Victim;
-use super::{Frontier, PageFtl};
+use super::{OpenBlock, PageFtl};
 use crate::Ftl;
 use crate::map::MapModel;
-use crate::recovery::{Block, Maps, Survey};
+use crate::placement::PlacementRules;
+use crate::recovery::{BlockSurvey, Maps, Survey};
 
 impl<M: MapModel> PageFtl<M> {
-    /// See [`crate::Ftl::recover`].
     pub(super) fn recover_all<S: FlashSink>(
         &mut self,
         scan: &dyn Scan,
@@ -45,8 +44,8 @@ impl<M: MapModel> PageFtl<M> {
         for plane in 0..self.planes.len() {
             self.planes[plane].unwritten = self.blocks.free(plane) * pages;
         }
-        for found in survey.blocks.iter().filter(|found| found.bad) {
-            self.lose_block(self.plane_of(found.block.0 * pages));
+        for state in survey.blocks.iter().filter(|state| state.bad) {
+            self.lose_block(self.plane_of(state.block.0 * pages));
         }
         let outdated = survey.outdated().filter(|block| !given_up.contains(block));
         for block in given_up.iter().copied().chain(outdated) {
@@ -60,18 +59,18 @@ impl<M: MapModel> PageFtl<M> {
         Ok(())
     }
 
-    /// What is found, and blocks to be given up so that there is an erased one in every plane. If one lacks it
-    /// nevertheless, so many blocks have failed that the drive is worn out.
+    /// Scans the flash; returns the survey and the blocks to give up so that every plane has an erased block. A plane
+    /// still without one has so many failed blocks that the drive is worn out.
     fn survey(&mut self, scan: &dyn Scan, trims: &[Trimmed]) -> Result<(Survey, BTreeSet<BlockId>), String> {
-        let Self { l2p, p2l, logical_pages, blocks, stuck, .. } = self;
+        let Self { l2p, p2l, shape, blocks, stuck, .. } = self;
         let pages_per_block = blocks.pages_per_block();
-        let mut maps = Maps { l2p, p2l, logical_pages: *logical_pages, pages_per_block };
+        let mut maps = Maps { l2p, p2l, logical_pages: shape.logical_pages, pages_per_block };
         let mut given_up = BTreeSet::new();
         let mut survey = Survey::new(&mut maps, scan, trims, &given_up)?;
         let blocks_per_plane = blocks.table().blocks_per_list();
         for first in (0..blocks.table().len()).step_by(blocks_per_plane as usize) {
-            let in_plane = |found: &Block| (first..first + blocks_per_plane).contains(&found.block.0);
-            let has_room = |survey: &Survey| survey.blocks.iter().any(|found| in_plane(found) && found.is_empty());
+            let in_plane = |state: &BlockSurvey| (first..first + blocks_per_plane).contains(&state.block.0);
+            let has_room = |survey: &Survey| survey.blocks.iter().any(|state| in_plane(state) && state.is_empty());
             if !has_room(&survey)
                 && let Some(last) = survey.opened_last(in_plane)
             {
@@ -82,46 +81,45 @@ impl<M: MapModel> PageFtl<M> {
         Ok((survey, given_up))
     }
 
-    /// Takes up the blocks with valid pages, in the order in which they were written last.
-    fn take_up_written(&mut self, found: &[Block]) {
+    /// Takes up the blocks with valid pages, in the order of their last program.
+    fn take_up_written(&mut self, blocks: &[BlockSurvey]) {
         let pages = self.blocks.pages_per_block();
-        let mut written: Vec<&Block> = found.iter().filter(|found| !found.bad && found.valid > 0).collect();
-        written.sort_by_key(|found| found.written);
-        for found in written {
-            let (block, first) = (found.block, found.block.0 * pages);
-            // It tells whether the block holds map pages, of which none is valid before the map is written anew: not if
-            // it cannot be read, nor if it is left over from before an erase that was lost.
+        let mut written: Vec<&BlockSurvey> = blocks.iter().filter(|block| !block.bad && block.valid > 0).collect();
+        written.sort_by_key(|block| block.written);
+        for state in written {
+            let (block, first) = (state.block, state.block.0 * pages);
+            // The first page tells whether the block holds map pages. None is valid before the map is written anew, so
+            // an unreadable or leftover first page counts as data.
             let held = &mut self.p2l[first as usize];
-            if held.page() >= self.logical_pages {
+            if held.page() >= self.shape.logical_pages {
                 *held = Entry::of(0);
             }
             let plane = self.plane_of(first);
-            self.planes[plane].valid += found.valid;
-            match self.frontier_for(plane, found) {
+            self.planes[plane].valid += state.valid;
+            match self.open_block_for(plane, state) {
                 Some(number) => {
-                    let frontier = Frontier { next: first + found.next, end: first + pages };
-                    self.blocks.write_on(block, frontier.next..frontier.end);
-                    self.planes[plane].unwritten += frontier.left();
-                    self.planes[plane].frontiers[number] = frontier;
+                    let open = OpenBlock { next: first + state.next, end: first + pages };
+                    self.blocks.write_on(block, open.next..open.end);
+                    self.planes[plane].unwritten += open.left();
+                    self.planes[plane].open_blocks[number] = open;
                 }
-                None => self.blocks.close(block, found.written),
+                None => self.blocks.close(block, state.written),
             }
         }
     }
 
-    /// The frontier that writes on in a block, if one can.
-    fn frontier_for(&self, plane: usize, found: &Block) -> Option<usize> {
-        if found.next == self.blocks.pages_per_block() || !found.sound || found.role != Role::Data {
+    /// Number of the open block that can continue in a block, if any.
+    fn open_block_for(&self, plane: usize, block: &BlockSurvey) -> Option<usize> {
+        if block.next == self.blocks.pages_per_block() || !block.sound || block.role != Role::Data {
             return None;
         }
-        let (host, all) =
-            (usize::from(self.options.placement.role.host), self.options.placement.role.frontiers() as usize);
-        let of_survivors = found.copies == found.next;
-        let (likely, others) = if of_survivors { (host..all, 0..host) } else { (0..host, host..all) };
-        likely.chain(others).find(|&number| self.planes[plane].frontiers[number].end == 0)
+        let gc = usize::from(self.options.placement.role.gc());
+        let host = usize::from(PlacementRules::HOST);
+        let candidates = if block.copies == block.next { [gc, host] } else { [host, gc] };
+        candidates.into_iter().find(|&number| self.planes[plane].open_blocks[number].end == 0)
     }
 
-    /// Collects a plane until its free pages are not short.
+    /// Collects a plane until it is not short of free pages.
     fn compact<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
         while self.planes[plane].unwritten <= self.short(plane) && !self.is_worn_out() {
             let Some(block) = self.blocks.plane(plane).least_valid().filter(|&block| self.has_invalid(block)) else {
@@ -129,9 +127,9 @@ impl<M: MapModel> PageFtl<M> {
             };
             self.blocks.withdraw(block);
             let mut victim = Victim::new(block, self.blocks.pages_per_block());
-            let (valid, route) = (self.blocks.valid(block), self.options.placement.role.survivor_route);
-            self.move_pages(plane, &mut victim, valid, route, Cause::Recovery, sink);
-            if S::FAILS && self.stuck {
+            let (valid, number) = (self.blocks.valid(block), self.options.placement.role.gc());
+            self.move_pages(plane, &mut victim, valid, number, Cause::Recovery, sink);
+            if sink.fails() && self.stuck {
                 return;
             }
             self.erase(plane, block, Cause::Recovery, sink);
@@ -143,8 +141,8 @@ impl<M: MapModel> PageFtl<M> {
         if self.is_worn_out() {
             return;
         }
-        let mapped = (0..self.logical_pages).filter(|&lpn| self.l2p[lpn as usize] != Entry::NONE);
-        // Nothing is cached, so that every entry that has come about is one to be written.
+        let mapped = (0..self.shape.logical_pages).filter(|&lpn| self.l2p[lpn as usize] != Entry::NONE);
+        // Nothing is cached, so `moved` returns the map page of every entry.
         let mut pages: Vec<u32> = mapped.filter_map(|lpn| self.map.moved(lpn)).collect();
         pages.dedup();
         for page in pages {

@@ -1,12 +1,12 @@
-//! Survivors on blocks of their own.
+//! GC relocates pages to an open block of its own.
 //!
 //! ```text
-//! host page -> frontier 0        survivor -> frontier 1
+//! host page -> open block 0        relocated page -> open block 1
 //! ```
-//! What survived a collection is likely to stay valid; kept apart from new data it is copied less often, the more so
+//! Pages that survived a collection tend to stay valid. Kept apart from new data they are copied less often, the more so
 //! the more skewed the writes are.
 
-use super::{PlacementInfo, PlacementRules, Route};
+use super::{PlacementInfo, PlacementRules};
 
 /// The registration.
 pub static INFO: PlacementInfo = PlacementInfo {
@@ -14,11 +14,5 @@ pub static INFO: PlacementInfo = PlacementInfo {
     help: "a block of their own (cheaper under skew)",
     source: "",
     parameters: &[],
-    role: PlacementRules {
-        host: 1,
-        survivors: 1,
-        host_route: Route::Fixed(0),
-        survivor_route: Route::Fixed(1),
-        build: None,
-    },
+    role: PlacementRules { own_gc_block: true },
 };

@@ -1,10 +1,10 @@
-//! Survivors on the block that the host fills: one frontier, as the classic models have it.
+//! GC relocates pages to the host's open block, as in the classic models.
 //!
 //! ```text
-//! host page -> frontier 0        survivor -> frontier 0
+//! host page -> open block 0        relocated page -> open block 0
 //! ```
 
-use super::{PlacementInfo, PlacementRules, Route};
+use super::{PlacementInfo, PlacementRules};
 
 /// The registration.
 pub static INFO: PlacementInfo = PlacementInfo {
@@ -12,11 +12,5 @@ pub static INFO: PlacementInfo = PlacementInfo {
     help: "the block host writes fill (the classic models)",
     source: "",
     parameters: &[],
-    role: PlacementRules {
-        host: 1,
-        survivors: 0,
-        host_route: Route::Fixed(0),
-        survivor_route: Route::Fixed(0),
-        build: None,
-    },
+    role: PlacementRules { own_gc_block: false },
 };

@@ -1,4 +1,4 @@
-//! Small drives with any FTL of the tables and any of its options.
+//! Small drives with any FTL of the tables and any options.
 
 use ssdlab_core::parameter::Quantity;
 use ssdlab_core::{Choice, Info, Parameter, Rng};
@@ -17,7 +17,7 @@ fn below(rng: &mut Rng, count: usize) -> usize {
     rng.below(count as u64) as usize
 }
 
-/// A small value; sizes are powers of two up to that of a page.
+/// A small value; sizes are powers of two up to the page size.
 fn value(rng: &mut Rng, parameter: &Parameter) -> u64 {
     let Parameter { unit, min, max, .. } = *parameter;
     match unit.quantity() {
@@ -39,12 +39,12 @@ fn any_of<R>(rng: &mut Rng, info: &'static Info<R>) -> Choice<R> {
     info.with(&values)
 }
 
-/// The names of all FTLs and maps.
+/// Names of all FTLs and maps.
 pub fn names() -> impl Iterator<Item = &'static str> {
     MAPS.iter().map(|info| info.name).chain(LOG_FTLS.iter().map(|info| info.name))
 }
 
-/// An FTL or map by its number in [`names`], and its log blocks.
+/// Returns an FTL or map by its number in [`names`], with its log blocks.
 fn ftl(rng: &mut Rng, number: usize, pages_per_block: u32) -> (FtlChoice, u32) {
     if number < MAPS.len() {
         loop {
@@ -79,7 +79,7 @@ fn page_options(rng: &mut Rng) -> PageOptions {
     }
 }
 
-/// A drive with the FTL or map of this number; the least spare space is what the FTL needs.
+/// Returns a drive with this FTL or map; the minimum spare space is what the FTL needs.
 pub fn drive(seed: u64, number: usize) -> (FtlChoice, Shape) {
     let mut rng = Rng::named(seed, "drive");
     let pages_per_block = 2 + rng.below(7) as u32;

@@ -1,5 +1,5 @@
-//! Flash of which programs and erases fail, beside power that does: what was written can be read, the drive goes on
-//! while it has blocks to spare, and is worn out when more fail at once than were kept for it.
+//! Goal: on flash with failing programs and erases, and power losses, written pages stay readable, the drive works while it
+//! has spare blocks, and is worn out when more fail at once than were kept.
 
 use proptest::prelude::*;
 use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
@@ -10,59 +10,64 @@ use crate::flash::Flash;
 use crate::world::{Happened, Look, World, requests};
 use crate::{exhaust, random_world};
 
-/// How often operations fail, and what is kept for it.
+/// Failure rate and spare blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Faults {
-    /// One program or erase of so many.
+    /// Programs and erases per failure.
     pub one_in: u64,
-    /// Blocks that the FTL is told to keep, of each plane.
+    /// Blocks per plane that the FTL keeps for failures.
     pub kept: u32,
-    /// Blocks of each plane beyond these and what the FTL needs.
+    /// Further blocks per plane beyond the FTL's needs.
     pub spare: u32,
 }
 
-/// The sink of the FTLs, over flash that may fail or not.
-pub struct Sink<'a, const FAILS: bool>(pub &'a mut Flash);
+/// The FTLs' sink, over flash that may fail or not.
+pub struct Sink<'a> {
+    pub flash: &'a mut Flash,
+    pub fails: bool,
+}
 
-impl<const FAILS: bool> FlashSink for Sink<'_, FAILS> {
-    const FAILS: bool = FAILS;
+impl FlashSink for Sink<'_> {
+    fn fails(&self) -> bool {
+        self.fails
+    }
 
     fn failure(&mut self) -> Option<Failure> {
-        self.0.failure.take()
+        self.flash.failure.take()
     }
 
     fn read(&mut self, ppn: Ppn, cause: Cause) {
-        self.0.read(ppn, cause);
+        self.flash.read(ppn, cause);
     }
 
     fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
-        self.0.program(ppn, oob, source, cause);
-        if FAILS && self.0.fails(Failure::Program) {
-            self.0.spoil(ppn);
+        self.flash.program(ppn, oob, source, cause);
+        if self.fails && self.flash.fails(Failure::Program) {
+            self.flash.spoil(ppn);
         }
     }
 
     fn erase(&mut self, block: BlockId, cause: Cause) {
-        if FAILS && self.0.fails(Failure::Erase) {
-            return self.0.fail_to_erase(cause);
+        if self.fails && self.flash.fails(Failure::Erase) {
+            return self.flash.fail_to_erase(cause);
         }
-        self.0.erase(block, cause);
+        self.flash.erase(block, cause);
     }
 
     fn barrier(&mut self) {
-        self.0.barrier();
+        self.flash.barrier();
     }
 
     fn trimmed(&mut self, lpn: Lpn, count: u32, sequence: u64) {
-        self.0.trimmed(lpn, count, sequence);
+        self.flash.trimmed(lpn, count, sequence);
     }
 
     fn note(&mut self, note: Note) {
-        self.0.note(note);
+        self.flash.note(note);
     }
 }
 
-/// A random world with faults; some keep too few blocks for them.
+/// Returns a random world with faults; some keep too few blocks for them.
 fn failing_world(seed: u64, number: usize) -> World {
     let mut rng = Rng::named(seed, "faults");
     let faults = Faults { one_in: 5 + rng.below(200), kept: rng.below(4) as u32, spare: rng.below(8) as u32 };
@@ -74,7 +79,7 @@ fn lives(seed: u64, number: usize) -> Result<Happened, String> {
     world.live(&requests(world.shape, world.seed, 300), Look::RIGHT).map_err(|error| format!("{error}\nin {world:?}"))
 }
 
-/// Faults and power losses at every operation.
+/// Faults, and power losses at every operation.
 #[test]
 fn power_may_fail_at_any_operation_of_flash_that_fails_too() {
     for (number, name) in drives::names().enumerate() {
@@ -98,7 +103,7 @@ proptest! {
     }
 }
 
-/// The worlds are worth living in: of each FTL many drives are worn out, and many are not.
+/// The test is meaningful: with each FTL many drives wear out, and many do not.
 #[test]
 fn drives_wear_out() {
     for (number, name) in drives::names().enumerate() {
@@ -107,8 +112,8 @@ fn drives_wear_out() {
     }
 }
 
-/// A merge whose target failed wore the drive out, and the target holds pages of the request under way: they can be read
-/// until recovery gives them up. Found by the property above.
+/// A merge whose target failed wore the drive out, and the target holds pages of the current request. They can be read until
+/// recovery gives them up. Found by the property above.
 #[test]
 fn a_request_that_wears_a_drive_out_is_there_or_not_after_recovery() {
     let happened = lives(6_340_810_420_049_339_431, 4).unwrap_or_else(|error| panic!("{error}"));

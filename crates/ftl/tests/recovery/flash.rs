@@ -1,16 +1,15 @@
-//! Flash whose power fails: an array that keeps spare areas and obeys the chip's rules until so many operations are
-//! done.
+//! Flash with power losses: an array that keeps spare areas and enforces the chip's rules for a number of operations.
 
 use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
 use ssdlab_ftl::Shape;
 use ssdlab_nand::{Cause, Failure, FlashSink, Found, Note, ProgramOrder, Scan, Source, SpareArea, Trimmed};
 
-/// What becomes of the operation during which power fails.
+/// Fate of the operation during which the power fails.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Last {
-    /// Nothing of it is done.
+    /// Not done at all.
     Undone,
-    /// A page is half programmed, a block half erased: it reads as anything that is no success.
+    /// A page is half programmed, a block half erased: it reads as anything but a success.
     Torn,
 }
 
@@ -21,12 +20,12 @@ enum Cell {
     Unreadable,
 }
 
-/// The array. Operations after the power has failed are ignored.
+/// The array. Operations after the power loss are ignored.
 #[derive(Clone)]
 pub struct Flash {
     shape: Shape,
     cells: Vec<Cell>,
-    /// Page behind the last one programmed in each block.
+    /// Offset after the last programmed page of each block.
     next: Vec<u32>,
     erases: Vec<u32>,
     /// Blocks whose erase was interrupted.
@@ -36,16 +35,16 @@ pub struct Flash {
     /// Copies since the last barrier.
     unsettled: bool,
     last_sequence: Option<u64>,
-    /// What the host writes now: its first page, and the stamp of each.
+    /// Current host write: its first page, and the stamp of each page.
     payload: (u32, Vec<u64>),
-    /// Operations that are done before power fails.
+    /// Operations left until the power fails.
     pub left: u64,
     last: Last,
     rng: Rng,
-    /// Operations done for recovery.
+    /// Number of operations for recovery.
     pub recovering: u64,
     pub violation: Option<String>,
-    /// One program or erase of so many fails; 0 is none.
+    /// Programs and erases per failure; 0 is never.
     pub one_in: u64,
     faults: Rng,
     pub failure: Option<Failure>,
@@ -79,7 +78,7 @@ impl Flash {
         }
     }
 
-    /// Power comes back, and fails again after so many operations.
+    /// Restores the power until the given number of operations.
     pub fn power_up(&mut self, operations: u64, last: Last) {
         (self.left, self.last, self.unsettled, self.last_sequence) = (operations, last, false, None);
     }
@@ -92,7 +91,7 @@ impl Flash {
         self.payload = (lpn, stamps);
     }
 
-    /// Whether the operation fails; none does that power cut short.
+    /// True if the operation fails; operations cut short by the power do not.
     pub fn fails(&mut self, failure: Failure) -> bool {
         let fails = !self.is_off() && self.one_in > 0 && self.faults.below(self.one_in) == 0;
         self.failure = fails.then_some(failure);
@@ -100,17 +99,17 @@ impl Flash {
         fails
     }
 
-    /// An erase that changes nothing.
+    /// Does an erase that changes nothing.
     pub fn fail_to_erase(&mut self, cause: Cause) {
         self.begins(cause);
     }
 
-    /// The page could not be programmed after all.
+    /// Spoils a page whose program failed.
     pub fn spoil(&mut self, ppn: Ppn) {
         self.cells[ppn.index()] = Cell::Unreadable;
     }
 
-    /// The logical page and the stamp that a page holds.
+    /// Logical page and stamp in a page.
     pub fn content(&self, ppn: Ppn) -> Option<(Lpn, u64)> {
         match self.cells[ppn.index()] {
             Cell::Programmed { oob, stamp, .. } => Some((oob.lpn, stamp)),
@@ -126,7 +125,7 @@ impl Flash {
         self.violation.get_or_insert(what);
     }
 
-    /// Whether an operation is done; if power fails now, it is at best half done.
+    /// True if an operation is done; if the power fails now, it is at best half done.
     fn begins(&mut self, cause: Cause) -> Option<Last> {
         if self.left == 0 {
             return Some(Last::Undone);
@@ -231,7 +230,7 @@ impl FlashSink for Flash {
         self.unsettled = false;
     }
 
-    /// Writing a trim down is an operation too.
+    /// Recording a trim is an operation too.
     fn trimmed(&mut self, lpn: Lpn, count: u32, sequence: u64) {
         if self.is_off() {
             return;

@@ -1,7 +1,6 @@
-//! Goal: whenever power fails, an FTL rebuilt from spare areas has every page that was acknowledged, and goes on.
-//! Method: random requests to small drives whose power fails after so many operations, the last of which may be half
-//! done; then every page is compared with what it may be, and the drive goes on under the chip's rules, until power
-//! fails again.
+//! Goal: after a power loss at any time, an FTL rebuilt from spare areas has every acknowledged page, and works on. Method:
+//! random requests to small drives whose power fails after a number of operations, the last of which may be half done. Every
+//! page is then compared with its allowed contents, and the drive works on under the chip's rules until the next power loss.
 
 mod drives;
 mod failing;
@@ -15,7 +14,7 @@ use ssdlab_core::{Ppn, Rng};
 use ssdlab_nand::{Found, Scan};
 use world::{Happened, Look, World, requests};
 
-/// Power fails at each operation of some requests, and then at each of the recovery.
+/// Power fails at each operation of some requests, and then at each operation of the recovery.
 fn exhaust(number: usize, seed: u64, faults: Option<Faults>) -> Result<Happened, String> {
     let (ftl, shape) = drives::drive(seed, number);
     let requests = requests(shape, seed, 40);
@@ -43,7 +42,7 @@ fn exhaust(number: usize, seed: u64, faults: Option<Faults>) -> Result<Happened,
     Ok(all)
 }
 
-/// A random drive of an FTL or map, and random power losses.
+/// Returns a random drive of an FTL or map, with random power losses.
 fn random_world(seed: u64, number: usize) -> World {
     let (ftl, shape) = drives::drive(seed, number);
     let mut rng = Rng::named(seed, "cuts");
@@ -58,7 +57,7 @@ fn lives(world: &World, look: Look) -> Result<Happened, String> {
     world.live(&requests(world.shape, world.seed, 300), look).map_err(|error| format!("{error}\nin {world:?}"))
 }
 
-/// Names of the FTLs and maps with a random world that is found out when recovery looks at flash like this.
+/// Names of the FTLs and maps for which a random world detects recovery with such a look at the flash.
 fn found_out(look: Look) -> Vec<&'static str> {
     let fails = |number| (0..200).any(|seed| lives(&random_world(seed, number), look).is_err());
     drives::names().enumerate().filter(|&(number, _)| fails(number)).map(|(_, name)| name).collect()
@@ -66,9 +65,9 @@ fn found_out(look: Look) -> Vec<&'static str> {
 
 const ALL: [&str; 7] = ["ram", "segments", "dftl", "bast", "fast", "faster", "sbfast"];
 
-/// A recovery that does not know versions takes an older copy for the newest where an FTL copies such, as SBFAST does.
+/// A recovery that ignores versions takes an older copy for the newest where an FTL copies older pages, as SBFAST does.
 #[test]
-fn ignoring_versions_is_found_out() {
+fn ignoring_versions_is_detected() {
     let by_sequence: fn(&Flash, Ppn) -> Found = |flash, ppn| match flash.page(ppn) {
         Found::Programmed { oob, .. } => Found::Programmed { oob, version: oob.sequence, outdated: false },
         other => other,
@@ -77,7 +76,7 @@ fn ignoring_versions_is_found_out() {
 }
 
 #[test]
-fn ignoring_sequences_is_found_out() {
+fn ignoring_sequences_is_detected() {
     let by_chance: fn(&Flash, Ppn) -> Found = |flash, ppn| match flash.page(ppn) {
         Found::Programmed { oob, .. } => Found::Programmed { oob, version: 1, outdated: false },
         other => other,
@@ -86,18 +85,18 @@ fn ignoring_sequences_is_found_out() {
 }
 
 #[test]
-fn ignoring_trims_is_found_out() {
+fn ignoring_trims_is_detected() {
     assert_eq!(found_out(Look { trims: |_| Vec::new(), ..Look::RIGHT }), ALL);
 }
 
 #[test]
-fn losing_the_last_trim_is_found_out() {
+fn losing_the_last_trim_is_detected() {
     assert_eq!(found_out(Look { trims: |all| all[..all.len().saturating_sub(1)].to_vec(), ..Look::RIGHT }), ALL);
 }
 
-/// A half programmed page that passes for an erased one is programmed again, and half an erase passes for one.
+/// A half-programmed page taken for an erased one is programmed again, and so is a half-erased block.
 #[test]
-fn taking_unreadable_pages_for_erased_ones_is_found_out() {
+fn taking_unreadable_pages_for_erased_ones_is_detected() {
     let blind: fn(&Flash, Ppn) -> Found = |flash, ppn| match flash.page(ppn) {
         Found::Unreadable => Found::Erased,
         other => other,
@@ -106,7 +105,7 @@ fn taking_unreadable_pages_for_erased_ones_is_found_out() {
 }
 
 #[test]
-fn power_may_fail_at_any_operation_and_again_in_recovery() {
+fn power_may_fail_at_any_operation_and_again_during_recovery() {
     for (number, name) in drives::names().enumerate() {
         let mut all = Happened::default();
         for seed in 0..3 {

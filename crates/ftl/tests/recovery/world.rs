@@ -1,4 +1,4 @@
-//! A drive, its host, and what the host may find after each power loss.
+//! A drive, its host, and the pages that the host may find after each power loss.
 
 use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
 use ssdlab_ftl::choice::Visitor;
@@ -13,7 +13,7 @@ use crate::flash::{Flash, Last};
 pub enum Ask {
     Write(u32, u32),
     Trim(u32, u32),
-    /// Collection ahead of need: plane and pages.
+    /// Background collection: plane and pages.
     Collect(u32, u32),
 }
 
@@ -41,12 +41,12 @@ pub struct World {
     pub ftl: FtlChoice,
     pub shape: Shape,
     pub seed: u64,
-    /// Operations from one power loss to the next, and what becomes of the last of them; then power stays.
+    /// Number of operations between power losses, and the fate of the last operation; afterwards power stays.
     pub cuts: Vec<(u64, Last)>,
     pub faults: Option<Faults>,
 }
 
-/// Flash as a recovery sees it that may be wrong.
+/// Flash as seen by a recovery that may be wrong.
 pub struct Eyes<'a> {
     pub flash: &'a Flash,
     pub page: fn(&Flash, Ppn) -> Found,
@@ -66,7 +66,7 @@ impl Scan for Eyes<'_> {
     }
 }
 
-/// How recovery looks at flash. [`Look::RIGHT`] is as it should.
+/// View of the flash during recovery; [`Look::RIGHT`] is the correct one.
 #[derive(Clone, Copy)]
 pub struct Look {
     pub page: fn(&Flash, Ppn) -> Found,
@@ -77,29 +77,29 @@ impl Look {
     pub const RIGHT: Self = Self { page: |flash, ppn| Scan::page(flash, ppn), trims: <[Trimmed]>::to_vec };
 }
 
-/// What happened in a world without a fault.
+/// Events in a world without a violation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Happened {
     /// Operations until the first power loss, or all.
     pub operations: u64,
-    /// Times that power was lost during recovery.
+    /// Power losses during recovery.
     pub lost_in_recovery: u32,
     /// Operations of recovery.
     pub recovering: u64,
     /// Operations that failed.
     pub failures: u64,
-    /// Whether the drive was worn out at last.
+    /// True if the drive was worn out in the end.
     pub worn_out: bool,
 }
 
 impl World {
-    /// The same on flash that fails, with so many blocks more.
+    /// Returns the same world on failing flash with more blocks.
     pub fn with_faults(self, faults: Faults) -> Self {
         let blocks = self.shape.blocks + self.shape.planes * (faults.kept + faults.spare);
         Self { shape: Shape { blocks, ..self.shape }, faults: Some(faults), ..self }
     }
 
-    /// Lives through it.
+    /// Runs the world.
     pub fn live(&self, requests: &[Ask], look: Look) -> Result<Happened, String> {
         let mut host = Host::new(self, look);
         let mut requests = requests.iter().copied();
@@ -113,7 +113,7 @@ impl World {
     }
 }
 
-/// What lasts while FTLs come and go.
+/// State that outlives the FTLs.
 struct Host {
     shape: Shape,
     flash: Flash,
@@ -122,7 +122,7 @@ struct Host {
     cuts: Vec<(u64, Last)>,
     /// Stamp of each logical page.
     pages: Vec<Option<u64>>,
-    /// The request that was under way when power was lost, and what it left unless it was lost.
+    /// Request under way at the power loss, with the stamps that it may have left.
     lost: Option<(Ask, Vec<u64>)>,
     stamps: u64,
     fresh: bool,
@@ -151,14 +151,14 @@ impl Host {
         }
     }
 
-    /// Compares every logical page with what it may be; what was not acknowledged is settled by what is found.
+    /// Compares every logical page with its allowed contents; settles unacknowledged pages by their actual contents.
     fn compare<F: Ftl>(&mut self, ftl: &F) -> Result<(), String> {
         self.pages = self.found(ftl)?;
         self.lost = None;
         Ok(())
     }
 
-    /// What every logical page reads as, if that is what it may be.
+    /// Contents of every logical page, if they are allowed.
     fn found<F: Ftl>(&self, ftl: &F) -> Result<Vec<Option<u64>>, String> {
         let mut pages = Vec::new();
         for lpn in 0..self.shape.logical_pages {
@@ -185,7 +185,7 @@ impl Host {
         Ok(pages)
     }
 
-    /// Operations of the first life are those at which power may be lost.
+    /// The operations of the first life are the possible power losses.
     fn count_operations(&mut self) {
         if self.happened.operations == 0 {
             self.happened.operations = u64::MAX - self.flash.left;
@@ -200,7 +200,7 @@ impl Host {
     }
 }
 
-/// From one power loss to the next; whether it was the last.
+/// A life from one power loss to the next; yields whether it was the last.
 struct Life<'a, R> {
     host: &'a mut Host,
     requests: &'a mut R,
@@ -209,21 +209,21 @@ struct Life<'a, R> {
 impl<R: Iterator<Item = Ask>> Life<'_, R> {
     fn live<F: Ftl>(self, mut ftl: F) -> Result<bool, String> {
         match self.host.faults {
-            None => self.live_on::<F, false>(ftl),
+            None => self.live_on(ftl, false),
             Some(Faults { kept, .. }) => {
                 ftl.keep_for_failures(kept)?;
-                self.live_on::<F, true>(ftl)
+                self.live_on(ftl, true)
             }
         }
     }
 
-    /// Takes up what power left, unless it is gone again.
-    fn recover<F: Ftl, const FAILS: bool>(host: &mut Host, ftl: &mut F) -> Result<(), String> {
+    /// Recovers after a power loss, unless the power fails again.
+    fn recover<F: Ftl>(host: &mut Host, ftl: &mut F, fails: bool) -> Result<(), String> {
         let (operations, last) = host.cuts.pop().unwrap_or((u64::MAX, Last::Undone));
         host.flash.power_up(operations, last);
         let scanned = host.flash.clone();
         let eyes = Eyes { flash: &scanned, page: host.look.page };
-        ftl.recover(&eyes, &(host.look.trims)(&scanned.trims), &mut Sink::<FAILS>(&mut host.flash))?;
+        ftl.recover(&eyes, &(host.look.trims)(&scanned.trims), &mut Sink { flash: &mut host.flash, fails })?;
         host.happened.recovering = host.flash.recovering;
         host.rules("recovery")?;
         if host.flash.is_off() {
@@ -232,7 +232,7 @@ impl<R: Iterator<Item = Ask>> Life<'_, R> {
         }
         host.compare(ftl).map_err(|error| format!("after recovery: {error}"))?;
         ftl.check().map_err(|error| format!("after recovery: {error}"))?;
-        if ftl.is_worn_out() && !FAILS {
+        if ftl.is_worn_out() && !fails {
             return Err("it is worn out, although nothing failed".into());
         }
         let mut counts = (0..).map(BlockId).zip(ftl.erase_counts().iter().zip(host.flash.erases()));
@@ -240,10 +240,10 @@ impl<R: Iterator<Item = Ask>> Life<'_, R> {
         wrong.map_or(Ok(()), |(block, _)| Err(format!("erases of block {block} are counted wrong")))
     }
 
-    fn live_on<F: Ftl, const FAILS: bool>(self, mut ftl: F) -> Result<bool, String> {
+    fn live_on<F: Ftl>(self, mut ftl: F, fails: bool) -> Result<bool, String> {
         let Self { host, requests } = self;
         if !std::mem::take(&mut host.fresh) {
-            Self::recover::<F, FAILS>(host, &mut ftl)?;
+            Self::recover(host, &mut ftl, fails)?;
             if host.flash.is_off() {
                 return Ok(false);
             }
@@ -257,11 +257,11 @@ impl<R: Iterator<Item = Ask>> Life<'_, R> {
                     stamps = (host.stamps..host.stamps + u64::from(count)).collect();
                     host.stamps += u64::from(count);
                     host.flash.begin_write(first, stamps.clone());
-                    ftl.write(Lpn(first), count, WriteContext::default(), &mut Sink::<FAILS>(&mut host.flash));
+                    ftl.write(Lpn(first), count, WriteContext::default(), &mut Sink { flash: &mut host.flash, fails });
                 }
-                Ask::Trim(first, count) => ftl.trim(Lpn(first), count, &mut Sink::<FAILS>(&mut host.flash)),
+                Ask::Trim(first, count) => ftl.trim(Lpn(first), count, &mut Sink { flash: &mut host.flash, fails }),
                 Ask::Collect(plane, pages) => {
-                    ftl.background(plane, 3, pages, &mut Sink::<FAILS>(&mut host.flash));
+                    ftl.background(plane, 3, pages, &mut Sink { flash: &mut host.flash, fails });
                 }
             }
             host.rules(&format!("{request:?}"))?;
@@ -270,8 +270,8 @@ impl<R: Iterator<Item = Ask>> Life<'_, R> {
                 return Ok(false);
             }
             if ftl.is_worn_out() {
-                // Whether it was served to its end nobody is told; what can be read of it now, recovery may give up with the
-                // target of a merge. The drive is worn out after a power loss, too, or goes on.
+                // Nobody learns whether the request was completed. Recovery may give up its readable pages with the target
+                // of a merge. After a power loss the drive is worn out, too, or works on.
                 host.lost = Some((request, stamps));
                 host.happened.worn_out = true;
                 host.count_operations();
@@ -290,7 +290,7 @@ impl<R: Iterator<Item = Ask>> Life<'_, R> {
             }
             ftl.check().map_err(|error| format!("after {request:?}: {error}"))?;
         }
-        ftl.read(Lpn(0), host.shape.logical_pages, Cause::Host, &mut Sink::<FAILS>(&mut host.flash));
+        ftl.read(Lpn(0), host.shape.logical_pages, Cause::Host, &mut Sink { flash: &mut host.flash, fails });
         host.rules("the last read")?;
         if host.flash.is_off() {
             return Ok(false);
@@ -305,14 +305,6 @@ impl<R: Iterator<Item = Ask>> Visitor for Life<'_, R> {
     type Output = Result<bool, String>;
 
     fn plain<F: Ftl + Send + 'static>(self, ftl: F) -> Self::Output {
-        self.live(ftl)
-    }
-
-    fn cached_map<F: Ftl + Send + 'static>(self, ftl: F) -> Self::Output {
-        self.live(ftl)
-    }
-
-    fn log_blocks<F: Ftl + Send + 'static>(self, ftl: F, _captures: bool) -> Self::Output {
         self.live(ftl)
     }
 }

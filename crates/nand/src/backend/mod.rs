@@ -1,55 +1,80 @@
-//! Flash back ends: what an operation costs. A time model is a sink that implements [`Flash`].
+//! Flash back ends: the cost of operations. A time model is a sink that implements [`Flash`].
 
-mod counting;
 pub mod parallel;
 mod serial;
 
-pub use counting::CountingFlash;
 pub use serial::SerialFlash;
 
 use ssdlab_core::Ppn;
 
 use crate::{Counts, FlashSink, MergeCost, Timing};
 
-/// A sink that knows its operation counts and, if it models time, its clock.
+/// A sink that counts operations and may have a clock.
 pub trait Flash: FlashSink {
-    /// Whether operations take time.
-    fn is_timed(&self) -> bool;
+    /// True if operations take time.
+    #[inline]
+    fn is_timed(&self) -> bool {
+        false
+    }
 
     /// Operations so far.
     fn counts(&self) -> Counts;
 
     /// Simulated time in nanoseconds.
-    fn now_ns(&self) -> u64;
+    #[inline]
+    fn now_ns(&self) -> u64 {
+        0
+    }
 
-    /// Nanoseconds spent working.
-    fn busy_ns(&self) -> u64;
+    /// Busy time in nanoseconds.
+    fn busy_ns(&self) -> u64 {
+        0
+    }
 
-    /// The first operation that was done out of order, if the order is checked.
+    /// The first operation out of order, if the order is checked.
     fn violation(&self) -> Option<&str> {
         None
     }
 
-    /// Time that a merge of this cost takes, in nanoseconds; none where operations take no time.
-    fn cost_ns(&self, cost: MergeCost) -> Option<u64>;
+    /// Duration of a merge of this cost, in nanoseconds; None if operations take no time.
+    fn cost_ns(&self, _cost: MergeCost) -> Option<u64> {
+        None
+    }
 }
 
-/// Flash of which nothing is under way between two operations, so that it can go on from a state that was saved.
+/// Flash without operations under way between two calls, so that it can resume from a saved state.
 pub trait Resume: Flash {
-    /// Goes on after `counts` operations. Pages `programmed` hold data; only flash that is checked needs to know.
+    /// Resumes after `counts` operations. Checked flash also needs the pages `programmed` so far.
     fn resume(&mut self, counts: Counts, programmed: impl Iterator<Item = Ppn>);
 }
 
-/// Flash that does one operation after the other, each done when it has been emitted.
+/// Flash that completes each operation at once.
 pub trait OneByOne: Resume {
-    /// Lets idle time pass until `time_ns`; does nothing if that is past.
-    fn idle_until(&mut self, time_ns: u64);
+    /// Lets idle time pass until `time_ns`, unless that is past.
+    fn idle_until(&mut self, _time_ns: u64) {}
 
-    /// Starts the clock anew.
-    fn reset_clock(&mut self);
+    /// Resets the clock.
+    fn reset_clock(&mut self) {}
 }
 
-/// Time of a merge whose operations follow one another, in nanoseconds.
+/// Flash that only counts.
+pub type CountingFlash = Counts;
+
+impl Flash for Counts {
+    fn counts(&self) -> Counts {
+        *self
+    }
+}
+
+impl Resume for Counts {
+    fn resume(&mut self, counts: Counts, _programmed: impl Iterator<Item = Ppn>) {
+        *self = counts;
+    }
+}
+
+impl OneByOne for Counts {}
+
+/// Duration of a merge whose operations follow one another, in nanoseconds.
 pub fn cost_ns(timing: &Timing, page_bytes: u32, cost: MergeCost) -> u64 {
     u64::from(cost.copies) * timing.copy_mean(page_bytes).0 + u64::from(cost.erases) * timing.erase.0
 }

@@ -1,19 +1,18 @@
-//! One chip, one operation after the other, in time or without.
+//! One chip that does one operation at a time, with or without a clock.
 
 use ssdlab_core::{BlockId, Nanos, Ppn};
 
 use super::{Flash, OneByOne, Resume, cost_ns};
 use crate::{Cause, Counts, FlashSink, Geometry, MergeCost, PageTimes, Source, SpareArea, Timing};
 
-/// One chip that does one operation at a time, in the order emitted.
+/// One chip that does one operation at a time, in the order of emission.
 pub struct SerialFlash {
     counts: Counts,
     is_timed: bool,
     now_ns: u64,
-    /// Time in which nothing was asked of it.
+    /// Time without any operation.
     idle_ns: u64,
     transfer_ns: u64,
-    /// Bus time of a copy.
     copy_transfer_ns: u64,
     pages_per_block: u32,
     page_bytes: u32,
@@ -21,7 +20,7 @@ pub struct SerialFlash {
 }
 
 impl SerialFlash {
-    /// A chip at time 0.
+    /// Returns a chip at time 0.
     pub fn new(timing: &Timing, geometry: &Geometry) -> Self {
         let transfer_ns = timing.transfer(geometry.page_bytes).0;
         Self {
@@ -37,7 +36,7 @@ impl SerialFlash {
         }
     }
 
-    /// A chip whose clock stands still.
+    /// Returns a chip whose clock stands still.
     pub fn without_time(geometry: &Geometry) -> Self {
         let at_once = PageTimes::uniform(Nanos::ZERO);
         let timing = Timing {
@@ -55,43 +54,38 @@ impl SerialFlash {
     fn cell_ns(&self, times: &PageTimes, ppn: Ppn) -> u64 {
         times.of_page(ppn.0 % self.pages_per_block).0
     }
-
-    #[inline(always)]
-    fn work(&mut self, duration_ns: u64) {
-        self.now_ns += duration_ns;
-    }
 }
 
 impl FlashSink for SerialFlash {
     #[inline(always)]
     fn read(&mut self, ppn: Ppn, cause: Cause) {
         self.counts.read(ppn, cause);
-        self.work(self.cell_ns(&self.timing.read, ppn) + self.transfer_ns);
+        self.now_ns += self.cell_ns(&self.timing.read, ppn) + self.transfer_ns;
     }
 
     #[inline]
     fn read_part(&mut self, ppn: Ppn, bytes: u32, cause: Cause) {
         self.counts.read(ppn, cause);
-        self.work(self.cell_ns(&self.timing.read, ppn) + self.timing.transfer(bytes).0);
+        self.now_ns += self.cell_ns(&self.timing.read, ppn) + self.timing.transfer(bytes).0;
     }
 
     #[inline(always)]
     fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
         self.counts.program(ppn, oob, source, cause);
-        self.work(self.cell_ns(&self.timing.program, ppn) + self.transfer_ns);
+        self.now_ns += self.cell_ns(&self.timing.program, ppn) + self.transfer_ns;
     }
 
     #[inline(always)]
     fn erase(&mut self, block: BlockId, cause: Cause) {
         self.counts.erase(block, cause);
-        self.work(self.timing.erase.0);
+        self.now_ns += self.timing.erase.0;
     }
 
     #[inline(always)]
     fn copy(&mut self, from: Ppn, to: Ppn, oob: SpareArea, cause: Cause) {
         self.counts.copy(from, to, oob, cause);
-        let cells_ns = self.cell_ns(&self.timing.read, from) + self.cell_ns(&self.timing.program, to);
-        self.work(cells_ns + self.copy_transfer_ns);
+        self.now_ns += self.cell_ns(&self.timing.read, from);
+        self.now_ns += self.cell_ns(&self.timing.program, to) + self.copy_transfer_ns;
     }
 }
 

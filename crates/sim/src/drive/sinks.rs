@@ -33,7 +33,10 @@ macro_rules! to_all {
 }
 
 impl<D: FlashSink, C: FlashSink, M: FlashSink> FlashSink for Sinks<D, C, M> {
-    const FAILS: bool = D::FAILS;
+    #[inline(always)]
+    fn fails(&self) -> bool {
+        self.flash.fails()
+    }
 
     #[inline(always)]
     fn failure(&mut self) -> Option<Failure> {

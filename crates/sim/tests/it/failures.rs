@@ -38,7 +38,7 @@ impl Failing {
         }
     }
 
-    fn fails(&mut self, failure: Failure, block: BlockId) -> bool {
+    fn strikes(&mut self, failure: Failure, block: BlockId) -> bool {
         if self.bad.contains(&block) {
             self.broken.get_or_insert(format!("block {block} is used although it is bad"));
         }
@@ -53,7 +53,9 @@ impl Failing {
 }
 
 impl FlashSink for Failing {
-    const FAILS: bool = true;
+    fn fails(&self) -> bool {
+        true
+    }
 
     fn failure(&mut self) -> Option<Failure> {
         self.failure.take()
@@ -64,13 +66,13 @@ impl FlashSink for Failing {
     }
 
     fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
-        if !self.fails(Failure::Program, self.block_of(ppn)) {
+        if !self.strikes(Failure::Program, self.block_of(ppn)) {
             self.checker.program(ppn, oob, source, cause);
         }
     }
 
     fn erase(&mut self, block: BlockId, cause: Cause) {
-        if !self.fails(Failure::Erase, block) {
+        if !self.strikes(Failure::Erase, block) {
             self.checker.erase(block, cause);
         }
     }

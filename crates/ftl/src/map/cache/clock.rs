@@ -1,4 +1,4 @@
-//! CLOCK: a hand goes round; what was used since it last passed is spared once.
+//! CLOCK: a hand goes round; an item used since the hand last passed is spared once.
 //!
 //! Source: Corbato, "A paging experiment with the Multics system", 1968.
 
@@ -15,11 +15,9 @@ pub static INFO: CachePolicyInfo = CachePolicyInfo {
 };
 
 struct Clock {
-    /// Items on the circle.
     circle: Vec<u32>,
     capacity: usize,
     hand: usize,
-    /// By item.
     used: Vec<bool>,
 }
 

@@ -1,4 +1,4 @@
-//! FIFO: the item cached longest ago gives way.
+//! FIFO: evicts the item cached first.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use ssdlab_core::{Archive, Archived};
 /// The registration.
 pub static INFO: CachePolicyInfo = CachePolicyInfo {
     name: "fifo",
-    help: "the one cached longest ago",
+    help: "the one cached first",
     source: "",
     parameters: &[],
     role: |_, capacity| Box::new(Fifo { order: VecDeque::new(), capacity: capacity as usize }),

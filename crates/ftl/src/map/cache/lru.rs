@@ -1,4 +1,4 @@
-//! LRU: the item used longest ago gives way.
+//! LRU: evicts the least recently used item.
 
 use super::{CachePolicy, CachePolicyInfo};
 use ssdlab_core::list::Queue;
@@ -7,14 +7,14 @@ use ssdlab_core::{Archive, Archived};
 /// The registration.
 pub static INFO: CachePolicyInfo = CachePolicyInfo {
     name: "lru",
-    help: "the one used longest ago",
+    help: "the least recently used one",
     source: "",
     parameters: &[],
     role: |items, capacity| Box::new(Lru { order: Queue::new(items), free: capacity }),
 };
 
 struct Lru {
-    /// Cached items, used longest ago first.
+    /// Cached items, least recently used first.
     order: Queue,
     free: u32,
 }

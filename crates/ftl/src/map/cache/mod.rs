@@ -1,4 +1,4 @@
-//! Which cached item gives way to a new one; one file for each policy, registered in [`POLICIES`].
+//! Replacement policies of the map cache; one file each, registered in [`POLICIES`].
 
 pub mod clock;
 pub mod fifo;
@@ -9,17 +9,17 @@ use ssdlab_core::{Archive, Archived, Info};
 
 /// A policy over items `0..items`, of which `capacity` are cached.
 pub trait CachePolicy: Send {
-    /// Item `item`, which is cached, is used.
+    /// Uses a cached item.
     fn hit(&mut self, item: u32);
 
-    /// Item `item`, which is not cached, comes in; returns the one that gives way if the cache was full.
+    /// Inserts an item that is not cached; returns the evicted item if the cache was full.
     fn admit(&mut self, item: u32) -> Option<u32>;
 
-    /// Saves or loads what is cached, and in which order.
+    /// Saves or loads the cached items and their order.
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
 }
 
-/// A registered policy, without parameters; made of how many items there are and how many, at least 1, are cached.
+/// A registered policy without parameters, built from the number of items and the capacity (at least 1).
 pub type CachePolicyInfo = Info<fn(u32, u32) -> Box<dyn CachePolicy>>;
 
 /// Every policy.
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
     use ssdlab_core::Rng;
 
-    /// Whatever the policy, the cache holds what came in and has not given way, and never more than its capacity.
+    /// Goal: with every policy the cache holds the items inserted and not evicted, and never exceeds its capacity.
     #[test]
     fn policies_keep_their_books() {
         for info in POLICIES {
@@ -45,8 +45,8 @@ mod tests {
                         continue;
                     }
                     if let Some(victim) = policy.admit(item) {
-                        assert!(cached.remove(&victim), "{}: {victim} gives way but is not cached", info.name);
-                        assert_eq!(cached.len() as u32, capacity - 1, "{}: gave way early", info.name);
+                        assert!(cached.remove(&victim), "{}: {victim} is evicted but not cached", info.name);
+                        assert_eq!(cached.len() as u32, capacity - 1, "{}: evicted early", info.name);
                     }
                     cached.insert(item);
                     assert!(cached.len() as u32 <= capacity, "{} overflows", info.name);
@@ -64,7 +64,7 @@ mod tests {
                 policy.hit(item);
             } else {
                 if let Some(victim) = policy.admit(item) {
-                    cached.retain(|&one| one != victim);
+                    cached.retain(|&other| other != victim);
                     out.push(victim);
                 }
                 cached.push(item);
@@ -77,9 +77,9 @@ mod tests {
     fn each_policy_by_hand() {
         assert_eq!(evicted(&lru::INFO, 3, &[1, 2, 3, 1, 4, 5]), [2, 3]);
         assert_eq!(evicted(&fifo::INFO, 3, &[1, 2, 3, 1, 4, 5]), [1, 2]);
-        // 1 was used: it is passed over once, 2 gives way; then 3.
+        // 1 was used, so the hand passes it once and evicts 2, then 3.
         assert_eq!(evicted(&clock::INFO, 3, &[1, 2, 3, 1, 4, 5]), [2, 3]);
-        // Four places: one for newcomers, two remembered. 1 comes back while remembered, so newcomers 3, 4, 5 go first.
+        // Four places: one for newcomers, two remembered. 1 returns while remembered, so newcomers 3, 4, 5 go first.
         assert_eq!(evicted(&two_q::INFO, 4, &[1, 2, 3, 4, 5, 1, 6, 7]), [1, 2, 3, 4]);
     }
 }

@@ -1,10 +1,10 @@
-//! 2Q: newcomers pass through a short FIFO; what comes back soon after it left that goes to an LRU list.
+//! 2Q: newcomers pass through a short FIFO; an item that returns soon after leaving it goes to an LRU list.
 //!
 //! ```text
 //! hit(x):    x in Am: to its end;  x in A1in: nothing
-//! admit(x):  full: if A1in holds more than a quarter, or Am nothing: its oldest gives way and is remembered in A1out,
+//! admit(x):  full: if A1in holds more than a quarter, or Am is empty: evict the oldest of A1in and remember it in A1out,
 //!                  which forgets beyond half the capacity
-//!                  else: the oldest of Am gives way
+//!                  else: evict the oldest of Am
 //!            x remembered in A1out: into Am, else into A1in
 //! ```
 //! Source: Johnson, Shasha, "2Q: a low overhead high performance buffer management replacement algorithm", VLDB 1994,
@@ -18,7 +18,7 @@ use ssdlab_core::{Archive, Archived};
 /// The registration.
 pub static INFO: CachePolicyInfo = CachePolicyInfo {
     name: "two_q",
-    help: "2Q: newcomers first, those that came back last",
+    help: "2Q: newcomers before items that returned",
     source: "Johnson and Shasha, VLDB 1994",
     parameters: &[],
     role: |items, capacity| Box::new(TwoQ::new(items, capacity)),
@@ -29,9 +29,9 @@ enum Place {
     Nowhere,
     /// A1in: cached, new.
     In,
-    /// A1out: remembered only.
+    /// A1out: only remembered.
     Out,
-    /// Am: cached, came back.
+    /// Am: cached, returned.
     Main,
 }
 
@@ -87,7 +87,7 @@ impl CachePolicy for TwoQ {
     }
 
     fn admit(&mut self, item: u32) -> Option<u32> {
-        // Asked before room is made: the item that gives way may push this one out of memory.
+        // Read before room is made: the victim may push this item out of memory.
         let came_back = self.place[item as usize] == Place::Out;
         let [newcomers, _, main] = self.counts;
         let victim = if newcomers + main < self.capacity {

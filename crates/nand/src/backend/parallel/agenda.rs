@@ -1,20 +1,20 @@
-//! When each resource has its next event: a tournament tree with one leaf for each.
+//! Next event of each resource: a tournament tree with one leaf per resource.
 //!
-//! A die or channel is busy with one thing at a time, so it has at most one event ahead. Setting it costs seven
-//! comparisons without branches for each level of the tree, of which there are a third as many as with pairs; the
-//! earliest is the root. At equal times the lower number goes first.
+//! A die or channel does one thing at a time, so it has at most one event ahead. Setting it costs seven comparisons
+//! without branches per level; with eight children per node there are a third as many levels as in a binary tree. The
+//! earliest event is the root. At equal times the lower number goes first.
 
 /// No event ahead.
 pub const NEVER: u64 = u64::MAX;
 
-/// An event: its time since the base, and below that its resource. One number, so that the earlier of two is found
-/// without a branch, which would be as unpredictable as the events are.
+/// An event: its time since the base, and in the low bits its resource. With one number the earlier of two events is found
+/// without a branch, which would be unpredictable.
 type Event = u64;
 
 const RESOURCE_BITS: u32 = 20;
 /// No event.
 const NONE: Event = Event::MAX;
-/// How far from the base times may be: almost five hours, where operations of flash take seconds at most.
+/// Maximum time from the base: almost five hours, while flash operations take seconds at most.
 const REACH_NS: u64 = 1 << (Event::BITS - RESOURCE_BITS);
 
 const ARITY: usize = 8;
@@ -24,27 +24,27 @@ fn least(&[a, b, c, d, e, f, g, h]: &[Event; ARITY]) -> Event {
     (a.min(b).min(c.min(d))).min(e.min(f).min(g.min(h)))
 }
 
-/// The next event of every resource.
+/// Next event of every resource.
 #[derive(Debug)]
 pub(crate) struct Agenda {
-    /// The earliest event below each node but the root, by eights with one parent: the children of node `n` are group
-    /// `n`, node 0 is the root and node `n` is at place `n - 1` of all groups. The last nodes are the leaves.
+    /// Earliest event below each node except the root, in groups of eight with one parent. The children of node `n` are
+    /// group `n`; node 0 is the root, and node `n` is at place `n - 1` of all groups. The last nodes are the leaves.
     groups: Vec<[Event; ARITY]>,
-    /// The earliest of all.
+    /// Earliest event of all.
     first: Event,
-    /// Time that events are counted from.
+    /// Time from which events are counted.
     base_ns: u64,
 }
 
 impl Agenda {
-    /// No events for so many resources, fewer than a million.
+    /// Returns an agenda without events for fewer than a million resources.
     pub fn new(resources: usize) -> Self {
         assert!(resources < 1 << RESOURCE_BITS, "{resources} resources have no numbers");
         let groups = (resources.max(2) - 1).div_ceil(ARITY - 1);
         Self { groups: vec![[NONE; ARITY]; groups], first: NONE, base_ns: 0 }
     }
 
-    /// The earliest event and its resource; [`NEVER`] if there is none.
+    /// Returns the earliest event and its resource; [`NEVER`] without events.
     #[inline(always)]
     pub fn earliest(&self) -> (u64, usize) {
         let event = self.first;
@@ -52,14 +52,13 @@ impl Agenda {
         (time, event as usize & ((1 << RESOURCE_BITS) - 1))
     }
 
-    /// Takes the earliest event, which is that of `resource`. Until that has been [`Self::settle`]d, nothing else may
-    /// be asked; others may be set.
+    /// Removes the earliest event, whose resource is `resource`. Until [`Self::settle`] events may be set, but not read.
     #[inline(always)]
     pub fn take(&mut self, resource: usize) {
         *self.leaf(resource) = NONE;
     }
 
-    /// Completes [`Self::take`]. Most resources have their next event by then, which saves an update of the tree.
+    /// Completes [`Self::take`]. Most resources have a new event by then, which saves an update of the tree.
     #[inline(always)]
     pub fn settle(&mut self, resource: usize) {
         if *self.leaf(resource) == NONE {
@@ -67,7 +66,7 @@ impl Agenda {
         }
     }
 
-    /// Sets when the next event of a resource is, no earlier than the latest one taken.
+    /// Sets the next event of a resource, no earlier than the latest one taken.
     #[inline(always)]
     pub fn set(&mut self, resource: usize, time: u64) {
         if time - self.base_ns >= REACH_NS {
@@ -88,7 +87,7 @@ impl Agenda {
         &mut self.groups[place / ARITY][place % ARITY]
     }
 
-    /// An event of a group has changed.
+    /// Updates the tree after an event of a group has changed.
     #[inline(always)]
     fn update(&mut self, mut group: usize) {
         let mut earliest = least(&self.groups[group]);
@@ -96,7 +95,7 @@ impl Agenda {
             let place = group - 1;
             group = place / ARITY;
             let siblings = &mut self.groups[group];
-            // The earliest of this node stays, so nothing changes above it.
+            // This node's earliest event stays, so nothing changes above it.
             if siblings[place % ARITY] == earliest {
                 return;
             }
@@ -106,8 +105,7 @@ impl Agenda {
         self.first = earliest;
     }
 
-    /// Moves the base forward, so that `time` is within reach. Events still to be set precede it by at most one
-    /// operation.
+    /// Moves the base forward so that `time` is within reach. Later events precede `time` by at most one operation.
     #[cold]
     fn rebase(&mut self, time: u64) {
         let leaves = self.place(0);
@@ -152,7 +150,7 @@ mod tests {
     #[test]
     fn the_earliest_is_the_least_and_ties_go_to_the_lower_number() {
         let mut rng = Rng::named(1, "agenda");
-        // In hours, time soon is far from its first base.
+        // With steps of hours, time soon leaves its first base.
         for (resources, step_ns) in [(1_usize, 50), (2, 50), (3, 1 << 40), (7, 50), (72, 1 << 41), (130, 50)] {
             let mut agenda = Agenda::new(resources);
             let mut times = vec![NEVER; resources];

@@ -1,18 +1,18 @@
-//! Latency attribution in the flash: what requests wait for, in nanoseconds by cause.
+//! Latency attribution in the flash: nanoseconds that requests wait, by cause.
 //!
 //! From its emission to its end, each operation of a request waits for its die or for the bus, and is charged:
 //!
 //! | the operation waits for | cause |
 //! |---|---|
 //! | the bus: its data waits for the channel or is on it | [`StallCause::Bus`] |
-//! | its die, whose cells work on a page that the same request asked for | [`StallCause::Service`] |
+//! | its die, whose cells work on a page of the same request | [`StallCause::Service`] |
 //! | its die, whose cells work on anything else | the cause of that work; with several planes, of the first page |
 //! | its die, whose cells rest while data of a command is moved | [`StallCause::Bus`] |
 //! | its die, which holds no command | [`StallCause::Dependency`]: an operation of another die comes first |
 //!
-//! A die has a clock for each cause, and one of them runs at a time. An operation reads these clocks at the start and at
-//! the end of a wait for its die; it is charged the difference. An operation that waited for another one of its request
-//! takes over the charges of that one. A request is charged what its last operation was charged.
+//! A die has a clock per cause, one of which runs at a time. An operation reads these clocks at the start and at the end of
+//! a wait for its die and is charged the difference. An operation that waited for another one of its request inherits the
+//! charges of that operation. A request is charged the charges of its last operation.
 
 use ssdlab_core::{Slab, numbered};
 
@@ -37,7 +37,7 @@ pub enum StallCause {
     Bus = 5,
     /// The die is idle: an operation of another die comes first.
     Dependency = 6,
-    /// Cells work on pages that the request itself asked for.
+    /// Cells work on pages of the request itself.
     Service = 7,
 }
 
@@ -60,7 +60,7 @@ impl StallCause {
     }
 }
 
-/// Clocks by cause, of which at most one runs at a time.
+/// Clocks by cause; at most one runs at a time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Clocks {
     /// Times at `since_ns`.
@@ -86,11 +86,11 @@ impl Clocks {
     }
 }
 
-/// Sum of the clocks of all dies, modulo 2^64. A clock that ran from `a` to `b` has added `b - a`; one that has run since
+/// Sum of the clocks of all dies, modulo 2^64. A clock that ran from `a` to `b` has added `b - a`; a clock running since
 /// `a` adds `now - a`.
 #[derive(Debug, Default)]
 struct AllDies {
-    /// Sum of all stops less all starts.
+    /// All stops minus all starts.
     sums: StallTimes,
     /// Number of running clocks.
     running: [u64; CAUSES],
@@ -112,43 +112,39 @@ impl AllDies {
     }
 }
 
-/// A die.
 #[derive(Clone, Copy, Debug, Default)]
 struct Die {
     clocks: Clocks,
-    /// The latest request with an operation on the die, by number of its submission; and where it is in
-    /// [`Attribution::requests`].
+    /// Latest request with an operation on the die: number of its submission, and index in [`Attribution::requests`].
     latest: (u64, u32),
 }
 
 /// One request on one die.
 #[derive(Clone, Copy, Debug, Default)]
 struct RequestOnDie {
-    /// Its operations there that have not ended.
+    /// Number of its operations there that have not ended.
     ops_left: u32,
-    /// Clocks that run while the cells work on pages that it asked for.
+    /// Clocks that run while the cells work on its pages.
     served: Clocks,
 }
 
-/// An operation of a request.
 #[derive(Clone, Copy, Debug)]
 struct Charged {
     /// Charges before the present wait.
     times: StallTimes,
     waits_for: WaitsFor,
     die: u16,
-    /// Place in [`Attribution::requests`].
+    /// Index in [`Attribution::requests`].
     request: u32,
 }
 
-/// The present wait of an operation.
 #[derive(Clone, Copy, Debug)]
 enum WaitsFor {
     Bus {
         since_ns: u64,
     },
     Die {
-        /// Reading of the clocks at the start of the wait; see [`Attribution::read`].
+        /// Clock readings at the start of the wait; see [`Attribution::read`].
         reading: StallTimes,
     },
 }
@@ -159,22 +155,19 @@ impl Default for Charged {
     }
 }
 
-/// Operations of a command that are charged for what they wait for.
+/// Operations of a command that are charged.
 fn attributed(first: u32, ops: &Ops) -> impl Iterator<Item = u32> {
     ops.of_command(first).filter(|&index| ops[index].attributed)
 }
 
-/// Charges the operations of requests.
 #[derive(Debug)]
 pub(super) struct Attribution {
     dies: Vec<Die>,
     all_dies: AllDies,
     requests: Slab<RequestOnDie>,
-    /// Operations, by number.
     ops: Vec<Charged>,
-    /// Requests submitted so far.
     submissions: u64,
-    /// Charges of the latest completed request of each owner.
+    /// Charges of the latest completed request, by owner.
     completed: Vec<StallTimes>,
 }
 
@@ -210,7 +203,7 @@ impl Attribution {
         self.begin_wait_for_die(index, now_ns);
     }
 
-    /// The clocks of a die as a request sees them: its own service does not run the clock of the cause.
+    /// Clocks of a die as a request sees them: its own service does not run the clock of the cause.
     fn read(&self, die: u16, request: u32, now_ns: u64) -> StallTimes {
         let mut times = self.dies[usize::from(die)].clocks.read(now_ns);
         let served = self.requests[request].served.read(now_ns);
@@ -219,7 +212,7 @@ impl Attribution {
         times
     }
 
-    /// Ends the present wait of an operation and charges it.
+    /// Charges an operation for its current wait, which ends.
     fn charge(&mut self, index: u32, now_ns: u64) {
         let Charged { waits_for, die, request, .. } = self.ops[index as usize];
         match waits_for {
@@ -239,7 +232,7 @@ impl Attribution {
         self.ops[index as usize].waits_for = WaitsFor::Die { reading: self.read(die, request, now_ns) };
     }
 
-    /// The operations of a command wait for the bus from now on.
+    /// Makes the operations of a command wait for the bus.
     pub fn wait_for_bus(&mut self, first: u32, ops: &Ops, now_ns: u64) {
         for index in attributed(first, ops) {
             self.charge(index, now_ns);
@@ -247,7 +240,7 @@ impl Attribution {
         }
     }
 
-    /// The operations of a command wait for their die from now on.
+    /// Makes the operations of a command wait for their die.
     pub fn wait_for_die(&mut self, first: u32, ops: &Ops, now_ns: u64) {
         for index in attributed(first, ops) {
             self.charge(index, now_ns);
@@ -265,7 +258,7 @@ impl Attribution {
         self.serve(first, ops, None, now_ns);
     }
 
-    /// Switches the clocks of the requests that asked for the pages of a command.
+    /// Switches the clocks of the requests whose pages are in a command.
     fn serve(&mut self, first: u32, ops: &Ops, cause: Option<StallCause>, now_ns: u64) {
         if ops[first].cause == Cause::Host {
             for index in attributed(first, ops).filter(|&index| ops[index].cause == Cause::Host) {
@@ -274,7 +267,7 @@ impl Attribution {
         }
     }
 
-    /// Sets the cause that a die gives operations to wait.
+    /// Sets the cause for which operations wait at a die.
     pub fn die_is(&mut self, number: u32, cause: StallCause, now_ns: u64) {
         let clocks = &mut self.dies[number as usize].clocks;
         let before = clocks.running;
@@ -284,13 +277,13 @@ impl Attribution {
         }
     }
 
-    /// An operation that waited for another one of its request takes over the charges of that one, which has ended.
+    /// Gives an operation the charges of an ended operation of the same request that it waited for.
     pub fn inherit(&mut self, from: u32, to: u32, now_ns: u64) {
         self.ops[to as usize].times = self.ops[from as usize].times;
         self.begin_wait_for_die(to, now_ns);
     }
 
-    /// Charges an operation for the last time. Its charges stay until another operation gets its number.
+    /// Charges an operation for the last time. Its charges stay until its index is reused.
     pub fn ended(&mut self, index: u32, now_ns: u64) {
         self.charge(index, now_ns);
         let request = self.ops[index as usize].request;
@@ -300,7 +293,7 @@ impl Attribution {
         }
     }
 
-    /// A request is charged what its last operation was charged.
+    /// Charges a request with the charges of its last operation.
     pub fn completed(&mut self, last: u32, owner: u32) {
         *numbered(&mut self.completed, owner) = self.ops[last as usize].times;
     }
@@ -310,7 +303,7 @@ impl Attribution {
         &self.completed[owner as usize]
     }
 
-    /// Times of all dies so far, by cause, with [`StallCause::Dependency`] for idle ones.
+    /// Times of all dies so far by cause; idle dies count as [`StallCause::Dependency`].
     pub fn of_dies(&self, now_ns: u64) -> StallTimes {
         self.all_dies.read(now_ns)
     }

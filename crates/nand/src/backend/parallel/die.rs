@@ -1,4 +1,4 @@
-//! A die: the operations that wait for it and the command it works on.
+//! A die: the operations that wait for it and its current command.
 
 use super::agenda::NEVER;
 use super::attribution::StallCause;
@@ -10,19 +10,19 @@ use super::scheduler::{CLASSES, DieView, NOTHING};
 struct Ready {
     first: u32,
     last: u32,
-    /// Number of the first; [`NOTHING`] if there is none.
+    /// Number of the first; [`NOTHING`] if the list is empty.
     number: u64,
 }
 
 impl Ready {
-    /// The last of those before `number`; none if it is the first of all.
+    /// Last operation with a number below `number`; [`NONE`] if there is none.
     #[inline(always)]
     fn before(&self, number: u64, ops: &Ops) -> u32 {
         if self.last == NONE || ops[self.last].number < number { self.last } else { self.search(number, ops) }
     }
 
-    /// From both ends: the next operation on a block belongs near the front where long requests fill the list with
-    /// those of other blocks.
+    /// Searches from both ends: the next operation on a block belongs near the front if long requests fill the list with
+    /// operations on other blocks.
     fn search(&self, number: u64, ops: &Ops) -> u32 {
         let (mut front, mut back) = (self.first, ops[self.last].previous);
         loop {
@@ -42,50 +42,48 @@ impl Ready {
 pub(super) struct Command {
     /// First of its operations, linked by `next`.
     pub first: u32,
-    /// Next of its operations to be transferred; none once all are.
+    /// Next operation to transfer; [`NONE`] once all are transferred.
     pub transfer: u32,
-    /// Whether it is a read.
+    /// True for a read.
     pub reads: bool,
 }
 
-/// What cells do, or were interrupted in.
+/// Work of the cells, current or interrupted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Work {
     pub command: Command,
-    /// When the cells last began or resumed it.
+    /// Time when the cells last began or resumed it.
     pub began_ns: u64,
-    /// When they end it; while it is suspended, the work that remains.
+    /// Time when the cells end it; while suspended, the remaining duration.
     pub ends_ns: u64,
     pub suspensions: u32,
 }
 
-/// A command that was suspended for a read of the host.
+/// A command that was suspended for a host read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Suspended {
     pub work: Work,
-    /// Cached program whose data is in the chip. It frees the registers for the read until the command resumes.
+    /// Cached program whose data is in the chip. The read uses its registers until the command resumes.
     pub loaded: Option<Command>,
 }
 
-/// What the cells do.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Cells {
     Idle,
-    /// At work on a command.
     Busy(Work),
-    /// Done reading, while the registers still hold the page before (cache read).
+    /// Done reading, while the registers still hold the previous page (cache read).
     Full(Command),
-    /// On the way from a longer operation to reading.
+    /// Switching from a longer operation to reading.
     Suspending,
 }
 
-/// What the page registers hold beside what the cells work on.
+/// State of the page registers beside the cells' current command.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Registers {
     Free,
-    /// A command whose data waits for the bus or is on it, out for a read, in for a program.
+    /// A command whose data waits for the bus or is on it.
     Moving(Command),
-    /// The data of a program that waits for the cells.
+    /// A program whose data waits for the cells.
     Loaded(Command),
 }
 
@@ -96,13 +94,13 @@ pub(super) struct Die {
     pub cells: Cells,
     pub registers: Registers,
     pub suspended: Option<Suspended>,
-    /// Operations emitted so far.
+    /// Number of operations emitted.
     pub emitted: u64,
-    /// Operations begun so far.
+    /// Number of operations begun.
     pub begun: u64,
-    /// Whether it is on the list of dies to look at.
+    /// True if it is on the list of dies to look at.
     pub awake: bool,
-    /// Since when it holds a command; [`NEVER`] while it holds none.
+    /// Time since it holds a command; [`NEVER`] if it holds none.
     pub held_since_ns: u64,
 }
 
@@ -121,7 +119,7 @@ impl Die {
         }
     }
 
-    /// Whether it holds no command at all.
+    /// True if it holds no command at all.
     pub fn is_empty(&self) -> bool {
         matches!(self.cells, Cells::Idle) && matches!(self.registers, Registers::Free) && self.suspended.is_none()
     }
@@ -147,7 +145,7 @@ impl Die {
         DieView { ready: self.ready.map(|list| list.number), begun: self.begun }
     }
 
-    /// Adds an operation that waits for nothing any more; mostly it is the latest.
+    /// Adds an operation that waits for nothing any more, mostly the latest.
     #[inline]
     pub fn make_ready(&mut self, index: u32, ops: &mut Ops) {
         let list = &mut self.ready[ops[index].class as usize];
@@ -165,7 +163,7 @@ impl Die {
         }
     }
 
-    /// Takes a ready operation out, to begin it.
+    /// Removes a ready operation to begin it.
     #[inline(always)]
     pub fn begin(&mut self, index: u32, ops: &mut Ops) {
         let list = &mut self.ready[ops[index].class as usize];
@@ -194,7 +192,7 @@ mod tests {
     use super::super::scheduler::Class;
     use super::*;
 
-    /// In whatever order operations become ready, the first is that with the lowest number.
+    /// Goal: the first ready operation has the lowest number, in whatever order operations become ready.
     #[test]
     fn ready_operations_are_in_the_order_of_their_numbers() {
         let mut rng = Rng::named(1, "ready");

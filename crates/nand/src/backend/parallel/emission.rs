@@ -1,4 +1,4 @@
-//! Emission: an operation enters the queue of its die, with its dependencies.
+//! Emission: an operation and its dependencies enter the queue of its die.
 
 use ssdlab_core::{BlockId, Ppn};
 
@@ -11,16 +11,16 @@ impl ParallelFlash {
     /// Puts an operation into the queue of its die.
     #[inline(always)]
     fn emit(&mut self, kind: Kind, ppn: Ppn, bytes: u32, from: Option<Ppn>, cause: Cause) -> u32 {
-        let block = self.block_of.divide(ppn.0);
-        let Place { die, plane, .. } = self.places[self.plane_of.divide(ppn.0) as usize];
+        let block = self.layout.block_of.divide(ppn.0);
+        let Place { die, plane, .. } = self.layout.places[self.layout.plane_of.divide(ppn.0) as usize];
         let class = match (cause, kind) {
             (Cause::Host | Cause::ReadModifyWrite | Cause::MapLoad, Kind::Read) => Class::HostRead,
             (Cause::Host, _) => Class::HostProgram,
             _ => Class::Internal,
         };
         let (from_block, from_page) = from.map_or((NONE, 0), |from| {
-            let block = self.block_of.divide(from.0);
-            (block, (from.0 - block * self.pages_per_block) as u16)
+            let block = self.layout.block_of.divide(from.0);
+            (block, (from.0 - block * self.layout.pages_per_block) as u16)
         });
         let mut job = self.submission.job;
         if job != NONE {
@@ -39,7 +39,7 @@ impl ParallelFlash {
             cause,
             class: class as u8,
             attributed,
-            page: (ppn.0 - block * self.pages_per_block) as u16,
+            page: (ppn.0 - block * self.layout.pages_per_block) as u16,
             die: die as u16,
             plane: plane as u8,
             block,
@@ -94,7 +94,7 @@ impl ParallelFlash {
         }
     }
 
-    /// Makes an operation the last on a block, behind the one before it there.
+    /// Makes an operation the last on a block; it waits for the previous one.
     #[inline]
     fn chain(&mut self, block: u32, index: u32) {
         let before = std::mem::replace(&mut self.blocks[block as usize].last, index);
@@ -114,7 +114,7 @@ impl ParallelFlash {
         self.ops[index].waits += 1;
     }
 
-    /// Counts a copy among those that the next erase of the block waits for.
+    /// Adds a copy to the group that the next erase of the block waits for.
     fn enter_gate(&mut self, block: u32, index: u32) {
         let mut gate = self.blocks[block as usize].gate;
         if gate == NONE {
@@ -142,7 +142,7 @@ impl ParallelFlash {
 impl FlashSink for ParallelFlash {
     #[inline]
     fn read(&mut self, ppn: Ppn, cause: Cause) {
-        self.read_part(ppn, self.page_bytes, cause);
+        self.read_part(ppn, self.chips.page_bytes, cause);
     }
 
     #[inline]
@@ -167,14 +167,14 @@ impl FlashSink for ParallelFlash {
     fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
         self.counts.program(ppn, oob, source, cause);
         let from = if let Source::Copy(from) = source { Some(from) } else { None };
-        let index = self.emit(Kind::Program, ppn, self.page_bytes, from, cause);
+        let index = self.emit(Kind::Program, ppn, self.chips.page_bytes, from, cause);
         match source {
             Source::Host(_) => {
                 let [first, second] = self.submission.partial;
                 self.wait_for(index, first);
                 self.wait_for(index, second);
             }
-            // The page that it copies, or the rest of the map page that it changes, was read just before.
+            // The copied page, or the rest of the changed map page, was read just before.
             Source::Copy(_) => self.wait_for(index, self.submission.read),
             Source::Map if self.submission.read_cause == cause => self.wait_for(index, self.submission.read),
             Source::Map => {}
@@ -186,17 +186,17 @@ impl FlashSink for ParallelFlash {
     #[inline]
     fn erase(&mut self, block: BlockId, cause: Cause) {
         self.counts.erase(block, cause);
-        let first = Ppn(block.0 * self.pages_per_block);
+        let first = Ppn(block.0 * self.layout.pages_per_block);
         let index = self.emit(Kind::Erase, first, 0, None, cause);
         self.enqueue(index);
     }
 
-    /// Does nothing: an erase waits for the copies made from its block, which is all that a barrier asks for.
+    /// Does nothing: an erase waits for the copies from its block, which is all that a barrier is for.
     #[inline(always)]
     fn barrier(&mut self) {}
 
     fn copy(&mut self, from: Ppn, to: Ppn, oob: SpareArea, cause: Cause) {
-        if self.timing.copyback && self.plane_of.divide(from.0) == self.plane_of.divide(to.0) {
+        if self.chips.timing.copyback && self.layout.plane_of.divide(from.0) == self.layout.plane_of.divide(to.0) {
             self.counts.copy(from, to, oob, cause);
             let index = self.emit(Kind::Copyback, to, 0, Some(from), cause);
             self.enqueue(index);

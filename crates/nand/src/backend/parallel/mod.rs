@@ -1,15 +1,15 @@
 //! A flash array in time: channels, dies and planes at work at once.
 //!
-//! The FTL emits operations as it decides, and its map changes at that moment; their cost appears here. Each operation
-//! waits in the queue of its die until the operations that it depends on are done:
+//! The FTL changes its map when it emits an operation; this array adds the time. Each operation waits in the queue of its
+//! die for the operations that it depends on:
 //!
-//! - the operation before it on the same block (so nothing on one block is ever reordered, and a read of a page that is
-//!   being programmed waits);
-//! - a program: the read of what it writes, for copies and pages written in part;
-//! - a host's read: the entry of the map that it had to load;
-//! - an erase: the copies made from its block.
+//! - every operation waits for the previous one on the same block, so that a block's operations keep their order and a read
+//!   waits for the program of its page;
+//! - a program waits for the read of its data, for copies and pages written in part;
+//! - a host read waits for the map entry that it had to load;
+//! - an erase waits for the copies from its block.
 //!
-//! An operation carries the number of operations it waits for; a die keeps only the operations that wait for nothing, by
+//! An operation carries the number of operations that it waits for. A die keeps only operations that wait for nothing, by
 //! class. So a [`scheduler`] is a pure function of three numbers, and any pick is legal. A die works on one command at a
 //! time (one operation, or one for each of several planes):
 //!
@@ -19,23 +19,23 @@
 //! erase    cells t_BERS
 //! copyback cells t_R + t_PROG
 //! ```
-//! A die holds the command until both are done; transfers on a channel go in the order in which they were asked for. A
-//! read may suspend a longer operation; see [`crate::Suspend`].
+//! A die holds the command until both are done. Transfers on a channel are served first come, first served. A read may
+//! suspend a longer operation; see [`crate::Suspend`].
 //!
-//! **Events.** Each die and each channel has at most one event ahead, so a tournament tree with a leaf for each
-//! replaces a heap of events (`agenda.rs`).
+//! **Events.** Each die and each channel has at most one event ahead, so a tournament tree with a leaf for each replaces a
+//! heap of events (`agenda.rs`).
 //!
-//! **The bus is never reserved in advance.** A transfer begins when data and bus are there. A model that books a "next
-//! free time" for each channel at submission leaves an idle bus unused behind a later transfer; it errs by half.
+//! **The bus is never reserved in advance.** A transfer begins when both data and bus are ready. A model that books a
+//! "next free time" per channel at submission leaves the bus idle behind a later transfer; it errs by half.
 //!
-//! **Jobs.** A request, a slot of the write buffer and a step of background collection are jobs, which end when their
-//! operations have ended. A request waits for its own operations and for the map entries that it loads; collection
-//! delays it only by standing in the queues.
+//! **Jobs.** Requests, pages of the write buffer and steps of background collection are jobs, which end with their
+//! operations. A request waits for its own operations and for the map entries that it loads. Collection delays it only by
+//! occupying the queues.
 //!
-//! **Two orders, two checks.** `DataChecker` of the simulator checks operations in the order of their emission,
-//! [`TimingChecker`] in the order in which the cells do them.
+//! **Two orders, two checks.** The simulator's `DataChecker` checks operations in the order of emission, [`TimingChecker`]
+//! in the order in which the cells execute them.
 //!
-//! **Latency attribution.** If it is on, each operation of a request is charged for what it waits for (`attribution.rs`).
+//! **Latency attribution.** If it is on, the waits of each operation of a request are charged to causes (`attribution.rs`).
 
 mod agenda;
 mod attribution;
@@ -70,7 +70,7 @@ use die::Die;
 use ops::{NONE, Ops};
 use scheduler::DieSchedulerInfo;
 
-/// Events processed at most before the caller may stop the run.
+/// Maximum number of events before the caller may stop the run.
 pub const MOST_EVENTS: u32 = 1 << 16;
 
 /// How the dies of an array work.
@@ -78,44 +78,43 @@ pub const MOST_EVENTS: u32 = 1 << 16;
 pub struct ArrayOptions {
     /// Optional commands of the chips.
     pub commands: Commands,
-    /// Picks the next of the operations that wait for a die.
+    /// Picks the next operation of a die.
     pub scheduler: &'static DieSchedulerInfo,
 }
 
-/// A stretch of simulated time, from the start of recording.
+/// A period of simulated time, from the start of recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Window {
-    /// Its start.
+    /// Start of the period.
     pub from: Nanos,
-    /// Its length.
+    /// Length of the period.
     pub length: Nanos,
 }
 
 /// Purpose of a job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum JobKind {
-    /// A request. It waits for the operations that the host's data needs, but not for collection or merges.
+    /// A request: waits for the operations that the host's data needs, but not for collection or merges.
     Request,
-    /// A page of the write buffer, likewise.
+    /// A page of the write buffer: waits like a request.
     BufferedPage,
-    /// A step of collection ahead of need: it waits for everything emitted.
+    /// A step of background collection: waits for everything emitted.
     Collection,
 }
 
-/// A request, a page of the write buffer or a step of collection, which ends with its operations.
+/// A request, a page of the write buffer or a step of collection; ends with its operations.
 #[derive(Clone, Copy, Debug)]
 struct Job {
-    /// Operations that remain.
     left: u32,
     /// Time when its first operation began; [`NEVER`] before.
     began_ns: u64,
     /// As given to [`ParallelFlash::submit`].
     owner: u32,
-    /// True if it waits for all operations emitted for it, not only for those that the host's data needs.
+    /// True if it waits for all its operations, not only for those that the host's data needs.
     everything: bool,
 }
 
-/// A job that is done.
+/// A completed job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Done {
     /// As given to [`ParallelFlash::submit`].
@@ -124,43 +123,43 @@ pub struct Done {
     pub began_ns: u64,
 }
 
-/// Copies from one block since it was erased.
+/// Copies from a block since it was erased.
 #[derive(Clone, Copy, Debug)]
 struct Gate {
-    /// Not yet programmed.
+    /// Number of copies not yet programmed.
     left: u32,
-    /// The erase that waits for them.
+    /// Erase that waits for the copies.
     erase: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Block {
-    /// Operation emitted last on it, while that is under way.
+    /// Latest operation on the block, while it is under way.
     last: u32,
     gate: u32,
 }
 
 #[derive(Debug)]
 struct Channel {
-    /// Dies that wait for the bus, first the one that has it.
+    /// Dies that wait for the bus; the first one has it.
     dies: VecDeque<u32>,
     began_ns: u64,
 }
 
-/// The job being submitted, and operations that its next ones may depend on.
+/// The job being submitted, and the operations that its next ones may depend on.
 #[derive(Clone, Copy, Debug)]
 struct Submission {
     job: u32,
     /// As given to [`ParallelFlash::submit`].
     requester: Requester,
-    /// True if its operations are charged for what they wait for.
+    /// True if the waits of its operations are charged to causes.
     attributed: bool,
     /// The latest read, and its cause.
     read: u32,
     read_cause: Cause,
     /// The latest load of map entries.
     load: u32,
-    /// Reads of pages that are about to be written in part.
+    /// Reads of pages about to be written in part.
     partial: [u32; 2],
 }
 
@@ -174,23 +173,33 @@ const NOTHING_SUBMITTED: Submission = Submission {
     partial: [NONE; 2],
 };
 
-/// A flash array in time.
-pub struct ParallelFlash {
-    now_ns: u64,
-    counts: Counts,
+struct Chips {
     timing: Timing,
     /// Bus time of a whole page.
     page_transfer_ns: u64,
     page_bytes: u32,
     commands: Commands,
-    /// True if a die at work may begin another command.
+    /// True if a busy die may begin another command.
     overlaps: bool,
-    planes_per_die: u32,
     scheduler: &'static DieSchedulerInfo,
+}
+
+/// Division of the array into planes, blocks and pages.
+struct Layout {
+    planes_per_die: u32,
     pages_per_block: u32,
     block_of: Reciprocal,
     plane_of: Reciprocal,
+    /// By plane.
     places: Vec<Place>,
+}
+
+/// A flash array in time.
+pub struct ParallelFlash {
+    now_ns: u64,
+    counts: Counts,
+    chips: Chips,
+    layout: Layout,
     dies: Vec<Die>,
     channels: Vec<Channel>,
     /// Dies, then channels.
@@ -200,10 +209,10 @@ pub struct ParallelFlash {
     gates: Slab<Gate>,
     jobs: Slab<Job>,
     submission: Submission,
-    /// Dies that may have something to begin.
+    /// Dies that may be able to begin a command.
     wake: Vec<u32>,
     done: VecDeque<Done>,
-    /// Sum over the dies of the time that they held a command.
+    /// Time holding a command, summed over the dies.
     held_ns: u64,
     record: Record,
     /// Latency attribution, if it is on.
@@ -213,7 +222,7 @@ pub struct ParallelFlash {
 }
 
 impl ParallelFlash {
-    /// An array whose operations so far are `counts`, at time 0.
+    /// Returns an array at time 0 that has done the operations in `counts`.
     pub fn new(
         geometry: &Geometry,
         timing: &Timing,
@@ -222,22 +231,25 @@ impl ParallelFlash {
         checker: Option<Box<TimingChecker>>,
     ) -> Self {
         let parallelism = geometry.parallelism;
-        let places: Vec<Place> = (0..parallelism.planes()).map(|plane| parallelism.place(plane)).collect();
         let (dies, channels) = (parallelism.dies() as usize, parallelism.channels as usize);
         Self {
             now_ns: 0,
             counts,
-            timing: *timing,
-            page_transfer_ns: timing.transfer(geometry.page_bytes).0,
-            page_bytes: geometry.page_bytes,
-            commands: options.commands,
-            overlaps: options.commands.overlap(),
-            planes_per_die: parallelism.planes,
-            scheduler: options.scheduler,
-            pages_per_block: geometry.pages_per_block,
-            block_of: Reciprocal::new(geometry.pages_per_block),
-            plane_of: Reciprocal::new(geometry.blocks / parallelism.planes() * geometry.pages_per_block),
-            places,
+            chips: Chips {
+                timing: *timing,
+                page_transfer_ns: timing.transfer(geometry.page_bytes).0,
+                page_bytes: geometry.page_bytes,
+                commands: options.commands,
+                overlaps: options.commands.overlap(),
+                scheduler: options.scheduler,
+            },
+            layout: Layout {
+                planes_per_die: parallelism.planes,
+                pages_per_block: geometry.pages_per_block,
+                block_of: Reciprocal::new(geometry.pages_per_block),
+                plane_of: Reciprocal::new(geometry.blocks / parallelism.planes() * geometry.pages_per_block),
+                places: (0..parallelism.planes()).map(|plane| parallelism.place(plane)).collect(),
+            },
             dies: (0..parallelism.dies()).map(|die| Die::new(die / parallelism.dies_per_channel())).collect(),
             channels: (0..channels).map(|_| Channel { dies: VecDeque::new(), began_ns: 0 }).collect(),
             agenda: Agenda::new(dies + channels),
@@ -255,24 +267,24 @@ impl ParallelFlash {
         }
     }
 
-    /// Starts recording anew, with every operation of `window` one by one.
+    /// Restarts recording, with every single operation in `window`.
     pub fn record(&mut self, window: Option<Window>) {
         self.record = Record::new(self.dies.len(), self.channels.len(), self.now_ns, window);
     }
 
     /// Turns latency attribution on; no operation may be under way.
     pub fn attribute_latency(&mut self) {
-        debug_assert_eq!(self.ops.len(), 0, "operations are charged from their emission on");
+        debug_assert_eq!(self.ops.len(), 0, "operations are charged from their emission");
         self.attribution = Some(Box::new(Attribution::new(self.dies.len() as u32, self.now_ns)));
     }
 
-    /// Latency of the latest completed request of `owner` from its submission on, by cause; none without attribution.
+    /// Latency of the latest completed request of `owner` since its submission, by cause; None without attribution.
     pub fn stalls_of(&self, owner: u32) -> Option<&StallTimes> {
         self.attribution.as_ref().map(|attribution| attribution.of(owner))
     }
 
-    /// Time of all dies so far by the cause of delay that they give, [`StallCause::Dependency`] if idle; none without
-    /// attribution.
+    /// Time of all dies so far by the cause for which operations wait; idle dies count as
+    /// [`StallCause::Dependency`]. None without attribution.
     pub fn stalls_of_dies(&self) -> Option<StallTimes> {
         self.attribution.as_ref().map(|attribution| attribution.of_dies(self.now_ns))
     }
@@ -282,32 +294,32 @@ impl ParallelFlash {
         &self.record
     }
 
-    /// When something happens next; [`NEVER`] if nothing is under way.
+    /// Time of the next event; [`NEVER`] if nothing is under way.
     #[inline(always)]
     pub fn next_ns(&self) -> u64 {
         self.agenda.earliest().0
     }
 
-    /// Flash operations that have not ended.
+    /// Number of flash operations that have not ended.
     pub fn under_way(&self) -> usize {
         self.ops.len()
     }
 
-    /// Jobs that are done and have not been asked for.
+    /// Removes and returns the next completed job.
     #[inline]
     pub fn take_done(&mut self) -> Option<Done> {
         self.done.pop_front()
     }
 
-    /// Lets time pass without an event; there is none before `time_ns`.
+    /// Advances the clock to `time_ns`, before which there is no event.
     #[inline]
     pub fn pass_until(&mut self, time_ns: u64) {
         debug_assert!(time_ns >= self.now_ns && time_ns <= self.next_ns(), "time passes an event");
         self.now_ns = time_ns;
     }
 
-    /// Begins a job for `owner`: what is emitted until [`Self::submitted`] belongs to it. A recording names
-    /// `requester` as the request of the host behind it.
+    /// Begins a job for `owner`, which all operations until [`Self::submitted`] belong to. A recording names
+    /// `requester` as its host request.
     #[inline]
     pub fn submit(&mut self, owner: u32, requester: Requester, kind: JobKind) {
         let job = Job { left: 0, began_ns: NEVER, owner, everything: kind == JobKind::Collection };
@@ -321,8 +333,8 @@ impl ParallelFlash {
         }
     }
 
-    /// Ends a job's submission; says how many operations it waits for. If there are none, it is over and
-    /// [`Self::take_done`] will not name it.
+    /// Ends a job's submission; returns the number of operations that it waits for. A job without any is complete and
+    /// [`Self::take_done`] does not return it.
     #[inline]
     pub fn submitted(&mut self) -> u32 {
         let index = self.submission.job;
@@ -350,8 +362,8 @@ impl ParallelFlash {
         self.agenda.settle(resource);
     }
 
-    /// Processes events up to `until_ns`. Stops early when a job is done, or when the number of operations under way
-    /// falls below `most_under_way`. Returns the number of events, which is [`MOST_EVENTS`] at most.
+    /// Processes events up to `until_ns`, at most [`MOST_EVENTS`]; returns their number. Stops early when a job is
+    /// done, or when the number of operations under way falls below `most_under_way`.
     #[inline]
     pub fn advance_until(&mut self, until_ns: u64, most_under_way: usize) -> u32 {
         let is_full = self.under_way() >= most_under_way;
@@ -368,7 +380,7 @@ impl ParallelFlash {
         }
     }
 
-    /// Describes the contents of the queues, for an error message.
+    /// Describes the queues for an error message.
     pub fn describe(&self) -> String {
         let mut text = format!("{} flash operations have not ended", self.ops.len());
         for (number, die) in self.dies.iter().enumerate().filter(|(_, die)| die.emitted > die.begun || !die.is_empty())
@@ -407,7 +419,7 @@ impl Flash for ParallelFlash {
     }
 
     fn cost_ns(&self, cost: MergeCost) -> Option<u64> {
-        Some(cost_ns(&self.timing, self.page_bytes, cost))
+        Some(cost_ns(&self.chips.timing, self.chips.page_bytes, cost))
     }
 
     fn violation(&self) -> Option<&str> {

@@ -5,33 +5,22 @@ use ssdlab_core::Slab;
 use super::scheduler::Class;
 use super::timing_checker::Seen;
 use crate::Cause;
+use crate::named::named_enum;
 
 /// No operation.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Kind of a flash operation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub enum Kind {
-    /// A page to its register, and out over the bus.
-    Read,
-    /// In over the bus, and to the page.
-    Program,
-    /// A block.
-    Erase,
-    /// Read and program inside one plane, without the bus.
-    Copyback,
-}
-
-impl Kind {
-    /// Lower-case name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Program => "program",
-            Self::Erase => "erase",
-            Self::Copyback => "copyback",
-        }
+named_enum! {
+    /// Kind of a flash operation.
+    pub enum Kind {
+        /// Reads a page to its register and transfers it out over the bus.
+        Read = 0, "read";
+        /// Transfers a page in over the bus and programs it.
+        Program = 1, "program";
+        /// Erases a block.
+        Erase = 2, "erase";
+        /// Reads and programs within one plane, without the bus.
+        Copyback = 3, "copyback";
     }
 }
 
@@ -52,24 +41,24 @@ pub(crate) struct Op {
     pub plane: u8,
     /// Block of the page read, programmed or copied to; the block erased.
     pub block: u32,
-    /// Source block of a copy, for programs and copy-backs; else none.
+    /// Source block of a copy, for programs and copy-backs; else [`NONE`].
     pub from_block: u32,
     /// Page of `from_block` that a copy-back reads.
     pub from_page: u16,
     /// Group of copies from `from_block` that its erase waits for.
     pub gate: u32,
     pub bytes: u32,
-    /// Job that waits for it.
+    /// Job that waits for the operation.
     pub job: u32,
-    /// Operations it waits for.
+    /// Number of operations that this one waits for.
     pub waits: u32,
     /// Number among the operations of its die.
     pub number: u64,
-    /// Operation on the same block that waits for this one.
+    /// Next operation on the same block, which waits for this one.
     pub behind: u32,
-    /// The same for `from_block` of a copy-back.
+    /// Next operation on `from_block` of a copy-back.
     pub behind_from: u32,
-    /// First of the other operations that wait for this one.
+    /// First edge to the other operations that wait for this one.
     pub edges: u32,
     /// Neighbours in the list of ready operations; `next` also links the operations of one command.
     pub previous: u32,
@@ -77,7 +66,7 @@ pub(crate) struct Op {
 }
 
 impl Op {
-    /// A read of a page without any dependencies, to be filled in.
+    /// A read without any dependencies, to be filled in.
     pub const FREE: Self = Self {
         kind: Kind::Read,
         cause: Cause::Host,
@@ -102,7 +91,7 @@ impl Op {
         next: NONE,
     };
 
-    /// The operation as the checker sees it.
+    /// Returns the operation as the checker sees it.
     pub fn seen(&self) -> Seen {
         let from = (self.from_block != NONE).then_some((self.from_block, u32::from(self.from_page)));
         let id = u64::from(self.die) << 48 | self.number;
@@ -110,14 +99,12 @@ impl Op {
     }
 }
 
-/// One operation waiting for another.
 #[derive(Clone, Copy, Debug)]
 struct Edge {
     waiter: u32,
     next: u32,
 }
 
-/// Operations under way, by index.
 #[derive(Debug, Default)]
 pub(crate) struct Ops {
     ops: Slab<Op>,
@@ -127,26 +114,26 @@ pub(crate) struct Ops {
 impl std::ops::Index<u32> for Ops {
     type Output = Op;
 
-    #[inline(always)]
+    #[inline]
     fn index(&self, index: u32) -> &Op {
         &self.ops[index]
     }
 }
 
 impl std::ops::IndexMut<u32> for Ops {
-    #[inline(always)]
+    #[inline]
     fn index_mut(&mut self, index: u32) -> &mut Op {
         &mut self.ops[index]
     }
 }
 
 impl Ops {
-    /// Operations under way.
+    /// Number of operations under way.
     pub fn len(&self) -> usize {
         self.ops.len()
     }
 
-    /// Operations of the command with this first operation.
+    /// Operations of the command whose first operation is `first`.
     pub fn of_command(&self, first: u32) -> impl Iterator<Item = u32> {
         std::iter::successors(Some(first), |&index| Some(self[index].next).filter(|&next| next != NONE))
     }
@@ -169,7 +156,7 @@ impl Ops {
         self[waiter].waits += 1;
     }
 
-    /// Takes one operation that waits for `index`, by an edge, off its list.
+    /// Removes and returns an operation that waits for `index` by an edge.
     #[inline]
     pub fn take_waiter(&mut self, index: u32) -> Option<u32> {
         let slot = self[index].edges;

@@ -5,60 +5,59 @@ use super::ops::{Kind, Op};
 use super::timeline::Bins;
 use crate::Cause;
 
-/// More operations than this are not recorded one by one.
 const MOST_SEGMENTS: usize = 200_000;
 
-/// The request of the host that an operation is emitted for.
+/// Host request that an operation is emitted for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Requester {
-    /// Its number, from 1; 0 if there is none.
+    /// Number of the request, from 1; 0 without a request.
     pub number: u64,
-    /// When it came.
+    /// Time of arrival.
     pub arrived_ns: u64,
 }
 
-/// A stretch of work on one operation.
+/// A period of work on one operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Segment {
-    /// Die that works, or whose data is on its channel.
+    /// Working die, or die whose data is on its channel.
     pub die: u32,
     /// Plane in the die.
     pub plane: u32,
-    /// Whether it is a transfer.
+    /// True for a transfer.
     pub bus: bool,
-    /// From the start of recording.
+    /// Start, from the start of recording.
     pub begin_ns: u64,
-    /// From the start of recording.
+    /// End, from the start of recording.
     pub end_ns: u64,
-    /// What was asked for.
+    /// Kind of the operation.
     pub kind: Kind,
-    /// Why.
+    /// Cause of the operation.
     pub cause: Cause,
-    /// What it was emitted for, as given to [`super::ParallelFlash::submit`], its arrival from the start of recording;
-    /// none for collection ahead of need, and for what was emitted before recording began.
+    /// Its request as given to [`super::ParallelFlash::submit`], with the arrival from the start of recording. Zeros for
+    /// background collection, and for operations emitted before recording began.
     pub requester: Requester,
 }
 
-/// What was recorded since the start.
+/// Recording since the start.
 #[derive(Clone, Debug)]
 pub struct Record {
     origin_ns: u64,
     /// Busy time of the cells of each die.
     pub cells: Bins,
-    /// Of these, time spent on operations that are not for the host.
+    /// Part of the busy time spent on operations that are not for the host.
     pub internal: Bins,
     /// Busy time of each channel.
     pub buses: Bins,
-    /// Commands that worked on more than one plane.
+    /// Number of multi-plane commands.
     pub multiplane_commands: u64,
-    /// Operations interrupted by a read.
+    /// Number of operations interrupted by a read.
     pub suspensions: u64,
     window: Option<(u64, u64)>,
-    /// Request of each operation under way, by its number in the queues.
+    /// Request of each operation under way, by its index.
     requesters: Vec<Requester>,
-    /// Operations of the window.
+    /// Operations in the window.
     pub segments: Vec<Segment>,
-    /// Whether there were more segments than are kept.
+    /// True if there were more segments than are kept.
     pub truncated: bool,
 }
 
@@ -81,7 +80,7 @@ impl Record {
         }
     }
 
-    /// The cells of a die worked on a command.
+    /// Records work of a die's cells on a command.
     #[inline]
     pub(super) fn cells(&mut self, die: u32, from_ns: u64, to_ns: u64, op: &Op, multiplane: bool) {
         self.cells.add(die as usize, from_ns, to_ns, 1);
@@ -91,7 +90,7 @@ impl Record {
         self.multiplane_commands += u64::from(multiplane);
     }
 
-    /// An operation was emitted for a request.
+    /// Records the request that an operation was emitted for.
     #[cold]
     pub(super) fn emitted(&mut self, index: u32, requester: Requester) {
         let index = index as usize;
@@ -101,28 +100,24 @@ impl Record {
         self.requesters[index] = requester;
     }
 
-    /// Whether operations are recorded one by one.
-    #[inline(always)]
+    /// True if operations are recorded one by one.
+    #[inline]
     pub(super) fn keeps_segments(&self) -> bool {
         self.window.is_some()
     }
 
-    /// The cells of a plane worked on an operation.
-    pub(super) fn segment(&mut self, die: u32, begin_ns: u64, end_ns: u64, op: (u32, &Op)) {
-        self.keep(die, false, begin_ns, end_ns, op);
-    }
-
-    /// A channel moved the data of an operation.
+    /// Records the transfer of an operation's data on a channel.
     #[inline]
     pub(super) fn bus(&mut self, channel: usize, die: u32, begin_ns: u64, end_ns: u64, op: (u32, &Op)) {
         self.buses.add(channel, begin_ns, end_ns, 1);
         if self.keeps_segments() {
-            self.keep(die, true, begin_ns, end_ns, op);
+            self.segment(die, true, begin_ns, end_ns, op);
         }
     }
 
+    /// Records work on one operation, on the bus or in the cells.
     #[cold]
-    fn keep(&mut self, die: u32, bus: bool, begin_ns: u64, end_ns: u64, (index, op): (u32, &Op)) {
+    pub(super) fn segment(&mut self, die: u32, bus: bool, begin_ns: u64, end_ns: u64, (index, op): (u32, &Op)) {
         let Some((from, to)) = self.window else { return };
         if end_ns <= from || begin_ns >= to {
             return;

@@ -1,7 +1,7 @@
-//! What was busy when, in bins of equal simulated time.
+//! Busy times in bins of equal simulated time.
 //!
-//! How long a run takes is not known at its start, so bins begin short and double (pairs merge) whenever time goes
-//! beyond the last of them: memory is bounded, and equal runs give equal bins.
+//! The length of a run is unknown at its start. So bins begin short and double (pairs merge) whenever time passes the last
+//! bin: memory is bounded, and equal runs give equal bins.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ const BINS: usize = 512;
 /// Bins begin at 2^10 ns.
 const FIRST_SHIFT: u32 = 10;
 
-/// Sums over time, one row for each thing that is summed.
+/// Sums over time, one row per resource.
 #[derive(Clone, Debug)]
 pub struct Bins {
     origin_ns: u64,
@@ -19,12 +19,12 @@ pub struct Bins {
     sums: Vec<u64>,
     /// Bins used so far.
     used: usize,
-    /// The last of them, since the origin: what lies within, as almost everything does, is added without further ado.
+    /// Range of the last used bin, since the origin: most times fall into it and take the fast path.
     last: Range<u64>,
 }
 
 impl Bins {
-    /// Empty bins from `origin_ns` on.
+    /// Returns empty bins from `origin_ns` on.
     pub fn new(rows: usize, origin_ns: u64) -> Self {
         Self { origin_ns, shift: FIRST_SHIFT, rows, sums: vec![0; rows * BINS], used: 0, last: 0..0 }
     }
@@ -55,7 +55,7 @@ impl Bins {
         self.last = 0..0;
     }
 
-    /// Adds `weight` for each nanosecond from `from_ns` to `to_ns`. What lies before the origin is left out.
+    /// Adds `weight` for each nanosecond from `from_ns` to `to_ns`, from the origin on.
     #[inline]
     pub fn add(&mut self, row: usize, from_ns: u64, to_ns: u64, weight: u64) {
         let (from, to) = (from_ns.wrapping_sub(self.origin_ns), to_ns.wrapping_sub(self.origin_ns));
@@ -85,7 +85,7 @@ impl Bins {
         row[last] += (to - from) * weight;
     }
 
-    /// Length of a bin.
+    /// Length of a bin, in nanoseconds.
     pub fn bin_ns(&self) -> u64 {
         1 << self.shift
     }
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn each_bin_holds_what_fell_into_it() {
+    fn each_bin_holds_its_share() {
         let mut bins = Bins::new(1, 0);
         bins.add(0, 1_000, 3_000, 1);
         assert_eq!(bins.row(0), [24, 1024, 952]);

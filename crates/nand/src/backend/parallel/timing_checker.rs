@@ -1,7 +1,7 @@
 //! Checks the order in which dies do operations in simulated time.
 //!
-//! Operations on one block begin in the order emitted; a page is read only when its program has ended, programmed only
-//! when it has been erased, erased only when every copy made from its block before has been programmed.
+//! Operations on one block begin in the order of emission. A page is read only after its program has ended, and programmed
+//! only after its erase. A block is erased only after every copy from it has been programmed.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -32,9 +32,9 @@ enum Page {
 
 #[derive(Clone, Debug, Default)]
 struct Block {
-    /// Emitted and not yet begun.
+    /// Operations emitted but not begun.
     order: VecDeque<u64>,
-    /// Copies from this block that have not been programmed, with the erases emitted before them.
+    /// Copies from this block that are not yet programmed, with the number of erases emitted before them.
     copies: BTreeMap<u64, u64>,
     erases_emitted: u64,
     erases_begun: u64,
@@ -52,7 +52,7 @@ pub struct TimingChecker {
 }
 
 impl TimingChecker {
-    /// Checker of an erased array.
+    /// Returns the checker of an erased array.
     pub fn new(geometry: &Geometry) -> Self {
         Self {
             pages_per_block: geometry.pages_per_block,
@@ -62,9 +62,9 @@ impl TimingChecker {
         }
     }
 
-    fn blame(&mut self, seen: Seen, what: &str) {
+    fn blame(&mut self, seen: Seen, rule: &str) {
         let Seen { kind, block, page, .. } = seen;
-        self.violation.get_or_insert_with(|| format!("in time, {kind:?} of page {page} of block {block}: {what}"));
+        self.violation.get_or_insert_with(|| format!("in time, {kind:?} of page {page} of block {block}: {rule}"));
     }
 
     fn at(&mut self, block: u32, page: u32) -> &mut Page {
@@ -82,7 +82,7 @@ impl TimingChecker {
         }
     }
 
-    /// The FTL emits an operation.
+    /// Takes up an operation that the FTL emits.
     #[inline(never)]
     pub(super) fn emitted(&mut self, seen: Seen) {
         self.blocks[seen.block as usize].order.push_back(seen.id);
@@ -98,7 +98,7 @@ impl TimingChecker {
         }
     }
 
-    /// The cells begin an operation.
+    /// Checks an operation that the cells begin.
     #[inline(never)]
     pub(super) fn began(&mut self, seen: Seen) {
         self.take_turn(seen, seen.block);
@@ -136,7 +136,7 @@ impl TimingChecker {
         }
     }
 
-    /// The cells end an operation.
+    /// Takes up an operation that the cells end.
     #[inline(never)]
     pub(super) fn ended(&mut self, seen: Seen) {
         match seen.kind {
@@ -151,7 +151,6 @@ impl TimingChecker {
         }
     }
 
-    /// The first violation.
     pub(super) fn violation(&self) -> Option<&str> {
         self.violation.as_deref()
     }
@@ -160,20 +159,13 @@ impl TimingChecker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Parallelism, ProgramOrder};
 
     fn seen(id: u64, kind: Kind, block: u32, page: u32) -> Seen {
         Seen { id, kind, block, page, from: None }
     }
 
-    fn found(act: &dyn Fn(&mut TimingChecker)) -> String {
-        let mut checker = TimingChecker::new(&Geometry {
-            page_bytes: 512,
-            pages_per_block: 4,
-            blocks: 3,
-            order: ProgramOrder::Any,
-            parallelism: Parallelism::SINGLE,
-        });
+    fn violation_of(act: &dyn Fn(&mut TimingChecker)) -> String {
+        let mut checker = TimingChecker::new(&Geometry::single_plane(512, 4, 3));
         act(&mut checker);
         checker.violation().unwrap_or_default().to_owned()
     }
@@ -188,26 +180,24 @@ mod tests {
     fn orders_that_no_chip_allows_are_found() {
         let program = seen(1, Kind::Program, 0, 0);
         let read = seen(2, Kind::Read, 0, 0);
-        assert_eq!(
-            found(&|checker| [program, read].map(|operation| done(checker, operation)).into_iter().collect()),
-            ""
-        );
+        let in_turn = |checker: &mut TimingChecker| [program, read].iter().for_each(|&op| done(checker, op));
+        assert_eq!(violation_of(&in_turn), "");
         let early = |checker: &mut TimingChecker| {
             [program, read].iter().for_each(|&operation| checker.emitted(operation));
             checker.began(program);
             checker.began(read);
         };
-        assert!(found(&early).contains("its program has not ended"));
+        assert!(violation_of(&early).contains("its program has not ended"));
         let overtaking = |checker: &mut TimingChecker| {
             [program, seen(2, Kind::Program, 0, 1)].iter().for_each(|&operation| checker.emitted(operation));
             checker.began(seen(2, Kind::Program, 0, 1));
         };
-        assert!(found(&overtaking).contains("overtook"));
+        assert!(violation_of(&overtaking).contains("overtook"));
         let twice = |checker: &mut TimingChecker| {
             done(checker, program);
             done(checker, Seen { id: 2, ..program });
         };
-        assert!(found(&twice).contains("not erased"));
+        assert!(violation_of(&twice).contains("not erased"));
         let copy = Seen { from: Some((0, 0)), ..seen(2, Kind::Program, 1, 0) };
         let erase = seen(3, Kind::Erase, 0, 0);
         let destroying = |checker: &mut TimingChecker| {
@@ -216,11 +206,11 @@ mod tests {
             checker.began(copy);
             checker.began(erase);
         };
-        assert!(found(&destroying).contains("copies from it"));
+        assert!(violation_of(&destroying).contains("copies from it"));
         let in_order =
             |checker: &mut TimingChecker| [program, copy, erase].iter().for_each(|&operation| done(checker, operation));
-        assert_eq!(found(&in_order), "");
+        assert_eq!(violation_of(&in_order), "");
         let in_place = Seen { from: Some((1, 0)), ..seen(2, Kind::Copyback, 2, 0) };
-        assert!(found(&|checker| done(checker, in_place)).contains("what it copies"));
+        assert!(violation_of(&|checker| done(checker, in_place)).contains("what it copies"));
     }
 }

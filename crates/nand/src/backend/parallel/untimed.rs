@@ -1,13 +1,13 @@
-//! Flash without time that can be checked: before the clock of a drive starts, or where there is none.
+//! Flash without time that can be checked: before the clock of a drive starts, or for drives without one.
 
 use ssdlab_core::{BlockId, Ppn};
 
 use super::ops::Kind;
 use super::timing_checker::{Seen, TimingChecker};
 use crate::backend::{Flash, Resume};
-use crate::{Cause, Counts, FlashSink, Geometry, MergeCost, Source, SpareArea};
+use crate::{Cause, Counts, FlashSink, Geometry, Source, SpareArea};
 
-/// Counts operations, and shows each to a checker at once.
+/// Counts operations and shows each to a checker at once.
 pub struct UntimedFlash {
     counts: Counts,
     pages_per_block: u32,
@@ -15,17 +15,17 @@ pub struct UntimedFlash {
 }
 
 impl UntimedFlash {
-    /// Flash without operations so far, with an optional checker.
+    /// Returns flash without operations so far, with an optional checker.
     pub fn new(geometry: &Geometry, checker: Option<Box<TimingChecker>>) -> Self {
         Self { counts: Counts::default(), pages_per_block: geometry.pages_per_block, checker }
     }
 
-    /// The checker, for the flash in time.
+    /// Returns the checker, for flash in time.
     pub fn into_checker(self) -> Option<Box<TimingChecker>> {
         self.checker
     }
 
-    #[inline(always)]
+    #[inline]
     fn show(&mut self, kind: Kind, ppn: Ppn) {
         if let Some(checker) = &mut self.checker {
             let (block, page) = (ppn.0 / self.pages_per_block, ppn.0 % self.pages_per_block);
@@ -38,19 +38,19 @@ impl UntimedFlash {
 }
 
 impl FlashSink for UntimedFlash {
-    #[inline(always)]
+    #[inline]
     fn read(&mut self, ppn: Ppn, cause: Cause) {
         self.counts.read(ppn, cause);
         self.show(Kind::Read, ppn);
     }
 
-    #[inline(always)]
+    #[inline]
     fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
         self.counts.program(ppn, oob, source, cause);
         self.show(Kind::Program, ppn);
     }
 
-    #[inline(always)]
+    #[inline]
     fn erase(&mut self, block: BlockId, cause: Cause) {
         self.counts.erase(block, cause);
         self.show(Kind::Erase, Ppn(block.0 * self.pages_per_block));
@@ -58,25 +58,8 @@ impl FlashSink for UntimedFlash {
 }
 
 impl Flash for UntimedFlash {
-    fn is_timed(&self) -> bool {
-        false
-    }
-
     fn counts(&self) -> Counts {
         self.counts
-    }
-
-    #[inline(always)]
-    fn now_ns(&self) -> u64 {
-        0
-    }
-
-    fn busy_ns(&self) -> u64 {
-        0
-    }
-
-    fn cost_ns(&self, _cost: MergeCost) -> Option<u64> {
-        None
     }
 
     fn violation(&self) -> Option<&str> {

@@ -1,4 +1,4 @@
-//! What dies and channels do, event by event.
+//! Dies and channels at work, event by event.
 
 use super::agenda::NEVER;
 use super::attribution::Attribution;
@@ -27,7 +27,7 @@ impl ParallelFlash {
         }
     }
 
-    /// Begins whatever the die can begin now.
+    /// Begins everything that the die can begin now.
     #[inline]
     fn look(&mut self, number: u32) {
         loop {
@@ -48,7 +48,7 @@ impl ParallelFlash {
                 }
                 (Cells::Idle, Registers::Moving(command)) => {
                     let begun = if command.reads {
-                        self.begin_cached_read(number)
+                        self.chips.commands.cache_read && self.begin_next_read(number)
                     } else {
                         // The next page is loaded while a program is suspended.
                         die.suspended.is_some() && self.begin_any(number)
@@ -59,14 +59,14 @@ impl ParallelFlash {
                 }
                 (Cells::Busy(work), registers) => {
                     let (first, can_load) = (work.command.first, matches!(registers, Registers::Free));
-                    let begun = self.suspend(number, first) || (can_load && self.begin_cached_program(number, first));
+                    let begun = self.suspend(number, first) || (can_load && self.begin_next_program(number, first));
                     if !begun {
                         break;
                     }
                 }
                 _ => break,
             }
-            if !self.overlaps {
+            if !self.chips.overlaps {
                 break;
             }
         }
@@ -78,7 +78,7 @@ impl ParallelFlash {
         self.attribute_die(number);
     }
 
-    /// Tells latency attribution, if it is on, what happens now.
+    /// Calls latency attribution, if it is on.
     #[inline(always)]
     pub(super) fn attribute(&mut self, tell: impl FnOnce(&mut Attribution, u64)) {
         if let Some(attribution) = &mut self.attribution {
@@ -86,7 +86,7 @@ impl ParallelFlash {
         }
     }
 
-    /// Tells latency attribution what happens to the command with this first operation.
+    /// Tells latency attribution about the command whose first operation is `first`.
     #[inline(always)]
     fn attribute_command(&mut self, first: u32, tell: fn(&mut Attribution, u32, &Ops, u64)) {
         if let Some(attribution) = &mut self.attribution {
@@ -94,7 +94,7 @@ impl ParallelFlash {
         }
     }
 
-    /// Tells latency attribution what a die does now.
+    /// Tells latency attribution the state of a die.
     #[inline(always)]
     fn attribute_die(&mut self, number: u32) {
         if let Some(attribution) = &mut self.attribution {
@@ -131,18 +131,13 @@ impl ParallelFlash {
         })
     }
 
-    /// The class that the scheduler would begin now.
+    /// Returns the class that the scheduler would begin now.
     #[inline]
     fn picked(&self, number: u32) -> Option<Class> {
-        (self.scheduler.role.pick)(&self.dies[number as usize].view())
+        (self.chips.scheduler.role.pick)(&self.dies[number as usize].view())
     }
 
-    /// While a page read before is transferred out.
-    #[inline(always)]
-    fn begin_cached_read(&mut self, number: u32) -> bool {
-        self.commands.cache_read && self.begin_next_read(number)
-    }
-
+    /// Begins a read while the previous page is transferred out (cache read).
     #[inline(never)]
     fn begin_next_read(&mut self, number: u32) -> bool {
         let die = &self.dies[number as usize];
@@ -157,16 +152,15 @@ impl ParallelFlash {
         true
     }
 
-    /// While the page before it in the same block is programmed.
+    /// Begins a program while the previous page of the same block is programmed (cache program).
     #[inline(always)]
-    fn begin_cached_program(&mut self, number: u32, programmed: u32) -> bool {
-        self.commands.cache_program
-            && self.ops[programmed].kind == Kind::Program
-            && self.begin_next_program(number, programmed)
-    }
-
-    #[inline(never)]
     fn begin_next_program(&mut self, number: u32, programmed: u32) -> bool {
+        self.chips.commands.cache_program
+            && self.ops[programmed].kind == Kind::Program
+            && self.begin_cached_program(number, programmed)
+    }
+    #[inline(never)]
+    fn begin_cached_program(&mut self, number: u32, programmed: u32) -> bool {
         let die = &self.dies[number as usize];
         let Some(class) = self.picked(number) else { return false };
         let (next, before) = (&self.ops[die.first_ready(class as usize)], &self.ops[programmed]);
@@ -177,19 +171,19 @@ impl ParallelFlash {
         true
     }
 
-    /// Interrupts a longer operation for a read of the host, if that is next.
+    /// Interrupts a longer operation if a host read is next.
     #[inline]
     fn suspend(&mut self, number: u32, first: u32) -> bool {
         let kind = self.ops[first].kind;
-        let Interruption { time, limit } = match (self.commands.suspend, kind) {
-            (Suspend::Erase(it), Kind::Erase) | (Suspend::EraseAndProgram(it), Kind::Erase | Kind::Program) => it,
+        let Interruption { time, limit } = match (self.chips.commands.suspend, kind) {
+            (Suspend::Erase(rule), Kind::Erase) | (Suspend::EraseAndProgram(rule), Kind::Erase | Kind::Program) => rule,
             _ => return false,
         };
         let Cells::Busy(mut work) = self.dies[number as usize].cells else {
             unreachable!("cells are suspended at work")
         };
         let left_ns = work.ends_ns - self.now_ns;
-        // One that would be done by then anyway is left to end.
+        // An operation that ends by then anyway is left to end.
         if work.suspensions >= limit || left_ns <= time.0 || self.picked(number) != Some(Class::HostRead) {
             return false;
         }
@@ -212,17 +206,17 @@ impl ParallelFlash {
         true
     }
 
-    /// Begins the first ready operation of a class, and with it those for other planes that fit into one command.
+    /// Begins the first ready operation of a class, with operations for other planes that fit into one command.
     #[inline(always)]
     fn begin(&mut self, number: u32, class: Class) {
         let first = self.dies[number as usize].first_ready(class as usize);
         let mut candidate = self.ops[first].next;
         self.take(number, first);
-        if self.commands.multiplane && self.planes_per_die > 1 && self.ops[first].kind != Kind::Copyback {
+        if self.chips.commands.multiplane && self.layout.planes_per_die > 1 && self.ops[first].kind != Kind::Copyback {
             let mut last = first;
             let mut planes = 1_u64 << self.ops[first].plane;
-            // Looking further than this finds little.
-            for _ in 0..4 * self.planes_per_die {
+            // Looking further finds little.
+            for _ in 0..4 * self.layout.planes_per_die {
                 if candidate == NONE {
                     break;
                 }
@@ -231,13 +225,13 @@ impl ParallelFlash {
                 let fits = op.kind == head.kind
                     && planes & plane == 0
                     && (op.page == head.page || op.kind == Kind::Erase)
-                    && (!self.scheduler.role.in_order || op.number == self.dies[number as usize].begun);
+                    && (!self.chips.scheduler.role.in_order || op.number == self.dies[number as usize].begun);
                 if fits {
                     self.take(number, candidate);
                     self.ops[last].next = candidate;
                     planes |= plane;
                     last = candidate;
-                } else if self.scheduler.role.in_order {
+                } else if self.chips.scheduler.role.in_order {
                     break;
                 }
                 candidate = next;
@@ -258,7 +252,7 @@ impl ParallelFlash {
         }
     }
 
-    /// Takes an operation out of the queue.
+    /// Removes an operation from the queue.
     #[inline(always)]
     fn take(&mut self, number: u32, index: u32) {
         self.dies[number as usize].begin(index, &mut self.ops);
@@ -269,17 +263,17 @@ impl ParallelFlash {
         }
     }
 
-    /// Puts the cells to work.
     #[inline(always)]
     fn work(&mut self, number: u32, command: Command) {
         let op = &self.ops[command.first];
         let kind = op.kind;
         let duration_ns = match op.kind {
-            Kind::Read => self.timing.read.of_page(op.page.into()).0,
-            Kind::Program => self.timing.program.of_page(op.page.into()).0,
-            Kind::Erase => self.timing.erase.0,
+            Kind::Read => self.chips.timing.read.of_page(op.page.into()).0,
+            Kind::Program => self.chips.timing.program.of_page(op.page.into()).0,
+            Kind::Erase => self.chips.timing.erase.0,
             Kind::Copyback => {
-                self.timing.read.of_page(op.from_page.into()).0 + self.timing.program.of_page(op.page.into()).0
+                self.chips.timing.read.of_page(op.from_page.into()).0
+                    + self.chips.timing.program.of_page(op.page.into()).0
             }
         };
         let ends_ns = self.now_ns + duration_ns;
@@ -290,21 +284,30 @@ impl ParallelFlash {
         if let Some(checker) = &mut self.checker {
             self.ops.of_command(command.first).for_each(|index| checker.began(self.ops[index].seen()));
         }
-        if self.commands.cache_program && kind == Kind::Program {
-            let mut index = command.first;
-            while index != NONE {
-                self.ops[index].passed = true;
-                let behind = self.ops[index].behind;
-                if behind != NONE && self.ops[behind].kind == Kind::Program {
-                    self.ops[index].behind = NONE;
-                    self.release(behind);
+        if self.chips.commands.cache_program && kind == Kind::Program {
+            self.for_each_op(command.first, |flash, index| {
+                flash.ops[index].passed = true;
+                let behind = flash.ops[index].behind;
+                if behind != NONE && flash.ops[behind].kind == Kind::Program {
+                    flash.ops[index].behind = NONE;
+                    flash.release(behind);
                 }
-                index = self.ops[index].next;
-            }
+            });
         }
     }
 
-    /// Asks for the bus.
+    /// Calls `act` for each operation of a command, which may remove it.
+    #[inline(always)]
+    fn for_each_op(&mut self, first: u32, mut act: impl FnMut(&mut Self, u32)) {
+        let mut index = first;
+        while index != NONE {
+            let next = self.ops[index].next;
+            act(self, index);
+            index = next;
+        }
+    }
+
+    /// Queues a command for the bus.
     #[inline(always)]
     fn transfer(&mut self, number: u32, command: Command) {
         let die = &mut self.dies[number as usize];
@@ -316,11 +319,15 @@ impl ParallelFlash {
         }
     }
 
-    /// For the die that is first on the channel.
+    /// Begins the transfer of the first die in the channel's queue.
     #[inline]
     fn begin_transfer(&mut self, channel: usize, command: Command) {
         let bytes = self.ops[command.transfer].bytes;
-        let duration_ns = if bytes == self.page_bytes { self.page_transfer_ns } else { self.timing.transfer(bytes).0 };
+        let duration_ns = if bytes == self.chips.page_bytes {
+            self.chips.page_transfer_ns
+        } else {
+            self.chips.timing.transfer(bytes).0
+        };
         self.channels[channel].began_ns = self.now_ns;
         self.agenda.set(self.dies.len() + channel, self.now_ns + duration_ns);
     }
@@ -378,7 +385,7 @@ impl ParallelFlash {
                     self.pass(command);
                     if matches!(self.dies[resource as usize].registers, Registers::Free) {
                         self.transfer(resource, command);
-                        if !self.commands.cache_read {
+                        if !self.chips.commands.cache_read {
                             // Nothing can begin before the data has left.
                             self.attribute_die(resource);
                             return;
@@ -387,15 +394,12 @@ impl ParallelFlash {
                         self.dies[resource as usize].cells = Cells::Full(command);
                     }
                 } else {
-                    let mut index = command.first;
-                    while index != NONE {
-                        let next = self.ops[index].next;
-                        if let Some(checker) = &mut self.checker {
-                            checker.ended(self.ops[index].seen());
+                    self.for_each_op(command.first, |flash, index| {
+                        if let Some(checker) = &mut flash.checker {
+                            checker.ended(flash.ops[index].seen());
                         }
-                        self.end(index);
-                        index = next;
-                    }
+                        flash.end(index);
+                    });
                 }
             }
             Cells::Idle | Cells::Full(_) => unreachable!("an event of cells that do nothing"),
@@ -403,21 +407,19 @@ impl ParallelFlash {
         self.wake(resource);
     }
 
-    /// The cells have read these pages: the next operation on their blocks may come.
+    /// Releases the next operations on the blocks of a command whose pages the cells have read.
     #[inline]
     fn pass(&mut self, command: Command) {
-        let mut index = command.first;
-        while index != NONE {
-            if let Some(checker) = &mut self.checker {
-                checker.ended(self.ops[index].seen());
+        self.for_each_op(command.first, |flash, index| {
+            if let Some(checker) = &mut flash.checker {
+                checker.ended(flash.ops[index].seen());
             }
-            self.ops[index].passed = true;
-            let behind = std::mem::replace(&mut self.ops[index].behind, NONE);
+            flash.ops[index].passed = true;
+            let behind = std::mem::replace(&mut flash.ops[index].behind, NONE);
             if behind != NONE {
-                self.release(behind);
+                flash.release(behind);
             }
-            index = self.ops[index].next;
-        }
+        });
     }
 
     #[inline(always)]
@@ -426,12 +428,12 @@ impl ParallelFlash {
         self.record.cells(number, work.began_ns, self.now_ns, first, first.next != NONE);
         if self.record.keeps_segments() {
             for index in self.ops.of_command(work.command.first) {
-                self.record.segment(number, work.began_ns, self.now_ns, (index, &self.ops[index]));
+                self.record.segment(number, false, work.began_ns, self.now_ns, (index, &self.ops[index]));
             }
         }
     }
 
-    /// Records what cells and buses are in the middle of, at the end of a run.
+    /// Records the unfinished work of cells and buses, at the end of a run.
     pub fn record_unfinished(&mut self) {
         for number in 0..self.dies.len() {
             if let Cells::Busy(work) = self.dies[number].cells {
@@ -441,18 +443,13 @@ impl ParallelFlash {
         for (number, channel) in self.channels.iter().enumerate() {
             let Some(&die) = channel.dies.front() else { continue };
             if let Registers::Moving(command) = self.dies[die as usize].registers {
-                self.record.bus(
-                    number,
-                    die,
-                    channel.began_ns,
-                    self.now_ns,
-                    (command.transfer, &self.ops[command.transfer]),
-                );
+                let op = (command.transfer, &self.ops[command.transfer]);
+                self.record.bus(number, die, channel.began_ns, self.now_ns, op);
             }
         }
     }
 
-    /// One thing less to wait for.
+    /// Removes one of the operations that `waiter` waits for.
     #[inline(always)]
     fn release(&mut self, waiter: u32) {
         self.ops[waiter].waits -= 1;
@@ -471,7 +468,6 @@ impl ParallelFlash {
         self.release(waiter);
     }
 
-    /// An operation is over.
     #[inline(always)]
     fn end(&mut self, index: u32) {
         let Op { block, from_block, gate, job, behind, behind_from, attributed, .. } = self.ops[index];

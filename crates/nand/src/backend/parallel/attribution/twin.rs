@@ -224,18 +224,18 @@ impl World {
         let latest = |cause: Cause, most: usize| {
             before().filter(own).filter(|other| self.emitted[other].cause == cause).take(most).collect::<Vec<_>>()
         };
-        let mut found = match (op.kind, op.cause) {
+        let mut blockers = match (op.kind, op.cause) {
             (Kind::Read, Cause::Host | Cause::ReadModifyWrite) => latest(Cause::MapLoad, 1),
             (Kind::Program, Cause::Host) => latest(Cause::ReadModifyWrite, 2),
             _ => Vec::new(),
         };
         let behind = before().find(|other| self.emitted[other].block == op.block).filter(own);
-        found.extend(behind.filter(|behind| {
+        blockers.extend(behind.filter(|behind| {
             let first = self.emitted[behind].kind;
             let overlaps = self.cache_program && first == Kind::Program && op.kind == Kind::Program;
             first != Kind::Read && !overlaps
         }));
-        found
+        blockers
     }
 
     /// Charges of an operation from its emission to its end, from the log alone.
@@ -271,7 +271,7 @@ struct Logged<'w> {
 impl Logged<'_> {
     fn note(&mut self, ppn: u32, kind: Kind, cause: Cause) {
         let block = ppn / PAGES_PER_BLOCK;
-        let die = self.flash.places[(block / BLOCKS_PER_PLANE) as usize].die;
+        let die = self.flash.layout.places[(block / BLOCKS_PER_PLANE) as usize].die;
         let number = self.flash.dies[die as usize].emitted;
         let waited = matches!(cause, Cause::Host | Cause::ReadModifyWrite | Cause::MapLoad);
         let job = if waited && self.kind == JobKind::Request { self.job } else { NONE };
@@ -297,7 +297,7 @@ impl Logged<'_> {
 }
 
 fn requests_of(rng: &mut Rng, world: &mut World, jobs: u32) {
-    let pages = world.dies * world.flash.planes_per_die * BLOCKS_PER_PLANE * PAGES_PER_BLOCK;
+    let pages = world.dies * world.flash.layout.planes_per_die * BLOCKS_PER_PLANE * PAGES_PER_BLOCK;
     for owner in 0..jobs {
         for _ in 0..rng.below(7) {
             if world.flash.next_ns() != NEVER {
@@ -348,7 +348,7 @@ fn requests_of(rng: &mut Rng, world: &mut World, jobs: u32) {
 }
 
 #[test]
-fn requests_are_charged_for_what_the_log_says() {
+fn charges_match_the_log() {
     let mut seen = [0; CAUSES];
     for seed in 0..WORLDS {
         let mut rng = Rng::named(seed, "waits");
@@ -361,10 +361,10 @@ fn requests_are_charged_for_what_the_log_says() {
             let Some(last) = world.ended.iter().rev().find(|(id, _)| world.emitted[id].job == job) else { continue };
             let expected = world.path(last.0);
             let elapsed_ns = last.1 - world.emitted[&last.0].at_ns;
-            let found = *world.flash.stalls_of(job).expect("attribution is on");
-            assert_eq!(found.iter().sum::<u64>(), elapsed_ns, "world {seed}, request {job}: the causes add up");
-            assert_eq!(found, expected, "world {seed}, request {job}");
-            seen.iter_mut().zip(found).for_each(|(seen, part)| *seen += part);
+            let stalls = *world.flash.stalls_of(job).expect("attribution is on");
+            assert_eq!(stalls.iter().sum::<u64>(), elapsed_ns, "world {seed}, request {job}: the causes add up");
+            assert_eq!(stalls, expected, "world {seed}, request {job}");
+            seen.iter_mut().zip(stalls).for_each(|(seen, part)| *seen += part);
         }
     }
     assert!(seen.iter().all(|&ns| ns > 0), "every cause occurs: {seen:?}");

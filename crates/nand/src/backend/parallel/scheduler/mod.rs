@@ -41,7 +41,7 @@ pub struct DieView {
 
 impl DieView {
     /// The class of the earliest operation among those given.
-    #[inline(always)]
+    #[inline]
     fn earliest(&self, classes: &[Class]) -> Option<Class> {
         let earliest = classes.iter().copied().min_by_key(|&class| self.ready[class as usize])?;
         (self.ready[earliest as usize] != NOTHING).then_some(earliest)
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn each_prefers_what_it_says() {
+    fn each_scheduler_has_its_preference() {
         use Class::{HostProgram, HostRead, Internal};
         let all = [9, 7, 5];
         // Operation 4 has not begun: a scheduler that keeps the order waits for it.

@@ -1,0 +1,27 @@
+//! Enums whose members have names in results.
+
+/// Defines an enum, with number and name of each member.
+macro_rules! named_enum {
+    ($(#[$meta:meta])* pub enum $kind:ident { $($(#[$doc:meta])* $member:ident = $number:literal, $name:literal;)+ }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[repr(u8)]
+        pub enum $kind {
+            $($(#[$doc])* $member = $number),+
+        }
+
+        impl $kind {
+            /// All members, in the order of their numbers.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$member),+];
+
+            /// Name in results.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$member => $name),+
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use named_enum;
