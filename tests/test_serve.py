@@ -442,7 +442,7 @@ def test_a_scale_that_is_none_is_an_error(tmp_path: Path, scale: Any) -> None:
         (["--file", "pipe"], "pipe: it is no drive of ssdlab; give another path"),
         (["--file", "other.drive"], "it was created with"),
         (["--socket", "x" * 120], "the path of a socket has at most 107 bytes"),
-        (["--socket", "foreign"], "foreign: exists and is no socket; remove it, or choose another path"),
+        (["--socket", "foreign"], "foreign: exists and is not a socket; remove it, or choose another path"),
         (["--record", "nowhere/r.parquet"], "nowhere/r.parquet"),
         (["--file", "new.drive", "--record", "nowhere/r.parquet"], "nowhere/r.parquet"),
         (
@@ -451,8 +451,8 @@ def test_a_scale_that_is_none_is_an_error(tmp_path: Path, scale: Any) -> None:
         ),
         (["--file", "new.drive", "--out", "new.drive"], "--out new.drive: that is what --file names too"),
         (["--file", "new.drive", "--metrics", "./s"], "--metrics s: that is what --socket names too"),
-        (["--file", "new.drive", "--socket", "foreign"], "foreign: exists and is no socket"),
-        (["--file", "new.drive", "--metrics", "./foreign"], "foreign: exists and is no socket"),
+        (["--file", "new.drive", "--socket", "foreign"], "foreign: exists and is not a socket"),
+        (["--file", "new.drive", "--metrics", "./foreign"], "foreign: exists and is not a socket"),
         (
             ["--file", "new.drive", "--metrics", "127.0.0.1:{taken}"],
             "Address already in use; choose another address or",

@@ -1,16 +1,16 @@
-//! An export in memory: what tests, benchmarks and the example serve.
+//! Export in memory, for tests, benchmarks and the example.
 
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::export::{BlockSizes, Done, Errno, Export, Extent, Features, Leave, Zeroing};
 
-/// Bytes under one lock; memory is taken and given back in this unit.
+/// Size of a chunk, the unit of locking and allocation.
 const CHUNK: u64 = 64 << 10;
 
-/// A chunk, or a hole.
+/// A chunk; `None` for a hole.
 type Chunk = Option<Box<[u8]>>;
 
-/// Bytes in memory. What was never written takes none, beside a few bytes for each 64 KiB.
+/// Bytes in memory. Unwritten chunks take only a few bytes per 64 KiB.
 #[derive(Debug)]
 pub struct Memory {
     chunks: Box<[RwLock<Chunk>]>,
@@ -20,19 +20,19 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Zeroes, so many bytes of them.
+    /// Creates an export of `size` zero bytes.
     pub fn new(size: u64) -> Self {
         let chunks = (0..size.div_ceil(CHUNK)).map(|_| RwLock::default()).collect();
         Self { chunks, size, block_sizes: BlockSizes::default(), features: Features::default() }
     }
 
-    /// The same with other sizes of requests.
+    /// Sets the accepted request sizes.
     #[must_use]
     pub fn with_block_sizes(self, block_sizes: BlockSizes) -> Self {
         Self { block_sizes, ..self }
     }
 
-    /// The same with other features.
+    /// Sets the capabilities.
     #[must_use]
     pub fn with_features(self, features: Features) -> Self {
         Self { features, ..self }
@@ -51,7 +51,7 @@ impl Memory {
         }
     }
 
-    // No code of ours panics while it holds a lock, and bytes have no rule to break.
+    // A poisoned lock is harmless: bytes have no invariants.
     fn shared(&self, chunk: usize) -> RwLockReadGuard<'_, Chunk> {
         self.chunks[chunk].read().unwrap_or_else(PoisonError::into_inner)
     }

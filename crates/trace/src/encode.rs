@@ -20,6 +20,19 @@ pub(crate) struct Keeps {
     pub stream: fn(&str) -> bool,
 }
 
+impl Keeps {
+    /// Reads and writes with all details of address and time, in bytes and ns, and nothing else.
+    pub const TRANSFERS: Self = Self {
+        ops: &[Op::Read, Op::Write],
+        names_op: true,
+        unit_ns: 1,
+        sector: 1,
+        whole_sectors: false,
+        flags: false,
+        stream: |_| false,
+    };
+}
+
 /// A request in the units of the format.
 pub(crate) struct Item<'a> {
     /// Time in units of [`Keeps::unit_ns`], rounded down.

@@ -62,9 +62,10 @@ pub(crate) enum Stream<'a> {
 }
 
 /// Device that a request addresses.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) enum Device {
     /// The file itself, in formats without device names.
+    #[default]
     File,
     /// Id in [`Tables::devices`].
     Id(u32),
@@ -197,7 +198,9 @@ impl Intake {
                 return Ok(());
             }
         };
-        if io.offset.checked_add(io.bytes).is_none() || io.bytes > REQUEST_MAX {
+        // A flush has no address, whatever the trace says.
+        let (offset, bytes) = if io.op == Op::Flush { (0, 0) } else { (io.offset, io.bytes) };
+        if offset.checked_add(bytes).is_none() || bytes > REQUEST_MAX {
             return Err(Fault::new("", b"", "offset or size too large (limits: 2^64 bytes, 256 TiB per request)"));
         }
         let device = match io.device {
@@ -207,7 +210,7 @@ impl Intake {
                 file(&mut self.tables.devices)
             }
         };
-        let Some(base) = self.place(device, &io)? else { return Ok(()) };
+        let Some(base) = self.place(device, offset + bytes, io.stream)? else { return Ok(()) };
         let stream = self.stream_of(device, io.stream);
         // One expression: writing the fields one by one stalls the copy into the vector (store forwarding).
         let request = |offset: u64, bytes: u32| Request {
@@ -221,13 +224,13 @@ impl Intake {
         let before = out.len();
         if io.op == Op::Flush {
             out.push(request(0, 0));
-        } else if io.bytes == 0 && !self.target.keeps_empty(io.op) {
+        } else if bytes == 0 && !self.target.keeps_empty(io.op) {
             self.report.counts.zero_length += 1;
-        } else if let Ok(bytes) = u32::try_from(io.bytes) {
-            out.push(request(base + io.offset, bytes));
+        } else if let Ok(bytes) = u32::try_from(bytes) {
+            out.push(request(base + offset, bytes));
         } else {
             self.report.counts.split_overlong += 1;
-            split(request(base + io.offset, 0), io.bytes, out);
+            split(request(base + offset, 0), bytes, out);
         }
         if let Layout::Recorded(devices) = &mut self.layout {
             devices.resize(devices.len() + out.len() - before, device);
@@ -247,10 +250,10 @@ impl Intake {
         *count += 1;
     }
 
-    /// Returns the start of the device in the address space of the replay; `None` if the request is not replayed, in
+    /// Returns the start of the device in the address space of the replay for a request that ends at `end`; `None` if the request is not replayed, in
     /// the first pass or because its device is not selected.
     #[inline]
-    fn place(&mut self, device: u32, io: &Io<'_>) -> Result<Option<u64>, Fault<'static>> {
+    fn place(&mut self, device: u32, end: u64, stream: Stream<'_>) -> Result<Option<u64>, Fault<'static>> {
         let index = device as usize;
         match &mut self.layout {
             Layout::Recorded(_) | Layout::Overlay => Ok(Some(0)),
@@ -260,7 +263,7 @@ impl Intake {
                 Ok(None)
             }
             Layout::SideBySide(ranges) => {
-                let fits = |range: &&Range<u64>| io.offset + io.bytes <= range.end - range.start;
+                let fits = |range: &&Range<u64>| end <= range.end - range.start;
                 let why = "lies beyond its device's end in the first pass: the file is being written; read a copy";
                 let range = ranges.get(index).filter(fits).ok_or(Fault::new("", b"the request", why))?;
                 Ok(Some(range.start))
@@ -274,8 +277,8 @@ impl Intake {
                 if ends.len() <= index {
                     ends.resize(index + 1, 0);
                 }
-                ends[index] = ends[index].max(io.offset + io.bytes);
-                self.tables.stream(io.stream);
+                ends[index] = ends[index].max(end);
+                self.tables.stream(stream);
                 Ok(None)
             }
         }

@@ -77,7 +77,7 @@ fn df_on_a_read_too_long_overflows() {
     let mut peer = Peer::structured(Arc::new(Probe::new(sizes, Features::default())));
     for (flags, errno) in [(DF, EOVERFLOW), (0, EINVAL)] {
         peer.send(&request(flags, READ, 8, 0, 65_537));
-        assert_eq!(peer.chunk().error(), (errno, "the request is longer than the largest block".to_owned()));
+        assert_eq!(peer.chunk().error(), (errno, "the request exceeds the maximum block size".to_owned()));
     }
     assert_eq!(pieces(&mut peer, DF, 0, 65_536).len(), 1);
 }
@@ -86,12 +86,12 @@ fn df_on_a_read_too_long_overflows() {
 fn errors_come_as_chunks_with_words() {
     let cases = [
         (0, READ, 1 << 20, 512, "the range exceeds the export"),
-        (2, READ, 0, 512, "the command does not know a flag"),
-        (0, 8, 0, 0, "the export does not know the command"),
-        (0, 3, 1, 0, "a flush has no range"),
+        (2, READ, 0, 512, "unsupported flag for this command"),
+        (0, 8, 0, 0, "unsupported command"),
+        (0, 3, 1, 0, "a flush must have offset and length 0"),
         (0, STATUS, 0, 0, "the range is empty"),
         (0, STATUS, 1 << 20, 1, "the range exceeds the export"),
-        (DF, STATUS, 0, 1, "the command does not know a flag"),
+        (DF, STATUS, 0, 1, "unsupported flag for this command"),
     ];
     for (flags, command, offset, bytes, words) in cases {
         let mut peer = Peer::structured(Arc::new(Probe::default()));

@@ -105,7 +105,7 @@ fn files_that_cannot_be_used_are_named() {
     fs::create_dir_all(&bad).unwrap();
     fs::write(bad.join("server-cert.pem"), "no certificate").unwrap();
     let empty = Tls::load(&bad, false, false).unwrap_err().to_string();
-    assert!(empty.contains("server-cert.pem: there is no certificate in it; expected are"), "{empty}");
+    assert!(empty.contains("server-cert.pem: contains no certificate; expected files"), "{empty}");
     fs::copy(folder().join("server-cert.pem"), bad.join("server-cert.pem")).unwrap();
     fs::copy(folder().join("client-key.pem"), bad.join("server-key.pem")).unwrap();
     let other = Tls::load(&bad, false, false).unwrap_err().to_string();

@@ -175,6 +175,7 @@ enum Value {
 type Values = [Option<Value>; NAMES.len()];
 
 /// Parser.
+#[derive(Default)]
 pub(crate) struct Text {
     columns: Columns,
     target: Target,
@@ -196,12 +197,8 @@ impl LineFormat for Text {
         Self {
             columns: options.columns.clone().unwrap_or_default(),
             target: options.target,
-            values: [None; NAMES.len()],
-            separator: b',',
             width: MOST,
-            at_headings: false,
-            calendar: Calendar::default(),
-            repeats: 1,
+            ..Self::default()
         }
     }
 

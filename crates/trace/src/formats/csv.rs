@@ -12,25 +12,22 @@
 //! `468101,W,9884656,16384,0x1a,3950`
 
 use super::category;
+use crate::Op;
 use crate::decode::LineFormat;
 use crate::encode::{Encoder, Item, Keeps, put};
 use crate::fault::Fault;
 use crate::fields::{Commas, hexadecimal, whole};
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
-use crate::{Op, ReadOptions};
 
 const SECTOR: u64 = 512;
 const HEADER: &str = "time_ns,op,sector,bytes,flags,pid";
 
 /// Parser.
+#[derive(Default)]
 pub(crate) struct Csv;
 
 impl LineFormat for Csv {
     const HEADER: &'static [u8] = b"time_ns,op,sector,bytes";
-
-    fn new(_: &ReadOptions) -> Self {
-        Self
-    }
 
     fn separator(&self) -> Option<u8> {
         Some(b',')
@@ -38,9 +35,6 @@ impl LineFormat for Csv {
 
     #[inline]
     fn line<'a>(&mut self, line: &'a [u8], _: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
-        if line.starts_with(Self::HEADER) {
-            return Ok(Entry::Skip(Skip::Header));
-        }
         let mut fields = Commas::new(line);
         let time_ns = fields.number("time_ns")?;
         let op = match fields.text("op")? {
@@ -81,15 +75,7 @@ fn plain(name: &str) -> bool {
 
 impl Encoder for CsvEncoder {
     fn keeps(&self) -> Keeps {
-        Keeps {
-            ops: &Op::ALL,
-            names_op: true,
-            unit_ns: 1,
-            sector: SECTOR,
-            whole_sectors: false,
-            flags: true,
-            stream: plain,
-        }
+        Keeps { ops: &Op::ALL, sector: SECTOR, flags: true, stream: plain, ..Keeps::TRANSFERS }
     }
 
     fn start(&mut self, out: &mut Vec<u8>) {

@@ -64,6 +64,7 @@ impl Columns {
 }
 
 /// Parser.
+#[derive(Default)]
 pub(crate) struct Etw {
     completed: bool,
     in_header: bool,
@@ -89,6 +90,7 @@ fn number<'a>(text: &'a [u8], name: &'static str) -> Result<u64, Fault<'a>> {
 
 impl LineFormat for Etw {
     const HEADER: &'static [u8] = b"BeginHeader";
+    const HEADER_START: &'static [u8] = b"";
 
     /// Requires a disk event, as any text may have numbers after commas.
     fn may_begin(head: &[u8]) -> bool {
@@ -99,7 +101,7 @@ impl LineFormat for Etw {
     fn new(options: &ReadOptions) -> Self {
         let plain = |op| Columns::named(if op == Op::Flush { FLUSH } else { TRANSFER }, op);
         let completed = options.action == Some(Action::Complete);
-        Self { completed, in_header: false, columns: EVENTS.map(|(_, op)| plain(op)) }
+        Self { completed, columns: EVENTS.map(|(_, op)| plain(op)), ..Self::default() }
     }
 
     fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {

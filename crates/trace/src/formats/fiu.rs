@@ -6,15 +6,16 @@
 //!
 //! `89966034855846 4892 syslogd 904265560 8 W 6 0 b14a9b5c5d4a0bd9d8b3c2dd4a6d5f0b`
 
+use crate::Op;
 use crate::decode::LineFormat;
 use crate::fault::Fault;
 use crate::fields::{Blanks, whole};
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
-use crate::{Op, ReadOptions};
 
 const SECTOR: u64 = 512;
 
 /// Parser.
+#[derive(Default)]
 pub(crate) struct Fiu;
 
 /// Removes the last field from `rest` and returns it.
@@ -51,10 +52,6 @@ fn alone(process: &[u8]) -> Result<(), Fault<'_>> {
 }
 
 impl LineFormat for Fiu {
-    fn new(_: &ReadOptions) -> Self {
-        Self
-    }
-
     #[inline]
     fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
         let mut fields = Blanks::new(line);

@@ -12,7 +12,7 @@
 //!
 //! `  fio-311   [002] d..1.  5012.123456: block_rq_issue: 8,0 WS 4096 () 2099200 + 8 none,0,0 [fio]`
 
-use super::blkparse::{device_id, device_number, request};
+use super::blkparse::{device_id, device_number};
 use crate::decode::LineFormat;
 use crate::fault::Fault;
 use crate::fields::{Blanks, decimal, whole};
@@ -23,6 +23,7 @@ use crate::{Action, ReadOptions};
 const SECTOR: u64 = 512;
 
 /// Parser.
+#[derive(Default)]
 pub(crate) struct Ftrace {
     event: &'static [u8],
 }
@@ -111,7 +112,7 @@ impl LineFormat for Ftrace {
         if self.event != b"block_bio_queue" && !command(&mut fields)? {
             return Ok(Entry::Skip(Skip::NonIo));
         }
-        // In some kernels, a flush has sector 2^64 - 1.
+        // In some kernels, a flush has sector 2^64 - 1, which exceeds 64 bits in bytes.
         let sector = fields.text("sector")?;
         if fields.next() != Some(b"+") {
             return Err(Fault::new("sectors", sector, "should be followed by + and a count"));
@@ -123,10 +124,9 @@ impl LineFormat for Ftrace {
         };
         process(&mut fields)?;
         let Some(rwbs) = rwbs else { return Ok(Entry::Skip(Skip::UnknownOp)) };
-        Ok(request(rwbs, offset, bytes).map_or(Entry::Skip(Skip::NonIo), |(op, offset)| {
-            let device = Device::Id(device_id(tables, device));
-            Entry::Io(Io { time_ns, op, offset, bytes, device, flags: rwbs.flags, stream: Stream::Number(pid) })
-        }))
+        let Some(op) = rwbs.op_of(bytes) else { return Ok(Entry::Skip(Skip::NonIo)) };
+        let device = Device::Id(device_id(tables, device));
+        Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: rwbs.flags, stream: Stream::Number(pid) }))
     }
 }
 

@@ -16,12 +16,12 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::decode::{LineFormat, RecordFormat};
+use crate::Op;
+use crate::decode::{LineFormat, RecordFormat, u32_at, u64_at};
 use crate::encode::{Encoder, Item, Keeps, put};
 use crate::fault::Fault;
 use crate::fields::Commas;
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
-use crate::{Op, ReadOptions};
 
 const SECOND_NS: u64 = 1_000_000_000;
 const HEADER: &str = "clock_time,obj_id,obj_size,next_access_vtime";
@@ -49,21 +49,8 @@ fn request(seconds: u32, object: u64, bytes: u32, op: Op) -> Entry<'static> {
     })
 }
 
-fn bytes_at<const N: usize>(record: &[u8], at: usize) -> [u8; N] {
-    let mut bytes = [0; N];
-    bytes.copy_from_slice(&record[at..at + N]);
-    bytes
-}
-
-fn u32_at(record: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(bytes_at(record, at))
-}
-
-fn u64_at(record: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(bytes_at(record, at))
-}
-
 /// Parser of oracleGeneral.
+#[derive(Default)]
 pub(crate) struct OracleGeneral;
 
 impl OracleGeneral {
@@ -83,17 +70,15 @@ impl OracleGeneral {
 impl RecordFormat for OracleGeneral {
     const HEAD: usize = 24;
 
-    fn new(_: &ReadOptions) -> Self {
-        Self
-    }
-
     fn record<'a>(&mut self, head: &'a [u8], _: &mut Tables) -> Result<(Entry<'a>, usize), Fault<'a>> {
         Ok((request(u32_at(head, 0), u64_at(head, 4), u32_at(head, 12), Op::Read), 0))
     }
 }
 
-/// Parser of lcs. The version is known once the header has been read.
+/// Parser of lcs.
+#[derive(Default)]
 pub(crate) struct Lcs {
+    /// 0 before the header has been read.
     version: usize,
 }
 
@@ -107,10 +92,6 @@ impl Lcs {
 impl RecordFormat for Lcs {
     // The header is treated as the first record.
     const HEAD: usize = 24;
-
-    fn new(_: &ReadOptions) -> Self {
-        Self { version: 0 }
-    }
 
     fn record<'a>(&mut self, record: &'a [u8], _: &mut Tables) -> Result<(Entry<'a>, usize), Fault<'a>> {
         if self.version == 0 {
@@ -165,19 +146,13 @@ fn narrow<'a>(fields: &mut Commas<'a>, name: &'static str) -> Result<u32, Fault<
 }
 
 /// Parser of the text.
+#[derive(Default)]
 pub(crate) struct CacheCsv;
 
 impl LineFormat for CacheCsv {
     const HEADER: &'static [u8] = b"clock_time,obj";
 
-    fn new(_: &ReadOptions) -> Self {
-        Self
-    }
-
     fn line<'a>(&mut self, line: &'a [u8], _: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
-        if line.starts_with(Self::HEADER) {
-            return Ok(Entry::Skip(Skip::Header));
-        }
         let mut fields = Commas::new(line);
         let seconds = narrow(&mut fields, "clock_time")?;
         let object = fields.number("obj_id")?;
@@ -229,10 +204,7 @@ impl<L: Layout> Encoder for ObjectEncoder<L> {
             ops: if L::OPERATIONS { &[Op::Read, Op::Write, Op::Trim] } else { &[Op::Read, Op::Write] },
             names_op: L::OPERATIONS,
             unit_ns: SECOND_NS,
-            sector: 1,
-            whole_sectors: false,
-            flags: false,
-            stream: |_| false,
+            ..Keeps::TRANSFERS
         }
     }
 
@@ -329,7 +301,7 @@ impl Layout for Lcs {
 mod tests {
     use super::*;
     use crate::testing::{detect_bytes, error_bytes, read, read_bytes, request, streams_of};
-    use crate::{Format, Request};
+    use crate::{Format, ReadOptions, Request};
 
     fn oracle(rows: &[(u32, u64, u32, i64)]) -> Vec<u8> {
         let mut out = Vec::new();
