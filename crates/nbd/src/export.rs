@@ -34,16 +34,16 @@ pub enum Errno {
 
 /// When the reply to a request may be sent.
 #[derive(Debug, Default)]
-pub enum Leave {
+pub enum ReplyTime {
     /// With the next batch.
     #[default]
     Now,
     /// When the simulated drive completes the request.
-    When(DeferredReply),
+    Deferred(DeferredReply),
 }
 
 /// Result of a request.
-pub type Done = Result<Leave, Errno>;
+pub type ExportResult = Result<ReplyTime, Errno>;
 
 /// Capabilities of an export, which clients are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,19 +145,19 @@ pub trait Export: Send + Sync {
     }
 
     /// Fills `buffer` with the bytes from `offset` on.
-    fn read(&self, offset: u64, buffer: &mut [u8]) -> Done;
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> ExportResult;
 
     /// Stores `data` from `offset` on.
-    fn write(&self, offset: u64, data: &[u8], fua: bool) -> Done;
+    fn write(&self, offset: u64, data: &[u8], fua: bool) -> ExportResult;
 
     /// Discards a range.
-    fn trim(&self, offset: u64, bytes: u64, fua: bool) -> Done;
+    fn trim(&self, offset: u64, bytes: u64, fua: bool) -> ExportResult;
 
     /// Makes a range read as zeroes; [`Errno::NotSup`] only if `how.fast`.
-    fn write_zeroes(&self, offset: u64, bytes: u64, how: Zeroing) -> Done;
+    fn write_zeroes(&self, offset: u64, bytes: u64, how: Zeroing) -> ExportResult;
 
     /// Makes all completed requests durable.
-    fn flush(&self) -> Done;
+    fn flush(&self) -> ExportResult;
 
     /// Makes all completed requests durable when the server ends; no client asks for it.
     fn finish(&self) -> Result<(), Errno> {
@@ -165,7 +165,7 @@ pub trait Export: Send + Sync {
     }
 
     /// Prepares for reads of a range.
-    fn cache(&self, offset: u64, bytes: u64) -> Done;
+    fn cache(&self, offset: u64, bytes: u64) -> ExportResult;
 
     /// Returns the run of one status at `offset`: at most `bytes` bytes, in multiples of the smallest block.
     fn extent(&self, offset: u64, bytes: u64) -> Result<Extent, Errno>;

@@ -10,7 +10,7 @@
 //! `RESIZE`, and TLS with pre-shared keys, which rustls lacks.
 //!
 //! A connection's requests are executed in order; a batch of replies is sent in one system call; connections run
-//! concurrently. An export that simulates time determines when a reply may be sent ([`Leave`]); then replies are sent in
+//! concurrently. An export that simulates time determines when a reply may be sent ([`ReplyTime`]); then replies are sent in
 //! order of time, whatever the order of the requests.
 
 mod buffer;
@@ -24,7 +24,7 @@ mod session;
 
 pub use buffer::Buffer;
 pub use deferred_reply::{Completer, DeferredReply, deferred_reply, latest};
-pub use export::{BlockSizes, Done, Errno, Export, Extent, Features, Leave, Zeroing};
+pub use export::{BlockSizes, Errno, Export, ExportResult, Extent, Features, ReplyTime, Zeroing};
 pub use memory::Memory;
 pub use server::{Address, Ending, Handle, Lag, MemoryUse, Options, Server, ServerError, Sockets, Tls, TlsError};
 pub use session::{Entry, Held, Host, Next, Output, Security, Session};

@@ -2,7 +2,7 @@
 
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use crate::export::{BlockSizes, Done, Errno, Export, Extent, Features, Leave, Zeroing};
+use crate::export::{BlockSizes, Errno, Export, ExportResult, Extent, Features, ReplyTime, Zeroing};
 
 /// Size of a chunk, the unit of locking and allocation.
 const CHUNK: u64 = 64 << 10;
@@ -100,7 +100,7 @@ impl Export for Memory {
         "memory, lost when the server ends"
     }
 
-    fn read(&self, offset: u64, mut buffer: &mut [u8]) -> Done {
+    fn read(&self, offset: u64, mut buffer: &mut [u8]) -> ExportResult {
         for piece in pieces(offset, buffer.len() as u64) {
             let (part, rest) = buffer.split_at_mut(piece.bytes);
             match &*self.shared(piece.chunk) {
@@ -109,38 +109,38 @@ impl Export for Memory {
             }
             buffer = rest;
         }
-        Ok(Leave::Now)
+        Ok(ReplyTime::Now)
     }
 
-    fn write(&self, offset: u64, mut data: &[u8], _fua: bool) -> Done {
+    fn write(&self, offset: u64, mut data: &[u8], _fua: bool) -> ExportResult {
         for piece in pieces(offset, data.len() as u64) {
             let (part, rest) = data.split_at(piece.bytes);
             let mut chunk = self.written(piece.chunk);
             chunk.get_or_insert_with(empty)[piece.start..][..piece.bytes].copy_from_slice(part);
             data = rest;
         }
-        Ok(Leave::Now)
+        Ok(ReplyTime::Now)
     }
 
-    fn trim(&self, offset: u64, bytes: u64, _fua: bool) -> Done {
+    fn trim(&self, offset: u64, bytes: u64, _fua: bool) -> ExportResult {
         self.zero(offset, bytes, false);
-        Ok(Leave::Now)
+        Ok(ReplyTime::Now)
     }
 
-    fn write_zeroes(&self, offset: u64, bytes: u64, how: Zeroing) -> Done {
+    fn write_zeroes(&self, offset: u64, bytes: u64, how: Zeroing) -> ExportResult {
         if how.fast && how.no_hole {
             return Err(Errno::NotSup);
         }
         self.zero(offset, bytes, how.no_hole);
-        Ok(Leave::Now)
+        Ok(ReplyTime::Now)
     }
 
-    fn flush(&self) -> Done {
-        Ok(Leave::Now)
+    fn flush(&self) -> ExportResult {
+        Ok(ReplyTime::Now)
     }
 
-    fn cache(&self, _offset: u64, _bytes: u64) -> Done {
-        Ok(Leave::Now)
+    fn cache(&self, _offset: u64, _bytes: u64) -> ExportResult {
+        Ok(ReplyTime::Now)
     }
 
     fn extent(&self, offset: u64, bytes: u64) -> Result<Extent, Errno> {

@@ -14,7 +14,7 @@ use std::time::Instant;
 use ssdlab_core::{LatencyHistogram, PageSize};
 use ssdlab_device::{Backend, Drive, DriveError, Zeroed};
 use ssdlab_nand::Counts;
-use ssdlab_nbd::{BlockSizes, DeferredReply, Done, Errno, Export, Extent, Lag, Leave, Zeroing, latest};
+use ssdlab_nbd::{BlockSizes, DeferredReply, Errno, Export, ExportResult, Extent, Lag, ReplyTime, Zeroing, latest};
 use ssdlab_sim::{FlashSummary, HostCounters, LatencyByOp};
 use ssdlab_trace::{Op, Request, flag};
 
@@ -180,7 +180,7 @@ impl Served {
         &self,
         request: &ClientRequest,
         mut operation: impl FnMut(&mut StoredDrive, Op, Range<u64>) -> Result<(), DriveError>,
-    ) -> Done {
+    ) -> ExportResult {
         let mut came = Instant::now();
         let mut replies = VecDeque::new();
         let mut state = self.lock();
@@ -204,7 +204,7 @@ impl Served {
             state = self.make_safe(state)?;
         }
         state.count(self.page, request);
-        Ok(if replies.is_empty() { Leave::Now } else { Leave::When(latest(replies.into())) })
+        Ok(if replies.is_empty() { ReplyTime::Now } else { ReplyTime::Deferred(latest(replies.into())) })
     }
 
     /// Records a slice and submits it to the simulated drive, in the order of execution.
@@ -371,22 +371,22 @@ impl Export for Served {
         &self.description
     }
 
-    fn read(&self, offset: u64, buffer: &mut [u8]) -> Done {
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> ExportResult {
         let request = ClientRequest::new(Op::Read, offset, buffer.len() as u64, false);
         self.perform(&request, |drive, _, slice| drive.read(slice.start, &mut buffer[within(&slice, offset)]))
     }
 
-    fn write(&self, offset: u64, data: &[u8], fua: bool) -> Done {
+    fn write(&self, offset: u64, data: &[u8], fua: bool) -> ExportResult {
         let request = ClientRequest::new(Op::Write, offset, data.len() as u64, fua);
         self.perform(&request, |drive, _, slice| drive.write(slice.start, &data[within(&slice, offset)], false))
     }
 
-    fn trim(&self, offset: u64, bytes: u64, fua: bool) -> Done {
+    fn trim(&self, offset: u64, bytes: u64, fua: bool) -> ExportResult {
         let request = ClientRequest::new(Op::Trim, offset, bytes, fua);
         self.perform(&request, |drive, _, slice| drive.trim(slice.start, slice.end - slice.start, false))
     }
 
-    fn write_zeroes(&self, offset: u64, bytes: u64, how: Zeroing) -> Done {
+    fn write_zeroes(&self, offset: u64, bytes: u64, how: Zeroing) -> ExportResult {
         let end = offset + bytes;
         let parts = if how.no_hole {
             // Zeroes that stay allocated are written page by page.
@@ -409,12 +409,12 @@ impl Export for Served {
         })
     }
 
-    fn flush(&self) -> Done {
+    fn flush(&self) -> ExportResult {
         let came = Instant::now();
         let mut state = self.make_safe(self.lock())?;
         let reply = self.note(&mut state, Op::Flush, 0..0, 0, came);
         state.count(self.page, &ClientRequest::new(Op::Flush, 0, 0, false));
-        Ok(reply.map_or(Leave::Now, Leave::When))
+        Ok(reply.map_or(ReplyTime::Now, ReplyTime::Deferred))
     }
 
     /// Flushes without counting and recording, as no client requested it.
@@ -429,8 +429,8 @@ impl Export for Served {
     }
 
     /// Does nothing, as a drive does not read ahead.
-    fn cache(&self, _offset: u64, _bytes: u64) -> Done {
-        Ok(Leave::Now)
+    fn cache(&self, _offset: u64, _bytes: u64) -> ExportResult {
+        Ok(ReplyTime::Now)
     }
 
     fn extent(&self, offset: u64, bytes: u64) -> Result<Extent, Errno> {
@@ -492,7 +492,7 @@ mod tests {
         assert_eq!(trimmed, served.lock().host.pages_trimmed);
     }
 
-    type Long = dyn Fn(&Served) -> Done + Sync;
+    type Long = dyn Fn(&Served) -> ExportResult + Sync;
 
     fn zeroes(no_hole: bool) -> Zeroing {
         Zeroing { no_hole, ..Zeroing::default() }

@@ -145,7 +145,7 @@ pub(crate) fn u64_at(record: &[u8], at: usize) -> u64 {
 }
 
 /// Position and state shared by both decoding loops.
-struct Place {
+struct DecodeState {
     /// Id of the file as a device, in formats without device names.
     device: Option<u32>,
     /// Lines or records read.
@@ -155,7 +155,7 @@ struct Place {
     truncated: bool,
 }
 
-impl Place {
+impl DecodeState {
     fn new(skip_bad: bool) -> Self {
         Self { device: None, count: 0, skip_bad, truncated: false }
     }
@@ -219,7 +219,7 @@ impl Place {
 /// Decoder of a [`LineFormat`].
 pub(crate) struct Lines<F> {
     format: F,
-    place: Place,
+    state: DecodeState,
     /// True once the format has examined its first line.
     begun: bool,
     /// Fields of the last complete line.
@@ -231,8 +231,8 @@ pub(crate) struct Lines<F> {
 impl<F: LineFormat> Lines<F> {
     /// Creates a decoder for the start of a file.
     pub fn boxed(options: &ReadOptions) -> Box<dyn Decoder> {
-        let (format, place) = (F::new(options), Place::new(options.skip_bad));
-        Box::new(Self { format, place, begun: false, fields: 0, discarding: false })
+        let (format, state) = (F::new(options), DecodeState::new(options.skip_bad));
+        Box::new(Self { format, state, begun: false, fields: 0, discarding: false })
     }
 
     #[inline]
@@ -250,11 +250,11 @@ impl<F: LineFormat> Lines<F> {
         if let [rest @ .., b'\r'] = line {
             line = rest;
         }
-        if self.place.count == 0 {
+        if self.state.count == 0 {
             line = without_mark(line);
         }
         if line.first().is_none_or(u8::is_ascii_whitespace) && line.trim_ascii().is_empty() {
-            self.place.count += 1;
+            self.state.count += 1;
             return Ok(());
         }
         let result = if line.len() > LINE_MAX {
@@ -262,14 +262,14 @@ impl<F: LineFormat> Lines<F> {
         } else {
             if !self.begun {
                 let place =
-                    |why| TraceError::Format(format!("{}:{}: {why}", shown(input.path()), self.place.count + 1));
+                    |why| TraceError::Format(format!("{}:{}: {why}", shown(input.path()), self.state.count + 1));
                 self.begun = self.format.begin(line).map_err(place)?;
             }
             let entry = self.format.entry(line, &mut intake.tables);
             let repeats = if entry.is_ok() { self.format.repeats() } else { 1 };
-            (0..repeats).try_for_each(|_| self.place.take(entry, input, intake, out))
+            (0..repeats).try_for_each(|_| self.state.take(entry, input, intake, out))
         };
-        self.place.count_entry(result, input, intake, |number| number.to_string())
+        self.state.count_entry(result, input, intake, |number| number.to_string())
     }
 
     /// Records the field count of the last complete line that is neither blank nor a comment.
@@ -287,10 +287,10 @@ impl<F: LineFormat> Lines<F> {
         if self.discarding || fields >= before || line.starts_with(b"#") || line.trim_ascii().is_empty() {
             return self.line(line, input, intake, out);
         }
-        let number = self.place.count + 1;
+        let number = self.state.count + 1;
         let have = counted(fields as u64, "field");
         let why = format!("the last line, {number}, is cut short: no line end, and {have} instead of {before}");
-        self.place.handle_bad(TraceError::Truncated { path: shown(input.path()), why }, intake)
+        self.state.handle_bad(TraceError::Truncated { path: shown(input.path()), why }, intake)
     }
 }
 
@@ -325,9 +325,9 @@ impl<F: LineFormat> Decoder for Lines<F> {
                 self.discarding = true;
                 input.advance(left);
             }
-            if !self.place.refill(input, intake)? {
+            if !self.state.refill(input, intake)? {
                 // The rest of a broken stream is not a line.
-                if !self.place.truncated && !input.bytes().is_empty() {
+                if !self.state.truncated && !input.bytes().is_empty() {
                     self.last(input, intake, out)?;
                 }
                 input.advance(input.bytes().len());
@@ -337,7 +337,7 @@ impl<F: LineFormat> Decoder for Lines<F> {
     }
 
     fn place(&self) -> String {
-        self.place.count.to_string()
+        self.state.count.to_string()
     }
 }
 
@@ -427,7 +427,7 @@ impl<F: LineFormat> Lines<F> {
 /// Decoder of a [`RecordFormat`].
 pub(crate) struct Records<F> {
     format: F,
-    place: Place,
+    state: DecodeState,
     /// Offset of the last record in the file.
     at: u64,
 }
@@ -445,7 +445,7 @@ impl<F: RecordFormat> Records<F> {
 
     /// Creates a decoder for the start of a file.
     pub fn boxed(options: &ReadOptions) -> Box<dyn Decoder> {
-        Box::new(Self { format: F::new(options), place: Place::new(options.skip_bad), at: 0 })
+        Box::new(Self { format: F::new(options), state: DecodeState::new(options.skip_bad), at: 0 })
     }
 
     /// Decodes the record at the start of `bytes`, at `offset` in the file, and returns its length; `None` if `bytes`
@@ -469,14 +469,14 @@ impl<F: RecordFormat> Records<F> {
                 if length > bytes.len() {
                     return Ok(None);
                 }
-                self.place.take(Ok(entry), input, intake, out)
+                self.state.take(Ok(entry), input, intake, out)
             }
             Err(fault) => {
                 length = self.format.resync(bytes);
                 Err(fault)
             }
         };
-        self.place.count_entry(result, input, intake, |number| record_place(number, offset))?;
+        self.state.count_entry(result, input, intake, |number| record_place(number, offset))?;
         self.at = offset;
         Ok(Some(length))
     }
@@ -509,16 +509,16 @@ impl<F: RecordFormat> Decoder for Records<F> {
             if out.len() >= most || (intake.measuring() && done > 0) {
                 return Ok(true);
             }
-            if !self.place.refill(input, intake)? {
+            if !self.state.refill(input, intake)? {
                 let left = input.bytes().len();
-                if left > 0 && !self.place.truncated {
+                if left > 0 && !self.state.truncated {
                     let path = shown(input.path());
                     let why = format!(
                         "the file ends inside record {} ({left} bytes of it at byte {})",
-                        self.place.count + 1,
+                        self.state.count + 1,
                         input.position(),
                     );
-                    self.place.handle_bad(TraceError::Truncated { path, why }, intake)?;
+                    self.state.handle_bad(TraceError::Truncated { path, why }, intake)?;
                 }
                 input.advance(left);
                 return Ok(false);
@@ -527,6 +527,6 @@ impl<F: RecordFormat> Decoder for Records<F> {
     }
 
     fn place(&self) -> String {
-        record_place(self.place.count, self.at)
+        record_place(self.state.count, self.at)
     }
 }

@@ -116,7 +116,7 @@ const PIECE_BYTES: u64 = 1 << 31;
 pub(crate) const REQUEST_MAX: u64 = 1 << 48;
 
 /// Address layout of the devices.
-enum Layout {
+enum DeviceLayout {
     /// One device, not yet known: the device of the first request.
     FirstSeen,
     /// One device at its own addresses.
@@ -136,7 +136,7 @@ pub(crate) struct Intake {
     pub tables: Tables,
     pub report: IngestReport,
     target: Target,
-    layout: Layout,
+    layout: DeviceLayout,
     /// Number of requests of each unselected device, by id.
     other_requests: Vec<u64>,
     /// Stream of each device, by id, used by requests without a stream. Empty unless devices lie side by side.
@@ -153,12 +153,12 @@ impl Intake {
         tables.whole_seconds = format == Format::Tencent;
         let mut report = IngestReport::new(format);
         let layout = match choice {
-            DeviceChoice::First => Layout::FirstSeen,
-            DeviceChoice::All => Layout::Measure(Vec::new()),
-            DeviceChoice::Overlay => Layout::Overlay,
+            DeviceChoice::First => DeviceLayout::FirstSeen,
+            DeviceChoice::All => DeviceLayout::Measure(Vec::new()),
+            DeviceChoice::Overlay => DeviceLayout::Overlay,
             DeviceChoice::Named(name) => {
                 report.device = Some(name.clone());
-                Layout::Single(tables.devices.id(name.as_bytes()))
+                DeviceLayout::Single(tables.devices.id(name.as_bytes()))
             }
         };
         let (other_requests, device_streams) = (Vec::new(), Vec::new());
@@ -167,13 +167,13 @@ impl Intake {
 
     /// Creates an intake that accepts every device and records the device of each request.
     pub fn recording_devices(format: Format) -> Self {
-        let layout = Layout::Recorded(Vec::new());
+        let layout = DeviceLayout::Recorded(Vec::new());
         Self { layout, ..Self::new(format, &DeviceChoice::First, Target::Drive) }
     }
 
     /// Moves the device ids recorded since the last call to `out`.
     pub fn drain_devices(&mut self, out: &mut Vec<u32>) {
-        if let Layout::Recorded(devices) = &mut self.layout {
+        if let DeviceLayout::Recorded(devices) = &mut self.layout {
             out.append(devices);
         }
     }
@@ -232,7 +232,7 @@ impl Intake {
             self.report.counts.split_overlong += 1;
             split(request(base + offset, 0), bytes, out);
         }
-        if let Layout::Recorded(devices) = &mut self.layout {
+        if let DeviceLayout::Recorded(devices) = &mut self.layout {
             devices.resize(devices.len() + out.len() - before, device);
         }
         Ok(())
@@ -256,24 +256,24 @@ impl Intake {
     fn place(&mut self, device: u32, end: u64, stream: Stream<'_>) -> Result<Option<u64>, Fault<'static>> {
         let index = device as usize;
         match &mut self.layout {
-            Layout::Recorded(_) | Layout::Overlay => Ok(Some(0)),
-            Layout::Single(selected) if *selected == device => Ok(Some(0)),
-            Layout::Single(_) => {
+            DeviceLayout::Recorded(_) | DeviceLayout::Overlay => Ok(Some(0)),
+            DeviceLayout::Single(selected) if *selected == device => Ok(Some(0)),
+            DeviceLayout::Single(_) => {
                 self.count_other(device);
                 Ok(None)
             }
-            Layout::SideBySide(ranges) => {
+            DeviceLayout::SideBySide(ranges) => {
                 let fits = |range: &&Range<u64>| end <= range.end - range.start;
                 let why = "lies beyond its device's end in the first pass: the file is being written; read a copy";
                 let range = ranges.get(index).filter(fits).ok_or(Fault::new("", b"the request", why))?;
                 Ok(Some(range.start))
             }
-            Layout::FirstSeen => {
-                self.layout = Layout::Single(device);
+            DeviceLayout::FirstSeen => {
+                self.layout = DeviceLayout::Single(device);
                 self.report.device = Some(self.tables.devices.list()[index].clone());
                 Ok(Some(0))
             }
-            Layout::Measure(ends) => {
+            DeviceLayout::Measure(ends) => {
                 if ends.len() <= index {
                     ends.resize(index + 1, 0);
                 }
@@ -312,7 +312,7 @@ impl Intake {
 
     /// True in the first of two passes.
     pub fn measuring(&self) -> bool {
-        matches!(self.layout, Layout::Measure(_))
+        matches!(self.layout, DeviceLayout::Measure(_))
     }
 
     /// Ends the first pass: assigns every device its range and resets the counts.
@@ -321,7 +321,7 @@ impl Intake {
             let why = "the trace has more than 65,536 devices; select one with --device NAME";
             return Err(TraceError::Device(why.into()));
         }
-        let Layout::Measure(ends) = &self.layout else { return Ok(()) };
+        let DeviceLayout::Measure(ends) = &self.layout else { return Ok(()) };
         let mut next = 0_u64;
         let mut ranges = Vec::with_capacity(ends.len());
         for &bytes in ends {
@@ -336,7 +336,7 @@ impl Intake {
         if ranges.len() > 1 {
             self.device_streams = vec![None; ranges.len()];
         }
-        self.layout = Layout::SideBySide(ranges);
+        self.layout = DeviceLayout::SideBySide(ranges);
         self.report = IngestReport::new(self.report.format);
         Ok(())
     }
@@ -353,7 +353,7 @@ impl Intake {
         others.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         let device_count = others.len();
         others.truncate(IngestReport::DEVICES_LISTED);
-        if let Layout::Single(selected) = self.layout
+        if let DeviceLayout::Single(selected) = self.layout
             && device_count > 0
         {
             let selected = &names[selected as usize];

@@ -2,7 +2,7 @@
 
 use crate::buffer::Buffer;
 use crate::deferred_reply::DeferredReply;
-use crate::export::Leave;
+use crate::export::ReplyTime;
 
 /// Bytes read or written before replies are sent. This bounds memory and lets the client process early replies
 /// meanwhile.
@@ -55,9 +55,9 @@ impl Output {
     }
 
     /// Completes the reply that begins at `start`, to a request with `payload_bytes` of payload.
-    pub(super) fn complete(&mut self, start: usize, leave: Leave, payload_bytes: usize) {
+    pub(super) fn complete(&mut self, start: usize, leave: ReplyTime, payload_bytes: usize) {
         self.moved += payload_bytes;
-        let Leave::When(reply) = leave else { return };
+        let ReplyTime::Deferred(reply) = leave else { return };
         let bytes = self.bytes.tail(start).to_vec();
         self.bytes.truncate(start);
         self.moved += bytes.len();

@@ -7,7 +7,7 @@ use super::input::Input;
 use super::negotiation::CONTEXT_ID;
 use super::output::Output;
 use crate::buffer::KEPT;
-use crate::export::{BlockSizes, Errno, Export, Extent, Features, Leave, Zeroing};
+use crate::export::{BlockSizes, Errno, Export, Extent, Features, ReplyTime, Zeroing};
 use crate::protocol::{ReplyKind, Request, Writer, cmd, cmd_flag, transmission};
 
 /// Maximum number of extents in a reply to `BLOCK_STATUS`.
@@ -113,13 +113,13 @@ impl Transmission {
     }
 
     /// Calls the export and appends the reply.
-    fn perform(&mut self, request: Request, payload: &[u8], output: &mut Output) -> Result<Leave, Failure> {
+    fn perform(&mut self, request: Request, payload: &[u8], output: &mut Output) -> Result<ReplyTime, Failure> {
         self.check(&request)?;
         let Request { offset, bytes, .. } = request;
         let has = |flag: u16| request.flags & flag != 0;
         let fua = has(cmd_flag::FUA);
         let leave = match request.command {
-            _ if bytes == 0 && request.command != cmd::FLUSH => Leave::Now,
+            _ if bytes == 0 && request.command != cmd::FLUSH => ReplyTime::Now,
             cmd::READ => return self.read(request, output),
             cmd::BLOCK_STATUS => return self.block_status(request, output),
             cmd::WRITE => self.export.write(offset, payload, fua)?,
@@ -182,7 +182,7 @@ impl Transmission {
         }
     }
 
-    fn read(&mut self, request: Request, output: &mut Output) -> Result<Leave, Failure> {
+    fn read(&mut self, request: Request, output: &mut Output) -> Result<ReplyTime, Failure> {
         let start = output.bytes.len();
         self.writer(request, output).data(request.bytes);
         let data = output.bytes.grow(request.bytes as usize);
@@ -208,7 +208,7 @@ impl Transmission {
         Ok(leave)
     }
 
-    fn block_status(&self, request: Request, output: &mut Output) -> Result<Leave, Failure> {
+    fn block_status(&self, request: Request, output: &mut Output) -> Result<ReplyTime, Failure> {
         let most = if request.flags & cmd_flag::REQ_ONE != 0 { 1 } else { MAX_EXTENTS };
         let mut extents: Vec<Extent> = Vec::new();
         let mut offset = request.offset;
@@ -227,7 +227,7 @@ impl Transmission {
             }
         }
         self.writer(request, output).block_status(CONTEXT_ID, &extents);
-        Ok(Leave::Now)
+        Ok(ReplyTime::Now)
     }
 
     fn writer<'a>(&self, request: Request, output: &'a mut Output) -> Writer<'a> {

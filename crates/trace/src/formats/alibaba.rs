@@ -7,7 +7,7 @@
 
 use crate::Op;
 use crate::decode::LineFormat;
-use crate::encode::{Encoder, Item, Keeps, put};
+use crate::encode::{Encoder, Item, Supported, put};
 use crate::fault::Fault;
 use crate::fields::Commas;
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
@@ -39,8 +39,8 @@ impl LineFormat for Alibaba {
 pub(crate) struct AlibabaEncoder;
 
 impl Encoder for AlibabaEncoder {
-    fn keeps(&self) -> Keeps {
-        Keeps { unit_ns: 1000, ..Keeps::TRANSFERS }
+    fn supported(&self) -> Supported {
+        Supported { unit_ns: 1000, ..Supported::TRANSFERS }
     }
 
     fn encode(&mut self, item: &Item<'_>, out: &mut Vec<u8>) {

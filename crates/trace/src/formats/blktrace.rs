@@ -21,7 +21,7 @@
 
 use super::category;
 use crate::decode::{RecordFormat, u16_at, u32_at, u64_at};
-use crate::encode::{Encoder, Item, Keeps};
+use crate::encode::{Encoder, Item, Supported};
 use crate::fault::Fault;
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::{Action, Op, ReadOptions};
@@ -157,8 +157,8 @@ fn number(name: &str) -> bool {
 }
 
 impl Encoder for BlktraceEncoder {
-    fn keeps(&self) -> Keeps {
-        Keeps { ops: &Op::ALL, sector: SECTOR, flags: true, stream: number, ..Keeps::TRANSFERS }
+    fn supported(&self) -> Supported {
+        Supported { ops: &Op::ALL, sector: SECTOR, flags: true, stream: number, ..Supported::TRANSFERS }
     }
 
     fn encode(&mut self, item: &Item<'_>, out: &mut Vec<u8>) {

@@ -14,7 +14,7 @@
 use super::category;
 use crate::Op;
 use crate::decode::LineFormat;
-use crate::encode::{Encoder, Item, Keeps, put};
+use crate::encode::{Encoder, Item, Supported, put};
 use crate::fault::Fault;
 use crate::fields::{Commas, hexadecimal, whole};
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
@@ -74,8 +74,8 @@ fn plain(name: &str) -> bool {
 }
 
 impl Encoder for CsvEncoder {
-    fn keeps(&self) -> Keeps {
-        Keeps { ops: &Op::ALL, sector: SECTOR, flags: true, stream: plain, ..Keeps::TRANSFERS }
+    fn supported(&self) -> Supported {
+        Supported { ops: &Op::ALL, sector: SECTOR, flags: true, stream: plain, ..Supported::TRANSFERS }
     }
 
     fn start(&mut self, out: &mut Vec<u8>) {

@@ -8,7 +8,7 @@
 
 use crate::Op;
 use crate::decode::LineFormat;
-use crate::encode::{Encoder, Item, Keeps, put};
+use crate::encode::{Encoder, Item, Supported, put};
 use crate::fault::Fault;
 use crate::fields::Blanks;
 use crate::intake::{Device, Entry, Io, Stream, Tables};
@@ -49,8 +49,8 @@ impl LineFormat for DiskSim {
 pub(crate) struct DiskSimEncoder;
 
 impl Encoder for DiskSimEncoder {
-    fn keeps(&self) -> Keeps {
-        Keeps { sector: BLOCK, whole_sectors: true, ..Keeps::TRANSFERS }
+    fn supported(&self) -> Supported {
+        Supported { sector: BLOCK, whole_sectors: true, ..Supported::TRANSFERS }
     }
 
     fn encode(&mut self, item: &Item<'_>, out: &mut Vec<u8>) {

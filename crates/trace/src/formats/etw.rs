@@ -32,7 +32,7 @@ const FLUSH: &[u8] =
 
 /// Columns of an event.
 #[derive(Clone)]
-struct Columns {
+struct EventColumns {
     count: usize,
     time: usize,
     process: usize,
@@ -42,7 +42,7 @@ struct Columns {
     disk: usize,
 }
 
-impl Columns {
+impl EventColumns {
     /// Parses the columns in a header line; `None` if a required one is missing.
     fn named(line: &[u8], op: Op) -> Option<Self> {
         let names: Vec<&[u8]> = line.split(|&byte| byte == b',').map(<[u8]>::trim_ascii).collect();
@@ -69,7 +69,7 @@ pub(crate) struct Etw {
     completed: bool,
     in_header: bool,
     /// Columns of each of [`EVENTS`].
-    columns: [Option<Columns>; EVENTS.len()],
+    columns: [Option<EventColumns>; EVENTS.len()],
 }
 
 /// Splits a line at commas outside quotes and trims the fields.
@@ -99,7 +99,7 @@ impl LineFormat for Etw {
     }
 
     fn new(options: &ReadOptions) -> Self {
-        let plain = |op| Columns::named(if op == Op::Flush { FLUSH } else { TRANSFER }, op);
+        let plain = |op| EventColumns::named(if op == Op::Flush { FLUSH } else { TRANSFER }, op);
         let completed = options.action == Some(Action::Complete);
         Self { completed, columns: EVENTS.map(|(_, op)| plain(op)), ..Self::default() }
     }
@@ -112,7 +112,7 @@ impl LineFormat for Etw {
         if line == b"BeginHeader" || self.in_header {
             self.in_header = line != b"EndHeader";
             if let Some(event) = event {
-                self.columns[event] = Columns::named(line, EVENTS[event].1);
+                self.columns[event] = EventColumns::named(line, EVENTS[event].1);
             }
             return Ok(Entry::Skip(Skip::Header));
         }

@@ -14,7 +14,7 @@
 
 use crate::Op;
 use crate::decode::LineFormat;
-use crate::encode::{Encoder, Item, Keeps, put};
+use crate::encode::{Encoder, Item, Supported, put};
 use crate::fault::Fault;
 use crate::fields::Blanks;
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
@@ -115,8 +115,8 @@ impl<const VERSION: u8> FioEncoder<VERSION> {
 }
 
 impl<const VERSION: u8> Encoder for FioEncoder<VERSION> {
-    fn keeps(&self) -> Keeps {
-        Keeps { ops: &Op::ALL, unit_ns: Self::UNIT_NS, ..Keeps::TRANSFERS }
+    fn supported(&self) -> Supported {
+        Supported { ops: &Op::ALL, unit_ns: Self::UNIT_NS, ..Supported::TRANSFERS }
     }
 
     fn start(&mut self, out: &mut Vec<u8>) {

@@ -168,7 +168,7 @@ formats! {
     Etw, "etw", "Windows ETW disk events as CSV (Microsoft production traces; us, bytes)",
         sniff_lines::<etw::Etw>, Lines<etw::Etw>, None;
     Columns, "columns", "any text in columns; --columns says what they hold",
-        |_| 0, Lines<columns::Text>, None;
+        |_| 0, Lines<columns::ColumnText>, None;
 }
 
 /// Magic numbers of unsupported compressions, with the tool that decompresses them.

@@ -9,7 +9,7 @@
 
 use crate::Op;
 use crate::decode::LineFormat;
-use crate::encode::{Encoder, Item, Keeps, put};
+use crate::encode::{Encoder, Item, Supported, put};
 use crate::fault::Fault;
 use crate::fields::Blanks;
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
@@ -44,8 +44,8 @@ impl LineFormat for MqSim {
 pub(crate) struct MqSimEncoder;
 
 impl Encoder for MqSimEncoder {
-    fn keeps(&self) -> Keeps {
-        Keeps { sector: SECTOR, whole_sectors: true, ..Keeps::TRANSFERS }
+    fn supported(&self) -> Supported {
+        Supported { sector: SECTOR, whole_sectors: true, ..Supported::TRANSFERS }
     }
 
     fn encode(&mut self, item: &Item<'_>, out: &mut Vec<u8>) {

@@ -8,7 +8,7 @@
 
 use crate::Op;
 use crate::decode::LineFormat;
-use crate::encode::{Encoder, Item, Keeps, put};
+use crate::encode::{Encoder, Item, Supported, put};
 use crate::fault::Fault;
 use crate::fields::{Commas, decimal};
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
@@ -65,8 +65,8 @@ pub(crate) struct MsrEncoder;
 const EPOCH_TICKS: u64 = 128_166_372_000_000_000;
 
 impl Encoder for MsrEncoder {
-    fn keeps(&self) -> Keeps {
-        Keeps { unit_ns: TICK_NS, ..Keeps::TRANSFERS }
+    fn supported(&self) -> Supported {
+        Supported { unit_ns: TICK_NS, ..Supported::TRANSFERS }
     }
 
     fn encode(&mut self, item: &Item<'_>, out: &mut Vec<u8>) {

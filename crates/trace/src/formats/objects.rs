@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 
 use crate::Op;
 use crate::decode::{LineFormat, RecordFormat, u32_at, u64_at};
-use crate::encode::{Encoder, Item, Keeps, put};
+use crate::encode::{Encoder, Item, Supported, put};
 use crate::fault::Fault;
 use crate::fields::Commas;
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
@@ -167,19 +167,19 @@ impl LineFormat for CacheCsv {
 }
 
 /// Output layout of the requests collected for a file.
-pub(crate) trait Layout: Send {
+pub(crate) trait ObjectFormat: Send {
     /// True if operations are written.
     const OPERATIONS: bool = false;
 
     /// Appends the header.
-    fn start(gathered: &[Gathered], out: &mut Vec<u8>);
+    fn start(requests: &[ObjectRequest], out: &mut Vec<u8>);
 
     /// Appends a request; `next` is the number (from 1) of the object's next request, or -1.
-    fn put(request: &Gathered, next: i64, out: &mut Vec<u8>);
+    fn put(request: &ObjectRequest, next: i64, out: &mut Vec<u8>);
 }
 
 /// A request for an object.
-pub(crate) struct Gathered {
+pub(crate) struct ObjectRequest {
     seconds: u32,
     object: u64,
     bytes: u32,
@@ -188,28 +188,28 @@ pub(crate) struct Gathered {
 
 /// Writer. Holds all requests until the end, as each stores the number of its object's next request.
 pub(crate) struct ObjectEncoder<L> {
-    gathered: Vec<Gathered>,
-    layout: std::marker::PhantomData<L>,
+    requests: Vec<ObjectRequest>,
+    format: std::marker::PhantomData<L>,
 }
 
 impl<L> Default for ObjectEncoder<L> {
     fn default() -> Self {
-        Self { gathered: Vec::new(), layout: std::marker::PhantomData }
+        Self { requests: Vec::new(), format: std::marker::PhantomData }
     }
 }
 
-impl<L: Layout> Encoder for ObjectEncoder<L> {
-    fn keeps(&self) -> Keeps {
-        Keeps {
+impl<L: ObjectFormat> Encoder for ObjectEncoder<L> {
+    fn supported(&self) -> Supported {
+        Supported {
             ops: if L::OPERATIONS { &[Op::Read, Op::Write, Op::Trim] } else { &[Op::Read, Op::Write] },
             names_op: L::OPERATIONS,
             unit_ns: SECOND_NS,
-            ..Keeps::TRANSFERS
+            ..Supported::TRANSFERS
         }
     }
 
     fn encode(&mut self, item: &Item<'_>, _: &mut Vec<u8>) {
-        self.gathered.push(Gathered {
+        self.requests.push(ObjectRequest {
             seconds: u32::try_from(item.time).unwrap_or(u32::MAX),
             object: item.offset,
             bytes: item.bytes as u32,
@@ -218,22 +218,22 @@ impl<L: Layout> Encoder for ObjectEncoder<L> {
     }
 
     fn end(&mut self, out: &mut Vec<u8>) {
-        L::start(&self.gathered, out);
+        L::start(&self.requests, out);
         let mut later: FxHashMap<u64, i64> = FxHashMap::default();
-        let mut next = vec![-1; self.gathered.len()];
-        for (at, request) in self.gathered.iter().enumerate().rev() {
+        let mut next = vec![-1; self.requests.len()];
+        for (at, request) in self.requests.iter().enumerate().rev() {
             next[at] = later.insert(request.object, at as i64 + 1).unwrap_or(-1);
         }
-        for (request, next) in self.gathered.iter().zip(next) {
+        for (request, next) in self.requests.iter().zip(next) {
             L::put(request, next, out);
         }
     }
 }
 
-impl Layout for OracleGeneral {
-    fn start(_: &[Gathered], _: &mut Vec<u8>) {}
+impl ObjectFormat for OracleGeneral {
+    fn start(_: &[ObjectRequest], _: &mut Vec<u8>) {}
 
-    fn put(request: &Gathered, next: i64, out: &mut Vec<u8>) {
+    fn put(request: &ObjectRequest, next: i64, out: &mut Vec<u8>) {
         out.extend(request.seconds.to_le_bytes());
         out.extend(request.object.to_le_bytes());
         out.extend(request.bytes.to_le_bytes());
@@ -241,36 +241,36 @@ impl Layout for OracleGeneral {
     }
 }
 
-impl Layout for CacheCsv {
-    fn start(_: &[Gathered], out: &mut Vec<u8>) {
+impl ObjectFormat for CacheCsv {
+    fn start(_: &[ObjectRequest], out: &mut Vec<u8>) {
         put(out, format_args!("{HEADER}\n"));
     }
 
-    fn put(request: &Gathered, next: i64, out: &mut Vec<u8>) {
+    fn put(request: &ObjectRequest, next: i64, out: &mut Vec<u8>) {
         put(out, format_args!("{},{},{},{next}\n", request.seconds, request.object, request.bytes));
     }
 }
 
-impl Layout for Lcs {
+impl ObjectFormat for Lcs {
     const OPERATIONS: bool = true;
 
-    fn start(gathered: &[Gathered], out: &mut Vec<u8>) {
+    fn start(requests: &[ObjectRequest], out: &mut Vec<u8>) {
         let sizes: FxHashMap<u64, u64> =
-            gathered.iter().map(|request| (request.object, request.bytes.into())).collect();
-        let of = |op| gathered.iter().filter(|request| request.op == op).count() as u64;
-        let time = |request: Option<&Gathered>| request.map_or(0, |request| request.seconds.into());
+            requests.iter().map(|request| (request.object, request.bytes.into())).collect();
+        let of = |op| requests.iter().filter(|request| request.op == op).count() as u64;
+        let time = |request: Option<&ObjectRequest>| request.map_or(0, |request| request.seconds.into());
         let begin = out.len();
         let figures = [
             MAGIC,
             2,
             // Version of the statistics; then requests and objects with their bytes.
             1,
-            gathered.len() as u64,
+            requests.len() as u64,
             sizes.len() as u64,
-            gathered.iter().map(|request| u64::from(request.bytes)).sum(),
+            requests.iter().map(|request| u64::from(request.bytes)).sum(),
             sizes.values().sum(),
-            time(gathered.first()),
-            time(gathered.last()),
+            time(requests.first()),
+            time(requests.last()),
             of(Op::Read),
             of(Op::Write),
             of(Op::Trim),
@@ -283,7 +283,7 @@ impl Layout for Lcs {
         out.extend(MAGIC.to_le_bytes());
     }
 
-    fn put(request: &Gathered, next: i64, out: &mut Vec<u8>) {
+    fn put(request: &ObjectRequest, next: i64, out: &mut Vec<u8>) {
         let operation: u32 = match request.op {
             Op::Read | Op::Flush => 12,
             Op::Write => 13,
@@ -306,7 +306,7 @@ mod tests {
     fn oracle(rows: &[(u32, u64, u32, i64)]) -> Vec<u8> {
         let mut out = Vec::new();
         for &(seconds, object, bytes, next) in rows {
-            OracleGeneral::put(&Gathered { seconds, object, bytes, op: Op::Read }, next, &mut out);
+            OracleGeneral::put(&ObjectRequest { seconds, object, bytes, op: Op::Read }, next, &mut out);
         }
         out
     }

@@ -8,7 +8,7 @@
 
 use crate::Op;
 use crate::decode::LineFormat;
-use crate::encode::{Encoder, Item, Keeps, put};
+use crate::encode::{Encoder, Item, Supported, put};
 use crate::fault::Fault;
 use crate::fields::Commas;
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
@@ -44,8 +44,8 @@ impl LineFormat for Spc {
 pub(crate) struct SpcEncoder;
 
 impl Encoder for SpcEncoder {
-    fn keeps(&self) -> Keeps {
-        Keeps { sector: BLOCK, ..Keeps::TRANSFERS }
+    fn supported(&self) -> Supported {
+        Supported { sector: BLOCK, ..Supported::TRANSFERS }
     }
 
     fn encode(&mut self, item: &Item<'_>, out: &mut Vec<u8>) {

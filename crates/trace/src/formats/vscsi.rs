@@ -10,7 +10,7 @@
 
 use crate::Op;
 use crate::decode::{RecordFormat, u16_at, u32_at, u64_at};
-use crate::encode::{Encoder, Item, Keeps};
+use crate::encode::{Encoder, Item, Supported};
 use crate::fault::Fault;
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 
@@ -81,8 +81,8 @@ pub(crate) struct VscsiEncoder<const VERSION: u8> {
 }
 
 impl<const VERSION: u8> Encoder for VscsiEncoder<VERSION> {
-    fn keeps(&self) -> Keeps {
-        Keeps { ops: &[Op::Read, Op::Write, Op::Flush], unit_ns: TICK_NS, sector: BLOCK, ..Keeps::TRANSFERS }
+    fn supported(&self) -> Supported {
+        Supported { ops: &[Op::Read, Op::Write, Op::Flush], unit_ns: TICK_NS, sector: BLOCK, ..Supported::TRANSFERS }
     }
 
     fn encode(&mut self, item: &Item<'_>, out: &mut Vec<u8>) {
