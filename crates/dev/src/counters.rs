@@ -1,6 +1,6 @@
 //! Tables of counters in documents, generated between two markers from the counters' declarations.
 
-use ssdlab_cache::{WriteBackCounters, Transitions};
+use ssdlab_cache::{Transitions, WriteBackCounters};
 use ssdlab_core::Counters;
 use ssdlab_core::counters::Counter;
 use ssdlab_sched::{BlockCounters, ThrottleCounters};

@@ -262,7 +262,7 @@ impl<F: LineFormat> Lines<F> {
         } else {
             if !self.begun {
                 let place =
-                    |why| TraceError::Format(format!("{}:{}: {why}", shown(input.path()), self.state.count + 1));
+                    |why| TraceError::Invalid(format!("{}:{}: {why}", shown(input.path()), self.state.count + 1));
                 self.begun = self.format.begin(line).map_err(place)?;
             }
             let entry = self.format.entry(line, &mut intake.tables);
@@ -494,7 +494,7 @@ impl<F: RecordFormat> Decoder for Records<F> {
             let bytes = input.bytes();
             let position = input.position();
             if position == 0 {
-                let format = |why| TraceError::Format(format!("{}: {why}", shown(input.path())));
+                let format = |why| TraceError::Invalid(format!("{}: {why}", shown(input.path())));
                 self.format.begin(bytes).map_err(format)?;
             }
             let mut done = 0;

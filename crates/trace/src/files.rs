@@ -41,7 +41,7 @@ pub(crate) fn format_of<I: BorrowMut<Input>>(
         match &detected {
             Some((first, other)) if *other != format => {
                 let why = format!("{first} is in format {} but {path} is in {}", other.name(), format.name());
-                return Err(TraceError::Format(format!(
+                return Err(TraceError::Invalid(format!(
                     "{why}; convert one of them with 'ssdlab trace convert' first"
                 )));
             }
@@ -53,21 +53,20 @@ pub(crate) fn format_of<I: BorrowMut<Input>>(
         (Some(format), Some(empty)) if !filled || !are_parts(paths, format) => Err(empty),
         (None, Some(empty)) => Err(empty),
         (Some(format), _) => Ok(format),
-        (None, None) => Err(TraceError::Format("no trace file given; name at least one".into())),
+        (None, None) => Err(TraceError::Invalid("no trace file given; name at least one".into())),
     }
 }
 
-/// Returns the format set by the options, if any.
 fn given_format(options: &ReadOptions) -> Result<Option<Format>, TraceError> {
     match (&options.columns, options.format) {
         (Some(_), None | Some(Format::Columns)) => Ok(Some(Format::Columns)),
         (Some(_), Some(other)) => {
             let why = format!("--columns is for text of any layout, but --format {} has its own columns", other.name());
-            Err(TraceError::Format(format!("{why}; leave one of them out")))
+            Err(TraceError::Invalid(format!("{why}; leave one of them out")))
         }
         (None, Some(Format::Columns)) => {
             let why = "--format columns needs a layout; for example, pass --columns time=0,op=1,offset=2,size=3";
-            Err(TraceError::Format(why.into()))
+            Err(TraceError::Invalid(why.into()))
         }
         (None, format) => Ok(format),
     }
@@ -97,7 +96,9 @@ pub(crate) fn are_different(origins: &[Origin]) -> Result<(), TraceError> {
             && !met.insert(name)
         {
             let why = format!("{} was given twice", shown(name));
-            return Err(TraceError::Format(format!("{why}; name each file once, or a copy of it for a second device")));
+            return Err(TraceError::Invalid(format!(
+                "{why}; name each file once, or a copy of it for a second device"
+            )));
         }
     }
     Ok(())

@@ -319,7 +319,7 @@ impl Intake {
     pub fn lay_out(&mut self) -> Result<(), TraceError> {
         if self.tables.devices.folded() {
             let why = "the trace has more than 65,536 devices; select one with --device NAME";
-            return Err(TraceError::Device(why.into()));
+            return Err(TraceError::Invalid(why.into()));
         }
         let DeviceLayout::Measure(ends) = &self.layout else { return Ok(()) };
         let mut next = 0_u64;
@@ -329,7 +329,7 @@ impl Intake {
             let end = next.checked_add(bytes).and_then(|end| end.checked_next_multiple_of(DEVICE_ALIGN));
             next = end.ok_or_else(|| {
                 let why = "the devices side by side exceed 2^64 bytes; select one with --device NAME";
-                TraceError::Device(why.into())
+                TraceError::Invalid(why.into())
             })?;
             ranges.push(start..start + bytes);
         }
@@ -364,7 +364,7 @@ impl Intake {
             let counts = &self.report.counts;
             if counts.requests + counts.zero_length == 0 {
                 let why = format!("device {selected:?} is not in the trace; it has {listed}");
-                return Err(TraceError::Device(why));
+                return Err(TraceError::Invalid(why));
             }
             self.report.notes.push(other_devices_note(selected, device_count, counts.other_device, &listed));
         }

@@ -111,7 +111,7 @@ impl TraceReader {
         let format = format_of(&paths, inputs.iter_mut().map(Ok), options)?;
         let parts = are_parts(&paths, format);
         if inputs.len() > 1 && options.files == Files::Parts && !parts {
-            return Err(TraceError::Format(format!(
+            return Err(TraceError::Invalid(format!(
                 "{} files given; pass --concat to replay them one after another, or --merge to \
                  replay them together by time, each as a device",
                 inputs.len()

@@ -45,7 +45,6 @@ pub(crate) fn read(format: Format, text: &str) -> (Vec<Request>, IngestReport) {
     read_with(text.as_bytes(), &options(format)).unwrap()
 }
 
-/// Reads bytes of a format.
 pub(crate) fn read_bytes(format: Format, bytes: &[u8], options: &ReadOptions) -> Outcome {
     read_with(bytes, &ReadOptions { format: Some(format), ..options.clone() })
 }
@@ -56,7 +55,6 @@ pub(crate) fn read_all(format: Format, text: &str) -> (Vec<Request>, IngestRepor
     read_with(text.as_bytes(), &options).unwrap()
 }
 
-/// Reads one device.
 pub(crate) fn read_device(format: Format, text: &str, name: &str) -> Outcome {
     let options = ReadOptions { device: DeviceChoice::Named(name.into()), ..options(format) };
     read_with(text.as_bytes(), &options)
@@ -68,7 +66,6 @@ pub(crate) fn read_files(format: Format, files: Files, device: &str, texts: &[&s
     read_every(&parts, &ReadOptions { files, device: DeviceChoice::Named(device.into()), ..options(format) }).unwrap()
 }
 
-/// Reads several files.
 pub(crate) fn read_several(format: Option<Format>, files: Files, texts: &[&[u8]]) -> Outcome {
     read_every(texts, &ReadOptions { format, files, ..ReadOptions::default() })
 }
@@ -89,12 +86,10 @@ pub(crate) fn error_bytes(format: Format, bytes: &[u8]) -> String {
     read_with(bytes, &options(format)).unwrap_err().to_string()
 }
 
-/// Detects the format of text.
 pub(crate) fn detect(text: &str) -> Result<Format, TraceError> {
     detect_bytes(text.as_bytes())
 }
 
-/// Detects the format of bytes.
 pub(crate) fn detect_bytes(bytes: &[u8]) -> Result<Format, TraceError> {
     Ok(reader(&[bytes], &ReadOptions::default())?.format())
 }
@@ -113,7 +108,6 @@ pub(crate) fn workload(pattern: Pattern) -> Workload {
     }
 }
 
-/// Generates all requests of a workload.
 pub(crate) fn generate(workload: &Workload) -> Vec<Request> {
     let mut generator = Generator::new(workload).unwrap();
     let mut requests = Vec::new();

@@ -112,7 +112,6 @@ impl Wire {
         }
     }
 
-    /// Sends all of `bytes`.
     pub fn send(&self, mut bytes: &[u8]) -> io::Result<()> {
         let Some(mut tls) = self.tls() else {
             while !bytes.is_empty() {

@@ -83,7 +83,6 @@ pub(super) fn device_number(text: &[u8]) -> Option<u64> {
     Some(u64::from(u32::try_from(major).ok()?) << 32 | u64::from(u32::try_from(minor).ok()?))
 }
 
-/// Returns the id of a device number.
 #[inline]
 pub(super) fn device_id(tables: &mut Tables, number: u64) -> u32 {
     tables.devices.keyed(number, |number| device_name(number >> 32, number & 0xFFFF_FFFF))
@@ -92,7 +91,7 @@ pub(super) fn device_id(tables: &mut Tables, number: u64) -> u32 {
 /// Parses a time to ns since [`BEFORE_NS`] before the reference time.
 #[inline]
 fn time(text: &[u8]) -> Result<u64, Fault<'_>> {
-    let printed = decimal(text, 9).map_err(|why| Fault::new("time", text, why))?;
+    let printed = decimal(text, 9).map_err(Fault::of("time", text))?;
     match WRAPPED_NS.checked_sub(printed) {
         // The last ns before the reference time wraps to 2^64 - 1 ns.
         Some(before) if before < BEFORE_NS => Ok(BEFORE_NS - 1 - before),

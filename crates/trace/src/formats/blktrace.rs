@@ -203,34 +203,31 @@ mod tests {
     }
 
     impl Event {
-        fn little(&self) -> Vec<u8> {
+        fn bytes(&self, is_big: bool) -> Vec<u8> {
             let mut out = Vec::new();
-            out.extend(MAGIC.to_le_bytes());
-            out.extend(0_u32.to_le_bytes());
-            out.extend(self.time.to_le_bytes());
-            out.extend(self.sector.to_le_bytes());
+            let mut put = |value: u64, bytes: usize| match is_big {
+                true => out.extend_from_slice(&value.to_be_bytes()[8 - bytes..]),
+                false => out.extend_from_slice(&value.to_le_bytes()[..bytes]),
+            };
+            put(MAGIC.into(), 4);
+            put(0, 4);
+            put(self.time, 8);
+            put(self.sector, 8);
             for word in [self.bytes, self.action, self.pid, self.device, 1] {
-                out.extend(word.to_le_bytes());
+                put(word.into(), 4);
             }
-            out.extend(0_u16.to_le_bytes());
-            out.extend((self.tail.len() as u16).to_le_bytes());
+            put(0, 2);
+            put(self.tail.len() as u64, 2);
             out.extend(&self.tail);
             out
         }
 
+        fn little(&self) -> Vec<u8> {
+            self.bytes(false)
+        }
+
         fn big(&self) -> Vec<u8> {
-            let mut out = Vec::new();
-            out.extend(MAGIC.to_be_bytes());
-            out.extend(0_u32.to_be_bytes());
-            out.extend(self.time.to_be_bytes());
-            out.extend(self.sector.to_be_bytes());
-            for word in [self.bytes, self.action, self.pid, self.device, 1] {
-                out.extend(word.to_be_bytes());
-            }
-            out.extend(0_u16.to_be_bytes());
-            out.extend((self.tail.len() as u16).to_be_bytes());
-            out.extend(&self.tail);
-            out
+            self.bytes(true)
         }
     }
 

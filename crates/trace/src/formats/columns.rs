@@ -69,7 +69,7 @@ impl Columns {
     ///
     /// For any other text; the message shows the syntax.
     pub fn parse(text: &str) -> Result<Self, TraceError> {
-        let wrong = |why: String| TraceError::Format(format!("columns {text:?}: {why}; write them like {EXAMPLE}"));
+        let wrong = |why: String| TraceError::Invalid(format!("columns {text:?}: {why}; write them like {EXAMPLE}"));
         let mut held = [const { None }; NAMES.len()];
         for part in text.split(',').map(str::trim) {
             let pair = part.split_once('=').map(|(name, place)| (name.trim(), place.trim()));
@@ -275,7 +275,7 @@ impl LineFormat for ColumnText {
                 let calendar = &mut self.calendar;
                 let time = fraction(field, unit)
                     .or_else(|why| if field.contains(&b':') { calendar.parse(field) } else { Err(why) });
-                time.map_err(|why| Fault::new(NAMES[TIME], field, why))?
+                time.map_err(Fault::of(NAMES[TIME], field))?
             }
             _ => 0,
         };

@@ -50,7 +50,7 @@ impl LineFormat for Csv {
             None | Some(b"") => 0,
             // One digit is the same in both bases. Without a pid after it, the line may be Alibaba's.
             Some([digit @ b'0'..=b'9']) if fields.rest().is_some() => u64::from(digit - b'0'),
-            Some(text) => hexadecimal(text).map_err(|why| Fault::new("flags", text, why))?,
+            Some(text) => hexadecimal(text).map_err(Fault::of("flags", text))?,
         };
         let stream = match fields.next() {
             None | Some(b"") => Stream::None,

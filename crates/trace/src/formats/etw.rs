@@ -30,7 +30,6 @@ const FLUSH: &[u8] =
     b"DiskFlush,TimeStamp,Process Name ( PID),ThreadID,IrpPtr,ElapsedTime,DiskNum,IrpFlags,DiskSvcTime,\
                        I/O Pri";
 
-/// Columns of an event.
 #[derive(Clone)]
 struct EventColumns {
     count: usize,
@@ -85,7 +84,7 @@ fn split(line: &[u8]) -> Vec<&[u8]> {
 /// Parses a number, hexadecimal with prefix `0x`.
 fn number<'a>(text: &'a [u8], name: &'static str) -> Result<u64, Fault<'a>> {
     let value = if text.starts_with(b"0x") { hexadecimal(text) } else { whole(text) };
-    value.map_err(|why| Fault::new(name, text, why))
+    value.map_err(Fault::of(name, text))
 }
 
 impl LineFormat for Etw {

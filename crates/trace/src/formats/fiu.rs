@@ -28,7 +28,7 @@ fn last<'a>(rest: &mut &'a [u8], name: &'static str) -> Result<&'a [u8], Fault<'
 
 fn last_number<'a>(rest: &mut &'a [u8], name: &'static str) -> Result<(u64, &'a [u8]), Fault<'a>> {
     let text = last(rest, name)?;
-    Ok((whole(text).map_err(|why| Fault::new(name, text, why))?, text))
+    Ok((whole(text).map_err(Fault::of(name, text))?, text))
 }
 
 fn last_sectors<'a>(rest: &mut &'a [u8], name: &'static str) -> Result<u64, Fault<'a>> {

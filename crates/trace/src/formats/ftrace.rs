@@ -68,7 +68,7 @@ fn pid(task: &[u8]) -> Result<u64, Fault<'_>> {
     let digits = alone.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     let (name, digits) = alone.split_at(alone.len() - digits);
     match name.last() {
-        Some(b'-' | b'/' | b' ' | b'\t') => whole(digits).map_err(|why| Fault::new("pid", text, why)),
+        Some(b'-' | b'/' | b' ' | b'\t') => whole(digits).map_err(Fault::of("pid", text)),
         _ => Err(Fault::new("pid", text, "is not TASK-PID or TASK PID")),
     }
 }
@@ -91,7 +91,7 @@ impl LineFormat for Ftrace {
             let is_note = NOTES.iter().any(|start| line.starts_with(start));
             return if is_note { Ok(Entry::Skip(Skip::Header)) } else { Err(Fault::missing("timestamp")) };
         };
-        let time_ns = decimal(time, 9).map_err(|why| Fault::new("timestamp", time, why))?;
+        let time_ns = decimal(time, 9).map_err(Fault::of("timestamp", time))?;
         let pid = pid(task)?;
         // If another record follows, its CPU looks like the process in brackets at the end.
         if prefix(rest).is_some() {

@@ -44,7 +44,7 @@ impl LineFormat for Msr {
         if let Some(response) = fields.next() {
             if !response.is_empty() {
                 let digits = response.strip_prefix(b"-").unwrap_or(response);
-                decimal(digits, 0).map_err(|why| Fault::new("ResponseTime", response, why))?;
+                decimal(digits, 0).map_err(Fault::of("ResponseTime", response))?;
             }
             fields.end()?;
         }

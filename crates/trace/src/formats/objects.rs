@@ -35,7 +35,6 @@ const LCS_TTL: (usize, usize) = (24, 3);
 /// Number of records examined to detect oracleGeneral.
 const SNIFF_RECORDS: usize = 64;
 
-/// Creates the request for an object.
 fn request(seconds: u32, object: u64, bytes: u32, op: Op) -> Entry<'static> {
     let time_ns = u64::from(seconds) * SECOND_NS;
     Entry::Io(Io {
@@ -141,7 +140,7 @@ fn operation(kind: u8) -> Option<Op> {
 /// Parses the next field as a 32-bit number.
 fn narrow<'a>(fields: &mut Commas<'a>, name: &'static str) -> Result<u32, Fault<'a>> {
     let text = fields.text(name)?;
-    let number = crate::fields::whole(text).map_err(|why| Fault::new(name, text, why))?;
+    let number = crate::fields::whole(text).map_err(Fault::of(name, text))?;
     u32::try_from(number).map_err(|_| Fault::new(name, text, "exceeds 32 bits"))
 }
 
@@ -159,7 +158,7 @@ impl LineFormat for CacheCsv {
         let bytes = narrow(&mut fields, "obj_size")?;
         let next = fields.text("next_access_vtime")?;
         if next != b"-1" {
-            crate::fields::whole(next).map_err(|why| Fault::new("next_access_vtime", next, why))?;
+            crate::fields::whole(next).map_err(Fault::of("next_access_vtime", next))?;
         }
         fields.end()?;
         Ok(request(seconds, object, bytes, Op::Read))
@@ -178,7 +177,6 @@ pub(crate) trait ObjectFormat: Send {
     fn put(request: &ObjectRequest, next: i64, out: &mut Vec<u8>);
 }
 
-/// A request for an object.
 pub(crate) struct ObjectRequest {
     seconds: u32,
     object: u64,

@@ -27,7 +27,7 @@ impl LineFormat for Systor17 {
         let time_ns = fields.decimal("Timestamp", 9)?;
         let response = fields.next().ok_or(Fault::missing("Response"))?;
         if !response.is_empty() {
-            decimal(response, 9).map_err(|why| Fault::new("Response", response, why))?;
+            decimal(response, 9).map_err(Fault::of("Response", response))?;
         }
         let op = Op::transfer(fields.next().ok_or(Fault::missing("IOType"))?);
         let lun = fields.number("LUN")?;

@@ -115,28 +115,17 @@ mod tests {
     use crate::{Format, Op, ReadOptions};
 
     fn v1(command: u16, bytes: u32, block: u64, time: u64) -> Vec<u8> {
-        let mut out = Vec::new();
-        for word in [7, bytes, 1] {
-            out.extend(word.to_le_bytes());
-        }
-        out.extend(command.to_le_bytes());
-        out.extend(0x100_u16.to_le_bytes());
-        out.extend(block.to_le_bytes());
-        out.extend(time.to_le_bytes());
-        out
+        let words = [7, bytes, 1].map(u32::to_le_bytes);
+        let kind = [command, 0x100].map(u16::to_le_bytes);
+        let end = [block, time].map(u64::to_le_bytes);
+        [words.as_flattened(), kind.as_flattened(), end.as_flattened()].concat()
     }
 
     fn v2(command: u16, bytes: u32, block: u64, time: u64) -> Vec<u8> {
-        let mut out = Vec::new();
-        out.extend(command.to_le_bytes());
-        out.extend(0x204_u16.to_le_bytes());
-        for word in [7, bytes, 1] {
-            out.extend(word.to_le_bytes());
-        }
-        for word in [block, time, 99] {
-            out.extend(word.to_le_bytes());
-        }
-        out
+        let kind = [command, 0x204].map(u16::to_le_bytes);
+        let words = [7, bytes, 1].map(u32::to_le_bytes);
+        let end = [block, time, 99].map(u64::to_le_bytes);
+        [kind.as_flattened(), words.as_flattened(), end.as_flattened()].concat()
     }
 
     fn scene(write: fn(u16, u32, u64, u64) -> Vec<u8>) -> Vec<u8> {

@@ -132,7 +132,6 @@ struct Addresses {
     pattern: PatternState,
 }
 
-/// State of a pattern.
 #[derive(Clone, Debug)]
 enum PatternState {
     Uniform { slots: u64 },

@@ -98,7 +98,7 @@ impl Cache {
                 served = false;
                 below(request, why);
             };
-            stage.submit(request, below).map_err(|error| TraceError::Format(error.to_string()))
+            stage.submit(request, below).map_err(|error| TraceError::Invalid(error.to_string()))
         };
         if request.op == Op::Flush || request.end() <= self.device_bytes {
             submit(request)?;

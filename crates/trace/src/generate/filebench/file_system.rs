@@ -32,7 +32,6 @@ impl Bio {
     /// Flush of the device's cache.
     pub const FLUSH: Self = Self { op: Op::Flush, block: 0, blocks: 0, flags: flag::SYNC | flag::PREFLUSH };
 
-    /// Creates the write of one block.
     pub fn write(block: u32, flags: u8) -> Self {
         Self { op: Op::Write, block, blocks: 1, flags }
     }
@@ -92,7 +91,6 @@ pub(super) struct Fate {
     pub deleted: u64,
 }
 
-/// The file system.
 #[derive(Clone, Debug)]
 pub(super) struct FileSystem {
     layout: DiskLayout,
@@ -149,7 +147,6 @@ impl FileSystem {
         }
     }
 
-    /// Returns the number of free blocks.
     #[cfg(test)]
     pub fn free_blocks(&self) -> u64 {
         self.allocator.free_blocks()
@@ -160,7 +157,6 @@ impl FileSystem {
         self.files[file as usize].bytes
     }
 
-    /// Returns the number of pages of a file.
     pub fn pages(&self, file: u32) -> u32 {
         self.files[file as usize].pages.len() as u32
     }
@@ -170,7 +166,6 @@ impl FileSystem {
         self.files[file as usize].transaction
     }
 
-    /// Creates an empty file.
     pub fn create(&mut self, file: u32, now_ns: u64) {
         while let Some(&(deleted_ns, inode)) = self.deleted_inodes.front()
             && deleted_ns + INODE_REST_NS <= now_ns

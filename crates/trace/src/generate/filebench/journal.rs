@@ -25,7 +25,6 @@ const LARGEST_SHARE: u32 = 4;
 pub(super) struct Transaction {
     /// Home locations of the blocks, in order of first change.
     pub blocks: Vec<u32>,
-    /// Extents freed.
     pub freed: Vec<Extent>,
 }
 

@@ -97,7 +97,6 @@ impl DiskLayout {
         1 + group / DESCRIPTORS_PER_BLOCK
     }
 
-    /// Returns the block bitmap of a group.
     pub fn block_bitmap(&self, group: u32) -> u32 {
         let (first, base) = self.flex(group);
         base + (group - first)

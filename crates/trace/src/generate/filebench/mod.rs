@@ -178,7 +178,6 @@ impl FilebenchRun {
         threads.chain(["jbd2".into(), "flusher".into()]).collect()
     }
 
-    /// Returns the next request.
     pub fn next(&mut self) -> Result<Request, TraceError> {
         loop {
             if let Some(request) = self.out.pop_front() {

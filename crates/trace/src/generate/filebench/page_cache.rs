@@ -32,7 +32,6 @@ impl Node for Frame {
     }
 }
 
-/// The page cache.
 #[derive(Clone, Debug)]
 pub(super) struct PageCache {
     frames: Vec<Frame>,

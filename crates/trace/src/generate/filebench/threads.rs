@@ -42,7 +42,6 @@ pub(super) struct Thread {
 }
 
 impl Thread {
-    /// Creates the threads of a personality.
     pub fn all(personality: &Personality, threads: u32, files: u32) -> Vec<Self> {
         let thread =
             |role, steps| Self { role, steps, step: 0, file: None, amount: None, access: None, durable: Durable::No };
