@@ -10,17 +10,17 @@ mod filebench;
 mod hot_cold;
 mod locality;
 mod oltp;
+mod scatter;
 mod sequential;
 mod sizes;
 mod streams;
+mod zipf;
 
 use std::ops::Range;
 
 use ssdlab_core::units::write_bytes;
 use ssdlab_core::{Bytes, Rng};
 
-use crate::scatter::Scatter;
-use crate::zipf::Zipf;
 use crate::{Op, Pattern, Progress, Request, Source, TraceError, Workload};
 use clock::Clock;
 use copy_files::CopyFiles;
@@ -29,9 +29,11 @@ pub use filebench::{FILE_SYSTEM_MIN, FILES_MAX, PERSONALITIES, Personality};
 use hot_cold::HotCold;
 use locality::Walk;
 use oltp::Oltp;
+use scatter::Scatter;
 use sequential::Sequential;
 use sizes::Sizes;
 use streams::Interleaved;
+use zipf::Zipf;
 
 /// Maximum number of slots, so that ranks are exact in an `f64`.
 const SLOTS_MAX: u64 = 1 << 53;

@@ -2,9 +2,9 @@
 
 use ssdlab_core::Rng;
 
+use super::scatter::Scatter;
 use super::{Space, WHOLE, down, ensure, percent, share, share_of, up};
 use crate::TraceError;
-use crate::scatter::Scatter;
 use ssdlab_core::units::write_bytes;
 
 /// Checks that each class that gets requests has a block; `hot` and `idle` are shares of the blocks.
