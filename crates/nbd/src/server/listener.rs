@@ -14,7 +14,7 @@ use super::ServerError;
 use super::wire::Wire;
 
 /// Longest path of a socket in bytes; Linux allows 108 with the terminating zero.
-const LONGEST_PATH: usize = 107;
+pub(super) const LONGEST_PATH: usize = 107;
 
 /// Maximum number of connections waiting to be accepted.
 const BACKLOG: i32 = 128;
@@ -97,7 +97,7 @@ impl Drop for Listener {
 fn bind_unix(path: &Path) -> Result<Listener, ServerError> {
     let bytes = path.as_os_str().len();
     if bytes > LONGEST_PATH {
-        return Err(ServerError::PathTooLong { path: path.to_owned(), bytes, most: LONGEST_PATH });
+        return Err(ServerError::PathTooLong { path: path.to_owned(), bytes });
     }
     remove_stale(path)?;
     let make = || -> io::Result<Listener> {

@@ -79,15 +79,14 @@ pub enum ServerError {
     /// The path of the socket is too long for the system.
     #[error(
         "{}: the path of a socket has at most {most} bytes, this one has {bytes}; choose a shorter one",
-        path.display()
+        path.display(),
+        most = listener::LONGEST_PATH
     )]
     PathTooLong {
         /// The path.
         path: PathBuf,
         /// Length of the path.
         bytes: usize,
-        /// Maximum length.
-        most: usize,
     },
     /// A server listens at the path.
     #[error("{}: another server listens there; stop it, or choose another path", .0.display())]
