@@ -442,7 +442,7 @@ def test_an_invalid_scale_is_an_error(tmp_path: Path, scale: Any) -> None:
         (["--file", "pipe"], "pipe: not an ssdlab drive file; give another path"),
         (["--file", "other.drive"], "created with"),
         (["--socket", "x" * 120], "the path of a socket has at most 107 bytes"),
-        (["--socket", "foreign"], "foreign: exists and is no socket; remove it, or choose another path"),
+        (["--socket", "foreign"], "foreign: exists and is not a socket; remove it, or choose another path"),
         (["--record", "nowhere/r.parquet"], "nowhere/r.parquet"),
         (["--file", "new.drive", "--record", "nowhere/r.parquet"], "nowhere/r.parquet"),
         (
@@ -451,8 +451,8 @@ def test_an_invalid_scale_is_an_error(tmp_path: Path, scale: Any) -> None:
         ),
         (["--file", "new.drive", "--out", "new.drive"], "--out new.drive: --file names the same file"),
         (["--file", "new.drive", "--metrics", "./s"], "--metrics s: --socket names the same file"),
-        (["--file", "new.drive", "--socket", "foreign"], "foreign: exists and is no socket"),
-        (["--file", "new.drive", "--metrics", "./foreign"], "foreign: exists and is no socket"),
+        (["--file", "new.drive", "--socket", "foreign"], "foreign: exists and is not a socket"),
+        (["--file", "new.drive", "--metrics", "./foreign"], "foreign: exists and is not a socket"),
         (
             ["--file", "new.drive", "--metrics", "127.0.0.1:{taken}"],
             "Address already in use; choose another address or",

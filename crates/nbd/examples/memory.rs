@@ -1,9 +1,9 @@
-//! Serves memory: what the tests with real clients run, and an example of how a server is put together.
+//! Serves memory over NBD: used by the tests with real clients, and an example of setting up a server.
 //!
 //! ```text
 //! memory (--socket PATH | --listen ADDRESS)... [--size BYTES] [--block-size BYTES] [--read-only] [--tls FOLDER]
 //! ```
-//! It ends when its standard input does.
+//! Ends when its standard input ends.
 #![allow(clippy::print_stderr, reason = "an example talks to a person")]
 
 use std::error::Error;
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let handle = server.handle();
     thread::spawn(move || {
-        // An error ends the input as well.
+        // An error counts as the end of the input.
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         handle.stop();
     });

@@ -1,15 +1,15 @@
-//! Bytes on their way out. Unlike a `Vec` it keeps what it once cleared, so that room for a read costs no second pass.
+//! Output buffer. Unlike a `Vec`, it does not zero reused memory again, so reserving space for a read is free.
 
-/// Its size at first, and again after it grew beyond [`KEPT`].
+/// Initial size, and the size after clearing a buffer larger than [`KEPT`].
 pub const FIRST: usize = 256 << 10;
 
-/// Memory that an emptied buffer keeps: enough for messages of 1 MiB.
+/// Largest memory that a cleared buffer keeps; enough for messages of 1 MiB.
 pub const KEPT: usize = 6 * FIRST;
 
-/// Bytes that are appended, sent and cleared.
+/// Bytes to be sent.
 #[derive(Debug)]
 pub struct Buffer {
-    /// Longer than what is used.
+    /// Allocated memory; the first `used` bytes are valid.
     bytes: Vec<u8>,
     used: usize,
 }
@@ -21,22 +21,22 @@ impl Default for Buffer {
 }
 
 impl Buffer {
-    /// What was appended.
+    /// Returns the appended bytes.
     pub fn as_slice(&self) -> &[u8] {
         &self.bytes[..self.used]
     }
 
-    /// Memory that it takes.
+    /// Returns the size of the allocated memory.
     pub fn capacity(&self) -> usize {
         self.bytes.len()
     }
 
-    /// How much was appended.
+    /// Returns the number of appended bytes.
     pub fn len(&self) -> usize {
         self.used
     }
 
-    /// Whether nothing was.
+    /// True if nothing was appended.
     pub fn is_empty(&self) -> bool {
         self.used == 0
     }
@@ -47,30 +47,30 @@ impl Buffer {
         self.grow(data.len()).copy_from_slice(data);
     }
 
-    /// Appends so many bytes of any value, to be overwritten.
+    /// Appends `bytes` bytes of unspecified value and returns them for overwriting.
     #[inline]
     pub fn grow(&mut self, bytes: usize) -> &mut [u8] {
         let start = self.used;
         self.used += bytes;
         if self.used > self.bytes.len() {
-            // Many clients may leave a long read unread, and twice its room would be held for each.
+            // No doubling for long reads: many clients may leave one unread.
             let room = if self.used > KEPT { self.used } else { self.used.next_power_of_two().min(KEPT) };
             self.bytes.resize(room, 0);
         }
         &mut self.bytes[start..self.used]
     }
 
-    /// The bytes from `start`.
+    /// Returns the bytes from `start` on.
     pub fn tail(&self, start: usize) -> &[u8] {
         &self.as_slice()[start..]
     }
 
-    /// Forgets the bytes from `bytes` on.
+    /// Shortens the buffer to at most `bytes` bytes.
     pub fn truncate(&mut self, bytes: usize) {
         self.used = self.used.min(bytes);
     }
 
-    /// Forgets all.
+    /// Removes all bytes.
     pub fn clear(&mut self) {
         self.used = 0;
         if self.bytes.len() > KEPT {
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_buffer_returns_what_was_appended_and_gives_back_large_memory() {
+    fn a_buffer_returns_its_bytes_and_frees_large_memory() {
         let mut buffer = Buffer::default();
         buffer.extend(b"ab");
         buffer.grow(3).copy_from_slice(b"cde");

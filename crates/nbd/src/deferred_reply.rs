@@ -1,33 +1,33 @@
-//! A completion time that is not known yet: the link between a request and the simulated drive that completes it.
+//! Completion time that is not known yet; connects a request with the simulated drive that completes it.
 
 use std::fmt;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// The end that waits for the time.
+/// Receiver of the completion time.
 pub struct DeferredReply(Arc<Link>);
 
-/// The end that tells it. Dropped without a word, it tells the present.
+/// Sender of the completion time; sends the current time if dropped unused.
 pub struct Completer(Arc<Link>);
 
-struct Link(Mutex<State>);
+struct Link(Mutex<LinkState>);
 
-enum State {
-    /// Neither end has spoken.
+enum LinkState {
+    /// Neither a time nor a callback.
     Open,
-    Told(Instant),
+    Completed(Instant),
     Awaited(Box<dyn FnOnce(Instant) + Send>),
-    Over,
+    Closed,
 }
 
-/// Both ends of a new link.
+/// Creates a connected pair.
 pub fn deferred_reply() -> (Completer, DeferredReply) {
-    let link = Arc::new(Link(Mutex::new(State::Open)));
+    let link = Arc::new(Link(Mutex::new(LinkState::Open)));
     (Completer(Arc::clone(&link)), DeferredReply(link))
 }
 
-/// A time that is told once all of these are: the latest.
+/// Returns a reply that completes once all of `all` have, at the latest of their times.
 pub fn latest(mut all: Vec<DeferredReply>) -> DeferredReply {
     if all.len() == 1
         && let Some(only) = all.pop()
@@ -35,13 +35,13 @@ pub fn latest(mut all: Vec<DeferredReply>) -> DeferredReply {
         return only;
     }
     let (completer, reply) = deferred_reply();
-    // The link is told when the last of them has let go of it.
+    // Each callback holds a reference; dropping the last one completes the reply.
     let latest = Arc::new(Latest { at: Mutex::new(None), completer: Some(completer) });
-    for one in all {
+    for part in all {
         let latest = Arc::clone(&latest);
-        one.then(move |at| {
-            let mut known = latest.at.lock().unwrap_or_else(PoisonError::into_inner);
-            *known = (*known).max(Some(at));
+        part.then(move |at| {
+            let mut max = latest.at.lock().unwrap_or_else(PoisonError::into_inner);
+            *max = (*max).max(Some(at));
         });
     }
     reply
@@ -62,39 +62,39 @@ impl Drop for Latest {
 }
 
 impl Link {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, LinkState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn complete(&self, at: Instant) {
         let mut state = self.lock();
-        match mem::replace(&mut *state, State::Over) {
-            State::Open => *state = State::Told(at),
-            State::Awaited(then) => {
+        match mem::replace(&mut *state, LinkState::Closed) {
+            LinkState::Open => *state = LinkState::Completed(at),
+            LinkState::Awaited(then) => {
                 drop(state);
                 then(at);
             }
-            done @ (State::Told(_) | State::Over) => *state = done,
+            done @ (LinkState::Completed(_) | LinkState::Closed) => *state = done,
         }
     }
 }
 
 impl DeferredReply {
-    /// Calls `then` with the time, on the thread of whoever comes second.
+    /// Calls `then` with the time: at once if known, otherwise on the thread that completes the reply.
     pub fn then(self, then: impl FnOnce(Instant) + Send + 'static) {
         let mut state = self.0.lock();
-        match mem::replace(&mut *state, State::Over) {
-            State::Told(at) => {
+        match mem::replace(&mut *state, LinkState::Closed) {
+            LinkState::Completed(at) => {
                 drop(state);
                 then(at);
             }
-            _ => *state = State::Awaited(Box::new(then)),
+            _ => *state = LinkState::Awaited(Box::new(then)),
         }
     }
 }
 
 impl Completer {
-    /// The reply may leave at this time.
+    /// Sets the time at which the reply may be sent.
     pub fn complete(self, at: Instant) {
         self.0.complete(at);
     }
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_comes_through_whoever_is_first() {
+    fn time_and_callback_meet_in_either_order() {
         let at = Instant::now();
         for told_first in [true, false] {
             let (sender, receiver) = mpsc::channel();
@@ -137,20 +137,20 @@ mod tests {
     }
 
     #[test]
-    fn of_several_times_the_latest_is_told_once_all_are_known() {
+    fn latest_completes_once_all_times_are_known() {
         let now = Instant::now();
         let (sender, receiver) = mpsc::channel();
         let (completers, waiting): (Vec<_>, Vec<_>) = (0..3).map(|_| deferred_reply()).unzip();
         latest(waiting).then(move |at| sender.send(at).expect("somebody listens"));
         for (completer, seconds) in completers.into_iter().zip([1, 3, 2]) {
-            assert!(receiver.try_recv().is_err(), "some are not told");
+            assert!(receiver.try_recv().is_err(), "some times are unknown");
             completer.complete(now + std::time::Duration::from_secs(seconds));
         }
         assert_eq!(receiver.recv(), Ok(now + std::time::Duration::from_secs(3)));
     }
 
     #[test]
-    fn nobody_waits_for_a_teller_that_is_gone() {
+    fn a_dropped_completer_completes_the_reply() {
         let (sender, receiver) = mpsc::channel();
         let (completer, waiting) = deferred_reply();
         waiting.then(move |at| sender.send(at).expect("somebody listens"));

@@ -1,12 +1,12 @@
-//! What is served: a trait of a few methods, which a drive implements.
+//! Interface of a served block device.
 
 use crate::deferred_reply::DeferredReply;
 
-/// An error of a request, with its number in the protocol.
+/// Error of a request; the value is its number in the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[repr(u32)]
 pub enum Errno {
-    /// Operation not permitted: a write to what is read-only.
+    /// Operation not permitted: a write to a read-only export.
     #[error("operation not permitted")]
     Perm = 1,
     /// Input/output error.
@@ -24,7 +24,7 @@ pub enum Errno {
     /// Value too large.
     #[error("value too large")]
     Overflow = 75,
-    /// Operation not supported, or not fast.
+    /// Operation not supported, or not as fast as demanded.
     #[error("operation not supported")]
     NotSup = 95,
     /// The server is being shut down.
@@ -32,29 +32,29 @@ pub enum Errno {
     Shutdown = 108,
 }
 
-/// When the reply to a request may leave.
+/// When the reply to a request may be sent.
 #[derive(Debug, Default)]
-pub enum Leave {
+pub enum ReplyTime {
     /// With the next batch.
     #[default]
     Now,
-    /// When the other end says, because the simulated drive takes until then.
-    When(DeferredReply),
+    /// When the simulated drive completes the request.
+    Deferred(DeferredReply),
 }
 
-/// What became of a request.
-pub type Done = Result<Leave, Errno>;
+/// Result of a request.
+pub type ExportResult = Result<ReplyTime, Errno>;
 
-/// What an export can do; the client is told.
+/// Capabilities of an export, which clients are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Features {
-    /// Writes, trims and zeroes are refused.
+    /// Writes, trims and zeroing are refused.
     pub read_only: bool,
-    /// Seeking costs time, as on a disk that turns.
+    /// Seeks take time, as on a hard disk.
     pub rotational: bool,
-    /// [`Export::trim`] does something.
+    /// [`Export::trim`] has an effect.
     pub trim: bool,
-    /// [`Export::cache`] does something.
+    /// [`Export::cache`] has an effect.
     pub cache: bool,
 }
 
@@ -64,14 +64,14 @@ impl Default for Features {
     }
 }
 
-/// The sizes of requests that an export accepts, in bytes.
+/// Request sizes that an export accepts, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockSizes {
-    /// Offsets and lengths are multiples of it; a power of two up to 65,536.
+    /// Unit of offsets and lengths; a power of two up to 65,536.
     pub minimum: u32,
-    /// The smallest size that is fast; a power of two, at least 512 and `minimum`.
+    /// Smallest efficient size; a power of two, at least 512 and `minimum`.
     pub preferred: u32,
-    /// The largest read or write; a multiple of `minimum`.
+    /// Largest read or write; a multiple of `minimum`, at most 32 MiB.
     pub maximum: u32,
 }
 
@@ -82,7 +82,7 @@ impl Default for BlockSizes {
 }
 
 impl BlockSizes {
-    /// Whether the sizes keep the rules of the protocol for an export of `size` bytes.
+    /// True if the sizes follow the protocol's rules for an export of `size` bytes.
     pub(crate) fn are_valid(self, size: u64) -> bool {
         self.minimum.is_power_of_two()
             && self.minimum <= 1 << 16
@@ -90,18 +90,18 @@ impl BlockSizes {
             && self.preferred >= self.minimum.max(512)
             && self.maximum.is_multiple_of(self.minimum)
             && u64::from(self.maximum) >= u64::from(self.preferred).min(size)
-            // Every client may send so much without asking for the sizes.
+            // Clients may send requests of 32 MiB without asking for the sizes.
             && self.maximum <= 32 << 20
             && size.is_multiple_of(u64::from(self.minimum))
     }
 }
 
-/// How [`Export::write_zeroes`] shall go about it.
+/// Options of [`Export::write_zeroes`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Zeroing {
     /// The range must stay allocated.
     pub no_hole: bool,
-    /// Fail with [`Errno::NotSup`], changing nothing, unless it is faster than a write.
+    /// Fail with [`Errno::NotSup`] and change nothing unless zeroing is faster than a write.
     pub fast: bool,
     /// The zeroes must be durable before the reply.
     pub fua: bool,
@@ -110,85 +110,63 @@ pub struct Zeroing {
 /// A run of bytes with one status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// Length of the run, at least one.
+    /// Length of the run, at least 1.
     pub bytes: u64,
     /// Nothing is allocated there.
     pub hole: bool,
-    /// It reads as zeroes.
+    /// The run reads as zeroes.
     pub zero: bool,
 }
 
-/// A block device. Several threads call it at once; ranges lie within [`Export::size`], keep [`Export::block_sizes`]
-/// and are not empty.
+/// A block device, called by several threads concurrently. Ranges are not empty, lie within [`Export::size`] and follow
+/// [`Export::block_sizes`].
 ///
-/// Durability: after a successful [`Export::flush`] every write, trim and zeroing that had returned on any thread
-/// survives a loss of power; one with `fua` is durable when it returns.
+/// Durability: a successful [`Export::flush`] makes every write, trim and zeroing durable that returned before on any
+/// thread; one with `fua` is durable when it returns.
+///
+/// The error of a method is the number sent to the client.
 pub trait Export: Send + Sync {
-    /// Its size in bytes, which never changes.
+    /// Returns the size in bytes, which never changes.
     fn size(&self) -> u64;
 
-    /// The sizes of requests, which never change.
+    /// Returns the accepted request sizes, which never change.
     fn block_sizes(&self) -> BlockSizes {
         BlockSizes::default()
     }
 
-    /// What it can do, which never changes.
+    /// Returns the capabilities, which never change.
     fn features(&self) -> Features {
         Features::default()
     }
 
-    /// A line for people who list exports.
+    /// Returns a one-line description for lists of exports.
     fn description(&self) -> &str {
         ""
     }
 
-    /// Fills `buffer` with what is stored from `offset`.
-    ///
-    /// # Errors
-    /// The number that the client is sent; the same holds for all methods.
-    fn read(&self, offset: u64, buffer: &mut [u8]) -> Done;
+    /// Fills `buffer` with the bytes from `offset` on.
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> ExportResult;
 
-    /// Stores `data` from `offset`.
-    ///
-    /// # Errors
-    /// As for [`Export::read`].
-    fn write(&self, offset: u64, data: &[u8], fua: bool) -> Done;
+    /// Stores `data` from `offset` on.
+    fn write(&self, offset: u64, data: &[u8], fua: bool) -> ExportResult;
 
-    /// Forgets a range.
-    ///
-    /// # Errors
-    /// As for [`Export::read`].
-    fn trim(&self, offset: u64, bytes: u64, fua: bool) -> Done;
+    /// Discards a range.
+    fn trim(&self, offset: u64, bytes: u64, fua: bool) -> ExportResult;
 
-    /// Makes a range read as zeroes.
-    ///
-    /// # Errors
-    /// As for [`Export::read`]; [`Errno::NotSup`] only if `how.fast`.
-    fn write_zeroes(&self, offset: u64, bytes: u64, how: Zeroing) -> Done;
+    /// Makes a range read as zeroes; [`Errno::NotSup`] only if `how.fast`.
+    fn write_zeroes(&self, offset: u64, bytes: u64, how: Zeroing) -> ExportResult;
 
-    /// Makes durable whatever has returned before.
-    ///
-    /// # Errors
-    /// As for [`Export::read`].
-    fn flush(&self) -> Done;
+    /// Makes all completed requests durable.
+    fn flush(&self) -> ExportResult;
 
-    /// The server ends: makes durable whatever has returned before. No client asks for it.
-    ///
-    /// # Errors
-    /// As for [`Export::read`].
+    /// Makes all completed requests durable when the server ends; no client asks for it.
     fn finish(&self) -> Result<(), Errno> {
         self.flush().map(drop)
     }
 
-    /// Expects reads of a range soon.
-    ///
-    /// # Errors
-    /// As for [`Export::read`].
-    fn cache(&self, offset: u64, bytes: u64) -> Done;
+    /// Prepares for reads of a range.
+    fn cache(&self, offset: u64, bytes: u64) -> ExportResult;
 
-    /// The status at `offset`, of a run not longer than `bytes`, in multiples of the smallest block.
-    ///
-    /// # Errors
-    /// As for [`Export::read`].
+    /// Returns the run of one status at `offset`: at most `bytes` bytes, in multiples of the smallest block.
     fn extent(&self, offset: u64, bytes: u64) -> Result<Extent, Errno>;
 }

@@ -1,4 +1,4 @@
-//! The body of the fuzzer, which tests also run on seeded mutations.
+//! Body of the fuzzer, which tests also run on seeded mutations.
 
 use std::sync::Arc;
 
@@ -13,11 +13,11 @@ const SIZE: u64 = 1 << 20;
 /// Largest read or write.
 const MAXIMUM: u32 = 64 << 10;
 
-/// Any bytes as what a client sends. The first chooses how far it has negotiated, which export it has, and in what
-/// pieces its bytes arrive.
+/// Feeds bytes to a session as if a client sent them. The first byte selects the state of the negotiation, the export
+/// and the sizes of the pieces in which the bytes arrive.
 ///
 /// # Panics
-/// If the session keeps more output than a batch and the largest read, or does not end.
+/// If the session keeps more output than a batch and the largest read.
 pub fn body(data: &[u8]) {
     let Some((&choice, data)) = data.split_first() else { return };
     let sizes =
@@ -34,7 +34,7 @@ pub fn body(data: &[u8]) {
     }
 }
 
-/// Negotiation up to the phase of that number.
+/// Returns the messages of a negotiation up to a phase.
 fn prelude(phase: u8) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut option = |number: u32, data: &[u8]| {
@@ -60,7 +60,7 @@ fn prelude(phase: u8) -> Vec<u8> {
     [&[0, 0, 0, 3], &bytes[..]].concat()
 }
 
-/// Whether the session goes on.
+/// Passes bytes to the session; returns false if it closes the connection.
 fn feed(session: &mut Session, mut piece: &[u8]) -> bool {
     while !piece.is_empty() {
         let space = session.space();

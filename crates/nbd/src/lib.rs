@@ -1,16 +1,17 @@
-//! A server of the Network Block Device protocol: any program on Linux can use what implements [`Export`] as a disk.
+//! Network Block Device server: programs on Linux can use any [`Export`] as a disk.
 //!
-//! Three parts. [`protocol`] encodes and decodes messages and keeps no state. [`Session`] is one connection without its
-//! socket: received bytes go in, bytes to send come out, calls of the export happen between; so tests and the fuzzer
-//! need no socket. [`Server`] has the sockets: a thread for each connection feeds a session.
+//! - [`protocol`] encodes and decodes messages and keeps no state.
+//! - [`Session`] is one connection without its socket: received bytes go in, bytes to send come out, and the export is
+//!   called in between. Tests and the fuzzer need no socket.
+//! - [`Server`] owns the sockets and runs one thread with a session per connection.
 //!
-//! What is spoken: fixed newstyle negotiation with every option of the specification, simple and structured replies,
-//! the metadata context `base:allocation`, the extension of extended headers, TLS by certificates. The extension
-//! `RESIZE` and TLS by pre-shared keys (which rustls lacks) are not.
+//! Supported: fixed newstyle negotiation with all options of the specification, simple and structured replies, the
+//! metadata context `base:allocation`, extended headers, and TLS with certificates. Not supported: the extension
+//! `RESIZE`, and TLS with pre-shared keys, which rustls lacks.
 //!
-//! Requests of a connection are done in order as they are decoded, a batch of replies leaves in one system call, and
-//! connections run side by side. An export that simulates time says when a reply may leave ([`Leave`]); then replies
-//! leave in order of time, whatever the order of their requests.
+//! A connection's requests are executed in order; a batch of replies is sent in one system call; connections run
+//! concurrently. An export that simulates time determines when a reply may be sent ([`ReplyTime`]); then replies are sent in
+//! order of time, whatever the order of the requests.
 
 mod buffer;
 mod deferred_reply;
@@ -23,7 +24,7 @@ mod session;
 
 pub use buffer::Buffer;
 pub use deferred_reply::{Completer, DeferredReply, deferred_reply, latest};
-pub use export::{BlockSizes, Done, Errno, Export, Extent, Features, Leave, Zeroing};
+pub use export::{BlockSizes, Errno, Export, ExportResult, Extent, Features, ReplyTime, Zeroing};
 pub use memory::Memory;
 pub use server::{Address, Ending, Handle, Lag, MemoryUse, Options, Server, ServerError, Sockets, Tls, TlsError};
 pub use session::{Entry, Held, Host, Next, Output, Security, Session};

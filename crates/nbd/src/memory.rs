@@ -1,16 +1,16 @@
-//! An export in memory: what tests, benchmarks and the example serve.
+//! Export in memory, for tests, benchmarks and the example.
 
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use crate::export::{BlockSizes, Done, Errno, Export, Extent, Features, Leave, Zeroing};
+use crate::export::{BlockSizes, Errno, Export, ExportResult, Extent, Features, ReplyTime, Zeroing};
 
-/// Bytes under one lock; memory is taken and given back in this unit.
+/// Size of a chunk, the unit of locking and allocation.
 const CHUNK: u64 = 64 << 10;
 
-/// A chunk, or a hole.
+/// A chunk; `None` for a hole.
 type Chunk = Option<Box<[u8]>>;
 
-/// Bytes in memory. What was never written takes none, beside a few bytes for each 64 KiB.
+/// Bytes in memory. Unwritten chunks take only a few bytes per 64 KiB.
 #[derive(Debug)]
 pub struct Memory {
     chunks: Box<[RwLock<Chunk>]>,
@@ -20,19 +20,19 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Zeroes, so many bytes of them.
+    /// Creates an export of `size` zero bytes.
     pub fn new(size: u64) -> Self {
         let chunks = (0..size.div_ceil(CHUNK)).map(|_| RwLock::default()).collect();
         Self { chunks, size, block_sizes: BlockSizes::default(), features: Features::default() }
     }
 
-    /// The same with other sizes of requests.
+    /// Sets the accepted request sizes.
     #[must_use]
     pub fn with_block_sizes(self, block_sizes: BlockSizes) -> Self {
         Self { block_sizes, ..self }
     }
 
-    /// The same with other features.
+    /// Sets the capabilities.
     #[must_use]
     pub fn with_features(self, features: Features) -> Self {
         Self { features, ..self }
@@ -51,7 +51,7 @@ impl Memory {
         }
     }
 
-    // No code of ours panics while it holds a lock, and bytes have no rule to break.
+    // A poisoned lock is harmless: bytes have no invariants.
     fn shared(&self, chunk: usize) -> RwLockReadGuard<'_, Chunk> {
         self.chunks[chunk].read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -100,7 +100,7 @@ impl Export for Memory {
         "memory, lost when the server ends"
     }
 
-    fn read(&self, offset: u64, mut buffer: &mut [u8]) -> Done {
+    fn read(&self, offset: u64, mut buffer: &mut [u8]) -> ExportResult {
         for piece in pieces(offset, buffer.len() as u64) {
             let (part, rest) = buffer.split_at_mut(piece.bytes);
             match &*self.shared(piece.chunk) {
@@ -109,38 +109,38 @@ impl Export for Memory {
             }
             buffer = rest;
         }
-        Ok(Leave::Now)
+        Ok(ReplyTime::Now)
     }
 
-    fn write(&self, offset: u64, mut data: &[u8], _fua: bool) -> Done {
+    fn write(&self, offset: u64, mut data: &[u8], _fua: bool) -> ExportResult {
         for piece in pieces(offset, data.len() as u64) {
             let (part, rest) = data.split_at(piece.bytes);
             let mut chunk = self.written(piece.chunk);
             chunk.get_or_insert_with(empty)[piece.start..][..piece.bytes].copy_from_slice(part);
             data = rest;
         }
-        Ok(Leave::Now)
+        Ok(ReplyTime::Now)
     }
 
-    fn trim(&self, offset: u64, bytes: u64, _fua: bool) -> Done {
+    fn trim(&self, offset: u64, bytes: u64, _fua: bool) -> ExportResult {
         self.zero(offset, bytes, false);
-        Ok(Leave::Now)
+        Ok(ReplyTime::Now)
     }
 
-    fn write_zeroes(&self, offset: u64, bytes: u64, how: Zeroing) -> Done {
+    fn write_zeroes(&self, offset: u64, bytes: u64, how: Zeroing) -> ExportResult {
         if how.fast && how.no_hole {
             return Err(Errno::NotSup);
         }
         self.zero(offset, bytes, how.no_hole);
-        Ok(Leave::Now)
+        Ok(ReplyTime::Now)
     }
 
-    fn flush(&self) -> Done {
-        Ok(Leave::Now)
+    fn flush(&self) -> ExportResult {
+        Ok(ReplyTime::Now)
     }
 
-    fn cache(&self, _offset: u64, _bytes: u64) -> Done {
-        Ok(Leave::Now)
+    fn cache(&self, _offset: u64, _bytes: u64) -> ExportResult {
+        Ok(ReplyTime::Now)
     }
 
     fn extent(&self, offset: u64, bytes: u64) -> Result<Extent, Errno> {

@@ -146,7 +146,7 @@ impl InOrder {
 
     /// Hands out the next requests that are in order, at most `max`.
     fn take(&mut self, max: usize) -> Requests {
-        Requests { inner: exclusive(&mut self.inner).take(max) }
+        Requests { inner: exclusive(&mut self.inner).take(max).to_vec() }
     }
 
     /// Requests that were out of order, and those of them that came too late to be moved to their place.

@@ -12,7 +12,7 @@ use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use ssdlab_nbd::{Address, Ending, Entry, Options, Server, ServerError, Sockets, Tls};
-use ssdlab_serve::{OpenError, Served, Wishes, open};
+use ssdlab_serve::{OpenError, ServeOptions, Served, open};
 
 use crate::config::Config;
 use crate::errors::{
@@ -88,9 +88,9 @@ impl DriveServer {
         // Before the drive, which may take long to make, and stays.
         let sockets = Sockets::bind(&addresses).map_err(|error| failed(&error))?;
         let settings = config.inner.drive_settings();
-        let wishes = Wishes { file: file.as_deref(), scale, record };
+        let options = ServeOptions { file: file.as_deref(), scale, record };
         let toml = config.inner.to_toml();
-        let drive = detached(py, Some(&toml), || open(&setup, &settings, wishes))?;
+        let drive = detached(py, Some(&toml), || open(&setup, &settings, options))?;
         let drive = drive.map_err(|error| open_error(error, file.as_deref()))?;
         let entry = Entry::new(name, Arc::clone(&drive) as _);
         let is_encrypted = tls.is_some();

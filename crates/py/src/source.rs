@@ -229,7 +229,7 @@ impl PythonSource {
     fn failed(&mut self, error: PyErr) -> TraceError {
         let why = error.to_string();
         self.error = Some(error);
-        TraceError::Format(why)
+        TraceError::Invalid(why)
     }
 }
 

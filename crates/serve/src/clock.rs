@@ -1,4 +1,4 @@
-//! The drive in time beside that of bytes: when the reply to a request may leave.
+//! Simulated drive that determines when replies may be sent.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -12,21 +12,21 @@ use ssdlab_nbd::{Completer, DeferredReply, deferred_reply};
 use ssdlab_sim::{LiveDrive, SimError};
 use ssdlab_trace::Request;
 
-/// Simulated time against that of the clock on the wall.
+/// Relation between simulated time and wall time.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     began: Instant,
-    /// Seconds on the wall for each simulated second.
+    /// Wall seconds per simulated second.
     scale: f64,
 }
 
 impl Pace {
-    /// Simulated time begins now and passes `scale` times slower than real time.
+    /// Starts simulated time now; it passes `scale` times slower than wall time.
     pub fn new(scale: f64) -> Self {
         Self { began: Instant::now(), scale }
     }
 
-    /// The simulated time at a moment.
+    /// Returns the simulated time at a moment, in ns.
     pub fn at(&self, moment: Instant) -> u64 {
         (moment.duration_since(self.began).as_nanos() as f64 / self.scale) as u64
     }
@@ -36,73 +36,73 @@ impl Pace {
     }
 }
 
-/// What was measured of the drive in time.
+/// Measurements of the simulated drive.
 #[derive(Clone, Debug, Default)]
-pub struct Measured {
+pub struct Measurements {
     /// Response times by [`ssdlab_trace::Op`].
     pub latency: [LatencyHistogram; 4],
-    /// Flash operations of its own, which are not those of the drive of bytes: a page being programmed in time still
-    /// waits in the write buffer, and may be overwritten there.
+    /// Its flash operations. They differ from those of the stored drive, because a page waits in the write buffer while
+    /// it is programmed in simulated time and may be overwritten there.
     pub flash: Counts,
     /// Pages in its write buffer.
     pub buffered_pages: u32,
-    /// Why the drive stopped telling times.
+    /// Error that stopped the simulation.
     pub failed: Option<Arc<SimError>>,
 }
 
-/// Runs the drive in time on a thread of its own. Replies wait for it; if it fails, they leave at once.
+/// Runs the simulated drive on its own thread. Replies wait for it; if it fails, they are sent at once.
 pub struct Clock {
-    sender: Option<Sender<Asked>>,
+    sender: Option<Sender<Submission>>,
     thread: Option<JoinHandle<()>>,
-    measured: Arc<Mutex<Measured>>,
+    measured: Arc<Mutex<Measurements>>,
 }
 
-/// A request for the drive in time.
-struct Asked {
+/// A request for the simulated drive.
+struct Submission {
     request: Request,
-    reply: Reply,
+    reply: PendingReply,
 }
 
-/// A reply that waits for a request.
-struct Reply {
-    /// How long the client had waited before the drive was given the request, for others and for what holds the bytes.
+/// Reply that waits for its request.
+struct PendingReply {
+    /// Time from the client's request until the drive got it: waiting for other requests and for the storage.
     waited: Duration,
     completer: Completer,
 }
 
 impl Clock {
-    /// Starts the drive, whose time is that of `pace`.
+    /// Starts the drive at the given pace.
     ///
     /// # Errors
-    /// If there can be no thread.
+    /// If no thread is available.
     pub fn start(drive: Box<dyn LiveDrive>, pace: Pace) -> std::io::Result<Self> {
-        let (sender, asked) = mpsc::channel();
-        let measured = Arc::new(Mutex::new(Measured::default()));
+        let (sender, submissions) = mpsc::channel();
+        let measured = Arc::new(Mutex::new(Measurements::default()));
         let before = drive.counts();
-        let mut ticking =
-            Ticking { before, drive, pace, asked, measured: Arc::clone(&measured), replies: HashMap::new() };
-        let thread = thread::Builder::new().name("drive in time".into()).spawn(move || {
-            if let Err(error) = ticking.run() {
-                // The completers go with what waits, and replies leave.
-                lock(&ticking.measured).failed = Some(Arc::new(error));
+        let mut clock =
+            ClockThread { before, drive, pace, submissions, measured: Arc::clone(&measured), replies: HashMap::new() };
+        let thread = thread::Builder::new().name("simulated drive".into()).spawn(move || {
+            if let Err(error) = clock.run() {
+                // Pending replies are dropped with the thread and thereby sent.
+                lock(&clock.measured).failed = Some(Arc::new(error));
             }
         })?;
         Ok(Self { sender: Some(sender), thread: Some(thread), measured })
     }
 
-    /// Gives the drive a request, whose time no other has. Its reply is due as if the drive had been given it when the
-    /// client asked.
+    /// Submits a request with a unique time. Its reply is due as if the drive had got the request at `came`, when the
+    /// client sent it.
     pub fn submit(&self, request: Request, came: Instant) -> DeferredReply {
         let (completer, due) = deferred_reply();
         if let Some(sender) = &self.sender {
-            // A drive that has failed drops the completer, and the reply leaves at once.
-            let _ = sender.send(Asked { request, reply: Reply { waited: came.elapsed(), completer } });
+            // After a failure the completer is dropped, and the reply is sent at once.
+            let _ = sender.send(Submission { request, reply: PendingReply { waited: came.elapsed(), completer } });
         }
         due
     }
 
-    /// What was measured up to now.
-    pub fn measured(&self) -> Measured {
+    /// Returns the measurements so far.
+    pub fn measured(&self) -> Measurements {
         lock(&self.measured).clone()
     }
 }
@@ -111,62 +111,60 @@ impl Drop for Clock {
     fn drop(&mut self) {
         self.sender = None;
         if let Some(thread) = self.thread.take() {
-            // A panic of the thread has been printed, and nobody waits for it.
+            // A panic of the thread has already been printed.
             let _ = thread.join();
         }
     }
 }
 
-fn lock(measured: &Mutex<Measured>) -> MutexGuard<'_, Measured> {
+fn lock(measured: &Mutex<Measurements>) -> MutexGuard<'_, Measurements> {
     measured.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-struct Ticking {
-    /// Flash operations before time began.
+/// State of the clock's thread.
+struct ClockThread {
+    /// Flash operations before the clock started.
     before: Counts,
     drive: Box<dyn LiveDrive>,
     pace: Pace,
-    asked: Receiver<Asked>,
-    measured: Arc<Mutex<Measured>>,
-    /// Replies by the time of their request. With a drive that fails they go, and leave at once.
-    replies: HashMap<u64, Reply>,
+    submissions: Receiver<Submission>,
+    measured: Arc<Mutex<Measurements>>,
+    /// Replies by the time of their request.
+    replies: HashMap<u64, PendingReply>,
 }
 
-impl Ticking {
+impl ClockThread {
     fn run(&mut self) -> Result<(), SimError> {
         let mut done = Vec::new();
         loop {
             let next = self.drive.advance(Nanos(self.pace.at(Instant::now())), &mut done)?;
-            // First, so that whoever has a reply finds what it took among the figures.
+            // Update before replies are sent, so that the measurements include every answered request.
             {
                 let mut measured = lock(&self.measured);
                 measured.flash = self.drive.counts() - self.before;
                 measured.buffered_pages = self.drive.buffered_pages();
             }
             self.complete(&mut done);
-            let asked = match next {
-                // What is simulated is due at a moment on the wall.
+            // Wait for a request, at most until the next simulated event is due.
+            let received = match next {
                 Some(next) => {
                     let left = self.pace.moment(next).saturating_duration_since(Instant::now());
-                    match self.asked.recv_timeout(left) {
-                        Ok(asked) => asked,
-                        Err(RecvTimeoutError::Timeout) => continue,
-                        Err(RecvTimeoutError::Disconnected) => return Ok(()),
-                    }
+                    self.submissions.recv_timeout(left)
                 }
-                None => match self.asked.recv() {
-                    Ok(asked) => asked,
-                    Err(_) => return Ok(()),
-                },
+                None => self.submissions.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
-            self.take(asked)?;
-            while let Ok(asked) = self.asked.try_recv() {
-                self.take(asked)?;
+            match received {
+                Ok(submission) => self.take(submission)?,
+                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            }
+            while let Ok(submission) = self.submissions.try_recv() {
+                self.take(submission)?;
             }
         }
     }
 
-    fn take(&mut self, Asked { request, reply }: Asked) -> Result<(), SimError> {
+    fn take(&mut self, Submission { request, reply }: Submission) -> Result<(), SimError> {
         self.replies.insert(request.time_ns, reply);
         self.drive.submit(request)
     }
@@ -178,7 +176,7 @@ impl Ticking {
         let mut measured = lock(&self.measured);
         for (request, at) in done.drain(..) {
             measured.latency[request.op as usize].record(at.0 - request.time_ns);
-            if let Some(Reply { waited, completer }) = self.replies.remove(&request.time_ns) {
+            if let Some(PendingReply { waited, completer }) = self.replies.remove(&request.time_ns) {
                 completer.complete(self.pace.moment(at) - waited);
             }
         }
@@ -192,17 +190,17 @@ mod tests {
 
     use super::*;
 
-    /// Time that each request takes.
+    /// Response time of each request.
     const RESPONSE: Nanos = Nanos(5_000_000);
 
-    /// A drive that does every request in the same time, by a program of a page.
+    /// A drive that completes every request after [`RESPONSE`], with one page program.
     #[derive(Default)]
-    struct Even {
+    struct ConstantDrive {
         waiting: Vec<Request>,
         counts: Counts,
     }
 
-    impl LiveDrive for Even {
+    impl LiveDrive for ConstantDrive {
         fn submit(&mut self, request: Request) -> Result<(), SimError> {
             self.waiting.push(request);
             Ok(())
@@ -226,12 +224,11 @@ mod tests {
         }
     }
 
-    /// Goal: a reply is due as if the client had not waited for what holds the bytes. Method: one that had waited a
-    /// second.
+    /// Goal: waiting for the stored drive does not delay the reply. Method: a request whose client has waited 1 s.
     #[test]
-    fn what_a_client_has_waited_is_no_part_of_the_response() {
+    fn earlier_waiting_counts_toward_the_response_time() {
         let pace = Pace::new(1.0);
-        let clock = Clock::start(Box::new(Even::default()), pace).expect("a thread");
+        let clock = Clock::start(Box::new(ConstantDrive::default()), pace).expect("a thread");
         let given = Instant::now();
         let time_ns = pace.at(given);
         let waited = Duration::from_secs(1);
@@ -240,25 +237,25 @@ mod tests {
         let (sender, receiver) = mpsc::channel();
         let reply = clock.submit(request, came);
         let asked = Instant::now();
-        reply.then(move |due| sender.send(due).expect("somebody listens"));
+        reply.then(move |due| sender.send(due).expect("the receiver exists"));
         let due = receiver.recv().expect("a reply");
         let response = Duration::from_nanos(RESPONSE.0);
-        // Between giving the request and handing it over the client waited on.
+        // The client also waits between the call and its execution.
         assert!(
             due <= given + response - waited
                 && due + (asked - given) >= pace.moment(Nanos(time_ns)) + response - waited
         );
     }
 
-    /// Goal: whoever has a reply finds what the drive did for it among the figures. Method: many replies.
+    /// Goal: the measurements include every answered request. Method: check after each of many replies.
     #[test]
-    fn what_was_replied_to_was_measured() {
-        let clock = Clock::start(Box::new(Even::default()), Pace::new(1.0)).expect("a thread");
-        // The first waits for its time, and that of the others is over then.
+    fn measurements_include_answered_requests() {
+        let clock = Clock::start(Box::new(ConstantDrive::default()), Pace::new(1.0)).expect("a thread");
+        // The first reply waits; the later ones are due by then.
         for time_ns in 0..10_000 {
             let request = Request { time_ns, offset: 0, bytes: 4096, op: Op::Write, flags: 0, stream: 0 };
             let (sender, receiver) = mpsc::channel();
-            clock.submit(request, Instant::now()).then(move |due| sender.send(due).expect("somebody listens"));
+            clock.submit(request, Instant::now()).then(move |due| sender.send(due).expect("the receiver exists"));
             receiver.recv().expect("a reply");
             assert_eq!(clock.measured().flash.programmed(), time_ns + 1);
         }

@@ -1,24 +1,23 @@
-//! A simulated drive that programs use: bytes from `device`, times from `sim`, clients from `nbd`.
+//! A drive that programs use over NBD: `device` stores the bytes, `sim` determines the times.
 //!
 //! ```text
 //! client -> nbd::Server -> Served -> device::Drive     bytes, durability, flash operations
-//!                             |  \-> record            a trace that a run replays
-//!                             \----> Clock             the same requests on the drive in time
+//!                             |  \-> record            a trace for replay
+//!                             \----> Clock             the same requests on the simulated drive
 //! ```
-//! Two drives stand behind an export. One holds bytes and does each request at once. The other, if replies are to take
-//! the time of the model, is the live drive of `sim`: it takes the same requests in the same order, starts from the
-//! state of the FTL of the first, and says when the reply may leave. As the FTL knows no time, both do the same flash
-//! operations.
+//! Behind an export are two drives. The *stored* drive holds the bytes and executes each request at once. If replies
+//! shall take the time of the model, the *simulated* drive gets the same requests in the same order, starting from the
+//! FTL state of the stored drive, and determines when replies may be sent. FTL decisions do not depend on time.
 
 mod clock;
+mod fair_mutex;
 mod open;
 mod options;
 mod report;
 mod served;
-mod turns;
 
 pub use clock::{Clock, Pace};
-pub use open::{DriveFile, OpenError, Wishes, drive_file, open};
+pub use open::{DriveFile, OpenError, ServeOptions, drive_file, open};
 pub use options::{OptionsError, drive_options};
-pub use report::{Mount, Report, Times};
+pub use report::{Mount, Report, TimingReport};
 pub use served::Served;

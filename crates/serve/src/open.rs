@@ -1,4 +1,4 @@
-//! A drive from a set-up: made anew, or found in a file.
+//! Opens the drive of a set-up: a new one, or one stored in a file.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,34 +14,34 @@ use crate::options::{OptionsError, drive_options};
 use crate::report::Mount;
 use crate::served::Served;
 
-/// What is asked of a drive beside what it is.
+/// How a drive is served.
 #[derive(Clone, Copy, Debug)]
-pub struct Wishes<'a> {
-    /// Holds the bytes; memory if there is none. A file that is not there is created.
+pub struct ServeOptions<'a> {
+    /// File that stores the bytes, created if missing; `None` for memory.
     pub file: Option<&'a Path>,
-    /// Seconds on the wall for each simulated second until a reply leaves; none lets replies leave at once.
+    /// Wall seconds per simulated second until a reply is sent; `None` sends replies at once.
     pub scale: Option<f64>,
-    /// Whether requests are recorded.
+    /// True if requests are recorded.
     pub record: bool,
 }
 
-/// Why a drive cannot be served.
+/// Error of opening a drive.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Its set-up.
+    /// Unsupported set-up.
     #[error(transparent)]
     Options(#[from] OptionsError),
-    /// Its file.
+    /// Error of the file.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The drive.
+    /// Error of the stored drive.
     #[error(transparent)]
     Drive(#[from] DriveError),
-    /// The drive in time.
+    /// Error of the simulated drive.
     #[error(transparent)]
     Time(#[from] SimError),
-    /// The system gives no thread.
-    #[error("the drive in time has no thread: {0}")]
+    /// No thread is available.
+    #[error("no thread for the simulated drive: {0}; raise the limit of processes")]
     Thread(io::Error),
 }
 
@@ -57,15 +57,15 @@ impl From<ssdlab_device::OpenError> for OpenError {
 /// Opens the drive of a set-up, which `settings` describe.
 ///
 /// # Errors
-/// If the file, the drive or the drive in time cannot be had.
-pub fn open(setup: &Setup, settings: &[(String, String)], wishes: Wishes<'_>) -> Result<Arc<Served>, OpenError> {
-    let (mut drive, mount) = ssdlab_device::open(wishes.file, setup.geometry, drive_options(setup)?, settings, Ok)?;
-    let description = match wishes.file {
+/// If the file, the stored drive or the simulated drive cannot be opened.
+pub fn open(setup: &Setup, settings: &[(String, String)], options: ServeOptions<'_>) -> Result<Arc<Served>, OpenError> {
+    let (mut drive, mount) = ssdlab_device::open(options.file, setup.geometry, drive_options(setup)?, settings, Ok)?;
+    let description = match options.file {
         Some(path) => path.display().to_string(),
         None => "in memory, lost when the server ends".to_owned(),
     };
-    let file = wishes.file.map(|path| File::open(path).map_err(|error| FileError::Io { path: path.into(), error }));
-    let live = match wishes.scale {
+    let file = options.file.map(|path| File::open(path).map_err(|error| FileError::Io { path: path.into(), error }));
+    let live = match options.scale {
         None => None,
         Some(_) => {
             let mut state = Vec::new();
@@ -73,8 +73,8 @@ pub fn open(setup: &Setup, settings: &[(String, String)], wishes: Wishes<'_>) ->
             Some(live_from(setup, &state)?)
         }
     };
-    // Time begins when the drive is ready.
-    let pace = Pace::new(wishes.scale.unwrap_or(1.0));
+    // Simulated time starts once the drive is ready.
+    let pace = Pace::new(options.scale.unwrap_or(1.0));
     let clock = live.map(|live| Clock::start(live, pace)).transpose().map_err(OpenError::Thread)?;
     Ok(Arc::new(Served::new(
         drive,
@@ -83,27 +83,27 @@ pub fn open(setup: &Setup, settings: &[(String, String)], wishes: Wishes<'_>) ->
         mount.map(|mount| Mount::of(mount, setup)),
         pace,
         clock,
-        wishes.record,
+        options.record,
     )))
 }
 
-/// What a file with a drive has of it.
+/// Content of a drive file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DriveFile {
-    /// The bytes that programs wrote, whether it is made or being made.
+    /// A stored drive, complete or still being created.
     Bytes,
-    /// The state of a simulated one that was kept.
+    /// The kept state of a simulated drive.
     State,
 }
 
-/// What a path names, if it is a file with a drive.
+/// Returns the content of the file at a path; `None` if it is not a drive file.
 ///
 /// # Errors
-/// If there is a file that cannot be read.
+/// If the file cannot be read.
 pub fn drive_file(path: &Path) -> io::Result<Option<DriveFile>> {
     match fs::metadata(path) {
-        // Opening a pipe would wait for whoever writes to it.
-        Ok(found) if !found.is_file() => Ok(None),
+        // Opening a pipe would wait for a writer.
+        Ok(metadata) if !metadata.is_file() => Ok(None),
         Ok(_) => File::open(path).map(|file| match file {
             file if FileBackend::is_drive(&file) => Some(DriveFile::Bytes),
             file if is_kept(&file) => Some(DriveFile::State),

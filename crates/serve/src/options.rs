@@ -1,23 +1,23 @@
-//! What of a simulation's set-up a drive of bytes has.
+//! Options of the stored drive that a simulation's set-up describes.
 
 use ssdlab_device::{Options, WriteBuffer};
 use ssdlab_sim::{Clock, FlushPolicy, Setup};
 
-/// Why a set-up is no drive that can be served.
+/// Error: a set-up cannot be served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionsError {
-    /// A page cache lies above the drive.
-    #[error("a drive is served without a cache above it, as clients have their own; leave out cache.policy")]
+    /// The set-up has a page cache.
+    #[error("a served drive has no page cache, as clients have their own; leave out cache.policy")]
     Cache,
-    /// An I/O scheduler lies above the drive.
-    #[error("a drive is served without a block layer above it, as clients have their own; leave out block.scheduler")]
+    /// The set-up has a block layer.
+    #[error("a served drive has no block layer, as clients have their own; leave out block.scheduler")]
     BlockLayer,
 }
 
-/// The drive of bytes that a set-up describes.
+/// Returns the options of the stored drive.
 ///
 /// # Errors
-/// If something lies above the drive.
+/// If the set-up has a page cache or a block layer.
 pub fn drive_options(setup: &Setup) -> Result<Options, OptionsError> {
     if setup.cache.is_some() {
         return Err(OptionsError::Cache);

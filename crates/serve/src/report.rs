@@ -1,4 +1,4 @@
-//! What a drive that is served has done.
+//! Report of a served drive.
 
 use serde::Serialize;
 use ssdlab_core::counters;
@@ -6,20 +6,20 @@ use ssdlab_device::{Health, MountReport};
 use ssdlab_sim::{FlashSummary, HostCounters, LatencyByOp, Setup};
 
 counters! {
-    /// Requests to make bytes zero, which no trace has: a record says them as writes and trims.
+    /// Write-zeroes requests. Traces have none; a record holds them as writes and trims.
     pub struct Zeroes {
         write_zeroes_requests: "requests", "Write-zeroes requests; neither writes nor trims.";
         bytes_zeroed: "bytes", "Bytes of write-zeroes requests.";
     }
 }
 
-/// What clients asked for. Pages are counted as they were served: those that zeroes trim as trimmed, others as written.
+/// Requests of clients. Pages of write-zeroes requests count as trimmed or written, as they were executed.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Clients {
-    /// In the words of a trace.
+pub struct ClientCounters {
+    /// Requests that traces have.
     #[serde(flatten)]
     pub host: HostCounters,
-    /// Beside it.
+    /// Write-zeroes requests.
     #[serde(flatten)]
     pub zeroes: Zeroes,
 }
@@ -27,9 +27,9 @@ pub struct Clients {
 /// How a drive was mounted.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Mount {
-    /// Whether it had been shut down in good order.
+    /// True if the drive was shut down cleanly.
     pub clean: bool,
-    /// Whether the log was lost, so that all spare areas were read.
+    /// True if the log was lost and all spare areas were read.
     pub full_scan: bool,
     /// Bytes of the log read.
     pub log_bytes_read: u64,
@@ -39,14 +39,14 @@ pub struct Mount {
     pub spares_read: u64,
     /// Pages read to compare their checksums.
     pub pages_verified: u64,
-    /// Operations of the FTL, by cause.
+    /// FTL operations by cause.
     pub operations: FlashSummary,
-    /// Simulated time that all of it takes, in nanoseconds; none without time.
+    /// Simulated time of the mount in ns; `None` without timing.
     pub time_ns: Option<u64>,
 }
 
 impl Mount {
-    /// What a report of the drive says.
+    /// Creates the entry of a drive's mount report.
     pub fn of(report: MountReport, setup: &Setup) -> Self {
         let time_ns = setup.clock.timing().map(|timing| report.time(timing, &setup.geometry).0);
         let MountReport { full_scan, clean, log_bytes_read, blocks_scanned, spares_read, pages_verified, operations } =
@@ -56,43 +56,43 @@ impl Mount {
     }
 }
 
-/// Response times of the drive in time, and how late replies left.
+/// Simulated response times, and delays of replies.
 #[derive(Clone, Debug, Serialize)]
-pub struct Times {
-    /// Response times as simulated.
+pub struct TimingReport {
+    /// Simulated response times.
     pub latency: LatencyByOp,
-    /// Pages programmed by the drive that holds the bytes, which empties its buffer at once: there pages are
-    /// overwritten less often than in that of the drive in time.
+    /// Pages programmed by the stored drive. It empties its buffer at once, so pages are overwritten in it less often
+    /// than in the buffer of the simulated drive.
     pub pages_stored: u64,
-    /// Pages in the write buffer of the drive in time.
+    /// Pages in the write buffer of the simulated drive.
     pub buffered_pages: u32,
-    /// Replies that waited for their time.
+    /// Number of replies that waited for their time.
     pub replies: u64,
-    /// Mean time by which they left late, in nanoseconds on the wall.
+    /// Mean delay of these replies, in ns of wall time.
     pub lag_mean_ns: f64,
-    /// The longest such time.
+    /// Longest delay in ns.
     pub lag_max_ns: u64,
-    /// Why the drive in time stopped; none while it runs.
+    /// Error that stopped the simulated drive; `None` while it runs.
     pub failed: Option<String>,
 }
 
-/// A drive since it was opened.
+/// Activity of a drive since it was opened.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// Bytes that clients see.
+    /// Capacity in bytes.
     pub capacity_bytes: u64,
-    /// What clients asked for, as far as it was done.
-    pub host: Clients,
-    /// Flash operations by cause, without those of the mount; where there are times, those of the drive in time.
+    /// Completed requests of clients.
+    pub host: ClientCounters,
+    /// Flash operations by cause, without the mount; of the simulated drive if there is one.
     pub flash: FlashSummary,
-    /// Pages programmed for each page that clients wrote; none if they wrote nothing.
+    /// Pages programmed per page written by clients; `None` without writes.
     pub write_amplification: Option<f64>,
-    /// Logical pages that wait in a volatile write buffer.
+    /// Logical pages in the write buffer.
     pub buffered_pages: u32,
     /// State of the flash.
     pub health: Health,
-    /// How the drive was mounted; none if it was made anew.
+    /// How the drive was mounted; `None` for a new drive.
     pub mount: Option<Mount>,
-    /// Response times; none where replies leave at once.
-    pub times: Option<Times>,
+    /// Response times; `None` if replies are sent at once.
+    pub times: Option<TimingReport>,
 }

@@ -1,9 +1,8 @@
 //! A drive as an export of the NBD server.
-
 //!
-//! One lock guards the drive. A long request is done in slices, and after each slice the clients that wait have their
-//! turn. Slices end where pages do, so that a page is written, trimmed or read in one piece. The record and the drive
-//! in time get the slices, one request each, because that is what the drive did.
+//! A lock guards the drive. A long request is executed in slices, and waiting clients get a turn after each slice. Slices
+//! end at page boundaries, so that each page is written, trimmed or read in one piece. The record and the simulated
+//! drive get one request per slice, as the drive executed them.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -15,35 +14,35 @@ use std::time::Instant;
 use ssdlab_core::{LatencyHistogram, PageSize};
 use ssdlab_device::{Backend, Drive, DriveError, Zeroed};
 use ssdlab_nand::Counts;
-use ssdlab_nbd::{BlockSizes, DeferredReply, Done, Errno, Export, Extent, Lag, Leave, Zeroing, latest};
+use ssdlab_nbd::{BlockSizes, DeferredReply, Errno, Export, ExportResult, Extent, Lag, ReplyTime, Zeroing, latest};
 use ssdlab_sim::{FlashSummary, HostCounters, LatencyByOp};
 use ssdlab_trace::{Op, Request, flag};
 
 use crate::clock::{Clock, Pace};
-use crate::report::{Clients, Mount, Report, Times, Zeroes};
-use crate::turns::{Turn, Turns};
+use crate::fair_mutex::{FairGuard, FairMutex};
+use crate::report::{ClientCounters, Mount, Report, TimingReport, Zeroes};
 
-/// Bytes of a slice that are read or written.
+/// Slice size of reads and writes in bytes.
 const MOST_MOVED: u64 = 1 << 20;
 
-/// Bytes of a slice that are trimmed, or whose allocation is looked up.
+/// Slice size of trims and of allocation look-ups in bytes.
 const MOST_TRIMMED: u64 = 64 << 20;
 
-/// Pages of a write buffer that a slice of a flush programs.
+/// Pages of the write buffer that a slice of a flush programs.
 const MOST_FLUSHED: u32 = 256;
 
-/// Bytes programmed that the system need not have brought to the disk yet: a flush or a checkpoint waits for it, and all
-/// clients with that.
+/// Programmed bytes after which the file is synced. A flush or checkpoint would otherwise wait for all of them, and all
+/// clients with it.
 const MOST_UNSYNCED: u64 = 16 << 20;
 
-/// Slices of a request that the drive in time has not done, at most: enough for all of its dies, and short enough for
-/// the requests that queue behind them.
+/// Maximum number of a request's unfinished slices on the simulated drive: enough for all dies, but few for requests
+/// queued behind them.
 const MOST_AHEAD: usize = 8;
 
-/// A drive in memory or in a file.
-type Bytes = Drive<Box<dyn Backend>>;
+/// A stored drive, in memory or in a file.
+type StoredDrive = Drive<Box<dyn Backend>>;
 
-/// A drive that clients use.
+/// A served drive.
 pub struct Served {
     size_bytes: u64,
     page: PageSize,
@@ -51,32 +50,33 @@ pub struct Served {
     pace: Pace,
     clock: Option<Clock>,
     mount: Option<Mount>,
-    /// Flash operations before clients came: the mount's, with what a protected buffer held.
+    /// Flash operations before the first client: the mount, including the pages of a protected buffer.
     before: Counts,
-    /// The file of the drive.
+    /// File of the drive.
     file: Option<File>,
-    state: Turns<State>,
+    state: FairMutex<ServedState>,
 }
 
-struct State {
-    drive: Bytes,
-    /// Pages programmed before the file was last brought to the disk.
+struct ServedState {
+    drive: StoredDrive,
+    /// Pages programmed when the file was last synced.
     synced_pages: u64,
-    /// Why the drive could not be made safe at the end.
+    /// Error of the final flush.
     fault: Option<DriveError>,
     host: HostCounters,
     zeroes: Zeroes,
-    /// None unless requests are recorded.
+    /// Recorded requests; `None` if requests are not recorded.
     record: Option<Vec<Request>>,
-    /// When the latest request came, and when the drive in time was given it. No two have one time.
+    /// Unique arrival time of the latest request.
     came_ns: u64,
+    /// Unique time at which the simulated drive got it.
     given_ns: u64,
 }
 
 impl Served {
-    /// Serves a drive that is on; `file` holds its bytes, if there is one. `mount` is how it came on; replies wait for `clock`, whose time is that of `pace`.
+    /// Creates an export of a drive that is on, stored in `file` if given; replies wait for `clock`, which runs at `pace`.
     pub fn new(
-        drive: Bytes,
+        drive: StoredDrive,
         file: Option<File>,
         description: String,
         mount: Option<Mount>,
@@ -93,7 +93,7 @@ impl Served {
             mount,
             before: *drive.counts(),
             file,
-            state: Turns::new(State {
+            state: FairMutex::new(ServedState {
                 synced_pages: drive.counts().programmed(),
                 fault: None,
                 drive,
@@ -106,18 +106,18 @@ impl Served {
         }
     }
 
-    /// What it has done. `lag` is that of the server.
+    /// Returns a report; `lag` holds the delays of the server.
     pub fn report(&self, lag: &Lag) -> Report {
         let state = self.lock();
-        let State { drive, host, zeroes, .. } = &**state;
+        let ServedState { drive, host, zeroes, .. } = &**state;
         let measured = self.clock.as_ref().map(Clock::measured);
-        // All figures are of one drive: that in time, while it runs.
-        let in_time = measured.as_ref().filter(|measured| measured.failed.is_none());
+        // All figures describe one drive: the simulated drive while it runs.
+        let simulated = measured.as_ref().filter(|measured| measured.failed.is_none());
         let stored = *drive.counts() - self.before;
-        let flash = in_time.map_or(stored, |measured| measured.flash);
+        let flash = simulated.map_or(stored, |measured| measured.flash);
         let times = measured.map(|measured| {
             let replies = lag.replies();
-            Times {
+            TimingReport {
                 pages_stored: stored.programmed(),
                 buffered_pages: measured.buffered_pages,
                 latency: LatencyByOp::of(&measured.latency),
@@ -129,7 +129,7 @@ impl Served {
         });
         Report {
             capacity_bytes: self.size_bytes,
-            host: Clients {
+            host: ClientCounters {
                 host: HostCounters { unmapped_pages_read: drive.unmapped_pages_read(), ..*host },
                 zeroes: *zeroes,
             },
@@ -143,72 +143,79 @@ impl Served {
         }
     }
 
-    /// Whether writes wait in RAM that forgets them without power.
+    /// True if writes wait in volatile RAM.
     pub fn is_volatile(&self) -> bool {
         self.lock().is_volatile()
     }
 
-    /// Response times by [`Op`], as simulated; none where replies leave at once.
+    /// Returns the simulated response times by [`Op`]; `None` if replies are sent at once.
     pub fn latency(&self) -> Option<[LatencyHistogram; 4]> {
         self.clock.as_ref().map(|clock| clock.measured().latency)
     }
 
-    /// Takes the requests recorded since this was called last, in order of time.
+    /// Returns the requests recorded since the last call, in order of time.
     pub fn take_record(&self) -> Vec<Request> {
         self.lock().record.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Makes everything safe, writes a checkpoint and switches the drive off.
+    /// Makes all data durable, writes a checkpoint and switches the drive off.
     ///
     /// # Errors
-    /// As of [`Drive::shut_down`].
+    /// See [`Drive::shut_down`].
     pub fn shut_down(&self) -> Result<(), DriveError> {
         self.lock().drive.shut_down()
     }
 
-    /// Why the drive could not be made safe at the end.
+    /// Returns the error of the final flush, if any.
     pub fn fault(&self) -> Option<String> {
         self.lock().fault.as_ref().map(ToString::to_string)
     }
 
-    fn lock(&self) -> Turn<'_, State> {
-        self.state.take()
+    fn lock(&self) -> FairGuard<'_, ServedState> {
+        self.state.lock()
     }
 
-    /// Does a request in slices by `operation`, which gets one at a time; then counts it.
+    /// Executes a request by calling `operation` for each slice, then counts it.
     fn perform(
         &self,
-        asked: &Asked,
-        mut operation: impl FnMut(&mut Bytes, Op, Range<u64>) -> Result<(), DriveError>,
-    ) -> Done {
+        request: &ClientRequest,
+        mut operation: impl FnMut(&mut StoredDrive, Op, Range<u64>) -> Result<(), DriveError>,
+    ) -> ExportResult {
         let mut came = Instant::now();
         let mut replies = VecDeque::new();
         let mut state = self.lock();
-        for (number, (op, slice)) in asked.slices(self.page).enumerate() {
+        for (number, (op, slice)) in request.slices(self.page).enumerate() {
             if number > 0 {
                 state = self.state.let_others(state);
             }
             if replies.len() == MOST_AHEAD {
                 drop(state);
                 wait(replies.pop_front());
-                // What follows could not have been asked for earlier.
+                // The following slices count as arriving now.
                 came = Instant::now();
                 state = self.lock();
             }
             let done = state.powered().and_then(|drive| operation(drive, op, slice.clone()));
             done.map_err(|error| number_of(&error))?;
-            replies.extend(self.note(&mut state, op, slice, asked.flags(), came));
+            replies.extend(self.note(&mut state, op, slice, request.flags(), came));
             state = self.sync_ahead(state);
         }
-        if asked.fua {
+        if request.fua {
             state = self.make_safe(state)?;
         }
-        state.count(self.page, asked);
-        Ok(if replies.is_empty() { Leave::Now } else { Leave::When(latest(replies.into())) })
+        state.count(self.page, request);
+        Ok(if replies.is_empty() { ReplyTime::Now } else { ReplyTime::Deferred(latest(replies.into())) })
     }
 
-    /// Records a slice and gives it to the drive in time, in the order in which slices are done.
-    fn note(&self, state: &mut State, op: Op, slice: Range<u64>, flags: u8, came: Instant) -> Option<DeferredReply> {
+    /// Records a slice and submits it to the simulated drive, in the order of execution.
+    fn note(
+        &self,
+        state: &mut ServedState,
+        op: Op,
+        slice: Range<u64>,
+        flags: u8,
+        came: Instant,
+    ) -> Option<DeferredReply> {
         state.came_ns = self.pace.at(came).max(state.came_ns + 1);
         let bytes = (slice.end - slice.start) as u32;
         let request = Request { time_ns: state.came_ns, offset: slice.start, bytes, op, flags, stream: 0 };
@@ -218,13 +225,13 @@ impl Served {
         Some(clock.submit(Request { time_ns: state.given_ns, ..request }, came))
     }
 
-    /// Makes safe what was written before.
-    fn make_safe<'a>(&'a self, mut state: Turn<'a, State>) -> Result<Turn<'a, State>, Errno> {
+    /// Makes all earlier writes durable.
+    fn make_safe<'a>(&'a self, mut state: FairGuard<'a, ServedState>) -> Result<FairGuard<'a, ServedState>, Errno> {
         let mut slices = None;
         loop {
             let left = state.powered().and_then(|drive| drive.program_oldest(MOST_FLUSHED));
             let left = left.map_err(|error| number_of(&error))?;
-            // Pages that come meanwhile are not waited for.
+            // Later pages are not waited for.
             let slices = slices.get_or_insert_with(|| left.div_ceil(MOST_FLUSHED));
             if *slices == 0 {
                 break;
@@ -232,19 +239,19 @@ impl Served {
             *slices -= 1;
             state = self.state.let_others(self.sync_ahead(state));
         }
-        state.powered().and_then(Bytes::make_safe).map_err(|error| number_of(&error))?;
+        state.powered().and_then(StoredDrive::make_safe).map_err(|error| number_of(&error))?;
         state.synced_pages = state.drive.counts().programmed();
         Ok(state)
     }
 
-    /// Brings the file to the disk while others go on, if much of it is not there.
-    fn sync_ahead<'a>(&'a self, mut state: Turn<'a, State>) -> Turn<'a, State> {
+    /// Syncs the file without the lock if many bytes are not synced.
+    fn sync_ahead<'a>(&'a self, mut state: FairGuard<'a, ServedState>) -> FairGuard<'a, ServedState> {
         let programmed = state.drive.counts().programmed();
         match &self.file {
             Some(file) if (programmed - state.synced_pages) * self.page.bytes() > MOST_UNSYNCED => {
                 state.synced_pages = programmed;
                 drop(state);
-                // The drive does so again, and is told of errors.
+                // The drive syncs again and reports errors then.
                 let _ = file.sync_data();
                 self.lock()
             }
@@ -253,7 +260,7 @@ impl Served {
     }
 }
 
-/// Waits until a reply may leave.
+/// Waits until a reply may be sent.
 fn wait(reply: Option<DeferredReply>) {
     let (sender, due) = mpsc::channel();
     if let Some(reply) = reply {
@@ -265,15 +272,15 @@ fn wait(reply: Option<DeferredReply>) {
     }
 }
 
-/// A request of a client as a trace says it.
-struct Asked {
+/// A client's request as trace operations.
+struct ClientRequest {
     parts: Vec<(Op, Range<u64>)>,
     fua: bool,
-    /// Whether the parts are what a request for zeroes comes to.
+    /// True for a write-zeroes request.
     zeroes: bool,
 }
 
-impl Asked {
+impl ClientRequest {
     fn new(op: Op, offset: u64, bytes: u64, fua: bool) -> Self {
         Self { parts: vec![(op, offset..offset + bytes)], fua, zeroes: false }
     }
@@ -290,8 +297,8 @@ impl Asked {
     }
 }
 
-/// Slices of at most `most` bytes. They end at multiples of it, and so where pages do: a page in two slices would be
-/// trimmed by neither.
+/// Splits a range into slices of at most `most` bytes that end at multiples of `most`, and thus at page boundaries: a
+/// page in two slices would be trimmed by neither.
 fn slices(bytes: Range<u64>, most: u64) -> impl Iterator<Item = Range<u64>> {
     let mut rest = bytes;
     std::iter::from_fn(move || {
@@ -302,10 +309,10 @@ fn slices(bytes: Range<u64>, most: u64) -> impl Iterator<Item = Range<u64>> {
     })
 }
 
-impl State {
-    /// The drive, switched on again if a fault of what holds the bytes has switched it off: where nothing waited in
-    /// volatile RAM, nothing was lost by that.
-    fn powered(&mut self) -> Result<&mut Bytes, DriveError> {
+impl ServedState {
+    /// Returns the drive, switched on again if an error of the storage switched it off. Without volatile RAM nothing was
+    /// lost.
+    fn powered(&mut self) -> Result<&mut StoredDrive, DriveError> {
         if !self.drive.is_on() && !self.is_volatile() {
             self.drive.mount()?;
         }
@@ -316,10 +323,10 @@ impl State {
         self.drive.options().buffer.is_some_and(|buffer| buffer.forgets())
     }
 
-    fn count(&mut self, page: PageSize, asked: &Asked) {
-        self.zeroes.write_zeroes_requests += u64::from(asked.zeroes);
-        for (op, Range { start, end }) in asked.parts.iter().cloned() {
-            if asked.zeroes {
+    fn count(&mut self, page: PageSize, request: &ClientRequest) {
+        self.zeroes.write_zeroes_requests += u64::from(request.zeroes);
+        for (op, Range { start, end }) in request.parts.iter().cloned() {
+            if request.zeroes {
                 self.zeroes.bytes_zeroed += end - start;
             } else {
                 self.host.count(op, end - start);
@@ -337,7 +344,7 @@ impl State {
     }
 }
 
-/// The number of the protocol for an error of the drive.
+/// Returns the protocol's number for an error of the drive.
 fn number_of(error: &DriveError) -> Errno {
     match error {
         DriveError::OutOfRange { .. } | DriveError::Options(_) => Errno::Inval,
@@ -364,25 +371,25 @@ impl Export for Served {
         &self.description
     }
 
-    fn read(&self, offset: u64, buffer: &mut [u8]) -> Done {
-        let asked = Asked::new(Op::Read, offset, buffer.len() as u64, false);
-        self.perform(&asked, |drive, _, slice| drive.read(slice.start, &mut buffer[within(&slice, offset)]))
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> ExportResult {
+        let request = ClientRequest::new(Op::Read, offset, buffer.len() as u64, false);
+        self.perform(&request, |drive, _, slice| drive.read(slice.start, &mut buffer[within(&slice, offset)]))
     }
 
-    fn write(&self, offset: u64, data: &[u8], fua: bool) -> Done {
-        let asked = Asked::new(Op::Write, offset, data.len() as u64, fua);
-        self.perform(&asked, |drive, _, slice| drive.write(slice.start, &data[within(&slice, offset)], false))
+    fn write(&self, offset: u64, data: &[u8], fua: bool) -> ExportResult {
+        let request = ClientRequest::new(Op::Write, offset, data.len() as u64, fua);
+        self.perform(&request, |drive, _, slice| drive.write(slice.start, &data[within(&slice, offset)], false))
     }
 
-    fn trim(&self, offset: u64, bytes: u64, fua: bool) -> Done {
-        let asked = Asked::new(Op::Trim, offset, bytes, fua);
-        self.perform(&asked, |drive, _, slice| drive.trim(slice.start, slice.end - slice.start, false))
+    fn trim(&self, offset: u64, bytes: u64, fua: bool) -> ExportResult {
+        let request = ClientRequest::new(Op::Trim, offset, bytes, fua);
+        self.perform(&request, |drive, _, slice| drive.trim(slice.start, slice.end - slice.start, false))
     }
 
-    fn write_zeroes(&self, offset: u64, bytes: u64, how: Zeroing) -> Done {
+    fn write_zeroes(&self, offset: u64, bytes: u64, how: Zeroing) -> ExportResult {
         let end = offset + bytes;
         let parts = if how.no_hole {
-            // Zeros that stay allocated are written, page by page.
+            // Zeroes that stay allocated are written page by page.
             if how.fast {
                 return Err(Errno::NotSup);
             }
@@ -392,8 +399,8 @@ impl Export for Served {
             let parts = [(Op::Write, head), (Op::Write, tail), (Op::Trim, trimmed)];
             parts.into_iter().filter(|(_, part)| !part.is_empty()).collect()
         };
-        let asked = Asked { parts, fua: how.fua, zeroes: true };
-        self.perform(&asked, |drive, op, slice| {
+        let request = ClientRequest { parts, fua: how.fua, zeroes: true };
+        self.perform(&request, |drive, op, slice| {
             let bytes = slice.end - slice.start;
             match op {
                 Op::Trim => drive.trim(slice.start, bytes, false),
@@ -402,18 +409,18 @@ impl Export for Served {
         })
     }
 
-    fn flush(&self) -> Done {
+    fn flush(&self) -> ExportResult {
         let came = Instant::now();
         let mut state = self.make_safe(self.lock())?;
         let reply = self.note(&mut state, Op::Flush, 0..0, 0, came);
-        state.count(self.page, &Asked::new(Op::Flush, 0, 0, false));
-        Ok(reply.map_or(Leave::Now, Leave::When))
+        state.count(self.page, &ClientRequest::new(Op::Flush, 0, 0, false));
+        Ok(reply.map_or(ReplyTime::Now, ReplyTime::Deferred))
     }
 
-    /// Neither counted nor recorded: that is for what clients ask.
+    /// Flushes without counting and recording, as no client requested it.
     fn finish(&self) -> Result<(), Errno> {
         let mut state = self.lock();
-        let flushed = state.powered().and_then(Bytes::flush);
+        let flushed = state.powered().and_then(StoredDrive::flush);
         flushed.map_err(|error| {
             let number = number_of(&error);
             state.fault = Some(error);
@@ -421,9 +428,9 @@ impl Export for Served {
         })
     }
 
-    /// A drive reads nothing ahead.
-    fn cache(&self, _offset: u64, _bytes: u64) -> Done {
-        Ok(Leave::Now)
+    /// Does nothing, as a drive does not read ahead.
+    fn cache(&self, _offset: u64, _bytes: u64) -> ExportResult {
+        Ok(ReplyTime::Now)
     }
 
     fn extent(&self, offset: u64, bytes: u64) -> Result<Extent, Errno> {
@@ -434,7 +441,7 @@ impl Export for Served {
     }
 }
 
-/// Where the bytes of a slice are among the bytes from `offset`.
+/// Returns the position of a slice in a buffer that begins at `offset`.
 fn within(slice: &Range<u64>, offset: u64) -> Range<usize> {
     (slice.start - offset) as usize..(slice.end - offset) as usize
 }
@@ -449,17 +456,17 @@ mod tests {
     use ssdlab_device::{MemoryBackend, WriteBuffer};
 
     use super::*;
-    use crate::open::{Wishes, open};
+    use crate::open::{ServeOptions, open};
     use crate::options::drive_options;
 
-    /// A drive in memory that records what it is asked for.
+    /// A drive in memory that records the calls it gets.
     fn served(setup: &Setup) -> Arc<Served> {
-        open(setup, &[], Wishes { file: None, scale: None, record: true }).expect("a sound drive")
+        open(setup, &[], ServeOptions { file: None, scale: None, record: true }).expect("a sound drive")
     }
 
-    /// Goal: whichever request comes first after a fault switches the drive on again, that for allocation as well.
+    /// Goal: the first request after a fault, also a status query, switches the drive on again.
     #[test]
-    fn a_drive_that_went_off_says_what_it_holds() {
+    fn a_status_query_switches_a_failed_drive_on() {
         let served = served(&small_setup(8, 16, 1));
         served.write(4096, &[1; 4096], false).expect("it can be written");
         served.lock().drive.cut_power();
@@ -467,10 +474,10 @@ mod tests {
         assert_eq!(runs.map(|run| (run.bytes, run.hole)), [(4096, true), (4096, false), (8192, true)]);
     }
 
-    /// Goal: the record of a trim in slices trims the same pages. Method: one that begins in the middle of a page. It
-    /// has 5/4 GiB and so 20 slices of 64 MiB, of which the first ends 512 bytes early, and a rest of 512 bytes.
+    /// Goal: the record of a sliced trim trims the same pages. Method: a trim of 1.25 GiB from the middle of a page: 20
+    /// slices of 64 MiB, the first of them 512 bytes shorter, and a rest of 512 bytes.
     #[test]
-    fn the_slices_of_a_long_trim_leave_out_no_page() {
+    fn slices_of_a_long_trim_cover_the_same_pages() {
         let mut setup = small_setup(50, 64, 1);
         setup.geometry.page_bytes = 1 << 20;
         let served = served(&setup);
@@ -485,16 +492,16 @@ mod tests {
         assert_eq!(trimmed, served.lock().host.pages_trimmed);
     }
 
-    type Long = dyn Fn(&Served) -> Done + Sync;
+    type Long = dyn Fn(&Served) -> ExportResult + Sync;
 
     fn zeroes(no_hole: bool) -> Zeroing {
         Zeroing { no_hole, ..Zeroing::default() }
     }
 
-    /// Goal: between two slices of a long request the clients that wait have their turn. Method: a long request and
-    /// reads of one byte wait for the same turn. Whichever comes first, at most one slice is done before all reads.
+    /// Goal: waiting clients get their turn between two slices of a long request. Method: a long request and
+    /// reads of one byte wait for the lock. Whichever gets it first, at most one slice precedes all reads.
     #[test]
-    fn others_have_their_turn_between_the_slices_of_a_long_request() {
+    fn waiting_clients_get_a_turn_between_slices() {
         const READS: usize = 3;
         let long: [(&str, &Long, usize); 6] = [
             ("read", &|served| served.read(0, &mut vec![0; 3 << 20]), 3),
@@ -506,20 +513,20 @@ mod tests {
         ];
         for (name, request, slices) in long {
             let served = buffered(1000);
-            let turn = served.lock();
+            let guard = served.lock();
             let waiting = |threads| {
-                while served.state.asked() < threads {
+                while served.state.requested() < threads {
                     thread::yield_now()
                 }
             };
-            let before = served.state.asked();
+            let before = served.state.requested();
             thread::scope(|scope| {
                 scope.spawn(|| request(&served).expect("it can be done"));
                 for _ in 0..READS {
                     scope.spawn(|| served.read(512, &mut [0]).expect("it can be read"));
                 }
                 waiting(before + 1 + READS as u64);
-                drop(turn);
+                drop(guard);
             });
             let record = served.take_record();
             assert_eq!(record.len(), slices + READS, "{name}");
@@ -530,7 +537,7 @@ mod tests {
         }
     }
 
-    /// A drive of about 290 MiB with so many pages in a volatile write buffer.
+    /// Returns a drive of about 290 MiB with `pages` pages in a volatile write buffer.
     fn buffered(pages: u64) -> Arc<Served> {
         let setup = small_setup(1200, 64, 8);
         let mut options = drive_options(&setup).expect("nothing lies above it");

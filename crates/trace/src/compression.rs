@@ -114,7 +114,6 @@ impl Members {
         Ok(Self { compression, member: Some(compression.member(head, file)?) })
     }
 
-    /// Returns the next member, if any.
     fn next(&self, mut file: BufReader<Counted>) -> io::Result<Option<Box<dyn Member>>> {
         let head = head_of(&mut file)?;
         if head.is_empty() {

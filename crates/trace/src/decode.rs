@@ -34,10 +34,13 @@ pub(crate) trait Decoder: Send {
     fn place(&self) -> String;
 }
 
-/// A text format with one entry per line.
-pub(crate) trait LineFormat: Send + 'static {
+/// A text format with one entry per line. The default value is a parser at the start of a file.
+pub(crate) trait LineFormat: Default + Send + 'static {
     /// Beginning of a first line that identifies the format regardless of the rest; empty if none does.
     const HEADER: &'static [u8] = b"";
+
+    /// Beginning of lines that are headers; empty if [`Self::line`] recognizes them.
+    const HEADER_START: &'static [u8] = Self::HEADER;
 
     /// True if lines that begin with `#` are comments.
     const COMMENTS: bool = true;
@@ -48,7 +51,9 @@ pub(crate) trait LineFormat: Send + 'static {
     }
 
     /// Creates a parser for the start of a file.
-    fn new(options: &ReadOptions) -> Self;
+    fn new(_options: &ReadOptions) -> Self {
+        Self::default()
+    }
 
     /// Examines the first line before it is parsed; returns false if it is a comment and the next line is the first.
     ///
@@ -73,17 +78,30 @@ pub(crate) trait LineFormat: Send + 'static {
         1
     }
 
-    /// Parses a line, without its line end and never blank.
+    /// Parses a line that is not a comment or header: without its line end and never blank.
     fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>>;
+
+    /// Parses any line that is not blank.
+    #[inline]
+    fn entry<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
+        let is_header = !Self::HEADER_START.is_empty() && line.starts_with(Self::HEADER_START);
+        if is_header || Self::COMMENTS && line.starts_with(b"#") {
+            return Ok(Entry::Skip(Skip::Header));
+        }
+        self.line(line, tables)
+    }
 }
 
-/// A binary format whose records have a fixed head and may have a tail of variable length.
-pub(crate) trait RecordFormat: Send + 'static {
+/// A binary format whose records have a fixed head and may have a tail of variable length. The default value is a
+/// parser at the start of a file.
+pub(crate) trait RecordFormat: Default + Send + 'static {
     /// Length of a record's head in bytes.
     const HEAD: usize;
 
     /// Creates a parser for the start of a file.
-    fn new(options: &ReadOptions) -> Self;
+    fn new(_options: &ReadOptions) -> Self {
+        Self::default()
+    }
 
     /// Examines the start of the file; an error ends reading, as every record would fail.
     fn begin(&self, _head: &[u8]) -> Result<(), String> {
@@ -100,8 +118,34 @@ pub(crate) trait RecordFormat: Send + 'static {
     }
 }
 
+/// Returns the bytes of a little-endian field at offset `at` of a record.
+#[inline]
+fn bytes_at<const N: usize>(record: &[u8], at: usize) -> [u8; N] {
+    let mut bytes = [0; N];
+    bytes.copy_from_slice(&record[at..at + N]);
+    bytes
+}
+
+/// Returns the little-endian field at offset `at` of a record.
+#[inline]
+pub(crate) fn u16_at(record: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes(bytes_at(record, at))
+}
+
+/// Returns the little-endian field at offset `at` of a record.
+#[inline]
+pub(crate) fn u32_at(record: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes_at(record, at))
+}
+
+/// Returns the little-endian field at offset `at` of a record.
+#[inline]
+pub(crate) fn u64_at(record: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes_at(record, at))
+}
+
 /// Position and state shared by both decoding loops.
-struct Place {
+struct DecodeState {
     /// Id of the file as a device, in formats without device names.
     device: Option<u32>,
     /// Lines or records read.
@@ -111,7 +155,7 @@ struct Place {
     truncated: bool,
 }
 
-impl Place {
+impl DecodeState {
     fn new(skip_bad: bool) -> Self {
         Self { device: None, count: 0, skip_bad, truncated: false }
     }
@@ -175,7 +219,7 @@ impl Place {
 /// Decoder of a [`LineFormat`].
 pub(crate) struct Lines<F> {
     format: F,
-    place: Place,
+    state: DecodeState,
     /// True once the format has examined its first line.
     begun: bool,
     /// Fields of the last complete line.
@@ -187,8 +231,8 @@ pub(crate) struct Lines<F> {
 impl<F: LineFormat> Lines<F> {
     /// Creates a decoder for the start of a file.
     pub fn boxed(options: &ReadOptions) -> Box<dyn Decoder> {
-        let (format, place) = (F::new(options), Place::new(options.skip_bad));
-        Box::new(Self { format, place, begun: false, fields: 0, discarding: false })
+        let (format, state) = (F::new(options), DecodeState::new(options.skip_bad));
+        Box::new(Self { format, state, begun: false, fields: 0, discarding: false })
     }
 
     #[inline]
@@ -206,28 +250,26 @@ impl<F: LineFormat> Lines<F> {
         if let [rest @ .., b'\r'] = line {
             line = rest;
         }
-        if self.place.count == 0 {
+        if self.state.count == 0 {
             line = without_mark(line);
         }
         if line.first().is_none_or(u8::is_ascii_whitespace) && line.trim_ascii().is_empty() {
-            self.place.count += 1;
+            self.state.count += 1;
             return Ok(());
         }
         let result = if line.len() > LINE_MAX {
             Err(Fault::new("", &line[..LINE_MAX], "... starts a line of more than 64 KiB, the longest allowed"))
-        } else if F::COMMENTS && line.starts_with(b"#") {
-            self.place.take(Ok(Entry::Skip(Skip::Header)), input, intake, out)
         } else {
             if !self.begun {
                 let place =
-                    |why| TraceError::Format(format!("{}:{}: {why}", shown(input.path()), self.place.count + 1));
+                    |why| TraceError::Invalid(format!("{}:{}: {why}", shown(input.path()), self.state.count + 1));
                 self.begun = self.format.begin(line).map_err(place)?;
             }
-            let entry = self.format.line(line, &mut intake.tables);
+            let entry = self.format.entry(line, &mut intake.tables);
             let repeats = if entry.is_ok() { self.format.repeats() } else { 1 };
-            (0..repeats).try_for_each(|_| self.place.take(entry, input, intake, out))
+            (0..repeats).try_for_each(|_| self.state.take(entry, input, intake, out))
         };
-        self.place.count_entry(result, input, intake, |number| number.to_string())
+        self.state.count_entry(result, input, intake, |number| number.to_string())
     }
 
     /// Records the field count of the last complete line that is neither blank nor a comment.
@@ -245,10 +287,10 @@ impl<F: LineFormat> Lines<F> {
         if self.discarding || fields >= before || line.starts_with(b"#") || line.trim_ascii().is_empty() {
             return self.line(line, input, intake, out);
         }
-        let number = self.place.count + 1;
+        let number = self.state.count + 1;
         let have = counted(fields as u64, "field");
         let why = format!("the last line, {number}, is cut short: no line end, and {have} instead of {before}");
-        self.place.handle_bad(TraceError::Truncated { path: shown(input.path()), why }, intake)
+        self.state.handle_bad(TraceError::Truncated { path: shown(input.path()), why }, intake)
     }
 }
 
@@ -283,9 +325,9 @@ impl<F: LineFormat> Decoder for Lines<F> {
                 self.discarding = true;
                 input.advance(left);
             }
-            if !self.place.refill(input, intake)? {
+            if !self.state.refill(input, intake)? {
                 // The rest of a broken stream is not a line.
-                if !self.place.truncated && !input.bytes().is_empty() {
+                if !self.state.truncated && !input.bytes().is_empty() {
                     self.last(input, intake, out)?;
                 }
                 input.advance(input.bytes().len());
@@ -295,7 +337,7 @@ impl<F: LineFormat> Decoder for Lines<F> {
     }
 
     fn place(&self) -> String {
-        self.place.count.to_string()
+        self.state.count.to_string()
     }
 }
 
@@ -304,25 +346,25 @@ pub(crate) fn without_mark(text: &[u8]) -> &[u8] {
     text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text)
 }
 
+/// Returns the numbers, from 1, and contents of the first lines of a file that are neither blank nor overlong.
+fn first_lines(head: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let lines = without_mark(head).split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii_end);
+    (1..).zip(lines).filter(|(_, line)| !line.is_empty() && line.len() <= LINE_MAX).take(SNIFF_LINES)
+}
+
 /// Returns how well the first lines of a file fit a format, in percent; 0 unless most do or the header matches.
 pub(crate) fn sniff_lines<F: LineFormat>(head: &[u8]) -> u32 {
     if !F::may_begin(head) {
         return 0;
     }
-    let mut format = F::new(&ReadOptions::default());
-    let mut tables = Tables::new();
+    let (mut format, mut tables) = (F::new(&ReadOptions::default()), Tables::new());
     let (mut good, mut tried, mut headers) = (0, 0, 0);
-    let lines = without_mark(head).split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii_end);
-    let mut lines = lines.filter(|line| !line.is_empty() && line.len() <= LINE_MAX).take(SNIFF_LINES).peekable();
-    if !F::HEADER.is_empty() && lines.peek().is_some_and(|line| line.starts_with(F::HEADER)) {
+    let mut lines = first_lines(head).peekable();
+    if !F::HEADER.is_empty() && lines.peek().is_some_and(|(_, line)| line.starts_with(F::HEADER)) {
         return 100;
     }
-    for line in lines {
-        if F::COMMENTS && line.starts_with(b"#") {
-            headers += 1;
-            continue;
-        }
-        match format.line(line, &mut tables) {
+    for (_, line) in lines {
+        match format.entry(line, &mut tables) {
             Ok(Entry::Skip(Skip::Header)) => headers += 1,
             Ok(Entry::Io(_) | Entry::Skip(Skip::OtherAction | Skip::NonIo | Skip::ShortWait)) => {
                 (good, tried) = (good + 1, tried + 1)
@@ -353,38 +395,28 @@ impl<F: LineFormat> Lines<F> {
         if !F::may_begin(head) {
             return None;
         }
-        let mut format = F::new(&ReadOptions::default());
-        let mut tables = Tables::new();
+        let (mut format, mut tables) = (F::new(&ReadOptions::default()), Tables::new());
         let (mut fit, mut tried, mut first) = (0, 0, None);
-        let lines = without_mark(head).split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii_end).enumerate();
-        let is_row =
-            |line: &[u8]| !line.is_empty() && line.len() <= LINE_MAX && !(F::COMMENTS && line.starts_with(b"#"));
-        for (index, line) in lines.filter(|(_, line)| is_row(line)).take(SNIFF_LINES) {
-            let fault = match format.line(line, &mut tables) {
-                Ok(Entry::Skip(Skip::Header)) => continue,
-                Ok(Entry::Io(_)) => None,
-                Ok(Entry::Skip(_)) => {
-                    tried += 1;
-                    continue;
-                }
-                Err(fault) => Some((fault.to_string(), fault.mended(line), fault.is_surplus())),
-            };
+        let is_request = |result: &Result<Entry<'_>, Fault<'_>>| matches!(result, Ok(Entry::Io(_)));
+        for (number, line) in first_lines(head) {
+            let result = format.entry(line, &mut tables);
+            if matches!(result, Ok(Entry::Skip(Skip::Header))) {
+                continue;
+            }
             tried += 1;
-            let Some((why, mended, surplus)) = fault else {
-                fit += 1;
+            let Err(fault) = result else {
+                fit += u32::from(is_request(&result));
                 continue;
             };
+            let mended = fault.mended(line);
             // When two records are joined, the last field of one and the first of the next merge, and more follow.
-            let fits = match format.line(&mended, &mut tables) {
-                Ok(entry) => surplus || matches!(entry, Entry::Io(_)),
-                Err(second) => {
-                    let mended = second.mended(&mended);
-                    second.is_surplus() && matches!(format.line(&mended, &mut tables), Ok(Entry::Io(_)))
-                }
+            let fits = match format.entry(&mended, &mut tables) {
+                Err(second) => second.is_surplus() && is_request(&format.entry(&second.mended(&mended), &mut tables)),
+                result => fault.is_surplus() || is_request(&result),
             };
             if fits {
                 fit += 1;
-                first.get_or_insert((index + 1, why));
+                first.get_or_insert((number, fault.to_string()));
             }
         }
         let (line, why) = first?;
@@ -395,7 +427,7 @@ impl<F: LineFormat> Lines<F> {
 /// Decoder of a [`RecordFormat`].
 pub(crate) struct Records<F> {
     format: F,
-    place: Place,
+    state: DecodeState,
     /// Offset of the last record in the file.
     at: u64,
 }
@@ -413,7 +445,7 @@ impl<F: RecordFormat> Records<F> {
 
     /// Creates a decoder for the start of a file.
     pub fn boxed(options: &ReadOptions) -> Box<dyn Decoder> {
-        Box::new(Self { format: F::new(options), place: Place::new(options.skip_bad), at: 0 })
+        Box::new(Self { format: F::new(options), state: DecodeState::new(options.skip_bad), at: 0 })
     }
 
     /// Decodes the record at the start of `bytes`, at `offset` in the file, and returns its length; `None` if `bytes`
@@ -437,14 +469,14 @@ impl<F: RecordFormat> Records<F> {
                 if length > bytes.len() {
                     return Ok(None);
                 }
-                self.place.take(Ok(entry), input, intake, out)
+                self.state.take(Ok(entry), input, intake, out)
             }
             Err(fault) => {
                 length = self.format.resync(bytes);
                 Err(fault)
             }
         };
-        self.place.count_entry(result, input, intake, |number| record_place(number, offset))?;
+        self.state.count_entry(result, input, intake, |number| record_place(number, offset))?;
         self.at = offset;
         Ok(Some(length))
     }
@@ -462,7 +494,7 @@ impl<F: RecordFormat> Decoder for Records<F> {
             let bytes = input.bytes();
             let position = input.position();
             if position == 0 {
-                let format = |why| TraceError::Format(format!("{}: {why}", shown(input.path())));
+                let format = |why| TraceError::Invalid(format!("{}: {why}", shown(input.path())));
                 self.format.begin(bytes).map_err(format)?;
             }
             let mut done = 0;
@@ -477,16 +509,16 @@ impl<F: RecordFormat> Decoder for Records<F> {
             if out.len() >= most || (intake.measuring() && done > 0) {
                 return Ok(true);
             }
-            if !self.place.refill(input, intake)? {
+            if !self.state.refill(input, intake)? {
                 let left = input.bytes().len();
-                if left > 0 && !self.place.truncated {
+                if left > 0 && !self.state.truncated {
                     let path = shown(input.path());
                     let why = format!(
                         "the file ends inside record {} ({left} bytes of it at byte {})",
-                        self.place.count + 1,
+                        self.state.count + 1,
                         input.position(),
                     );
-                    self.place.handle_bad(TraceError::Truncated { path, why }, intake)?;
+                    self.state.handle_bad(TraceError::Truncated { path, why }, intake)?;
                 }
                 input.advance(left);
                 return Ok(false);
@@ -495,6 +527,6 @@ impl<F: RecordFormat> Decoder for Records<F> {
     }
 
     fn place(&self) -> String {
-        record_place(self.place.count, self.at)
+        record_place(self.state.count, self.at)
     }
 }

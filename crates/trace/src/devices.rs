@@ -62,7 +62,7 @@ impl Devices {
             let &Request { time_ns, op, offset, bytes, flags, .. } = request;
             let io = Io { time_ns, op, offset, bytes: bytes.into(), device: Device::Id(id), flags, stream };
             let taken = self.intake.take(Entry::Io(io), |_| id, out);
-            taken.map_err(|fault| TraceError::Device(fault.to_string()))?;
+            taken.map_err(|fault| TraceError::Invalid(fault.to_string()))?;
             if out.last().is_some_and(&is_last) {
                 return Ok(Some(row));
             }

@@ -3,7 +3,7 @@
 use crate::Op;
 
 /// Properties of a request that a format can hold; the writer rounds the rest and counts the losses.
-pub(crate) struct Keeps {
+pub(crate) struct Supported {
     /// Operations the format has.
     pub ops: &'static [Op],
     /// True if operations are written; otherwise all requests read back as reads.
@@ -20,14 +20,27 @@ pub(crate) struct Keeps {
     pub stream: fn(&str) -> bool,
 }
 
+impl Supported {
+    /// Reads and writes with all details of address and time, in bytes and ns, and nothing else.
+    pub const TRANSFERS: Self = Self {
+        ops: &[Op::Read, Op::Write],
+        names_op: true,
+        unit_ns: 1,
+        sector: 1,
+        whole_sectors: false,
+        flags: false,
+        stream: |_| false,
+    };
+}
+
 /// A request in the units of the format.
 pub(crate) struct Item<'a> {
-    /// Time in units of [`Keeps::unit_ns`], rounded down.
+    /// Time in units of [`Supported::unit_ns`], rounded down.
     pub time: u64,
     pub op: Op,
-    /// Offset in bytes, a multiple of [`Keeps::sector`].
+    /// Offset in bytes, a multiple of [`Supported::sector`].
     pub offset: u64,
-    /// Length in bytes, below 2^32; a multiple of [`Keeps::sector`] if [`Keeps::whole_sectors`].
+    /// Length in bytes, below 2^32; a multiple of [`Supported::sector`] if [`Supported::whole_sectors`].
     pub bytes: u64,
     /// Bits of [`crate::flag`].
     pub flags: u8,
@@ -38,7 +51,7 @@ pub(crate) struct Item<'a> {
 /// Encoder of a format.
 pub(crate) trait Encoder: Send {
     /// Returns what the format can hold.
-    fn keeps(&self) -> Keeps;
+    fn supported(&self) -> Supported;
 
     /// Appends the header.
     fn start(&mut self, _out: &mut Vec<u8>) {}

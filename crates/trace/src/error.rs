@@ -49,18 +49,9 @@ pub enum TraceError {
          lower workload.requests"
     )]
     Full,
-    /// No format has the given name or fits the data.
+    /// Format, device or analysis that does not exist or does not fit the trace; the text holds fault and remedy.
     #[error("{0}")]
-    Format(String),
-    /// The selected device is not in the trace, or the devices do not fit side by side.
-    #[error("{0}")]
-    Device(String),
-    /// Write intervals that cannot be computed.
-    #[error("{0}")]
-    Intervals(String),
-    /// An analysis that cannot be computed.
-    #[error("{0}")]
-    Analysis(String),
+    Invalid(String),
     /// A workload that cannot be generated.
     #[error("workload {field}: {why}")]
     Workload {

@@ -37,6 +37,11 @@ impl<'a> Fault<'a> {
         [before, b"0", after].concat()
     }
 
+    /// Returns a function that creates the fault of `field`, written as `text`, from its predicate.
+    pub fn of(field: &'static str, text: &'a [u8]) -> impl Fn(&'static str) -> Self {
+        move |why| Self::new(field, text, why)
+    }
+
     /// Creates the fault of a missing field.
     pub fn missing(field: &'static str) -> Self {
         Self { field, text: b"", why: "is missing" }

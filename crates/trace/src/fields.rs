@@ -100,7 +100,7 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
             }
         }
         let text = self.text(name)?;
-        whole(text).map_err(|why| Fault::new(name, text, why))
+        whole(text).map_err(Fault::of(name, text))
     }
 
     /// Parses the next field as a whole number and multiplies it by `scale`.
@@ -118,7 +118,7 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
     #[inline]
     pub fn decimal(&mut self, name: &'static str, digits: u32) -> Result<u64, Fault<'a>> {
         let text = self.text(name)?;
-        decimal(text, digits).map_err(|why| Fault::new(name, text, why))
+        decimal(text, digits).map_err(Fault::of(name, text))
     }
 }
 

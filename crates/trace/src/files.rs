@@ -41,7 +41,7 @@ pub(crate) fn format_of<I: BorrowMut<Input>>(
         match &detected {
             Some((first, other)) if *other != format => {
                 let why = format!("{first} is in format {} but {path} is in {}", other.name(), format.name());
-                return Err(TraceError::Format(format!(
+                return Err(TraceError::Invalid(format!(
                     "{why}; convert one of them with 'ssdlab trace convert' first"
                 )));
             }
@@ -53,21 +53,20 @@ pub(crate) fn format_of<I: BorrowMut<Input>>(
         (Some(format), Some(empty)) if !filled || !are_parts(paths, format) => Err(empty),
         (None, Some(empty)) => Err(empty),
         (Some(format), _) => Ok(format),
-        (None, None) => Err(TraceError::Format("no trace file given; name at least one".into())),
+        (None, None) => Err(TraceError::Invalid("no trace file given; name at least one".into())),
     }
 }
 
-/// Returns the format set by the options, if any.
 fn given_format(options: &ReadOptions) -> Result<Option<Format>, TraceError> {
     match (&options.columns, options.format) {
         (Some(_), None | Some(Format::Columns)) => Ok(Some(Format::Columns)),
         (Some(_), Some(other)) => {
             let why = format!("--columns is for text of any layout, but --format {} has its own columns", other.name());
-            Err(TraceError::Format(format!("{why}; leave one of them out")))
+            Err(TraceError::Invalid(format!("{why}; leave one of them out")))
         }
         (None, Some(Format::Columns)) => {
             let why = "--format columns needs a layout; for example, pass --columns time=0,op=1,offset=2,size=3";
-            Err(TraceError::Format(why.into()))
+            Err(TraceError::Invalid(why.into()))
         }
         (None, format) => Ok(format),
     }
@@ -97,7 +96,9 @@ pub(crate) fn are_different(origins: &[Origin]) -> Result<(), TraceError> {
             && !met.insert(name)
         {
             let why = format!("{} was given twice", shown(name));
-            return Err(TraceError::Format(format!("{why}; name each file once, or a copy of it for a second device")));
+            return Err(TraceError::Invalid(format!(
+                "{why}; name each file once, or a copy of it for a second device"
+            )));
         }
     }
     Ok(())
@@ -139,7 +140,7 @@ mod tests {
     use std::path::PathBuf;
 
     use crate::input::Origin;
-    use crate::testing::read_several;
+    use crate::testing::{Directory, drain, read_several};
     use crate::{DeviceChoice, Files, Format, ReadOptions, Source, TraceReader, VolumeReader};
 
     fn csv(skip_bad: bool) -> ReadOptions {
@@ -166,8 +167,7 @@ mod tests {
         let origins: Vec<Origin> = files.iter().map(|&bytes| Origin::Memory(bytes.into())).collect();
         let mut reader = TraceReader::over(&origins, &options).unwrap();
         for _ in 0..2 {
-            let mut requests = Vec::new();
-            while reader.fill(&mut requests, 2).unwrap() > 0 {}
+            let requests = drain(&mut reader).unwrap();
             let places: Vec<(u64, u64)> = requests.iter().map(|r| (r.time_ns, r.offset / 512)).collect();
             assert_eq!(places, [(0, 0), (30, 8), (30, 8), (50, 0), (50, 16)]);
             reader.rewind().unwrap();
@@ -184,22 +184,15 @@ mod tests {
         // In memory both files have the same path, so they are one device.
         let (requests, _) = read_several(Some(Format::Csv), Files::Merged, &files.map(str::as_bytes)).unwrap();
         assert_eq!(requests.iter().map(|r| r.offset / 4096).collect::<Vec<_>>(), [0, 2, 1]);
-        let directory = std::env::temp_dir().join(format!("ssdlab-reader-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
-        let paths = ["a.csv", "b.csv"].map(|name| directory.join(name));
-        for (path, text) in paths.iter().zip(files) {
-            std::fs::write(path, text).unwrap();
-        }
+        let directory = Directory::new("reader");
+        let paths = [directory.file("a.csv", files[0]), directory.file("b.csv", files[1])];
         let count = |device| {
             let options = ReadOptions { device, files: Files::Merged, ..csv(false) };
             let mut reader = TraceReader::open(&paths, &options).unwrap();
-            let mut out = Vec::new();
-            while reader.fill(&mut out, 10).unwrap() > 0 {}
-            (out.len(), reader.report().device.clone(), reader.report().other_devices.clone())
+            (drain(&mut reader).unwrap().len(), reader.report().device.clone(), reader.report().other_devices.clone())
         };
         assert_eq!(count(DeviceChoice::Named("b.csv".into())), (1, Some("b.csv".into()), vec![("a.csv".into(), 2)]));
         assert_eq!(count(DeviceChoice::First), (3, None, vec![]));
-        std::fs::remove_dir_all(directory).unwrap();
     }
 
     /// Goal: with devices side by side, a request's stream is the one it names, else its device; with a single device
@@ -209,8 +202,7 @@ mod tests {
         let streams = |format, device, text: &[u8]| {
             let options = ReadOptions { format: Some(format), device, ..ReadOptions::default() };
             let mut reader = TraceReader::over(&[Origin::Memory(text.into())], &options).unwrap();
-            let mut requests = Vec::new();
-            while reader.fill(&mut requests, 10).unwrap() > 0 {}
+            let requests = drain(&mut reader).unwrap();
             let names = reader.streams();
             requests.iter().map(|request| names[usize::from(request.stream)].clone()).collect::<Vec<_>>()
         };
@@ -225,27 +217,21 @@ mod tests {
     /// Each file is named like a process in the other.
     #[test]
     fn a_device_differs_from_a_process_of_the_same_name() {
-        let directory = std::env::temp_dir().join(format!("ssdlab-namesakes-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
-        let paths = ["1", "2"].map(|name| directory.join(name));
-        std::fs::write(&paths[0], "0,R,0,512,0x1,0\n20,R,0,512,0x1,2\n").unwrap();
-        std::fs::write(&paths[1], "10,R,0,512,0x1,0\n30,R,0,512,0x1,1\n").unwrap();
+        let directory = Directory::new("namesakes");
+        let first = directory.file("1", "0,R,0,512,0x1,0\n20,R,0,512,0x1,2\n");
+        let second = directory.file("2", "10,R,0,512,0x1,0\n30,R,0,512,0x1,1\n");
         let options = ReadOptions { files: Files::Merged, ..csv(false) };
-        let mut reader = TraceReader::open(&paths, &options).unwrap();
-        let mut requests = Vec::new();
-        while reader.fill(&mut requests, 10).unwrap() > 0 {}
+        let mut reader = TraceReader::open(&[first, second], &options).unwrap();
+        let requests = drain(&mut reader).unwrap();
         let names = reader.streams();
         let streams: Vec<_> = requests.iter().map(|request| names[usize::from(request.stream)].as_str()).collect();
         assert_eq!(streams, ["1 (device)", "2 (device)", "2", "1"]);
-        std::fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]
     fn a_file_cannot_be_merged_with_itself() {
-        let directory = std::env::temp_dir().join(format!("ssdlab-twice-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
-        let path = directory.join("a.csv");
-        std::fs::write(&path, "0,R,0,512\n20,R,8,512\n").unwrap();
+        let directory = Directory::new("twice");
+        let path = directory.file("a.csv", "0,R,0,512\n20,R,8,512\n");
         let open = |files| TraceReader::open(&[path.clone(), path.clone()], &ReadOptions { files, ..csv(false) });
         let message = open(Files::Merged).unwrap_err().to_string();
         let fleet = VolumeReader::open_as(&[(path.clone(), path.clone()), (path.clone(), path.clone())], &csv(false));
@@ -253,15 +239,13 @@ mod tests {
         assert!(message.ends_with("a.csv was given twice; name each file once, or a copy of it for a second device"));
         let mut reader = open(Files::Concatenated).unwrap();
         assert_eq!(reader.fill(&mut Vec::new(), 10).unwrap(), 4);
-        std::fs::remove_dir_all(directory).unwrap();
     }
 
     /// Goal: the file of an idle CPU is a part without events. Method: two of four files have one hand-written queue
     /// event each: reads of 512 bytes at sector 8 at 10 ns and at sector 16 at 30 ns.
     #[test]
     fn empty_files_of_idle_cpus_are_accepted() {
-        let directory = std::env::temp_dir().join(format!("ssdlab-idle-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
+        let directory = Directory::new("idle");
         let event = |time: u64, sector: u64| {
             let mut record = [0_u8; 48];
             record[..4].copy_from_slice(&0x6561_7407_u32.to_le_bytes());
@@ -273,15 +257,12 @@ mod tests {
         };
         let nothing = zstd::encode_all(&b""[..], 1).unwrap();
         let parts = [Vec::new(), event(30, 16), nothing, event(10, 8)];
-        let paths: Vec<PathBuf> = (0..4).map(|cpu| directory.join(format!("sda.blktrace.{cpu}"))).collect();
-        for (path, part) in paths.iter().zip(&parts) {
-            std::fs::write(path, part).unwrap();
-        }
+        let name = |cpu| format!("sda.blktrace.{cpu}");
+        let paths: Vec<_> = parts.iter().enumerate().map(|(cpu, part)| directory.file(&name(cpu), part)).collect();
         for format in [None, Some(Format::Blktrace)] {
             let options = ReadOptions { format, ..ReadOptions::default() };
-            let mut requests = Vec::new();
             let mut reader = TraceReader::open(&paths, &options).unwrap();
-            while reader.fill(&mut requests, 10).unwrap() > 0 {}
+            let requests = drain(&mut reader).unwrap();
             let read: Vec<_> =
                 requests.iter().map(|request| (request.time_ns, request.offset, request.bytes)).collect();
             assert_eq!((read, reader.report().notes.len()), (vec![(0, 4096, 512), (20, 8192, 512)], 0));
@@ -294,24 +275,18 @@ mod tests {
             let message = TraceReader::open(&paths[..1], &options).unwrap_err().to_string();
             assert!(message.ends_with("sda.blktrace.0: is empty; there is nothing to replay"), "{message}");
         }
-        let other = directory.join("other.csv");
-        std::fs::write(&other, "").unwrap();
+        let other = directory.file("other.csv", "");
         let options = ReadOptions { files: Files::Merged, ..ReadOptions::default() };
         let message = TraceReader::open(&[paths[1].clone(), other], &options).unwrap_err().to_string();
         assert!(message.ends_with("other.csv: is empty; there is nothing to replay"), "{message}");
-        std::fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]
     fn missing_per_cpu_files_are_noted() {
-        let directory = std::env::temp_dir().join(format!("ssdlab-siblings-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
+        let directory = Directory::new("siblings");
         let mut record = [0_u8; 48];
         record[..4].copy_from_slice(&0x6561_7407_u32.to_le_bytes());
-        let paths = ["sda.blktrace.0", "sda.blktrace.1", "sda.blktrace.12"].map(|name| directory.join(name));
-        for path in &paths {
-            std::fs::write(path, record).unwrap();
-        }
+        let paths = ["sda.blktrace.0", "sda.blktrace.1", "sda.blktrace.12"].map(|name| directory.file(name, record));
         let notes = |paths: &[PathBuf]| {
             let reader = TraceReader::open(paths, &ReadOptions::default()).unwrap();
             reader.report().notes.clone()
@@ -322,10 +297,8 @@ mod tests {
         assert_eq!((notes(&paths[..1]), notes(&paths[1..])), (expected(1).into(), expected(2).into()));
         assert!(notes(&paths).is_empty());
         // A missing file of an idle CPU is not noted, nor does the order of files matter.
-        let idle = directory.join("sda.blktrace.13");
-        std::fs::write(&idle, "").unwrap();
+        let idle = directory.file("sda.blktrace.13", "");
         assert!(notes(&paths).is_empty());
         assert!(notes(&[&paths[..], &[idle]].concat()).is_empty());
-        std::fs::remove_dir_all(directory).unwrap();
     }
 }

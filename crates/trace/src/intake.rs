@@ -62,9 +62,10 @@ pub(crate) enum Stream<'a> {
 }
 
 /// Device that a request addresses.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) enum Device {
     /// The file itself, in formats without device names.
+    #[default]
     File,
     /// Id in [`Tables::devices`].
     Id(u32),
@@ -115,7 +116,7 @@ const PIECE_BYTES: u64 = 1 << 31;
 pub(crate) const REQUEST_MAX: u64 = 1 << 48;
 
 /// Address layout of the devices.
-enum Layout {
+enum DeviceLayout {
     /// One device, not yet known: the device of the first request.
     FirstSeen,
     /// One device at its own addresses.
@@ -135,7 +136,7 @@ pub(crate) struct Intake {
     pub tables: Tables,
     pub report: IngestReport,
     target: Target,
-    layout: Layout,
+    layout: DeviceLayout,
     /// Number of requests of each unselected device, by id.
     other_requests: Vec<u64>,
     /// Stream of each device, by id, used by requests without a stream. Empty unless devices lie side by side.
@@ -152,12 +153,12 @@ impl Intake {
         tables.whole_seconds = format == Format::Tencent;
         let mut report = IngestReport::new(format);
         let layout = match choice {
-            DeviceChoice::First => Layout::FirstSeen,
-            DeviceChoice::All => Layout::Measure(Vec::new()),
-            DeviceChoice::Overlay => Layout::Overlay,
+            DeviceChoice::First => DeviceLayout::FirstSeen,
+            DeviceChoice::All => DeviceLayout::Measure(Vec::new()),
+            DeviceChoice::Overlay => DeviceLayout::Overlay,
             DeviceChoice::Named(name) => {
                 report.device = Some(name.clone());
-                Layout::Single(tables.devices.id(name.as_bytes()))
+                DeviceLayout::Single(tables.devices.id(name.as_bytes()))
             }
         };
         let (other_requests, device_streams) = (Vec::new(), Vec::new());
@@ -166,13 +167,13 @@ impl Intake {
 
     /// Creates an intake that accepts every device and records the device of each request.
     pub fn recording_devices(format: Format) -> Self {
-        let layout = Layout::Recorded(Vec::new());
+        let layout = DeviceLayout::Recorded(Vec::new());
         Self { layout, ..Self::new(format, &DeviceChoice::First, Target::Drive) }
     }
 
     /// Moves the device ids recorded since the last call to `out`.
     pub fn drain_devices(&mut self, out: &mut Vec<u32>) {
-        if let Layout::Recorded(devices) = &mut self.layout {
+        if let DeviceLayout::Recorded(devices) = &mut self.layout {
             out.append(devices);
         }
     }
@@ -197,7 +198,9 @@ impl Intake {
                 return Ok(());
             }
         };
-        if io.offset.checked_add(io.bytes).is_none() || io.bytes > REQUEST_MAX {
+        // A flush has no address, whatever the trace says.
+        let (offset, bytes) = if io.op == Op::Flush { (0, 0) } else { (io.offset, io.bytes) };
+        if offset.checked_add(bytes).is_none() || bytes > REQUEST_MAX {
             return Err(Fault::new("", b"", "offset or size too large (limits: 2^64 bytes, 256 TiB per request)"));
         }
         let device = match io.device {
@@ -207,7 +210,7 @@ impl Intake {
                 file(&mut self.tables.devices)
             }
         };
-        let Some(base) = self.place(device, &io)? else { return Ok(()) };
+        let Some(base) = self.place(device, offset + bytes, io.stream)? else { return Ok(()) };
         let stream = self.stream_of(device, io.stream);
         // One expression: writing the fields one by one stalls the copy into the vector (store forwarding).
         let request = |offset: u64, bytes: u32| Request {
@@ -221,15 +224,15 @@ impl Intake {
         let before = out.len();
         if io.op == Op::Flush {
             out.push(request(0, 0));
-        } else if io.bytes == 0 && !self.target.keeps_empty(io.op) {
+        } else if bytes == 0 && !self.target.keeps_empty(io.op) {
             self.report.counts.zero_length += 1;
-        } else if let Ok(bytes) = u32::try_from(io.bytes) {
-            out.push(request(base + io.offset, bytes));
+        } else if let Ok(bytes) = u32::try_from(bytes) {
+            out.push(request(base + offset, bytes));
         } else {
             self.report.counts.split_overlong += 1;
-            split(request(base + io.offset, 0), io.bytes, out);
+            split(request(base + offset, 0), bytes, out);
         }
-        if let Layout::Recorded(devices) = &mut self.layout {
+        if let DeviceLayout::Recorded(devices) = &mut self.layout {
             devices.resize(devices.len() + out.len() - before, device);
         }
         Ok(())
@@ -247,35 +250,35 @@ impl Intake {
         *count += 1;
     }
 
-    /// Returns the start of the device in the address space of the replay; `None` if the request is not replayed, in
+    /// Returns the start of the device in the address space of the replay for a request that ends at `end`; `None` if the request is not replayed, in
     /// the first pass or because its device is not selected.
     #[inline]
-    fn place(&mut self, device: u32, io: &Io<'_>) -> Result<Option<u64>, Fault<'static>> {
+    fn place(&mut self, device: u32, end: u64, stream: Stream<'_>) -> Result<Option<u64>, Fault<'static>> {
         let index = device as usize;
         match &mut self.layout {
-            Layout::Recorded(_) | Layout::Overlay => Ok(Some(0)),
-            Layout::Single(selected) if *selected == device => Ok(Some(0)),
-            Layout::Single(_) => {
+            DeviceLayout::Recorded(_) | DeviceLayout::Overlay => Ok(Some(0)),
+            DeviceLayout::Single(selected) if *selected == device => Ok(Some(0)),
+            DeviceLayout::Single(_) => {
                 self.count_other(device);
                 Ok(None)
             }
-            Layout::SideBySide(ranges) => {
-                let fits = |range: &&Range<u64>| io.offset + io.bytes <= range.end - range.start;
+            DeviceLayout::SideBySide(ranges) => {
+                let fits = |range: &&Range<u64>| end <= range.end - range.start;
                 let why = "lies beyond its device's end in the first pass: the file is being written; read a copy";
                 let range = ranges.get(index).filter(fits).ok_or(Fault::new("", b"the request", why))?;
                 Ok(Some(range.start))
             }
-            Layout::FirstSeen => {
-                self.layout = Layout::Single(device);
+            DeviceLayout::FirstSeen => {
+                self.layout = DeviceLayout::Single(device);
                 self.report.device = Some(self.tables.devices.list()[index].clone());
                 Ok(Some(0))
             }
-            Layout::Measure(ends) => {
+            DeviceLayout::Measure(ends) => {
                 if ends.len() <= index {
                     ends.resize(index + 1, 0);
                 }
-                ends[index] = ends[index].max(io.offset + io.bytes);
-                self.tables.stream(io.stream);
+                ends[index] = ends[index].max(end);
+                self.tables.stream(stream);
                 Ok(None)
             }
         }
@@ -309,16 +312,16 @@ impl Intake {
 
     /// True in the first of two passes.
     pub fn measuring(&self) -> bool {
-        matches!(self.layout, Layout::Measure(_))
+        matches!(self.layout, DeviceLayout::Measure(_))
     }
 
     /// Ends the first pass: assigns every device its range and resets the counts.
     pub fn lay_out(&mut self) -> Result<(), TraceError> {
         if self.tables.devices.folded() {
             let why = "the trace has more than 65,536 devices; select one with --device NAME";
-            return Err(TraceError::Device(why.into()));
+            return Err(TraceError::Invalid(why.into()));
         }
-        let Layout::Measure(ends) = &self.layout else { return Ok(()) };
+        let DeviceLayout::Measure(ends) = &self.layout else { return Ok(()) };
         let mut next = 0_u64;
         let mut ranges = Vec::with_capacity(ends.len());
         for &bytes in ends {
@@ -326,14 +329,14 @@ impl Intake {
             let end = next.checked_add(bytes).and_then(|end| end.checked_next_multiple_of(DEVICE_ALIGN));
             next = end.ok_or_else(|| {
                 let why = "the devices side by side exceed 2^64 bytes; select one with --device NAME";
-                TraceError::Device(why.into())
+                TraceError::Invalid(why.into())
             })?;
             ranges.push(start..start + bytes);
         }
         if ranges.len() > 1 {
             self.device_streams = vec![None; ranges.len()];
         }
-        self.layout = Layout::SideBySide(ranges);
+        self.layout = DeviceLayout::SideBySide(ranges);
         self.report = IngestReport::new(self.report.format);
         Ok(())
     }
@@ -350,7 +353,7 @@ impl Intake {
         others.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         let device_count = others.len();
         others.truncate(IngestReport::DEVICES_LISTED);
-        if let Layout::Single(selected) = self.layout
+        if let DeviceLayout::Single(selected) = self.layout
             && device_count > 0
         {
             let selected = &names[selected as usize];
@@ -361,7 +364,7 @@ impl Intake {
             let counts = &self.report.counts;
             if counts.requests + counts.zero_length == 0 {
                 let why = format!("device {selected:?} is not in the trace; it has {listed}");
-                return Err(TraceError::Device(why));
+                return Err(TraceError::Invalid(why));
             }
             self.report.notes.push(other_devices_note(selected, device_count, counts.other_device, &listed));
         }

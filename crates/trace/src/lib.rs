@@ -30,7 +30,6 @@ pub mod reorder;
 pub mod report;
 pub mod request;
 pub mod rwbs;
-mod scatter;
 pub mod source;
 mod spread;
 pub mod stack_distance;
@@ -38,7 +37,6 @@ pub mod stack_distance;
 mod testing;
 pub mod workload;
 pub mod writer;
-mod zipf;
 
 pub use analysis::Analysis;
 pub use devices::Devices;

@@ -54,7 +54,6 @@ impl Names {
         id
     }
 
-    /// Returns the id of a name.
     pub fn id(&mut self, name: &[u8]) -> u32 {
         let name = &name[..name.len().min(NAME_BYTES)];
         if let Some(&id) = self.ids.get(name) {

@@ -93,27 +93,19 @@ impl Action {
 
     /// Returns the name on the command line: `queue`, `issue`, `complete`.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Queue => "queue",
-            Self::Issue => "issue",
-            Self::Complete => "complete",
-        }
+        ["queue", "issue", "complete"][self as usize]
     }
 
     /// Returns the letter that blkparse prints.
     pub const fn letter(self) -> u8 {
-        match self {
-            Self::Queue => b'Q',
-            Self::Issue => b'D',
-            Self::Complete => b'C',
-        }
+        b"QDC"[self as usize]
     }
 
     /// Parses a name or letter.
     pub fn parse(text: &str) -> Result<Self, TraceError> {
         let fits = |action: &Self| named(text, [action.name(), &char::from(action.letter()).to_string()]).is_some();
         Self::ALL.into_iter().find(fits).ok_or_else(|| {
-            TraceError::Format(format!("{text:?} is not an action; use queue (Q), issue (D) or complete (C)"))
+            TraceError::Invalid(format!("{text:?} is not an action; use queue (Q), issue (D) or complete (C)"))
         })
     }
 }

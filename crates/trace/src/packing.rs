@@ -134,7 +134,7 @@ impl Packing {
                 let moved_by = (run.first - run.packed) << self.page_shift;
                 Ok(Some(Request { offset: request.offset - moved_by, ..*request }))
             }
-            _ => Err(TraceError::Format(format!(
+            _ => Err(TraceError::Invalid(format!(
                 "the trace changed while it was being read: byte {} was not addressed in the first pass; use files \
                  that are no longer written",
                 request.offset

@@ -86,7 +86,7 @@ impl VolumeReader {
         let tables = &self.intake.tables;
         if tables.devices.folded() {
             let why = "the trace has more than 65,536 volumes; pass fewer of its files";
-            return Err(TraceError::Device(why.into()));
+            return Err(TraceError::Invalid(why.into()));
         }
         out.names = tables.devices.list().to_vec();
         out.streams = tables.streams.list().to_vec();
@@ -251,25 +251,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{DeviceChoice, Source, TraceReader};
-
-    /// A folder that is removed with the test.
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(name: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("ssdlab-partition-{name}-{}", std::process::id()));
-            let _ = std::fs::remove_dir_all(&path);
-            std::fs::create_dir_all(&path).unwrap();
-            Self(path)
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
-    }
+    use crate::testing::{Directory, drain};
+    use crate::{DeviceChoice, TraceReader};
 
     fn parted(files: &[&str], format: Format, batch: usize, folder: &Path) -> Result<Partition, TraceError> {
         let origins = files.iter().map(|text| Origin::Memory(text.as_bytes().into())).collect();
@@ -287,21 +270,20 @@ mod tests {
         }
     }
 
-    fn drain(mut reader: TraceReader) -> (Vec<Request>, Vec<String>) {
-        let mut out = Vec::new();
-        while reader.fill(&mut out, 1000).unwrap() > 0 {}
+    fn contents(mut reader: TraceReader) -> (Vec<Request>, Vec<String>) {
+        let out = drain(&mut reader).unwrap();
         (out, reader.streams().to_vec())
     }
 
     fn of_volume(folder: &Path, volume: usize) -> (Vec<Request>, Vec<String>) {
         let path = folder.join(Partition::file_name(volume));
-        drain(TraceReader::open(&[path], &ReadOptions::default()).unwrap())
+        contents(TraceReader::open(&[path], &ReadOptions::default()).unwrap())
     }
 
     fn of_device(text: &str, format: Format, name: &str) -> (Vec<Request>, Vec<String>) {
         let device = DeviceChoice::Named(name.into());
         let options = ReadOptions { format: Some(format), device, ..ReadOptions::default() };
-        drain(TraceReader::over(&[Origin::Memory(text.as_bytes().into())], &options).unwrap())
+        contents(TraceReader::over(&[Origin::Memory(text.as_bytes().into())], &options).unwrap())
     }
 
     fn line(format: Format, (volume, time, sector, sectors, write): (u8, u32, u32, u32, bool)) -> String {
@@ -327,7 +309,7 @@ mod tests {
             format in prop_oneof![Just(Format::Alibaba), Just(Format::Tencent)],
         ) {
             let text: String = rows.iter().map(|row| line(format, *row)).collect();
-            let folder = Folder::new("as-in-its-trace");
+            let folder = Directory::new("as-in-its-trace");
             let partition = parted(&[&text], format, batch, &folder.0).unwrap();
             let mut twin: BTreeMap<String, [u64; 6]> = BTreeMap::new();
             for &(volume, _, sector, sectors, write) in &rows {
@@ -351,9 +333,9 @@ mod tests {
     #[test]
     fn streams_keep_their_numbers_and_names() {
         let text = "0,W,0,512,0x1,70\n10,W,8,512,0x1,71\n20,R,8,512,0x0,\n30,W,16,512,0x1,72\n";
-        let folder = Folder::new("streams");
+        let folder = Directory::new("streams");
         parted(&[text], Format::Csv, 2, &folder.0).unwrap();
-        let whole = drain(
+        let whole = contents(
             TraceReader::over(
                 &[Origin::Memory(text.as_bytes().into())],
                 &ReadOptions { format: Some(Format::Csv), ..ReadOptions::default() },
@@ -366,7 +348,7 @@ mod tests {
 
     #[test]
     fn a_volume_continues_in_the_next_file() {
-        let folder = Folder::new("next");
+        let folder = Directory::new("next");
         let partition = parted(&["1,W,0,512,10\n2,W,0,512,11\n", "2,R,0,512,20\n"], Format::Alibaba, 1, &folder.0);
         let totals: Vec<(String, u64, u64, u64)> =
             partition.unwrap().volumes().iter().map(|v| (v.name.clone(), v.requests, v.first_ns, v.last_ns)).collect();
@@ -379,7 +361,7 @@ mod tests {
 
     #[test]
     fn a_missing_folder_is_named_in_the_error() {
-        let folder = Folder::new("gone");
+        let folder = Directory::new("gone");
         let gone = folder.0.join("gone");
         let message = parted(&["1,W,0,512,10\n"], Format::Alibaba, 1, &gone).err().unwrap().to_string();
         assert!(message.contains("gone/000000.ssdlab-volume: cannot be written: "), "{message}");

@@ -13,8 +13,7 @@ use crate::error::shown;
 use crate::files::{are_different, are_parts, device_names, format_of, missing_siblings};
 use crate::input::{Input, Origin};
 use crate::intake::Intake;
-use crate::reorder::{Reorder, WINDOW};
-use crate::spread::Spread;
+use crate::reorder::InOrder;
 use crate::{DeviceChoice, Files, Format, IngestReport, Placed, Progress, ReadOptions, Request, Source, TraceError};
 
 /// One file with its decoded requests.
@@ -80,21 +79,10 @@ pub struct TraceReader {
     lane: usize,
     intake: Intake,
     /// Lanes with pending requests, ordered by the time of the next one; unused with a single lane.
-    order: BinaryHeap<Reverse<(u64, usize)>>,
+    earliest: BinaryHeap<Reverse<(u64, usize)>>,
     merging: bool,
     merged: Vec<Request>,
-    reorder: Reorder,
-    spread: Option<Spread>,
-    /// Ordered requests; those from `next` on are still to be returned.
-    ready: Vec<Request>,
-    next: usize,
-    /// Time of the first request of the current files, in the files and in the trace.
-    first_ns: Option<u64>,
-    base_ns: u64,
-    /// Time of the last returned request.
-    last_ns: u64,
-    /// True if the next request starts another file, so that times must be rebased.
-    turned: bool,
+    order: InOrder,
     ended: bool,
     /// Error that ended reading; returned by every further call.
     failed: Option<TraceError>,
@@ -123,7 +111,7 @@ impl TraceReader {
         let format = format_of(&paths, inputs.iter_mut().map(Ok), options)?;
         let parts = are_parts(&paths, format);
         if inputs.len() > 1 && options.files == Files::Parts && !parts {
-            return Err(TraceError::Format(format!(
+            return Err(TraceError::Invalid(format!(
                 "{} files given; pass --concat to replay them one after another, or --merge to \
                  replay them together by time, each as a device",
                 inputs.len()
@@ -155,17 +143,10 @@ impl TraceReader {
             lanes,
             lane: 0,
             intake,
-            order: BinaryHeap::new(),
+            earliest: BinaryHeap::new(),
             merging: false,
             merged: Vec::new(),
-            reorder: Reorder::new(WINDOW),
-            spread: None,
-            ready: Vec::new(),
-            next: 0,
-            first_ns: None,
-            base_ns: 0,
-            last_ns: 0,
-            turned: false,
+            order: InOrder::default(),
             ended: false,
             failed: None,
         })
@@ -208,16 +189,10 @@ impl TraceReader {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Refills `self.ready`, which must be used up.
+    /// Orders further requests, at least one unless the trace ends.
     fn advance(&mut self) -> Result<(), TraceError> {
-        self.ready.clear();
-        self.next = 0;
-        let mut ordered = Vec::new();
-        while self.ready.is_empty() && !self.ended {
-            if self.turned {
-                (self.turned, self.first_ns, self.base_ns) = (false, None, self.last_ns);
-            }
-            let one_by_one = self.lanes.len() == 1 || self.options.files == Files::Concatenated;
+        let one_by_one = self.lanes.len() == 1 || self.options.files == Files::Concatenated;
+        while self.order.is_empty() && !self.ended {
             let batch = if one_by_one {
                 let lane = &mut self.lanes[self.lane];
                 lane.refill(&mut self.intake)?;
@@ -226,34 +201,22 @@ impl TraceReader {
                 self.merge()?;
                 &mut self.merged
             };
-            let over = batch.is_empty();
-            if self.intake.tables.whole_seconds && self.spread.is_none() {
-                self.spread = Some(Spread::new());
+            if self.intake.tables.whole_seconds {
+                self.order.spread_seconds();
             }
-            let counts = &mut self.intake.report.counts;
-            counts.requests += batch.len() as u64;
-            let target = if self.spread.is_some() { &mut ordered } else { &mut self.ready };
-            if over {
-                self.reorder.finish(target);
-            } else {
-                self.reorder.push(batch, target, counts);
-            }
-            if let Some(spread) = &mut self.spread {
-                spread.push(&ordered, &mut self.ready);
-                ordered.clear();
-                if over {
-                    spread.finish(&mut self.ready);
-                }
-            }
-            if over {
+            self.intake.report.counts.requests += batch.len() as u64;
+            if batch.is_empty() {
+                self.order.turn();
                 self.ended = !one_by_one || self.lane + 1 == self.lanes.len();
                 self.lane += usize::from(!self.ended);
-                self.turned = true;
-                self.reorder = Reorder::new(WINDOW);
-                self.spread = self.spread.as_ref().map(|_| Spread::new());
+            } else {
+                self.order.push(batch);
             }
         }
-        self.intake.report.counts.bytes_in = self.progress().done;
+        let bytes_in = self.progress().done;
+        let counts = &mut self.intake.report.counts;
+        (counts.out_of_order, counts.late) = self.order.counts();
+        counts.bytes_in = bytes_in;
         if self.ended {
             self.intake.conclude()?;
         }
@@ -266,13 +229,13 @@ impl TraceReader {
         if !self.merging {
             for (index, lane) in self.lanes.iter_mut().enumerate() {
                 if lane.refill(&mut self.intake)? {
-                    self.order.push(Reverse((lane.batch[0].time_ns, index)));
+                    self.earliest.push(Reverse((lane.batch[0].time_ns, index)));
                 }
             }
             self.merging = true;
         }
         while self.merged.len() < BATCH {
-            let Some(mut earliest) = self.order.peek_mut() else { break };
+            let Some(mut earliest) = self.earliest.peek_mut() else { break };
             let index = earliest.0.1;
             let lane = &mut self.lanes[index];
             self.merged.push(lane.batch[lane.next]);
@@ -296,9 +259,9 @@ impl std::fmt::Debug for TraceReader {
 
 impl Source for TraceReader {
     fn fill(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize, TraceError> {
-        let mut given = 0;
-        while given < max {
-            if self.next == self.ready.len() {
+        let before = out.len();
+        while out.len() - before < max {
+            if self.order.is_empty() {
                 if let Some(error) = &self.failed {
                     return Err(error.clone());
                 }
@@ -306,20 +269,10 @@ impl Source for TraceReader {
                     break;
                 }
                 self.failed = self.advance().err();
-                continue;
             }
-            let end = self.ready.len().min(self.next + (max - given));
-            let part = &mut self.ready[self.next..end];
-            let first_ns = *self.first_ns.get_or_insert(part[0].time_ns);
-            for request in &mut *part {
-                request.time_ns = self.base_ns.saturating_add(request.time_ns - first_ns);
-            }
-            self.last_ns = part[part.len() - 1].time_ns;
-            out.extend_from_slice(part);
-            given += end - self.next;
-            self.next = end;
+            out.extend_from_slice(self.order.take(max - (out.len() - before)));
         }
-        Ok(given)
+        Ok(out.len() - before)
     }
 
     fn progress(&self) -> Progress {

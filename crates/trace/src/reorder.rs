@@ -6,9 +6,10 @@
 
 use crate::Request;
 use crate::report::IngestCounts;
+use crate::spread::Spread;
 
 /// Size of the window: every request can move back over at least this many others.
-pub(crate) const WINDOW: usize = 65_536;
+const WINDOW: usize = 65_536;
 
 /// Reorder window.
 pub(crate) struct Reorder {
@@ -80,14 +81,16 @@ impl Reorder {
 /// when the previous one ends.
 pub struct InOrder {
     reorder: Reorder,
+    /// Spreads requests over their second; `None` if times are finer.
+    spread: Option<Spread>,
     counts: IngestCounts,
-    /// Ordered requests with times relative to their file; those from `next` on are still to be returned.
+    /// Ordered requests; those from `next` on are still to be returned.
     ready: Vec<Request>,
     next: usize,
     /// Time of the file's first request, in the file and in the trace.
     first_ns: Option<u64>,
     base_ns: u64,
-    /// Time of the last returned request in the trace.
+    /// Time of the last ordered request in the trace.
     last_ns: u64,
 }
 
@@ -95,6 +98,7 @@ impl Default for InOrder {
     fn default() -> Self {
         Self {
             reorder: Reorder::new(WINDOW),
+            spread: None,
             counts: IngestCounts::default(),
             ready: Vec::new(),
             next: 0,
@@ -106,40 +110,65 @@ impl Default for InOrder {
 }
 
 impl InOrder {
+    /// Spreads further requests over their second.
+    pub(crate) fn spread_seconds(&mut self) {
+        self.spread.get_or_insert_with(Spread::new);
+    }
+
     /// Takes requests in file order.
     pub fn push(&mut self, batch: &mut [Request]) {
-        let before = self.ready.len();
-        self.reorder.push(batch, &mut self.ready, &mut self.counts);
-        self.rebase(before);
+        self.order(|reorder, ready, counts| reorder.push(batch, ready, counts));
     }
 
     /// Ends a file.
     pub fn turn(&mut self) {
-        let before = self.ready.len();
-        self.reorder.finish(&mut self.ready);
-        self.rebase(before);
+        self.order(|reorder, ready, _| reorder.finish(ready));
+        if let Some(spread) = &mut self.spread {
+            let before = self.ready.len();
+            spread.finish(&mut self.ready);
+            self.rebase(before);
+        }
         self.reorder = Reorder::new(WINDOW);
         (self.first_ns, self.base_ns) = (None, self.last_ns);
     }
 
-    fn rebase(&mut self, from: usize) {
-        for request in &mut self.ready[from..] {
-            let first_ns = *self.first_ns.get_or_insert(request.time_ns);
-            self.last_ns = self.base_ns.saturating_add(request.time_ns - first_ns);
-            request.time_ns = self.last_ns;
-        }
-    }
-
-    /// Returns up to `max` of the next ordered requests.
-    pub fn take(&mut self, max: usize) -> Vec<Request> {
-        let end = self.ready.len().min(self.next.saturating_add(max));
-        let taken = self.ready[self.next..end].to_vec();
-        self.next = end;
-        if self.next == self.ready.len() {
+    /// Appends the requests that `release` takes out of the reorder window to `self.ready`.
+    fn order(&mut self, release: impl FnOnce(&mut Reorder, &mut Vec<Request>, &mut IngestCounts)) {
+        if self.is_empty() {
             self.ready.clear();
             self.next = 0;
         }
-        taken
+        let before = self.ready.len();
+        if let Some(spread) = &mut self.spread {
+            let mut ordered = Vec::new();
+            release(&mut self.reorder, &mut ordered, &mut self.counts);
+            spread.push(&ordered, &mut self.ready);
+        } else {
+            release(&mut self.reorder, &mut self.ready, &mut self.counts);
+        }
+        self.rebase(before);
+    }
+
+    /// Converts the times of ready requests from their file's to the trace's.
+    fn rebase(&mut self, from: usize) {
+        let Some(first) = self.ready.get(from) else { return };
+        let first_ns = *self.first_ns.get_or_insert(first.time_ns);
+        for request in &mut self.ready[from..] {
+            request.time_ns = self.base_ns.saturating_add(request.time_ns - first_ns);
+        }
+        self.last_ns = self.ready.last().map_or(self.last_ns, |request| request.time_ns);
+    }
+
+    /// True if no ordered request is left to be returned.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.next == self.ready.len()
+    }
+
+    /// Returns up to `max` of the next ordered requests.
+    pub fn take(&mut self, max: usize) -> &[Request] {
+        let start = self.next;
+        self.next = self.ready.len().min(start.saturating_add(max));
+        &self.ready[start..self.next]
     }
 
     /// Returns the numbers of out-of-order and of late requests, as defined in [`IngestCounts`].
@@ -174,7 +203,7 @@ mod tests {
         order.turn();
         order.push(&mut [100, 103].map(request));
         order.turn();
-        let times = |requests: Vec<Request>| requests.iter().map(|request| request.time_ns).collect::<Vec<_>>();
+        let times = |requests: &[Request]| requests.iter().map(|request| request.time_ns).collect::<Vec<_>>();
         assert_eq!((times(order.take(2)), times(order.take(9)), order.counts()), (vec![0, 2], vec![4, 4, 7], (1, 0)));
     }
 

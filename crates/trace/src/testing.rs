@@ -1,5 +1,6 @@
 //! Test helpers that read traces from memory and generate workloads.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::input::Origin;
@@ -18,14 +19,42 @@ fn reader(files: &[&[u8]], options: &ReadOptions) -> Result<TraceReader, TraceEr
     TraceReader::over(&origins, options)
 }
 
-fn drain(mut reader: TraceReader) -> Result<(Vec<Request>, TraceReader), TraceError> {
+/// Reads a source to its end.
+pub(crate) fn drain(source: &mut impl Source) -> Result<Vec<Request>, TraceError> {
     let mut requests = Vec::new();
-    while reader.fill(&mut requests, 1000)? > 0 {}
-    Ok((requests, reader))
+    while source.fill(&mut requests, 10)? > 0 {}
+    Ok(requests)
+}
+
+/// A directory that is removed with the test.
+pub(crate) struct Directory(pub PathBuf);
+
+impl Directory {
+    /// Creates an empty directory; `name` must be unique among the tests.
+    pub fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("ssdlab-trace-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    /// Writes a file and returns its path.
+    pub fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 fn read_every(files: &[&[u8]], options: &ReadOptions) -> Outcome {
-    let (requests, reader) = drain(reader(files, options)?)?;
+    let mut reader = reader(files, options)?;
+    let requests = drain(&mut reader)?;
     assert_eq!(requests.len() as u64, reader.report().counts.requests);
     assert!(requests.is_sorted_by_key(|request| request.time_ns));
     Ok((requests, reader.report().clone()))
@@ -45,7 +74,6 @@ pub(crate) fn read(format: Format, text: &str) -> (Vec<Request>, IngestReport) {
     read_with(text.as_bytes(), &options(format)).unwrap()
 }
 
-/// Reads bytes of a format.
 pub(crate) fn read_bytes(format: Format, bytes: &[u8], options: &ReadOptions) -> Outcome {
     read_with(bytes, &ReadOptions { format: Some(format), ..options.clone() })
 }
@@ -56,7 +84,6 @@ pub(crate) fn read_all(format: Format, text: &str) -> (Vec<Request>, IngestRepor
     read_with(text.as_bytes(), &options).unwrap()
 }
 
-/// Reads one device.
 pub(crate) fn read_device(format: Format, text: &str, name: &str) -> Outcome {
     let options = ReadOptions { device: DeviceChoice::Named(name.into()), ..options(format) };
     read_with(text.as_bytes(), &options)
@@ -68,15 +95,15 @@ pub(crate) fn read_files(format: Format, files: Files, device: &str, texts: &[&s
     read_every(&parts, &ReadOptions { files, device: DeviceChoice::Named(device.into()), ..options(format) }).unwrap()
 }
 
-/// Reads several files.
 pub(crate) fn read_several(format: Option<Format>, files: Files, texts: &[&[u8]]) -> Outcome {
     read_every(texts, &ReadOptions { format, files, ..ReadOptions::default() })
 }
 
 /// Returns the stream names of a trace.
 pub(crate) fn streams_of(format: Format, trace: impl AsRef<[u8]>) -> Vec<String> {
-    let reader = reader(&[trace.as_ref()], &options(format)).unwrap();
-    drain(reader).unwrap().1.streams().to_vec()
+    let mut reader = reader(&[trace.as_ref()], &options(format)).unwrap();
+    drain(&mut reader).unwrap();
+    reader.streams().to_vec()
 }
 
 /// Returns the error message of invalid text.
@@ -89,12 +116,10 @@ pub(crate) fn error_bytes(format: Format, bytes: &[u8]) -> String {
     read_with(bytes, &options(format)).unwrap_err().to_string()
 }
 
-/// Detects the format of text.
 pub(crate) fn detect(text: &str) -> Result<Format, TraceError> {
     detect_bytes(text.as_bytes())
 }
 
-/// Detects the format of bytes.
 pub(crate) fn detect_bytes(bytes: &[u8]) -> Result<Format, TraceError> {
     Ok(reader(&[bytes], &ReadOptions::default())?.format())
 }
@@ -113,7 +138,6 @@ pub(crate) fn workload(pattern: Pattern) -> Workload {
     }
 }
 
-/// Generates all requests of a workload.
 pub(crate) fn generate(workload: &Workload) -> Vec<Request> {
     let mut generator = Generator::new(workload).unwrap();
     let mut requests = Vec::new();

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use ssdlab_core::counters;
 
-use crate::encode::{Encoder, Item, Keeps};
+use crate::encode::{Encoder, Item, Supported};
 use crate::{Format, Op, Request, TraceError};
 
 counters! {
@@ -39,7 +39,7 @@ pub trait TraceWriter: Send {
 pub fn open_writer(path: &Path, format: Format) -> Result<Box<dyn TraceWriter>, TraceError> {
     let encoder = format.encoder()?;
     let mut out = Vec::new();
-    Ok(Box::new(FileWriter { converter: Converter::new(encoder, &mut out), target: Target::create(path)?, out }))
+    Ok(Box::new(FileWriter { converter: Converter::new(encoder, &mut out), file: OutputFile::create(path)?, out }))
 }
 
 /// Bytes buffered before a write to the file.
@@ -47,7 +47,7 @@ const FLUSH_BYTES: usize = 256 << 10;
 
 struct FileWriter {
     converter: Converter,
-    target: Target,
+    file: OutputFile,
     out: Vec<u8>,
 }
 
@@ -56,7 +56,7 @@ impl TraceWriter for FileWriter {
         for request in requests {
             self.converter.request(request, streams, &mut self.out);
             if self.out.len() >= FLUSH_BYTES {
-                self.target.write(&self.out)?;
+                self.file.write(&self.out)?;
                 self.out.clear();
             }
         }
@@ -65,8 +65,8 @@ impl TraceWriter for FileWriter {
 
     fn finish(mut self: Box<Self>) -> Result<WriteReport, TraceError> {
         self.converter.end(&mut self.out);
-        self.target.write(&self.out)?;
-        self.target.complete()?;
+        self.file.write(&self.out)?;
+        self.file.complete()?;
         Ok(self.converter.report)
     }
 }
@@ -74,7 +74,7 @@ impl TraceWriter for FileWriter {
 /// Rounds requests to what a format can hold and counts the losses.
 pub(crate) struct Converter {
     encoder: Box<dyn Encoder>,
-    keeps: Keeps,
+    supported: Supported,
     pub report: WriteReport,
 }
 
@@ -83,34 +83,40 @@ impl Converter {
     pub fn new(mut encoder: Box<dyn Encoder>, out: &mut Vec<u8>) -> Self {
         encoder.start(out);
         let report = WriteReport { bytes_out: out.len() as u64, ..WriteReport::default() };
-        Self { keeps: encoder.keeps(), encoder, report }
+        Self { supported: encoder.supported(), encoder, report }
     }
 
     /// Appends one request.
     pub fn request(&mut self, request: &Request, streams: &[String], out: &mut Vec<u8>) {
         let report = &mut self.report;
-        let keeps = &self.keeps;
-        if !keeps.ops.contains(&request.op) {
+        let supported = &self.supported;
+        if !supported.ops.contains(&request.op) {
             report.unsupported_op += 1;
             return;
         }
         let before = out.len();
-        let sector = keeps.sector;
+        let sector = supported.sector;
         let stream = streams.get(usize::from(request.stream)).map_or("", String::as_str);
-        let stream = if (keeps.stream)(stream) { stream } else { "" };
+        let stream = if (supported.stream)(stream) { stream } else { "" };
         let offset = request.offset / sector * sector;
         let mut bytes = u64::from(request.bytes) + (request.offset - offset);
-        if keeps.whole_sectors {
+        if supported.whole_sectors {
             bytes = bytes.next_multiple_of(sector);
         }
         report.requests += 1;
-        report.op_dropped += u64::from(!keeps.names_op && request.op != Op::Read);
+        report.op_dropped += u64::from(!supported.names_op && request.op != Op::Read);
         report.widened += u64::from(bytes != u64::from(request.bytes));
-        report.time_rounded += u64::from(!request.time_ns.is_multiple_of(keeps.unit_ns));
-        report.flags_dropped += u64::from(!keeps.flags && request.flags != 0);
+        report.time_rounded += u64::from(!request.time_ns.is_multiple_of(supported.unit_ns));
+        report.flags_dropped += u64::from(!supported.flags && request.flags != 0);
         report.streams_dropped += u64::from(request.stream != 0 && stream.is_empty());
-        let item =
-            Item { time: request.time_ns / keeps.unit_ns, op: request.op, offset, bytes, flags: request.flags, stream };
+        let item = Item {
+            time: request.time_ns / supported.unit_ns,
+            op: request.op,
+            offset,
+            bytes,
+            flags: request.flags,
+            stream,
+        };
         // Widening may exceed 32 bits; the request is then written as two.
         let first = if bytes > u64::from(u32::MAX) { 1 << 31 } else { bytes };
         self.encoder.encode(&Item { bytes: first, ..item }, out);
@@ -152,7 +158,7 @@ impl Sink for zstd::stream::write::Encoder<'static, File> {
 }
 
 /// Output file: temporary until completed, removed if dropped earlier.
-struct Target {
+struct OutputFile {
     /// Path as given by the user.
     path: PathBuf,
     /// File to replace: the path with links resolved.
@@ -161,7 +167,7 @@ struct Target {
     sink: Option<Box<dyn Sink>>,
 }
 
-impl Target {
+impl OutputFile {
     fn create(path: &Path) -> Result<Self, TraceError> {
         // A symbolic link is kept and its target replaced; devices and directories never are.
         let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
@@ -217,7 +223,7 @@ impl Target {
     }
 }
 
-impl Drop for Target {
+impl Drop for OutputFile {
     fn drop(&mut self) {
         if self.sink.take().is_some() {
             self.remove();

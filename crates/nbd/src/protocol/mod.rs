@@ -1,4 +1,4 @@
-//! The messages of the protocol: numbers, decoding of what clients send, encoding of what servers send.
+//! Messages of the protocol: constants, decoding of client messages, encoding of server messages.
 //!
 //! Source: `doc/proto.md` of NetworkBlockDevice/nbd, with its branch `extension-ext-header`. Fields are big-endian.
 
@@ -12,14 +12,14 @@ pub use reply::{ReplyKind, Writer};
 pub use request::{REQUEST_BYTES, Request};
 pub use value::*;
 
-/// A field of fixed size from the start of `bytes`, which moves behind it.
+/// Removes a field of fixed size from the start of `bytes`.
 fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
     let (field, rest) = bytes.split_first_chunk()?;
     *bytes = rest;
     Some(*field)
 }
 
-/// A string that follows its length in 32 bits.
+/// Removes a string, preceded by its 32-bit length, from the start of `bytes`.
 fn take_string<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let length = u32::from_be_bytes(take(bytes)?) as usize;
     let (string, rest) = bytes.split_at_checked(length)?;

@@ -1,27 +1,27 @@
-//! Options that a client sends while it negotiates, and the replies to them.
+//! Options that clients send while negotiating, and the replies.
 
 use super::value::{MAX_STRING, OPTION_MAGIC, OPTION_REPLY_MAGIC};
 use super::{take, take_string};
 use crate::buffer::Buffer;
 
-/// The data of an option is not what its number asks for; the text says why.
+/// Error: malformed option data, with the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed(pub &'static str);
 
-/// What precedes the data of an option.
+/// Header of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OptionHeader {
-    /// Its number.
+    /// Number of the option.
     pub option: u32,
-    /// The length of its data.
+    /// Length of the data that follow.
     pub bytes: u32,
 }
 
 impl OptionHeader {
-    /// Its length.
+    /// Length of a header.
     pub const BYTES: usize = 16;
 
-    /// Reads a header; `None` if it does not begin with the magic number.
+    /// Decodes a header; `None` without the magic number.
     pub fn decode(header: [u8; Self::BYTES]) -> Option<Self> {
         let mut rest = &header[..];
         let magic = u64::from_be_bytes(take(&mut rest)?);
@@ -31,31 +31,33 @@ impl OptionHeader {
     }
 }
 
-/// A name of an export.
-fn name(bytes: &[u8]) -> Result<&str, Malformed> {
+/// Removes the name of an export from the start of `data`.
+fn take_name<'a>(data: &mut &'a [u8]) -> Result<&'a str, Malformed> {
+    let bytes = take_string(data).ok_or(SHORT)?;
     if bytes.len() > MAX_STRING {
         return Err(Malformed("the name of the export is longer than 4096 bytes"));
     }
     std::str::from_utf8(bytes).map_err(|_| Malformed("the name of the export is not UTF-8"))
 }
 
-/// The data of `INFO` and `GO`.
+const SHORT: Malformed = Malformed("the data of the option ends within a field");
+
+/// Data of `INFO` and `GO`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice<'a> {
-    /// The export.
+    /// Name of the export.
     pub name: &'a str,
-    /// What the client wants to know of it.
+    /// Information that the client requests.
     pub requests: Vec<u16>,
 }
 
 impl<'a> Choice<'a> {
-    /// Reads the data of the option.
+    /// Decodes the data of the option.
     ///
     /// # Errors
-    /// If lengths do not add up or the name is none.
+    /// If the lengths do not add up or the name is invalid.
     pub fn decode(mut data: &'a [u8]) -> Result<Self, Malformed> {
-        const SHORT: Malformed = Malformed("the data of the option ends within a field");
-        let name = name(take_string(&mut data).ok_or(SHORT)?)?;
+        let name = take_name(&mut data)?;
         let count = u16::from_be_bytes(take(&mut data).ok_or(SHORT)?);
         if data.len() != 2 * usize::from(count) {
             return Err(Malformed("the number of information requests does not fit the length of the option"));
@@ -65,23 +67,22 @@ impl<'a> Choice<'a> {
     }
 }
 
-/// The data of `LIST_META_CONTEXT` and `SET_META_CONTEXT`.
+/// Data of `LIST_META_CONTEXT` and `SET_META_CONTEXT`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queries<'a> {
-    /// The export.
+    /// Name of the export.
     pub name: &'a str,
-    /// Names of contexts, or beginnings of names.
+    /// Names of contexts, or prefixes of names.
     pub queries: Vec<&'a [u8]>,
 }
 
 impl<'a> Queries<'a> {
-    /// Reads the data of the option.
+    /// Decodes the data of the option.
     ///
     /// # Errors
-    /// If lengths do not add up or the name is none.
+    /// If the lengths do not add up or the name is invalid.
     pub fn decode(mut data: &'a [u8]) -> Result<Self, Malformed> {
-        const SHORT: Malformed = Malformed("the data of the option ends within a field");
-        let name = name(take_string(&mut data).ok_or(SHORT)?)?;
+        let name = take_name(&mut data)?;
         let count = u32::from_be_bytes(take(&mut data).ok_or(SHORT)?);
         let mut queries = Vec::new();
         for _ in 0..count {
@@ -94,7 +95,7 @@ impl<'a> Queries<'a> {
     }
 }
 
-/// Appends the reply of type `kind` to an option; `data` are the parts of its payload.
+/// Appends a reply of type `kind` to an option, with a payload of the parts `data`.
 pub fn option_reply(out: &mut Buffer, option: u32, kind: u32, data: &[&[u8]]) {
     let bytes: usize = data.iter().map(|part| part.len()).sum();
     out.extend(&OPTION_REPLY_MAGIC.to_be_bytes());

@@ -1,47 +1,46 @@
-//! Replies of the transmission phase, in the three shapes that can be negotiated.
+//! Replies of the transmission phase, in the three layouts that can be negotiated.
 
 use super::request::Request;
 use super::value::{EXTENDED_REPLY_MAGIC, SIMPLE_REPLY_MAGIC, STRUCTURED_REPLY_MAGIC, chunk, cmd, state};
 use crate::buffer::Buffer;
 use crate::export::{Errno, Extent};
 
-/// The shape of replies.
+/// Layout of replies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReplyKind {
-    /// A header, and data after that of a read.
+    /// A header; for a read, data follow.
     #[default]
     Simple,
-    /// Chunks that say their type and length; for what is done and has no data, the header alone.
+    /// Chunks with type and length; success without data is a header alone.
     Structured,
-    /// Chunks with lengths of 64 bits, as requests have then too.
+    /// Chunks with 64-bit lengths; requests have them too.
     Extended,
 }
 
-/// Appends replies to one request to a buffer.
+/// Appends the reply to a request to a buffer.
 #[derive(Debug)]
 pub struct Writer<'a> {
-    /// Receives them.
+    /// Receives the reply.
     pub out: &'a mut Buffer,
-    /// Their shape.
+    /// Layout of the reply.
     pub kind: ReplyKind,
-    /// What they reply to.
+    /// Request to reply to.
     pub request: Request,
 }
 
 impl Writer<'_> {
-    /// The request is done; there is nothing to say of it.
+    /// Reports success without data.
     #[inline]
     pub fn success(&mut self) {
         match self.kind {
             ReplyKind::Simple => self.simple(0),
-            // Only a read must be answered by chunks. A client reads the longer header in two pieces, one system call
-            // each.
+            // Only reads need chunks, whose longer header costs the client a second system call.
             ReplyKind::Structured if self.request.command != cmd::READ => self.simple(0),
             _ => self.chunk(chunk::NONE, true, 0),
         }
     }
 
-    /// The request failed. People can read `message` where the shape has room for it.
+    /// Reports an error; simple replies have no room for `message`.
     pub fn error(&mut self, errno: Errno, message: &str) {
         if self.kind == ReplyKind::Simple {
             return self.simple(errno as u32);
@@ -52,7 +51,7 @@ impl Writer<'_> {
         self.out.extend(message.as_bytes());
     }
 
-    /// The header of the reply to a read that is answered by `bytes` of data in one piece; they must follow.
+    /// Appends the header of a read's reply in one piece; the caller appends the `bytes` of data.
     #[inline]
     pub fn data(&mut self, bytes: u64) {
         match self.kind {
@@ -61,21 +60,21 @@ impl Writer<'_> {
         }
     }
 
-    /// The header of a chunk with `bytes` of data from `offset`, which must follow.
+    /// Appends the header of a data chunk; the caller appends the `bytes` of data from `offset`.
     #[inline]
     pub fn data_chunk(&mut self, offset: u64, bytes: u64, done: bool) {
         self.chunk(chunk::OFFSET_DATA, done, 8 + bytes);
         self.out.extend(&offset.to_be_bytes());
     }
 
-    /// A chunk that stands for `bytes` of zeroes from `offset`.
+    /// Appends a chunk that represents `bytes` of zeroes from `offset`.
     pub fn hole_chunk(&mut self, offset: u64, bytes: u32, done: bool) {
         self.chunk(chunk::OFFSET_HOLE, done, 12);
         self.out.extend(&offset.to_be_bytes());
         self.out.extend(&bytes.to_be_bytes());
     }
 
-    /// The extents of metadata context `id`, as one chunk.
+    /// Appends the extents of metadata context `id` as one chunk.
     pub fn block_status(&mut self, id: u32, extents: &[Extent]) {
         let extended = self.kind == ReplyKind::Extended;
         let (kind, bytes) = if extended {
@@ -94,7 +93,7 @@ impl Writer<'_> {
                 self.out.extend(&extent.bytes.to_be_bytes());
                 self.out.extend(&u64::from(status).to_be_bytes());
             } else {
-                // A compact request asks for less than 4 GiB, and no extent exceeds the request.
+                // Compact requests are shorter than 4 GiB, and no extent exceeds its request.
                 self.out.extend(&(extent.bytes as u32).to_be_bytes());
                 self.out.extend(&status.to_be_bytes());
             }

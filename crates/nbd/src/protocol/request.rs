@@ -3,31 +3,31 @@
 use super::take;
 use super::value::{EXTENDED_REQUEST_MAGIC, REQUEST_MAGIC};
 
-/// Length of the header of a request.
+/// Length of a request's header, without extension.
 pub const REQUEST_BYTES: usize = 28;
 
-/// The header of a request.
+/// Header of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Of [`super::cmd_flag`].
+    /// Bits of [`super::cmd_flag`].
     pub flags: u16,
-    /// Of [`super::cmd`].
+    /// One of [`super::cmd`].
     pub command: u16,
-    /// Chosen by the client, to find the request that a reply belongs to.
+    /// Identification chosen by the client; replies repeat it.
     pub cookie: u64,
-    /// Where the range begins.
+    /// Start of the range.
     pub offset: u64,
-    /// Its length; or that of the payload, if one follows.
+    /// Length of the range, or of the payload if one follows.
     pub bytes: u64,
 }
 
 impl Request {
-    /// Length of the header with or without the extension.
+    /// Returns the length of a header.
     pub fn header_bytes(extended: bool) -> usize {
         if extended { REQUEST_BYTES + 4 } else { REQUEST_BYTES }
     }
 
-    /// Reads a header; `None` if it is short or begins with another magic number.
+    /// Decodes a header; `None` if it is short or has another magic number.
     #[inline]
     pub fn decode(mut header: &[u8], extended: bool) -> Option<Self> {
         let header = &mut header;

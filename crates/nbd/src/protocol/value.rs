@@ -1,4 +1,4 @@
-//! Numbers of the protocol, named as in its text without the prefix `NBD_`.
+//! Constants of the protocol, named as in the specification without the prefix `NBD_`.
 #![allow(missing_docs, reason = "the names are those of the specification")]
 
 pub const INIT_MAGIC: u64 = 0x4e42_444d_4147_4943;
@@ -10,10 +10,10 @@ pub const SIMPLE_REPLY_MAGIC: u32 = 0x6744_6698;
 pub const STRUCTURED_REPLY_MAGIC: u32 = 0x668e_33ef;
 pub const EXTENDED_REPLY_MAGIC: u32 = 0x6e8a_278c;
 
-/// A string is at most so long.
+/// Maximum length of a string.
 pub const MAX_STRING: usize = 4096;
 
-/// Flags of the greeting, and of the client's answer to it.
+/// Flags of the greeting and of the client's answer.
 pub mod handshake {
     pub const FIXED_NEWSTYLE: u16 = 1 << 0;
     pub const NO_ZEROES: u16 = 1 << 1;
@@ -94,7 +94,7 @@ pub mod cmd_flag {
     pub const PAYLOAD_LEN: u16 = 1 << 5;
 }
 
-/// Types of the chunks of a structured reply, and their flag.
+/// Types and flag of the chunks of a structured reply.
 pub mod chunk {
     pub const FLAG_DONE: u16 = 1 << 0;
     pub const NONE: u16 = 0;
@@ -105,7 +105,7 @@ pub mod chunk {
     pub const ERROR: u16 = (1 << 15) + 1;
 }
 
-/// Status of an extent in `base:allocation`.
+/// Status bits of an extent in `base:allocation`.
 pub mod state {
     pub const HOLE: u32 = 1 << 0;
     pub const ZERO: u32 = 1 << 1;

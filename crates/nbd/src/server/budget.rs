@@ -1,11 +1,11 @@
-//! Memory that the messages of all connections may take together.
+//! Memory limit for the messages of all connections.
 //!
 //! ```text
 //! whole = handshakes + OWN for each client + common
 //! ```
-//! A client's own part holds its buffers, requests that move at most [`SHORT`] bytes, and [`QUEUED`] bytes of replies
-//! that wait. It is there whatever others do, so short requests never wait for memory. Beyond that a client takes from
-//! the common part: its fair share, or, while it holds nothing else, what one long request needs.
+//! A client's own part holds its buffers, requests that move at most [`SHORT`] bytes, and [`QUEUED`] bytes of waiting
+//! replies. It is reserved, so short requests never wait for memory. Beyond it, a client may take its fair share of the
+//! common part, or, while it holds nothing else, the memory of one long request.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -14,7 +14,7 @@ use std::{io, mem};
 use super::Options;
 use crate::buffer::{FIRST, KEPT};
 
-/// Bytes that a request may move in the client's own part: as payload, or as reply.
+/// Largest payload or reply, in bytes, that fits the client's own part.
 pub(super) const SHORT: usize = 1 << 20;
 
 /// Bytes of waiting replies in a client's own part.
@@ -26,41 +26,41 @@ const OWN: usize = 4 * KEPT + QUEUED;
 /// Buffers of a handshake.
 const HANDSHAKE: usize = 2 * FIRST;
 
-/// Memory that messages take, in bytes.
+/// Memory held by messages, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryUse {
-    /// Now.
+    /// Current use.
     pub held: usize,
-    /// At most until now.
+    /// Maximum so far.
     pub most: usize,
 }
 
-/// The memory of a server.
+/// Memory of a server.
 pub(super) struct Budget {
-    /// Clients at a time.
+    /// Maximum number of concurrent clients.
     pub clients: usize,
-    /// Bytes that clients share.
+    /// Size of the common part in bytes.
     common: usize,
-    state: Mutex<State>,
-    /// Some of the common part was given back, or a connection ended.
+    state: Mutex<BudgetState>,
+    /// Signals that common memory was freed or a connection ended.
     freed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct BudgetState {
     accounts: usize,
-    /// Bytes of the common part that are taken.
+    /// Bytes in use of the common part.
     taken: usize,
-    /// Threads that wait for room.
+    /// Threads waiting for memory.
     waiting: usize,
-    /// Clients that hold nothing and wait for others to give back some of the common part.
+    /// Clients that hold nothing and wait for others to free common memory.
     blocked: usize,
     memory: MemoryUse,
 }
 
 impl Budget {
     pub fn new(options: &Options) -> Self {
-        // At most half of all is set aside for clients that may never come.
+        // At most half of the memory is reserved for clients that may never come.
         let clients = options.connections.min(options.memory / 2 / OWN).max(1);
         let set_aside = clients * OWN + options.handshakes * HANDSHAKE;
         let common = options.memory.saturating_sub(set_aside);
@@ -71,17 +71,17 @@ impl Budget {
         self.lock().memory
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, BudgetState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The memory of one connection.
+/// Memory of one connection.
 pub(super) struct Account {
     budget: Arc<Budget>,
-    /// Bytes of its rooms; changed with the state of the budget locked.
+    /// Bytes reserved; changed only while the budget is locked.
     held: AtomicUsize,
-    /// Nobody waits for room any more.
+    /// True once the connection is closed; waiting for memory then fails.
     closed: AtomicBool,
 }
 
@@ -92,12 +92,12 @@ impl Account {
         Arc::new(Self { budget: Arc::clone(budget), held, closed })
     }
 
-    /// Waits for room for a long request that moves `bytes`: they are copied once on their way.
+    /// Waits for memory for a long request that moves `bytes` bytes, which are copied once.
     pub fn long_room(self: &Arc<Self>, bytes: usize) -> io::Result<Room> {
         self.room((2 * bytes).min(self.budget.common))
     }
 
-    /// Waits for room for so many bytes.
+    /// Waits for `bytes` bytes of memory.
     ///
     /// # Errors
     /// If the connection is closed meanwhile.
@@ -126,22 +126,22 @@ impl Account {
         }
     }
 
-    /// Returns true if others wait for what this connection holds of the common part.
+    /// True if others wait for common memory that this connection holds.
     pub fn is_in_the_way(&self) -> bool {
         let state = self.budget.lock();
         state.blocked > 0 && beyond_own(self.held.load(SeqCst)) > 0
     }
 
-    /// Fails whoever waits for room here.
+    /// Makes all waiting for memory of this connection fail.
     pub fn close(&self) {
-        // With the lock, so that nobody is about to wait.
+        // Under the lock, so that no thread checks the flag and then misses the signal.
         let state = self.budget.lock();
         self.closed.store(true, SeqCst);
         drop(state);
         self.budget.freed.notify_all();
     }
 
-    /// Counts memory that took `before` bytes and takes `after` bytes now.
+    /// Replaces `before` bytes of memory use by `after`.
     pub fn count(&self, before: usize, after: usize) {
         let memory = &mut self.budget.lock().memory;
         memory.held = memory.held + after - before;
@@ -160,7 +160,7 @@ fn beyond_own(held: usize) -> usize {
     held.saturating_sub(QUEUED)
 }
 
-/// Room for bytes of one connection, given back when it is dropped.
+/// Memory reserved for a connection; freed on drop.
 pub(super) struct Room {
     account: Arc<Account>,
     bytes: usize,
@@ -173,14 +173,14 @@ impl Drop for Room {
         let before = held.load(SeqCst);
         held.store(before - self.bytes, SeqCst);
         state.taken -= beyond_own(before) - beyond_own(before - self.bytes);
-        // Waking nobody is a system call, too.
+        // Signals cost a system call even if no thread waits.
         if state.waiting > 0 {
             budget.freed.notify_all();
         }
     }
 }
 
-/// Bytes that are counted as memory of their connection.
+/// Counter of memory in use by a connection; 0 again on drop.
 pub(super) struct Counted {
     account: Arc<Account>,
     bytes: usize,
@@ -191,7 +191,7 @@ impl Counted {
         Self { account: Arc::clone(account), bytes: 0 }
     }
 
-    /// There are so many bytes now.
+    /// Sets the number of bytes in use.
     pub fn set(&mut self, bytes: usize) {
         let before = mem::replace(&mut self.bytes, bytes);
         if before != bytes {
@@ -214,16 +214,16 @@ mod tests {
 
     const MIB: usize = 1 << 20;
 
-    /// Four clients have 8 MiB each of their own: 4 buffers of 1.5 MiB and 2 MiB of replies. 64 MiB are left in common.
+    /// Budget for four clients with 8 MiB each (4 buffers of 1.5 MiB and 2 MiB of replies) and a common part of 64 MiB.
     fn budget() -> Arc<Budget> {
         let options = Options { connections: 4, handshakes: 0, memory: 96 * MIB, ..Options::default() };
         Arc::new(Budget::new(&options))
     }
 
-    /// Goal: whatever others hold, a client's own part is there. Method: one takes all that it can get, by hand:
-    /// 2 MiB of its own, and alone all 64 MiB in common.
+    /// Goal: a client's own part is always available. Method: another client takes all it can: its own 2 MiB and the
+    /// whole common part of 64 MiB.
     #[test]
-    fn a_client_has_its_own_part_whatever_others_hold() {
+    fn a_clients_own_part_is_reserved() {
         let budget = budget();
         let greedy = Account::new(&budget);
         let rooms: Vec<_> = (0..66).map(|_| greedy.room(MIB).expect("it is open")).collect();
@@ -235,9 +235,9 @@ mod tests {
         assert_eq!(budget.lock().taken, 0);
     }
 
-    /// Goal: who holds nothing is let in first, and is told from who only wants more. Method: both wait.
+    /// Goal: a client that holds nothing has priority over one that wants more. Method: both wait.
     #[test]
-    fn a_long_request_waits_until_others_give_back_what_they_hold() {
+    fn a_long_request_waits_for_common_memory() {
         let budget = budget();
         let (first, second) = (Account::new(&budget), Account::new(&budget));
         let held = first.long_room(32 * MIB).expect("it is open");
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_room_in_a_closed_connection() {
+    fn closing_a_connection_ends_its_waiting() {
         let budget = budget();
         let (first, second) = (Account::new(&budget), Account::new(&budget));
         let _held = first.long_room(32 * MIB).expect("it is open");

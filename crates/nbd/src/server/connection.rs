@@ -1,4 +1,4 @@
-//! One connection, on a thread of its own.
+//! A connection, served by its own thread.
 
 use std::io;
 use std::sync::Arc;
@@ -7,11 +7,11 @@ use std::time::Instant;
 use super::budget::{Account, Counted, SHORT};
 use super::sender::Sender;
 use super::wire::{Receiver, Wire};
-use super::{Seat, Shared};
+use super::{ConnectionGuard, Shared};
 use crate::session::{Next, Session};
 
-/// Serves a client until it leaves.
-pub(super) fn serve(wire: &Arc<Wire>, shared: &Arc<Shared>, seat: &Seat) -> io::Result<()> {
+/// Serves a client until it disconnects.
+pub(super) fn serve(wire: &Arc<Wire>, shared: &Arc<Shared>, guard: &ConnectionGuard) -> io::Result<()> {
     let mut session = Session::new(Arc::clone(&shared.host));
     session.ask_beyond(SHORT);
     let mut receiver = Receiver::new(wire);
@@ -20,7 +20,7 @@ pub(super) fn serve(wire: &Arc<Wire>, shared: &Arc<Shared>, seat: &Seat) -> io::
     loop {
         let next = session.advance();
         if !session.is_negotiating() {
-            let account = seat.take().ok_or(io::ErrorKind::ConnectionRefused)?;
+            let account = guard.take().ok_or(io::ErrorKind::ConnectionRefused)?;
             wire.admit(&account, shared.options.stall)?;
             return transmit(wire, shared, &account, (session, receiver), next);
         }
@@ -35,7 +35,7 @@ pub(super) fn serve(wire: &Arc<Wire>, shared: &Arc<Shared>, seat: &Seat) -> io::
                 }
             }
             Next::StartTls => {
-                // Only a host with certificates lets a session get here.
+                // A host without certificates refuses TLS, so the session does not ask for it.
                 let tls = shared.options.tls.as_ref().ok_or(io::ErrorKind::Unsupported)?;
                 wire.start_tls(Arc::clone(&tls.config), deadline)?;
                 session.tls_started();
@@ -46,7 +46,7 @@ pub(super) fn serve(wire: &Arc<Wire>, shared: &Arc<Shared>, seat: &Seat) -> io::
     wire.end_tls()
 }
 
-/// Serves a client that has chosen an export; `next` is to be done first.
+/// Serves a client that has chosen an export, beginning with the action `next`.
 fn transmit(
     wire: &Arc<Wire>,
     shared: &Arc<Shared>,
@@ -59,7 +59,7 @@ fn transmit(
     let mut room = None;
     loop {
         buffers.set(session.memory());
-        // The room of a long request goes with its reply.
+        // The memory of a long request is freed with its reply.
         let done = if session.needs_room() { None } else { room.take() };
         sender.send(session.output(), done)?;
         match next {

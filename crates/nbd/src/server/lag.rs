@@ -1,9 +1,9 @@
-//! How far a server is behind the times that its exports give.
+//! Delay of replies relative to the times that exports demand.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Replies that had to wait for their time, and by how much they left late.
+/// Number and delays of the replies sent at a given time.
 #[derive(Debug, Default)]
 pub struct Lag {
     replies: AtomicU64,
@@ -12,17 +12,17 @@ pub struct Lag {
 }
 
 impl Lag {
-    /// How many replies had a time to leave at.
+    /// Returns the number of replies with a given time.
     pub fn replies(&self) -> u64 {
         self.replies.load(Relaxed)
     }
 
-    /// The sum of their delays.
+    /// Returns the sum of their delays.
     pub fn total(&self) -> Duration {
         Duration::from_nanos(self.total_ns.load(Relaxed))
     }
 
-    /// The longest delay.
+    /// Returns the longest delay.
     pub fn most(&self) -> Duration {
         Duration::from_nanos(self.most_ns.load(Relaxed))
     }

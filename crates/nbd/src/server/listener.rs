@@ -11,20 +11,20 @@ use std::path::{Path, PathBuf};
 use rustix::net;
 
 use super::ServerError;
-use super::wire::{Socket, Wire};
+use super::wire::Wire;
 
-/// The longest path of a socket; the system ends it with a zero in 108 bytes.
-const LONGEST_PATH: usize = 107;
+/// Longest path of a socket in bytes; Linux allows 108 with the terminating zero.
+pub(super) const LONGEST_PATH: usize = 107;
 
-/// Connections that may wait to be accepted.
+/// Maximum number of connections waiting to be accepted.
 const BACKLOG: i32 = 128;
 
-/// Where a server listens.
+/// Address at which a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// A socket in the file system, for this user on this machine.
+    /// A socket in the file system, for the same user on this machine.
     Unix(PathBuf),
-    /// A port; whoever reaches it can connect.
+    /// A port; anyone who reaches it can connect.
     Tcp(SocketAddr),
 }
 
@@ -56,19 +56,18 @@ impl Listener {
     }
 
     pub fn accept(&self) -> io::Result<Wire> {
-        let socket = match self {
-            Self::Unix { listener, .. } => Socket::Unix(listener.accept()?.0),
+        match self {
+            Self::Unix { listener, .. } => Ok(Wire::new(listener.accept()?.0)),
             Self::Tcp { listener, .. } => {
                 let socket = listener.accept()?.0;
-                // Replies leave in batches of our own. It fails only if the client is gone.
+                // The server batches replies itself. Failure means that the client is gone.
                 let _ = socket.set_nodelay(true);
-                Socket::Tcp(socket)
+                Ok(Wire::new(socket))
             }
-        };
-        Ok(Wire::new(socket))
+        }
     }
 
-    /// Removes the file of the socket, unless another has taken its place.
+    /// Removes the socket's file unless it was replaced by another.
     pub fn remove(&self) {
         if let Self::Unix { path, inode, .. } = self
             && fs::symlink_metadata(path).is_ok_and(|file| (file.dev(), file.ino()) == *inode)
@@ -78,13 +77,13 @@ impl Listener {
         }
     }
 
-    /// Refuses clients from now on, and wakes who waits for one.
+    /// Refuses further clients and wakes the accept thread.
     pub fn close(&self) {
         let socket = match self {
             Self::Unix { listener, .. } => listener.as_fd(),
             Self::Tcp { listener, .. } => listener.as_fd(),
         };
-        // Fails only if it was closed before.
+        // Fails only if already closed.
         let _ = net::shutdown(socket, net::Shutdown::Both);
     }
 }
@@ -98,14 +97,14 @@ impl Drop for Listener {
 fn bind_unix(path: &Path) -> Result<Listener, ServerError> {
     let bytes = path.as_os_str().len();
     if bytes > LONGEST_PATH {
-        return Err(ServerError::PathTooLong { path: path.to_owned(), bytes, most: LONGEST_PATH });
+        return Err(ServerError::PathTooLong { path: path.to_owned(), bytes });
     }
     remove_stale(path)?;
     let make = || -> io::Result<Listener> {
         let kind = net::SocketType::STREAM;
         let socket = net::socket_with(net::AddressFamily::UNIX, kind, net::SocketFlags::CLOEXEC, None)?;
         net::bind(&socket, &net::SocketAddrUnix::new(path)?)?;
-        // Nobody can connect before `listen`, so there is no moment in which others could.
+        // Set before `listen`, so other users never have a chance to connect.
         fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
         let file = fs::symlink_metadata(path)?;
         net::listen(&socket, BACKLOG)?;
@@ -114,7 +113,7 @@ fn bind_unix(path: &Path) -> Result<Listener, ServerError> {
     make().map_err(|error| ServerError::Unix { path: path.to_owned(), error })
 }
 
-/// Removes a socket that a server left behind; refuses to touch anything else.
+/// Removes a socket left behind by a dead server; fails for any other file.
 fn remove_stale(path: &Path) -> Result<(), ServerError> {
     let failed = |error| ServerError::Unix { path: path.to_owned(), error };
     let file = match fs::symlink_metadata(path) {

@@ -1,4 +1,4 @@
-//! Sockets around sessions: who may connect, how many, how long, and how it ends.
+//! Server: accepts connections within limits, serves them on threads and shuts down.
 
 mod budget;
 mod connection;
@@ -29,31 +29,31 @@ use wire::Wire;
 use crate::export::Errno;
 use crate::session::{Entry, Host, Security};
 
-/// Clients have so long to react to `ESHUTDOWN` before they are disconnected.
+/// Time that clients have to react to `ESHUTDOWN`.
 const LINGER: Duration = Duration::from_millis(200);
 
-/// A listener that cannot accept, for want of file descriptors say, tries again after so long.
+/// Delay before accepting again after an error, such as a lack of file descriptors.
 const RETRY: Duration = Duration::from_millis(50);
 
 /// Limits of a server.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Clients at a time, fewer where `memory` is not enough; further connections are closed on accept.
+    /// Maximum number of clients, fewer if `memory` is insufficient; further connections are closed on accept.
     pub connections: usize,
-    /// Connections at a time that have not chosen an export; a further one takes the place of the oldest.
+    /// Maximum number of connections that have not chosen an export; a further one replaces the oldest.
     pub handshakes: usize,
-    /// Bytes that requests and replies of all connections may take together; 160 MiB at least, so that the longest
-    /// request has room.
+    /// Memory limit in bytes for requests and replies of all connections; at least 160 MiB, so that the longest request
+    /// fits.
     pub memory: usize,
-    /// Requests of one connection whose replies wait for their time; further ones wait in the socket.
+    /// Maximum number of waiting replies per connection; further requests wait in the socket.
     pub in_flight: usize,
-    /// A client must have chosen an export by then.
+    /// Time limit for choosing an export.
     pub negotiation: Duration,
-    /// A client that holds memory for which others wait is disconnected when no byte moves for so long.
+    /// Time without progress after which a client is disconnected if others wait for its memory.
     pub stall: Duration,
-    /// A graceful stop waits so long for clients to take their replies.
+    /// Time that a graceful stop gives clients to receive their replies.
     pub stop: Duration,
-    /// Certificates, if connections may be encrypted.
+    /// Certificates; `None` turns encryption off.
     pub tls: Option<Tls>,
 }
 
@@ -72,38 +72,37 @@ impl Default for Options {
     }
 }
 
-/// Why a server cannot start or did not end well.
+/// Error of starting or ending a server.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServerError {
     /// The path of the socket is too long for the system.
     #[error(
         "{}: the path of a socket has at most {most} bytes, this one has {bytes}; choose a shorter one",
-        path.display()
+        path.display(),
+        most = listener::LONGEST_PATH
     )]
     PathTooLong {
         /// The path.
         path: PathBuf,
-        /// Its length.
+        /// Length of the path.
         bytes: usize,
-        /// The longest one.
-        most: usize,
     },
-    /// A server answers at that path.
+    /// A server listens at the path.
     #[error("{}: another server listens there; stop it, or choose another path", .0.display())]
     Live(PathBuf),
-    /// Something else has that name.
-    #[error("{}: exists and is no socket; remove it, or choose another path", .0.display())]
+    /// Another file has the path.
+    #[error("{}: exists and is not a socket; remove it, or choose another path", .0.display())]
     NoSocket(PathBuf),
-    /// The socket could not be made.
-    #[error("{}: {error}; is the directory there and writable?", path.display())]
+    /// The socket could not be created.
+    #[error("{}: {error}; choose a path in an existing, writable directory", path.display())]
     Unix {
         /// The path.
         path: PathBuf,
         /// What the system says.
         error: io::Error,
     },
-    /// The port could not be used.
+    /// The port cannot be used.
     #[error("{address}: {error}; choose another port or address")]
     Tcp {
         /// The address.
@@ -111,7 +110,7 @@ pub enum ServerError {
         /// What the system says.
         error: io::Error,
     },
-    /// There is no thread for one of the sockets.
+    /// No thread is available for a socket.
     #[error("the system gives no more threads; raise its limit of processes, or end some")]
     Thread,
     /// The last flush failed.
@@ -119,7 +118,7 @@ pub enum ServerError {
     Flush {
         /// Name of the export.
         name: String,
-        /// Its error.
+        /// Error of the export.
         errno: Errno,
     },
 }
@@ -129,24 +128,24 @@ pub enum ServerError {
 pub enum Ending {
     /// Requests in flight were finished and all exports flushed.
     Graceful,
-    /// Nothing was waited for or flushed, as at a loss of power.
+    /// Nothing was finished or flushed, as in a power loss.
     AtOnce,
 }
 
-/// What the threads of a server share.
+/// Data shared by the threads of a server.
 struct Shared {
     host: Arc<Host>,
     options: Options,
     listeners: Vec<Listener>,
-    seats: Arc<Seats>,
+    table: Arc<ConnectionTable>,
     budget: Arc<Budget>,
     at_once: AtomicBool,
-    /// Connections closed because they had not ended in time.
+    /// Number of connections closed because they did not end in time.
     cut_off: AtomicUsize,
     lag: Lag,
 }
 
-/// Connections by their number, oldest first.
+/// Connections by number, oldest first.
 #[derive(Default)]
 struct Connections {
     open: BTreeMap<u64, Connection>,
@@ -161,9 +160,9 @@ struct Connection {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Handshake,
-    /// It has chosen an export.
+    /// The client has chosen an export.
     Client,
-    /// It was closed, and its thread is about to end.
+    /// Closed; the thread is about to end.
     Closed,
 }
 
@@ -180,11 +179,11 @@ impl Connections {
     }
 }
 
-/// Sockets that clients can connect to; a [`Server`] is made of them once its exports are there.
+/// Bound sockets, from which a [`Server`] is created once its exports are ready.
 pub struct Sockets(Vec<Listener>);
 
 impl Sockets {
-    /// Binds them.
+    /// Binds sockets.
     ///
     /// # Errors
     /// If an address cannot be used.
@@ -193,7 +192,7 @@ impl Sockets {
     }
 }
 
-/// A server; clients that have connected are served by [`Server::run`].
+/// A server; [`Server::run`] serves its clients.
 pub struct Server {
     shared: Arc<Shared>,
 }
@@ -205,10 +204,10 @@ pub struct Handle {
 }
 
 impl Server {
-    /// A server of these exports.
+    /// Creates a server of the exports `entries`.
     ///
     /// # Panics
-    /// As [`Host::new`].
+    /// See [`Host::new`].
     pub fn new(sockets: Sockets, entries: Vec<Entry>, options: Options) -> Self {
         let security = match &options.tls {
             None => Security::Plain,
@@ -221,7 +220,7 @@ impl Server {
             host,
             options,
             listeners: sockets.0,
-            seats: Arc::default(),
+            table: Arc::default(),
             budget,
             at_once: AtomicBool::new(false),
             cut_off: AtomicUsize::new(0),
@@ -230,12 +229,12 @@ impl Server {
         Self { shared: Arc::new(shared) }
     }
 
-    /// A handle to stop it.
+    /// Returns a handle that stops the server.
     pub fn handle(&self) -> Handle {
         Handle { shared: Arc::clone(&self.shared) }
     }
 
-    /// The address of each socket, with the port that the system chose for port 0.
+    /// Returns the address of each socket, with the actual port instead of port 0.
     pub fn addresses(&self) -> Vec<Address> {
         self.shared.listeners.iter().map(Listener::address).collect()
     }
@@ -243,7 +242,7 @@ impl Server {
     /// Serves until [`Handle::stop`] is called.
     ///
     /// # Errors
-    /// If there is no thread for a socket, or an export cannot be flushed at the end.
+    /// If no thread is available for a socket, or an export cannot be flushed at the end.
     pub fn run(self) -> Result<Ending, ServerError> {
         let handle = self.handle();
         let mut served = Ok(());
@@ -257,7 +256,7 @@ impl Server {
                 Err(_) => handle.stop(),
             }
         });
-        // Handles may outlive the server; the file does not.
+        // Removed here because handles may outlive the server.
         self.shared.listeners.iter().for_each(Listener::remove);
         self.shared.drain();
         served.map_err(|_| ServerError::Thread)?;
@@ -272,39 +271,39 @@ impl Server {
 }
 
 impl Handle {
-    /// Stops the server: it accepts nobody any more, finishes what is in flight, flushes and ends. Called again, it
-    /// ends at once.
+    /// Stops the server: it refuses further clients, finishes requests in flight, flushes and ends. A second call ends it
+    /// at once.
     pub fn stop(&self) {
         if !self.shared.host.is_stopping() {
             self.shared.host.stop();
             self.shared.listeners.iter().for_each(Listener::close);
             return;
         }
-        let open = self.shared.seats.open();
+        let open = self.shared.table.lock();
         self.shared.at_once.store(true, Ordering::SeqCst);
         open.open.values().for_each(|connection| connection.wire.close());
-        self.shared.seats.ended.notify_all();
+        self.shared.table.ended.notify_all();
     }
 
-    /// How far replies were behind the times that exports gave.
+    /// Returns the delays of replies relative to the times that exports demanded.
     pub fn lag(&self) -> &Lag {
         &self.shared.lag
     }
 
-    /// Connections that were closed at the end because their clients had not taken all replies within
+    /// Returns the number of connections closed at the end because their clients did not receive all replies within
     /// [`Options::stop`].
     pub fn cut_off(&self) -> usize {
         self.shared.cut_off.load(Ordering::SeqCst)
     }
 
-    /// Memory of the requests and replies of clients.
+    /// Returns the memory held by requests and replies.
     pub fn memory(&self) -> MemoryUse {
         self.shared.budget.memory()
     }
 
-    /// Connections that are open now.
+    /// Returns the number of open connections.
     pub fn connections(&self) -> usize {
-        self.shared.seats.open().open.len()
+        self.shared.table.lock().open.len()
     }
 }
 
@@ -319,13 +318,13 @@ impl Shared {
         }
     }
 
-    /// Serves a connection by a thread of its own, if there is room for one more client.
+    /// Serves a connection on its own thread, unless there are too many clients.
     fn admit(self: &Arc<Self>, wire: Arc<Wire>) {
-        let mut connections = self.seats.open();
+        let mut connections = self.table.lock();
         if connections.count(Stage::Client) >= self.budget.clients {
             return;
         }
-        // Whoever says nothing keeps nobody out.
+        // Silent connections must not keep others out.
         if connections.count(Stage::Handshake) >= self.options.handshakes {
             connections.close_oldest_handshake();
         }
@@ -333,71 +332,71 @@ impl Shared {
         connections.next += 1;
         connections.open.insert(id, Connection { wire: Arc::clone(&wire), stage: Stage::Handshake });
         drop(connections);
-        let seat = Seat { seats: Arc::clone(&self.seats), budget: Arc::clone(&self.budget), id };
+        let guard = ConnectionGuard { table: Arc::clone(&self.table), budget: Arc::clone(&self.budget), id };
         let shared = Arc::clone(self);
-        // If no thread can be had, the seat is dropped with the closure, and the connection with it.
+        // If no thread is available, dropping the closure closes the connection.
         let _ = thread::Builder::new().name(format!("nbd {id}")).spawn(move || {
-            // Given up last: once it is, nobody but the server holds the exports, which others may open then.
-            let seat = seat;
-            // An error means that the client is gone or late, and there is nobody to tell.
-            let _ = connection::serve(&wire, &shared, &seat);
+            // Dropped last: after that only the server holds the exports, and others may open them.
+            let guard = guard;
+            // After an error the client is gone, so there is no one to report it to.
+            let _ = connection::serve(&wire, &shared, &guard);
             wire.close();
             drop(shared);
         });
     }
 
-    /// Ends the connections.
+    /// Ends all connections.
     fn drain(&self) {
         self.wait(LINGER);
-        self.seats.open().open.values().for_each(|connection| connection.wire.stop_reading());
+        self.table.lock().open.values().for_each(|connection| connection.wire.stop_reading());
         self.wait(self.options.stop);
-        let late = self.seats.open();
+        let late = self.table.lock();
         late.open.values().for_each(|connection| connection.wire.close());
         self.cut_off.store(late.open.len(), Ordering::SeqCst);
         drop(late);
         self.wait(self.options.stop);
     }
 
-    /// Waits until all connections have ended, but not longer than `most`, nor if the end shall be at once.
+    /// Waits until all connections have ended: at most `most`, and not at all when stopping at once.
     fn wait(&self, most: Duration) {
         let until = Instant::now() + most;
-        let mut connections = self.seats.open();
+        let mut connections = self.table.lock();
         while !connections.open.is_empty() && !self.at_once.load(Ordering::SeqCst) {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return;
             }
-            connections = self.seats.ended.wait_timeout(connections, left).unwrap_or_else(PoisonError::into_inner).0;
+            connections = self.table.ended.wait_timeout(connections, left).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 }
 
-/// Connections that are open.
+/// Table of open connections.
 #[derive(Default)]
-struct Seats {
+struct ConnectionTable {
     connections: Mutex<Connections>,
-    /// One ended.
+    /// Signals that a connection ended.
     ended: Condvar,
 }
 
-impl Seats {
-    /// Nothing panics with this lock held that could leave the table wrong.
-    fn open(&self) -> MutexGuard<'_, Connections> {
+impl ConnectionTable {
+    /// Locks the table; a panic cannot leave it inconsistent.
+    fn lock(&self) -> MutexGuard<'_, Connections> {
         self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The place of a connection among those that are open; given up when its thread ends, also by a panic of an export.
-struct Seat {
-    seats: Arc<Seats>,
+/// Entry of a connection in the table; removed when its thread ends, even if the export panics.
+struct ConnectionGuard {
+    table: Arc<ConnectionTable>,
     budget: Arc<Budget>,
     id: u64,
 }
 
-impl Seat {
-    /// The connection has chosen an export: the memory of a client, if there is room for one more.
+impl ConnectionGuard {
+    /// Returns the memory account of a connection that chose an export; `None` if there are too many clients.
     fn take(&self) -> Option<Arc<Account>> {
-        let mut connections = self.seats.open();
+        let mut connections = self.table.lock();
         if connections.count(Stage::Client) >= self.budget.clients {
             return None;
         }
@@ -407,12 +406,12 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
-        let connection = self.seats.open().open.remove(&self.id);
+        let connection = self.table.lock().open.remove(&self.id);
         if let Some(Connection { wire, .. }) = connection {
             wire.close();
         }
-        self.seats.ended.notify_all();
+        self.table.ended.notify_all();
     }
 }

@@ -1,4 +1,4 @@
-//! Replies that leave at a given time.
+//! Sends replies, some of them at a given time.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap};
@@ -14,16 +14,16 @@ use super::wire::Wire;
 use crate::buffer::Buffer;
 use crate::session::{Held, Output};
 
-/// Replies that are due are sent together up to so many bytes, and one more, so that hardly more are held than that.
+/// Batch size in bytes: due replies are added to a batch until it reaches this size.
 const MOST_AT_ONCE: usize = 1 << 20;
 
-/// Sends the replies of one connection: directly, until the first that has a time to leave at; from then on all go
-/// through a thread that waits for their times.
+/// Sends the replies of one connection: directly until the first reply with a given time, from then on through a thread
+/// that waits for the times.
 pub(super) struct Sender {
     wire: Arc<Wire>,
     shared: Arc<Shared>,
     account: Arc<Account>,
-    timed: Option<(Arc<Queue>, JoinHandle<()>)>,
+    timed: Option<(Arc<ReplyQueue>, JoinHandle<()>)>,
 }
 
 impl Sender {
@@ -32,8 +32,8 @@ impl Sender {
         Self { wire, shared, account, timed: None }
     }
 
-    /// Sends the output of a session and clears it; `room` is for the one reply of a long request. Waits while too many
-    /// replies wait for their time.
+    /// Sends and clears the output of a session; `room` is the memory for a long request's only reply. Blocks while too
+    /// many replies wait for their time.
     pub fn send(&mut self, output: &mut Output, mut room: Option<Room>) -> io::Result<()> {
         if self.timed.is_none() && output.held().is_empty() {
             if !output.bytes().is_empty() {
@@ -45,22 +45,22 @@ impl Sender {
         if self.timed.is_none() {
             self.timed = Some(self.start()?);
         }
-        let (queue, _) = self.timed.as_ref().expect("it was started");
+        let (queue, _) = self.timed.as_ref().expect("the thread was started");
         if !output.bytes().is_empty() {
-            let kept = Kept::new(output.bytes().to_vec(), room.take(), &self.account)?;
+            let kept = QueuedReply::new(output.bytes().to_vec(), room.take(), &self.account)?;
             let number = queue.keep(kept)?;
-            queue.put(Waiting { at: Instant::now(), timed: false, number });
+            queue.put(ScheduledReply { at: Instant::now(), timed: false, number });
         }
         for Held { reply, bytes } in output.clear() {
-            let kept = Kept::new(bytes, room.take(), &self.account)?;
+            let kept = QueuedReply::new(bytes, room.take(), &self.account)?;
             let number = queue.keep(kept)?;
             let queue = Arc::clone(queue);
-            reply.then(move |at| queue.put(Waiting { at, timed: true, number }));
+            reply.then(move |at| queue.put(ScheduledReply { at, timed: true, number }));
         }
         Ok(())
     }
 
-    /// Waits until all is sent.
+    /// Waits until all replies are sent.
     pub fn finish(mut self) -> io::Result<()> {
         if let Some((queue, thread)) = self.timed.take() {
             queue.lock().finished = true;
@@ -70,15 +70,15 @@ impl Sender {
         self.wire.end_tls()
     }
 
-    fn start(&self) -> io::Result<(Arc<Queue>, JoinHandle<()>)> {
-        let queue = Arc::new(Queue::new(self.shared.options.in_flight));
+    fn start(&self) -> io::Result<(Arc<ReplyQueue>, JoinHandle<()>)> {
+        let queue = Arc::new(ReplyQueue::new(self.shared.options.in_flight));
         let (wire, shared) = (Arc::clone(&self.wire), Arc::clone(&self.shared));
         let closed = Arc::clone(&queue);
         wire.when_closed(move || closed.give_up());
         let thread = {
             let queue = Arc::clone(&queue);
             thread::Builder::new().name("nbd sender".to_owned()).spawn(move || {
-                // The system rounds the end of a wait up by this much, 50 us if it is not told otherwise.
+                // Linux delays wake-ups by up to the timer slack, by default 50 us.
                 let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
                 queue.send_all(&wire, &shared);
             })?
@@ -87,7 +87,7 @@ impl Sender {
     }
 }
 
-/// A connection that failed takes its thread with it; what still waits has nobody to go to.
+/// Ends the thread of a failed connection and drops its replies.
 impl Drop for Sender {
     fn drop(&mut self) {
         if let Some((queue, _)) = &self.timed {
@@ -96,15 +96,15 @@ impl Drop for Sender {
     }
 }
 
-/// A reply with the room that it takes until it is sent.
-struct Kept {
+/// A reply with its memory.
+struct QueuedReply {
     bytes: Vec<u8>,
     _room: Room,
     _counted: Counted,
 }
 
-impl Kept {
-    /// Waits for room unless there is some.
+impl QueuedReply {
+    /// Waits for memory unless `room` is given.
     fn new(bytes: Vec<u8>, room: Option<Room>, account: &Arc<Account>) -> io::Result<Self> {
         let room = room.map_or_else(|| account.room(bytes.len()), Ok)?;
         let mut counted = Counted::new(account);
@@ -113,66 +113,66 @@ impl Kept {
     }
 }
 
-struct Waiting {
+struct ScheduledReply {
     at: Instant,
-    /// An export gave the time.
+    /// True if an export determined the time.
     timed: bool,
-    /// Replies of one time leave in the order in which they came.
+    /// Replies with equal times are sent in this order.
     number: u64,
 }
 
-impl Ord for Waiting {
+impl Ord for ScheduledReply {
     fn cmp(&self, other: &Self) -> Ordering {
         (self.at, self.number).cmp(&(other.at, other.number))
     }
 }
 
-impl PartialOrd for Waiting {
+impl PartialOrd for ScheduledReply {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Waiting {
+impl PartialEq for ScheduledReply {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Waiting {}
+impl Eq for ScheduledReply {}
 
-struct Queue {
-    state: Mutex<State>,
-    /// There is something new to do for the thread that sends.
+struct ReplyQueue {
+    state: Mutex<ReplyQueueState>,
+    /// Signals the sending thread that something changed.
     changed: Condvar,
-    /// There is room for more.
+    /// Signals that a reply was sent.
     room: Condvar,
     most_replies: usize,
 }
 
 #[derive(Default)]
-struct State {
-    /// Replies that know their time.
-    waiting: BinaryHeap<Reverse<Waiting>>,
-    /// All replies by their number.
-    kept: HashMap<u64, Kept>,
+struct ReplyQueueState {
+    /// Replies with a known time.
+    waiting: BinaryHeap<Reverse<ScheduledReply>>,
+    /// All replies by number.
+    kept: HashMap<u64, QueuedReply>,
     number: u64,
     finished: bool,
-    /// The client is gone, and nothing more is sent.
+    /// True if the client is gone and nothing more is sent.
     broken: bool,
 }
 
-impl Queue {
+impl ReplyQueue {
     fn new(most_replies: usize) -> Self {
         Self { state: Mutex::default(), changed: Condvar::new(), room: Condvar::new(), most_replies }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ReplyQueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for a place for a reply, and keeps it by its number.
-    fn keep(&self, reply: Kept) -> io::Result<u64> {
+    /// Waits until there is space for a reply, stores it and returns its number.
+    fn keep(&self, reply: QueuedReply) -> io::Result<u64> {
         let mut state = self.lock();
         while !state.broken && state.kept.len() >= self.most_replies {
             state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -186,7 +186,7 @@ impl Queue {
         Ok(number)
     }
 
-    /// The client is gone: nobody waits any more for what would have been sent.
+    /// Drops all replies, as the client is gone.
     fn give_up(&self) {
         let mut state = self.lock();
         state.broken = true;
@@ -196,8 +196,8 @@ impl Queue {
         self.room.notify_one();
     }
 
-    /// A reply that is kept knows its time.
-    fn put(&self, waiting: Waiting) {
+    /// Schedules a stored reply.
+    fn put(&self, waiting: ScheduledReply) {
         self.lock().waiting.push(Reverse(waiting));
         self.changed.notify_one();
     }
@@ -228,7 +228,7 @@ impl Queue {
                 batch.clear();
                 leaving.clear();
                 if sent.is_err() {
-                    // Without the lock, as this gives the queue up.
+                    // Not under the lock, as closing locks the queue.
                     wire.close();
                 }
                 state = self.lock();

@@ -9,7 +9,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig};
 
-/// What a server needs to encrypt connections.
+/// Configuration of encrypted connections.
 #[derive(Clone)]
 pub struct Tls {
     pub(super) config: Arc<ServerConfig>,
@@ -22,25 +22,25 @@ impl fmt::Debug for Tls {
     }
 }
 
-/// A file of a certificate or a key cannot be used.
+/// Error: a certificate or key file cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{}: {why}; expected are server-cert.pem and server-key.pem, and ca-cert.pem where clients are verified",
+    "{}: {why}; expected files: server-cert.pem, server-key.pem, and ca-cert.pem to verify clients",
     path.display()
 )]
 pub struct TlsError {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// The fault.
     pub why: String,
 }
 
 impl Tls {
-    /// Reads `server-cert.pem` and `server-key.pem` from a folder, as nbdkit and QEMU do. With `required`, clients that
-    /// do not encrypt are refused; with `verify_clients`, those without a certificate that `ca-cert.pem` signed.
+    /// Reads `server-cert.pem` and `server-key.pem` from a folder, like nbdkit and QEMU. `required` refuses clients
+    /// without encryption; `verify_clients` refuses clients without a certificate signed by `ca-cert.pem`.
     ///
     /// # Errors
-    /// If a file is missing or holds something else.
+    /// If a file is missing or invalid.
     pub fn load(folder: &Path, required: bool, verify_clients: bool) -> Result<Self, TlsError> {
         let path = |name: &str| folder.join(name);
         let (cert, key, ca) = (path("server-cert.pem"), path("server-key.pem"), path("ca-cert.pem"));
@@ -72,5 +72,5 @@ fn fault(path: &Path, why: &dyn fmt::Display) -> TlsError {
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let read = || CertificateDer::pem_file_iter(path)?.collect::<Result<Vec<_>, _>>();
     let chain = read().map_err(|error| fault(path, &error))?;
-    if chain.is_empty() { Err(fault(path, &"there is no certificate in it")) } else { Ok(chain) }
+    if chain.is_empty() { Err(fault(path, &"contains no certificate")) } else { Ok(chain) }
 }

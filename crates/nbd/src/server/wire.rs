@@ -1,47 +1,42 @@
-//! The socket of one connection, plain or encrypted.
+//! Socket of a connection, plain or encrypted.
 
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::UnixStream;
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
-use rustix::net::{self, RecvFlags};
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{self, RecvFlags, SendFlags, Shutdown};
 use rustls::{ServerConfig, ServerConnection};
 
 use super::budget::Account;
 
-/// So long a socket is asked before its thread sleeps until something comes; between, others have the processor. The
-/// next request of a busy client is under way, and putting a thread to sleep and waking it takes both sides as long as
-/// that.
+/// Time to poll a socket, yielding the processor in between, before the thread sleeps. A busy client's next request
+/// arrives about as fast as a thread can be put to sleep and woken.
 const PATIENCE: Duration = Duration::from_micros(20);
 
-/// A stream of either family.
-pub(super) enum Socket {
-    Unix(UnixStream),
-    Tcp(TcpStream),
+/// A connected stream socket.
+pub(super) struct Socket(OwnedFd);
+
+impl<S: Into<OwnedFd>> From<S> for Socket {
+    fn from(socket: S) -> Self {
+        Self(socket.into())
+    }
 }
 
 impl Socket {
     fn set_timeouts(&self, timeout: Duration) -> io::Result<()> {
-        match self {
-            Self::Unix(socket) => {
-                socket.set_read_timeout(Some(timeout)).and_then(|()| socket.set_write_timeout(Some(timeout)))
-            }
-            Self::Tcp(socket) => {
-                socket.set_read_timeout(Some(timeout)).and_then(|()| socket.set_write_timeout(Some(timeout)))
-            }
-        }
+        set_socket_timeout(&self.0, Timeout::Recv, Some(timeout))?;
+        Ok(set_socket_timeout(&self.0, Timeout::Send, Some(timeout))?)
     }
 
-    /// Receives at most what fits into `space`; nothing at the end of the connection.
+    /// Receives bytes into `space`; returns 0 at the end of the connection.
     fn receive(&self, space: &mut [u8]) -> io::Result<usize> {
         let began = Instant::now();
         loop {
-            match net::recv(self, &mut *space, RecvFlags::DONTWAIT) {
+            match net::recv(&self.0, &mut *space, RecvFlags::DONTWAIT) {
                 Err(Errno::AGAIN) if began.elapsed() >= PATIENCE => break,
                 Err(Errno::AGAIN) => thread::yield_now(),
                 received => return Ok(received?.0),
@@ -51,39 +46,21 @@ impl Socket {
         socket.read(space)
     }
 
-    /// Fails only if the client was faster.
+    /// Shuts down a direction; failure means that the client has disconnected.
     fn shutdown(&self, how: Shutdown) {
-        let _ = match self {
-            Self::Unix(socket) => socket.shutdown(how),
-            Self::Tcp(socket) => socket.shutdown(how),
-        };
-    }
-}
-
-impl AsFd for Socket {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Unix(socket) => socket.as_fd(),
-            Self::Tcp(socket) => socket.as_fd(),
-        }
+        let _ = net::shutdown(&self.0, how);
     }
 }
 
 impl Read for &Socket {
     fn read(&mut self, space: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Socket::Unix(socket) => (&*socket).read(space),
-            Socket::Tcp(socket) => (&*socket).read(space),
-        }
+        Ok(net::recv(&self.0, space, RecvFlags::empty())?.0)
     }
 }
 
 impl Write for &Socket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Socket::Unix(socket) => (&*socket).write(bytes),
-            Socket::Tcp(socket) => (&*socket).write(bytes),
-        }
+        Ok(net::send(&self.0, bytes, SendFlags::NOSIGNAL)?)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -91,22 +68,22 @@ impl Write for &Socket {
     }
 }
 
-/// A connection; one thread receives and one sends, perhaps the same.
+/// A connection, used by one receiving and one sending thread, which may be the same.
 pub(super) struct Wire {
     socket: Socket,
     tls: OnceLock<Mutex<ServerConnection>>,
-    /// Memory of a client; none while it negotiates.
+    /// Memory account; empty during the negotiation.
     account: OnceLock<Arc<Account>>,
-    /// Called when the connection is ended.
+    /// Called when the connection is closed.
     closing: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
 impl Wire {
-    pub fn new(socket: Socket) -> Self {
-        Self { socket, tls: OnceLock::new(), account: OnceLock::new(), closing: OnceLock::new() }
+    pub fn new(socket: impl Into<Socket>) -> Self {
+        Self { socket: socket.into(), tls: OnceLock::new(), account: OnceLock::new(), closing: OnceLock::new() }
     }
 
-    /// Receiving and sending fail after `deadline`, until [`Self::admit`].
+    /// Makes receiving and sending fail after `deadline`, until [`Self::admit`] is called.
     pub fn limit(&self, deadline: Instant) -> io::Result<()> {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -115,13 +92,15 @@ impl Wire {
         self.socket.set_timeouts(left)
     }
 
-    /// The client has negotiated, and may take its time; every `stall` it is asked whether others wait for its memory.
+    /// Lifts the deadline after the negotiation; from then on, every `stall` without progress is followed by a check
+    /// whether others wait for the client's memory.
     pub fn admit(&self, account: &Arc<Account>, stall: Duration) -> io::Result<()> {
         let _ = self.account.set(Arc::clone(account));
         self.socket.set_timeouts(stall)
     }
 
-    /// Repeats what timed out, unless the client still negotiates, or is in the way and `may_end` says so.
+    /// Repeats an operation that timed out, except during the negotiation, or if `may_end` and others wait for the
+    /// client's memory.
     fn patiently<T>(&self, may_end: bool, mut operation: impl FnMut() -> io::Result<T>) -> io::Result<T> {
         loop {
             let done = operation();
@@ -133,7 +112,6 @@ impl Wire {
         }
     }
 
-    /// Sends all of `bytes`.
     pub fn send(&self, mut bytes: &[u8]) -> io::Result<()> {
         let Some(mut tls) = self.tls() else {
             while !bytes.is_empty() {
@@ -150,7 +128,7 @@ impl Wire {
         Ok(())
     }
 
-    /// From now on all is encrypted.
+    /// Performs the TLS handshake; all later data are encrypted.
     pub fn start_tls(&self, config: Arc<ServerConfig>, deadline: Instant) -> io::Result<()> {
         let mut tls = ServerConnection::new(config).map_err(io::Error::other)?;
         while tls.is_handshaking() {
@@ -160,7 +138,7 @@ impl Wire {
             } else if tls.read_tls(&mut &self.socket)? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             } else if let Err(error) = tls.process_new_packets() {
-                // The client is told why, if it still listens.
+                // Sends the alert, if the client still listens.
                 let _ = self.send_records(&mut tls);
                 return Err(io::Error::other(error));
             }
@@ -170,19 +148,19 @@ impl Wire {
         Ok(())
     }
 
-    /// Tells an encrypted client that no more will come.
+    /// Sends the end of an encrypted connection.
     pub fn end_tls(&self) -> io::Result<()> {
         let Some(mut tls) = self.tls() else { return Ok(()) };
         tls.send_close_notify();
         self.send_records(&mut tls)
     }
 
-    /// What was received until now is the last.
+    /// Stops receiving.
     pub fn stop_reading(&self) {
         self.socket.shutdown(Shutdown::Read);
     }
 
-    /// Ends the connection; who receives or sends is woken, and who waits for the time of a reply.
+    /// Closes the connection and wakes the threads that receive, send or wait for the time of a reply.
     pub fn close(&self) {
         self.socket.shutdown(Shutdown::Both);
         if let Some(account) = self.account.get() {
@@ -193,9 +171,9 @@ impl Wire {
         }
     }
 
-    /// Calls this, too, when the connection is ended.
+    /// Sets a function to be called when the connection is closed.
     pub fn when_closed(&self, closing: impl Fn() + Send + Sync + 'static) {
-        // There is one sender.
+        // Cannot fail, as there is only one sender.
         let _ = self.closing.set(Box::new(closing));
     }
 
@@ -211,10 +189,10 @@ impl Wire {
     }
 }
 
-/// Receives from a wire.
+/// Receiver of a connection.
 pub(super) struct Receiver {
     wire: Arc<Wire>,
-    /// Encrypted bytes that were received; those before `start` are decrypted.
+    /// Received encrypted bytes; those before `start` are decrypted.
     records: Vec<u8>,
     start: usize,
 }
@@ -224,8 +202,8 @@ impl Receiver {
         Self { wire: Arc::clone(wire), records: Vec::new(), start: 0 }
     }
 
-    /// Receives at most what fits into `space`; nothing at the end of the connection. `holds_room` is true while the
-    /// client holds memory for what it is to send.
+    /// Receives bytes into `space`; returns 0 at the end of the connection. `holds_room` is true while the client holds
+    /// memory for a long request.
     pub fn receive(&mut self, space: &mut [u8], holds_room: bool) -> io::Result<usize> {
         let wire = &self.wire;
         if wire.tls.get().is_none() {
@@ -235,7 +213,7 @@ impl Receiver {
             if let Some(bytes) = self.decrypt(space)? {
                 return Ok(bytes);
             }
-            // Without the lock, so that replies can be sent meanwhile.
+            // Not under the lock, so that replies can be sent meanwhile.
             self.records.resize(16 << 10, 0);
             let wire = &self.wire;
             let bytes = wire.patiently(holds_room, || wire.socket.receive(&mut self.records))?;
@@ -247,7 +225,7 @@ impl Receiver {
         }
     }
 
-    /// Decrypts what was received; `None` if more is needed.
+    /// Decrypts received bytes; `None` if more are needed.
     fn decrypt(&mut self, space: &mut [u8]) -> io::Result<Option<usize>> {
         let Some(mut tls) = self.wire.tls() else { return Ok(None) };
         loop {

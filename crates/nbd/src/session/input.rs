@@ -1,15 +1,15 @@
-//! Received bytes that no message has consumed.
+//! Received bytes not yet consumed by a message.
 
 use crate::buffer::{FIRST, KEPT};
 
-/// A buffer that grows with what arrives, not with what a client announces.
+/// Buffer that grows with the bytes received, not with the length that a client announces.
 pub(super) struct Input {
     buffer: Vec<u8>,
     start: usize,
     end: usize,
-    /// Length of the message at `start`, as far as it is known.
+    /// Known length of the message at `start`, in bytes.
     wanted: usize,
-    /// Bytes still to come that nobody wants.
+    /// Number of future bytes to drop.
     unwanted: u64,
 }
 
@@ -20,35 +20,35 @@ impl Default for Input {
 }
 
 impl Input {
-    /// What was received and not consumed.
+    /// Returns the received bytes that are not consumed.
     pub fn filled(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
-    /// The first `bytes` of it are done with.
+    /// Removes the first `bytes` bytes.
     pub fn consume(&mut self, bytes: usize) {
         debug_assert!(bytes <= self.end - self.start);
         self.start += bytes;
     }
 
-    /// Drops the next `bytes`, also those that are still to come.
+    /// Drops the next `bytes` bytes, received or not.
     pub fn discard(&mut self, bytes: u64) {
         let now = bytes.min((self.end - self.start) as u64);
         self.consume(now as usize);
         self.unwanted = bytes - now;
     }
 
-    /// The message at the start has so many bytes.
+    /// Announces the length of the message at the start.
     pub fn want(&mut self, bytes: usize) {
         self.wanted = bytes;
     }
 
-    /// Memory that it takes.
+    /// Returns the size of the buffer in bytes.
     pub fn memory(&self) -> usize {
         self.buffer.len()
     }
 
-    /// Gives back the memory of a long message that was consumed.
+    /// Frees the memory of a consumed long message.
     pub fn shrink(&mut self) {
         let filled = self.filled();
         if self.buffer.len() > KEPT && filled.len() <= FIRST {
@@ -59,7 +59,7 @@ impl Input {
         }
     }
 
-    /// Where to put received bytes: the rest of the message, or a few messages.
+    /// Returns space for received bytes: the rest of the message, or a few messages.
     pub fn space(&mut self) -> &mut [u8] {
         if self.wanted <= FIRST {
             self.shrink();
@@ -74,12 +74,13 @@ impl Input {
         if self.end == room {
             self.buffer.resize((2 * room).min(room.max(self.wanted) + FIRST), 0);
         }
-        // Behind a long message comes no more than `shrink` can keep.
+        // Receive no more after a long message than `shrink` can keep.
         let most = self.wanted.saturating_sub(self.end - self.start).max(FIRST);
         let end = self.buffer.len().min(self.end + most);
         &mut self.buffer[self.end..end]
     }
 
+    /// Adds the first `bytes` bytes of the space.
     pub fn received(&mut self, bytes: usize) {
         self.end += bytes;
         let unwanted = self.unwanted;
@@ -94,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_message_takes_hardly_more_than_its_length() {
+    fn a_long_message_needs_little_more_than_its_length() {
         const LENGTH: usize = (32 << 20) + 28;
         let mut input = Input::default();
         let mut rest = LENGTH;

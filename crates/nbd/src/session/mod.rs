@@ -1,4 +1,4 @@
-//! One connection without its socket: negotiation, then transmission.
+//! A connection without its socket: negotiation, then transmission.
 
 mod host;
 mod input;
@@ -17,29 +17,29 @@ use transmission::Transmission;
 
 use crate::protocol::{INIT_MAGIC, OPTION_MAGIC, handshake};
 
-/// What a session asks of its caller.
+/// Action that a session demands from its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// Send the output, then receive more.
     Receive,
     /// Send the output, then call again.
     Continue,
-    /// Send the output, wait until the server has room for so many bytes of payload or reply, call [`Session::grant`],
-    /// and then again. The room is needed until the reply to the next request is sent.
+    /// Send the output, wait until the server has memory for this many bytes of payload or reply, call
+    /// [`Session::grant`], then call again. The memory is needed until the reply to the next request is sent.
     Room(usize),
-    /// Send the output, then begin TLS and call [`Session::tls_started`].
+    /// Send the output, then start TLS and call [`Session::tls_started`].
     StartTls,
     /// Send the output, then close the connection.
     Close,
 }
 
-/// What became of one message.
+/// Result of handling one message.
 enum Step {
-    /// It was answered.
+    /// The message was answered.
     Done,
-    /// So many bytes of it are needed, counted from its start.
+    /// The message needs this many bytes in total.
     Short(usize),
-    /// It moves so many bytes, for which there may be no memory.
+    /// The message moves this many bytes, which need memory first.
     Long(usize),
     StartTls,
     Enter(Transmission),
@@ -47,7 +47,7 @@ enum Step {
 }
 
 enum Phase {
-    /// The client's flags are awaited.
+    /// Waiting for the client's flags.
     Greeting,
     Options(Negotiation),
     Transmission(Transmission),
@@ -56,21 +56,22 @@ enum Phase {
 
 /// The server's side of one connection.
 ///
-/// Received bytes are put into [`Session::space`] and counted by [`Session::received`]; [`Session::advance`] handles
-/// them and says what to do next. Memory is bounded, whatever the client sends: by twice its largest write and read.
-/// With [`Session::ask_beyond`] the caller decides when there is memory for a long one.
+/// The caller puts received bytes into [`Session::space`], reports them to [`Session::received`] and calls
+/// [`Session::advance`], which handles them and returns the next action. Memory is bounded by twice the largest write
+/// and read. With [`Session::ask_beyond`] the caller decides when a long request gets memory.
 pub struct Session {
     host: Arc<Host>,
     phase: Phase,
     input: Input,
     output: Output,
-    /// Bytes that a request may move before room is asked for, and bytes that were granted to the next request.
+    /// Bytes that a request may move without a grant.
     short: usize,
+    /// Bytes granted to the next request.
     granted: usize,
 }
 
 impl Session {
-    /// A connection that was just accepted; the greeting is in its output.
+    /// Creates a session for an accepted connection; its output holds the greeting.
     pub fn new(host: Arc<Host>) -> Self {
         let mut output = Output::default();
         output.bytes.extend(&INIT_MAGIC.to_be_bytes());
@@ -80,55 +81,55 @@ impl Session {
         Self { host, phase: Phase::Greeting, input: Input::default(), output, short, granted }
     }
 
-    /// Requests that move more than `short` bytes ask for room first, by [`Next::Room`].
+    /// Makes requests that move more than `short` bytes ask for memory first, with [`Next::Room`].
     pub fn ask_beyond(&mut self, short: usize) {
         self.short = short;
     }
 
-    /// There is room for a request that moves so many bytes.
+    /// Grants memory for a request that moves `bytes` bytes.
     pub fn grant(&mut self, bytes: usize) {
         self.granted = bytes;
     }
 
-    /// Returns true from [`Session::grant`] until the request is done.
+    /// True from [`Session::grant`] until the request is done.
     pub fn needs_room(&self) -> bool {
         self.granted > 0
     }
 
-    /// Memory that messages take.
+    /// Returns the memory held by messages, in bytes.
     pub fn memory(&self) -> usize {
         let scratch = if let Phase::Transmission(transmission) = &self.phase { transmission.memory() } else { 0 };
         self.input.memory() + self.output.memory() + scratch
     }
 
-    /// Where to put received bytes; never empty.
+    /// Returns space for received bytes; never empty.
     pub fn space(&mut self) -> &mut [u8] {
         self.input.space()
     }
 
-    /// The first `bytes` bytes of [`Session::space`] were received.
+    /// Adds the first `bytes` bytes of [`Session::space`] to the input.
     pub fn received(&mut self, bytes: usize) {
         self.input.received(bytes);
     }
 
-    /// What is to be sent; the caller clears what it has sent.
+    /// Returns the bytes to send; the caller clears them once sent.
     pub fn output(&mut self) -> &mut Output {
         &mut self.output
     }
 
-    /// Whether the client still negotiates.
+    /// True while the client negotiates.
     pub fn is_negotiating(&self) -> bool {
         matches!(self.phase, Phase::Greeting | Phase::Options(_))
     }
 
-    /// From here on bytes come through TLS. What was negotiated before is forgotten.
+    /// Continues over TLS and discards the results of the negotiation so far.
     pub fn tls_started(&mut self) {
         if let Phase::Options(negotiation) = &mut self.phase {
             negotiation.secure();
         }
     }
 
-    /// Handles received messages until they or the room for replies end.
+    /// Handles received messages until more input is needed or the output is full.
     pub fn advance(&mut self) -> Next {
         loop {
             if self.output.is_full() {
@@ -155,7 +156,7 @@ impl Session {
                     return Next::Receive;
                 }
                 Step::StartTls if self.input.filled().is_empty() => return Next::StartTls,
-                // Bytes that came before TLS was agreed on could be anybody's.
+                // Bytes received before TLS started may come from anyone.
                 Step::StartTls | Step::Close => self.phase = Phase::Closed,
                 Step::Enter(transmission) => self.phase = Phase::Transmission(transmission),
             }

@@ -1,4 +1,4 @@
-//! The client chooses options and an export.
+//! Negotiation: the client chooses options and an export.
 
 use super::host::{Host, Security};
 use super::input::Input;
@@ -9,17 +9,18 @@ use crate::protocol::{
     Choice, MAX_STRING, Malformed, OptionHeader, Queries, ReplyKind, info, option, option_reply, rep,
 };
 
-/// The data of an option may be so long: room for many queries of metadata contexts.
+/// Maximum length of an option's data; enough for many metadata context queries.
 const MAX_OPTION: u32 = 64 << 10;
 
-/// The only metadata context, and the namespace that stands for all of its kind.
+/// The only metadata context.
 const CONTEXT: &str = "base:allocation";
+/// Query for all contexts of the namespace.
 const NAMESPACE: &str = "base:";
 
-/// The number of that context in a connection.
+/// Number of the metadata context in a connection.
 pub(super) const CONTEXT_ID: u32 = 1;
 
-/// A refused option: the type of the reply and words for people.
+/// Refusal of an option: type of the reply, and the reason as text.
 struct Refusal(u32, String);
 
 impl From<Malformed> for Refusal {
@@ -28,9 +29,9 @@ impl From<Malformed> for Refusal {
     }
 }
 
-/// What has been agreed on.
+/// Results of the negotiation so far.
 pub(super) struct Negotiation {
-    /// The client knows that options get replies.
+    /// True if the client supports replies to options.
     fixed: bool,
     no_zeroes: bool,
     kind: ReplyKind,
@@ -44,11 +45,12 @@ impl Negotiation {
         Self { fixed, no_zeroes, kind: ReplyKind::Simple, context: None, secure: false }
     }
 
-    /// TLS has begun; nothing agreed on before counts.
+    /// Discards all results, as TLS has started.
     pub fn secure(&mut self) {
         *self = Self { secure: true, ..Self::new(self.fixed, self.no_zeroes) };
     }
 
+    /// Handles the next option.
     pub fn step(&mut self, host: &Host, input: &mut Input, out: &mut Buffer) -> Step {
         let filled = input.filled();
         let Some(header) = filled.first_chunk() else { return Step::Short(OptionHeader::BYTES) };
@@ -99,14 +101,14 @@ impl Negotiation {
         })
     }
 
-    /// Why the server refuses almost every option now.
+    /// Returns the refusal that applies to almost every option, if any.
     fn refuses_all(&self, host: &Host, option: u32) -> Option<Refusal> {
         if option == option::ABORT {
             None
         } else if host.is_stopping() {
             Some(Refusal(rep::ERR_SHUTDOWN, "the server is being shut down".to_owned()))
         } else if host.security() == Security::Forced && !self.secure && option != option::STARTTLS {
-            Some(Refusal(rep::ERR_TLS_REQD, "this server demands TLS".to_owned()))
+            Some(Refusal(rep::ERR_TLS_REQD, "this server requires TLS".to_owned()))
         } else {
             None
         }
@@ -115,7 +117,7 @@ impl Negotiation {
     fn answer(&mut self, host: &Host, option: u32, data: &[u8], out: &mut Buffer) -> Result<Step, Refusal> {
         let empty = || match data {
             [] => Ok(()),
-            _ => Err(Refusal(rep::ERR_INVALID, "the option takes no data".to_owned())),
+            _ => Err(Refusal(rep::ERR_INVALID, "the option has no data".to_owned())),
         };
         let mut step = Step::Done;
         match option {
@@ -165,7 +167,7 @@ impl Negotiation {
             option::SET_META_CONTEXT => {
                 self.context = None;
                 if self.kind == ReplyKind::Simple {
-                    let why = "metadata contexts need structured replies, to be negotiated first".to_owned();
+                    let why = "negotiate structured replies before metadata contexts".to_owned();
                     return Err(Refusal(rep::ERR_INVALID, why));
                 }
                 let Queries { name, queries } = Queries::decode(data)?;
@@ -175,16 +177,16 @@ impl Negotiation {
                     option_reply(out, option, rep::META_CONTEXT, &[&CONTEXT_ID.to_be_bytes(), CONTEXT.as_bytes()]);
                 }
             }
-            _ => return Err(Refusal(rep::ERR_UNSUP, "this server does not know the option".to_owned())),
+            _ => return Err(Refusal(rep::ERR_UNSUP, "unknown option".to_owned())),
         }
         option_reply(out, option, rep::ACK, &[]);
         Ok(step)
     }
 
-    /// Enters transmission without a way to report an error; `None` ends the connection.
+    /// Handles `EXPORT_NAME`, which cannot report errors; `None` closes the connection.
     fn export_name(&self, host: &Host, name: &[u8], out: &mut Buffer) -> Option<Step> {
         let name = std::str::from_utf8(name).ok().filter(|name| name.len() <= MAX_STRING)?;
-        // This option has no reply that could announce extended headers' rules; its specification forbids the two.
+        // The specification forbids this option with extended headers.
         if self.kind == ReplyKind::Extended || self.refuses_all(host, option::EXPORT_NAME).is_some() {
             return None;
         }
@@ -200,7 +202,7 @@ impl Negotiation {
 
     fn may_start_tls(&self, host: &Host) -> Result<(), Refusal> {
         if self.secure {
-            return Err(Refusal(rep::ERR_INVALID, "TLS has begun already".to_owned()));
+            return Err(Refusal(rep::ERR_INVALID, "TLS has already started".to_owned()));
         }
         if host.security() == Security::Plain {
             return Err(Refusal(rep::ERR_POLICY, "TLS is off on this server".to_owned()));
@@ -210,7 +212,7 @@ impl Negotiation {
 
     fn find(&self, host: &Host, name: &str) -> Result<usize, Refusal> {
         host.find(name, self.secure).map_err(|kind| {
-            let why = if kind == rep::ERR_TLS_REQD { "demands TLS" } else { "does not exist" };
+            let why = if kind == rep::ERR_TLS_REQD { "requires TLS" } else { "does not exist" };
             Refusal(kind, format!("export {name:?} {why}"))
         })
     }
@@ -220,24 +222,24 @@ impl Negotiation {
     }
 }
 
-/// What the client asked to know of an export, and what it must know.
+/// Appends the mandatory and the requested information about an export.
 fn describe(host: &Host, export: usize, seen: &Transmission, option: u32, requests: &[u16], out: &mut Buffer) {
     let entry = &host.entries()[export];
-    let mut tell = |kind: u16, data: &[&[u8]]| {
+    let mut append = |kind: u16, data: &[&[u8]]| {
         let kind = kind.to_be_bytes();
         let data: Vec<&[u8]> = std::iter::once(&kind[..]).chain(data.iter().copied()).collect();
         option_reply(out, option, rep::INFO, &data);
     };
-    tell(info::EXPORT, &[&seen.size().to_be_bytes(), &seen.flags().to_be_bytes()]);
+    append(info::EXPORT, &[&seen.size().to_be_bytes(), &seen.flags().to_be_bytes()]);
     if requests.contains(&info::NAME) {
-        tell(info::NAME, &[entry.name.as_bytes()]);
+        append(info::NAME, &[entry.name.as_bytes()]);
     }
     if requests.contains(&info::DESCRIPTION) {
-        tell(info::DESCRIPTION, &[entry.export.description().as_bytes()]);
+        append(info::DESCRIPTION, &[entry.export.description().as_bytes()]);
     }
     if requests.contains(&info::BLOCK_SIZE) {
         let sizes = entry.export.block_sizes();
         let [minimum, preferred, maximum] = [sizes.minimum, sizes.preferred, sizes.maximum].map(u32::to_be_bytes);
-        tell(info::BLOCK_SIZE, &[&minimum, &preferred, &maximum]);
+        append(info::BLOCK_SIZE, &[&minimum, &preferred, &maximum]);
     }
 }

@@ -1,4 +1,4 @@
-//! Requests and replies.
+//! Transmission: requests and replies.
 
 use std::sync::Arc;
 
@@ -7,16 +7,16 @@ use super::input::Input;
 use super::negotiation::CONTEXT_ID;
 use super::output::Output;
 use crate::buffer::KEPT;
-use crate::export::{BlockSizes, Errno, Export, Extent, Features, Leave, Zeroing};
+use crate::export::{BlockSizes, Errno, Export, Extent, Features, ReplyTime, Zeroing};
 use crate::protocol::{ReplyKind, Request, Writer, cmd, cmd_flag, transmission};
 
-/// Most extents of one reply to `BLOCK_STATUS`.
+/// Maximum number of extents in a reply to `BLOCK_STATUS`.
 const MAX_EXTENTS: usize = 4096;
 
-/// Zeroes are left out of the reply to a read in this unit.
+/// Unit in which zeroes are omitted from the reply to a read.
 const GRAIN: usize = 4096;
 
-/// Why a request fails: its number and words for people, if there is more to say.
+/// Failure of a request: number, and a message that may be empty.
 struct Failure(Errno, &'static str);
 
 impl From<Errno> for Failure {
@@ -25,16 +25,16 @@ impl From<Errno> for Failure {
     }
 }
 
-/// A client at work on an export.
+/// Connection of a client to an export.
 pub(super) struct Transmission {
     export: Arc<dyn Export>,
     size: u64,
     sizes: BlockSizes,
     features: Features,
     kind: ReplyKind,
-    /// Whether `base:allocation` was selected.
+    /// True if `base:allocation` was selected.
     context: bool,
-    /// A read whose zeroes are left out of its reply.
+    /// Data of a read whose zeroes are omitted from the reply.
     scratch: Vec<u8>,
 }
 
@@ -44,7 +44,7 @@ impl Transmission {
         Self { export, size, sizes, features, kind, context, scratch: Vec::new() }
     }
 
-    /// Memory that a read takes beside its reply.
+    /// Returns the memory held besides replies, in bytes.
     pub fn memory(&self) -> usize {
         self.scratch.capacity()
     }
@@ -53,7 +53,7 @@ impl Transmission {
         self.size
     }
 
-    /// The transmission flags of the export for this client.
+    /// Returns the export's transmission flags for this client.
     pub fn flags(&self) -> u16 {
         use transmission::*;
         let Features { read_only, rotational, trim, cache } = self.features;
@@ -70,7 +70,7 @@ impl Transmission {
             | flag(self.kind != ReplyKind::Simple, SEND_DF)
     }
 
-    /// Does the next request, if it moves no more than `most` bytes.
+    /// Executes the next request if it moves at most `most` bytes.
     pub fn step(&mut self, stopping: bool, most: usize, input: &mut Input, output: &mut Output) -> Step {
         let extended = self.kind == ReplyKind::Extended;
         let header_bytes = Request::header_bytes(extended);
@@ -89,7 +89,7 @@ impl Transmission {
             }
             input.consume(header_bytes);
             input.discard(payload_bytes);
-            let why = if request.command == cmd::WRITE { TOO_LONG } else { "the command has no payload" };
+            let why = if request.command == cmd::WRITE { TOO_LONG } else { "the command takes no payload" };
             self.writer(request, output).error(Errno::Inval, why);
             return Step::Done;
         }
@@ -113,13 +113,13 @@ impl Transmission {
     }
 
     /// Calls the export and appends the reply.
-    fn perform(&mut self, request: Request, payload: &[u8], output: &mut Output) -> Result<Leave, Failure> {
+    fn perform(&mut self, request: Request, payload: &[u8], output: &mut Output) -> Result<ReplyTime, Failure> {
         self.check(&request)?;
         let Request { offset, bytes, .. } = request;
         let has = |flag: u16| request.flags & flag != 0;
         let fua = has(cmd_flag::FUA);
         let leave = match request.command {
-            _ if bytes == 0 && request.command != cmd::FLUSH => Leave::Now,
+            _ if bytes == 0 && request.command != cmd::FLUSH => ReplyTime::Now,
             cmd::READ => return self.read(request, output),
             cmd::BLOCK_STATUS => return self.block_status(request, output),
             cmd::WRITE => self.export.write(offset, payload, fua)?,
@@ -136,7 +136,7 @@ impl Transmission {
         Ok(leave)
     }
 
-    /// Whether the request keeps the rules.
+    /// Checks that the request follows the protocol and the export's limits.
     fn check(&self, request: &Request) -> Result<(), Failure> {
         let Request { flags, command, offset, bytes, .. } = *request;
         let structured = self.kind != ReplyKind::Simple;
@@ -148,11 +148,11 @@ impl Transmission {
             cmd::READ | cmd::WRITE | cmd::FLUSH => 0,
             cmd::TRIM if self.features.trim => 0,
             cmd::CACHE if self.features.cache => 0,
-            cmd::BLOCK_STATUS => return Err(Failure(Errno::Inval, "no metadata context was selected")),
-            _ => return Err(Failure(Errno::Inval, "the export does not know the command")),
+            cmd::BLOCK_STATUS => return Err(Failure(Errno::Inval, "no metadata context is selected")),
+            _ => return Err(Failure(Errno::Inval, "unsupported command")),
         };
         if flags & !(of_command | cmd_flag::FUA) != 0 {
-            return Err(Failure(Errno::Inval, "the command does not know a flag"));
+            return Err(Failure(Errno::Inval, "unsupported flag for this command"));
         }
         let writes = matches!(command, cmd::WRITE | cmd::TRIM | cmd::WRITE_ZEROES);
         if writes && self.features.read_only {
@@ -160,13 +160,13 @@ impl Transmission {
         }
         if command == cmd::FLUSH {
             let whole = offset == 0 && bytes == 0;
-            return if whole { Ok(()) } else { Err(Failure(Errno::Inval, "a flush has no range")) };
+            return if whole { Ok(()) } else { Err(Failure(Errno::Inval, "a flush must have offset and length 0")) };
         }
         if command == cmd::WRITE && self.kind == ReplyKind::Extended && flags & cmd_flag::PAYLOAD_LEN == 0 {
-            return Err(Failure(Errno::Inval, "a write carries the flag PAYLOAD_LEN with extended headers"));
+            return Err(Failure(Errno::Inval, "a write with extended headers must set PAYLOAD_LEN"));
         }
         if (offset | bytes) & u64::from(self.sizes.minimum - 1) != 0 {
-            return Err(Failure(Errno::Inval, "offset and length are no multiples of the smallest block"));
+            return Err(Failure(Errno::Inval, "offset and length must be multiples of the minimum block size"));
         }
         if offset.checked_add(bytes).is_none_or(|end| end > self.size) {
             let errno = if matches!(command, cmd::WRITE | cmd::WRITE_ZEROES) { Errno::NoSpc } else { Errno::Inval };
@@ -182,7 +182,7 @@ impl Transmission {
         }
     }
 
-    fn read(&mut self, request: Request, output: &mut Output) -> Result<Leave, Failure> {
+    fn read(&mut self, request: Request, output: &mut Output) -> Result<ReplyTime, Failure> {
         let start = output.bytes.len();
         self.writer(request, output).data(request.bytes);
         let data = output.bytes.grow(request.bytes as usize);
@@ -208,7 +208,7 @@ impl Transmission {
         Ok(leave)
     }
 
-    fn block_status(&self, request: Request, output: &mut Output) -> Result<Leave, Failure> {
+    fn block_status(&self, request: Request, output: &mut Output) -> Result<ReplyTime, Failure> {
         let most = if request.flags & cmd_flag::REQ_ONE != 0 { 1 } else { MAX_EXTENTS };
         let mut extents: Vec<Extent> = Vec::new();
         let mut offset = request.offset;
@@ -227,7 +227,7 @@ impl Transmission {
             }
         }
         self.writer(request, output).block_status(CONTEXT_ID, &extents);
-        Ok(Leave::Now)
+        Ok(ReplyTime::Now)
     }
 
     fn writer<'a>(&self, request: Request, output: &'a mut Output) -> Writer<'a> {
@@ -235,17 +235,17 @@ impl Transmission {
     }
 }
 
-const TOO_LONG: &str = "the request is longer than the largest block";
+const TOO_LONG: &str = "the request exceeds the maximum block size";
 
 /// Part of a read.
 struct Run {
     start: usize,
     bytes: usize,
-    /// It is nothing but zeroes, and no shorter than a grain.
+    /// True if it consists of whole grains of zeroes.
     zero: bool,
 }
 
-/// Runs of whole grains of zeroes, and what lies between, of data that begins at `offset`.
+/// Splits data that begin at `offset` into runs of whole zero grains and the data between them.
 fn runs(offset: u64, data: &[u8]) -> impl Iterator<Item = Run> {
     let first = (GRAIN - offset as usize % GRAIN).min(data.len());
     let mut start = 0;

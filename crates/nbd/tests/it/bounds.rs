@@ -1,18 +1,18 @@
-//! What one client may take from others: memory and places.
+//! Limits of memory and connections per client.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ssdlab_nbd::{Done, Errno, Export, Extent, Leave, Memory, Options, Zeroing, deferred_reply};
+use ssdlab_nbd::{Errno, Export, ExportResult, Extent, Memory, Options, ReplyTime, Zeroing, deferred_reply};
 
 use crate::peer::{choice, option, request};
 use crate::server::{Running, connect, wait_for, works};
 
 const MIB: usize = 1 << 20;
 
-/// Memory whose replies are timed, and due at once.
+/// Memory export whose replies have a time and are due at once.
 struct Timed(Memory);
 
 impl Export for Timed {
@@ -20,30 +20,30 @@ impl Export for Timed {
         self.0.size()
     }
 
-    fn read(&self, offset: u64, buffer: &mut [u8]) -> Done {
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> ExportResult {
         self.0.read(offset, buffer)?;
         let (completer, reply) = deferred_reply();
         completer.complete(Instant::now());
-        Ok(Leave::When(reply))
+        Ok(ReplyTime::Deferred(reply))
     }
 
-    fn write(&self, offset: u64, data: &[u8], fua: bool) -> Done {
+    fn write(&self, offset: u64, data: &[u8], fua: bool) -> ExportResult {
         self.0.write(offset, data, fua)
     }
 
-    fn trim(&self, offset: u64, bytes: u64, fua: bool) -> Done {
+    fn trim(&self, offset: u64, bytes: u64, fua: bool) -> ExportResult {
         self.0.trim(offset, bytes, fua)
     }
 
-    fn write_zeroes(&self, offset: u64, bytes: u64, how: Zeroing) -> Done {
+    fn write_zeroes(&self, offset: u64, bytes: u64, how: Zeroing) -> ExportResult {
         self.0.write_zeroes(offset, bytes, how)
     }
 
-    fn flush(&self) -> Done {
+    fn flush(&self) -> ExportResult {
         self.0.flush()
     }
 
-    fn cache(&self, offset: u64, bytes: u64) -> Done {
+    fn cache(&self, offset: u64, bytes: u64) -> ExportResult {
         self.0.cache(offset, bytes)
     }
 
@@ -52,15 +52,15 @@ impl Export for Timed {
     }
 }
 
-/// A server of 64 MiB whose replies are timed, with 160 MiB for messages: 32 handshakes have 512 KiB each, 8 clients
-/// have 8 MiB each of their own, and 80 MiB are for all.
+/// Starts a server of 64 MiB with timed replies and 160 MiB for messages: 512 KiB for each of 32 handshakes, 8 MiB for
+/// each of 8 clients, and a common part of 80 MiB.
 fn timed() -> Running {
     let stall = Duration::from_millis(50);
     let options = Options { memory: 160 * MIB, connections: 8, handshakes: 32, stall, ..Options::default() };
     Running::new(Arc::new(Timed(Memory::new(64 << 20))), options)
 }
 
-/// Clients that ask for so many replies of `bytes` and take none. Each says so in requests that fit into a socket.
+/// Creates clients that request many replies of `bytes` bytes and receive none. Their requests fit into a socket.
 fn silent(server: &Running, clients: usize, bytes: usize, requests: usize) -> Vec<UnixStream> {
     let ask = |_| {
         let mut client = connect(&server.path);
@@ -70,11 +70,11 @@ fn silent(server: &Running, clients: usize, bytes: usize, requests: usize) -> Ve
     (0..clients).map(ask).collect()
 }
 
-/// Goal: clients that take no replies do not make the server hold more than it may, and another client is served.
-/// Method: seven ask for 256 MiB each in replies of 64 KiB, 1 MiB and more; without a bound for all the server would hold
-/// 64 MiB and more of each.
+/// Goal: clients that receive no replies do not exceed the memory limit, and another client is served. Method: seven
+/// clients request 256 MiB each in replies of 64 KiB, 1 MiB and more; without a common limit the server would hold over
+/// 64 MiB for each.
 #[test]
-fn clients_that_take_no_replies_hold_no_more_memory_than_all_may_have() {
+fn unread_replies_stay_within_the_memory_limit() {
     for bytes in [64 << 10, MIB, 3 * MIB, 32 * MIB] {
         let server = timed();
         let clients = silent(&server, 7, bytes, (256 * MIB / bytes).min(2000));
@@ -88,7 +88,7 @@ fn clients_that_take_no_replies_hold_no_more_memory_than_all_may_have() {
         assert!(most <= 160 * MIB, "{most} bytes for replies of {bytes}");
         drop(clients);
         wait_for(|| server.handle.connections() == 1);
-        // The good client and the server's buffers for it: 8 MiB at most.
+        // The good client and its buffers in the server: at most 8 MiB.
         let held = server.handle.memory().held;
         assert!(held <= 8 * MIB, "{held} bytes are held for nobody");
         server.handle.stop();
@@ -97,10 +97,10 @@ fn clients_that_take_no_replies_hold_no_more_memory_than_all_may_have() {
     }
 }
 
-/// Goal: a long request is served although others hold all memory for long ones. Method: as many clients as fill it ask
-/// for 32 MiB and take nothing, or begin to send 32 MiB and stop.
+/// Goal: a long request is served although others hold all memory for long requests. Method: enough clients request
+/// 32 MiB and receive nothing, or begin to send 32 MiB and stop.
 #[test]
-fn clients_that_stand_still_keep_no_memory_that_another_needs() {
+fn stalled_clients_lose_memory_that_others_need() {
     let server = timed();
     let unread = silent(&server, 2, 32 * MIB, 1);
     let unsent: Vec<_> = (0..3)
@@ -123,8 +123,7 @@ fn clients_that_stand_still_keep_no_memory_that_another_needs() {
     server.ended().unwrap();
 }
 
-/// Goal: a client that waits for nobody keeps its connection, however long it says nothing. Method: it is silent for
-/// longer than clients that are in the way may be.
+/// Goal: an idle client stays connected. Method: it is silent for longer than a client may stall while others wait.
 #[test]
 fn an_idle_client_stays_connected() {
     let server = timed();
@@ -140,27 +139,27 @@ fn an_idle_client_stays_connected() {
     server.ended().unwrap();
 }
 
-/// Goal: connections that say nothing use up no places. Method: three times as many as there are handshakes, all within
-/// the time in which they may negotiate; then a client comes. The latest are still there, the oldest are closed.
+/// Goal: silent connections do not keep clients out. Method: three times the limit of handshakes connect within the
+/// negotiation time, then a client. The latest connections stay open, the oldest are closed.
 #[test]
-fn silent_connections_keep_nobody_out() {
+fn silent_connections_do_not_keep_clients_out() {
     let options =
         Options { connections: 2, handshakes: 4, negotiation: Duration::from_secs(600), ..Options::default() };
     let server = Running::new(Arc::new(Memory::new(1 << 20)), options);
     let mut silent: Vec<_> = (0..12).map(|_| UnixStream::connect(&server.path).unwrap()).collect();
     for client in &mut silent[..8] {
-        // A greeting, and then the end.
+        // A greeting, then the end of the connection.
         assert!(client.read_to_end(&mut Vec::new()).unwrap() <= 18);
     }
     let mut client = connect(&server.path);
     works(&mut client);
-    // Three of the last four are left, as the client took the place of one.
+    // Three of the last four are left, as the client replaced one.
     let late = &mut silent[9];
     late.read_exact(&mut [0; 18]).unwrap();
     late.write_all(&go()).unwrap();
     late.read_exact(&mut [0; 32 + 20]).unwrap();
     works(late);
-    // Now both places of clients are taken.
+    // The limit of two clients is reached.
     let mut third = UnixStream::connect(&server.path).unwrap();
     assert_eq!(third.read(&mut [0; 18]).unwrap(), 0, "no greeting");
     let unlucky = &mut silent[10];
@@ -172,7 +171,7 @@ fn silent_connections_keep_nobody_out() {
     server.ended().unwrap();
 }
 
-/// Chooses the export, after the greeting.
+/// Selects the export after the greeting.
 fn go() -> Vec<u8> {
     [&[0, 0, 0, 3], &option(7, &choice("disk", &[]))[..]].concat()
 }

@@ -1,16 +1,16 @@
-//! Replies that leave at the time that the export gives.
+//! Replies sent at the time that the export determines.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use ssdlab_nbd::{Done, Ending, Errno, Export, Extent, Leave, Memory, Options, Zeroing, deferred_reply};
+use ssdlab_nbd::{Ending, Errno, Export, ExportResult, Extent, Memory, Options, ReplyTime, Zeroing, deferred_reply};
 
 use crate::peer::{request, u64_of};
 use crate::server::{Running, connect, wait_for};
 
-/// Memory whose requests take a millisecond for each byte of their offset; writes are done at once.
+/// Memory export whose requests take 1 ms per byte of their offset; writes complete at once.
 struct Slow {
     memory: Memory,
     began: Mutex<Vec<Instant>>,
@@ -21,12 +21,12 @@ impl Slow {
         Self { memory: Memory::new(1 << 20), began: Mutex::default() }
     }
 
-    fn leave(&self, offset: u64) -> Done {
+    fn leave(&self, offset: u64) -> ExportResult {
         let now = Instant::now();
         self.began.lock().unwrap().push(now);
         let (completer, reply) = deferred_reply();
         completer.complete(now + Duration::from_millis(offset));
-        Ok(Leave::When(reply))
+        Ok(ReplyTime::Deferred(reply))
     }
 }
 
@@ -35,29 +35,29 @@ impl Export for Slow {
         self.memory.size()
     }
 
-    fn read(&self, offset: u64, buffer: &mut [u8]) -> Done {
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> ExportResult {
         self.memory.read(offset, buffer)?;
         self.leave(offset)
     }
 
-    fn write(&self, offset: u64, data: &[u8], fua: bool) -> Done {
+    fn write(&self, offset: u64, data: &[u8], fua: bool) -> ExportResult {
         self.memory.write(offset, data, fua)
     }
 
-    fn trim(&self, offset: u64, bytes: u64, fua: bool) -> Done {
+    fn trim(&self, offset: u64, bytes: u64, fua: bool) -> ExportResult {
         self.memory.trim(offset, bytes, fua)?;
         self.leave(offset)
     }
 
-    fn write_zeroes(&self, offset: u64, bytes: u64, how: Zeroing) -> Done {
+    fn write_zeroes(&self, offset: u64, bytes: u64, how: Zeroing) -> ExportResult {
         self.memory.write_zeroes(offset, bytes, how)
     }
 
-    fn flush(&self) -> Done {
+    fn flush(&self) -> ExportResult {
         self.memory.flush()
     }
 
-    fn cache(&self, offset: u64, bytes: u64) -> Done {
+    fn cache(&self, offset: u64, bytes: u64) -> ExportResult {
         self.memory.cache(offset, bytes)
     }
 
@@ -66,7 +66,7 @@ impl Export for Slow {
     }
 }
 
-/// Takes replies with `bytes` of data each: their cookies.
+/// Receives replies with `bytes` bytes of data each; returns their cookies.
 fn cookies(client: &mut impl Read, replies: usize, bytes: usize) -> Vec<u64> {
     let mut take = || {
         let mut reply = vec![0; 16 + bytes];
@@ -78,7 +78,7 @@ fn cookies(client: &mut impl Read, replies: usize, bytes: usize) -> Vec<u64> {
 }
 
 #[test]
-fn replies_leave_in_the_order_of_their_times_and_never_before_them() {
+fn replies_are_sent_in_order_of_time_and_never_early() {
     let export = Arc::new(Slow::new());
     let server = Running::new(export.clone(), Options::default());
     let mut client = connect(&server.path);
@@ -96,7 +96,7 @@ fn replies_leave_in_the_order_of_their_times_and_never_before_them() {
 }
 
 #[test]
-fn what_has_no_time_overtakes_what_waits() {
+fn replies_without_a_time_overtake_waiting_ones() {
     let server = Running::new(Arc::new(Slow::new()), Options::default());
     let mut client = connect(&server.path);
     client.write_all(&[request(0, 4, 1, 600, 1), request(0, 3, 2, 0, 0), request(0, 4, 3, 300, 1)].concat()).unwrap();
@@ -106,7 +106,7 @@ fn what_has_no_time_overtakes_what_waits() {
 }
 
 #[test]
-fn replies_of_one_time_keep_the_order_of_their_requests() {
+fn replies_with_equal_times_keep_request_order() {
     let server = Running::new(Arc::new(Slow::new()), Options { in_flight: 3, ..Options::default() });
     let mut client = connect(&server.path);
     let reads: Vec<u8> = (0..1000).flat_map(|cookie| request(0, 0, cookie, 0, 512)).collect();
@@ -116,16 +116,16 @@ fn replies_of_one_time_keep_the_order_of_their_requests() {
 }
 
 #[test]
-fn no_more_requests_wait_than_the_limit_allows() {
+fn the_number_of_waiting_replies_is_limited() {
     let export = Arc::new(Slow::new());
     let server = Running::new(export.clone(), Options { in_flight: 4, ..Options::default() });
     let mut client = connect(&server.path);
-    // Their replies would leave in a quarter of an hour. Each is sent alone, so that the server decodes one at a time.
+    // The replies are due in 15 minutes. Requests are sent one by one, so that the server decodes one at a time.
     for cookie in 0..12 {
         client.write_all(&request(0, 4, cookie, 900_000, 1)).unwrap();
         std::thread::sleep(Duration::from_millis(10));
     }
-    // Four wait, and the fifth finds no room.
+    // Four replies wait; the fifth exceeds the limit.
     wait_for(|| export.began.lock().unwrap().len() == 5);
     std::thread::sleep(Duration::from_millis(50));
     assert_eq!(export.began.lock().unwrap().len(), 5);
@@ -135,24 +135,24 @@ fn no_more_requests_wait_than_the_limit_allows() {
 }
 
 #[test]
-fn a_client_that_leaves_takes_its_waiting_replies_with_it() {
+fn replies_of_a_disconnected_client_are_dropped() {
     let export = Arc::new(Slow::new());
     let server = Running::new(export.clone(), Options::default());
     let mut client = connect(&server.path);
-    // Unread replies make its end a reset, while another reply would leave in a quarter of an hour.
+    // Unread replies turn the disconnection into a reset; another reply is due in 15 minutes.
     client.write_all(&[request(0, 4, 1, 900_000, 1), request(0, 3, 2, 0, 0)].concat()).unwrap();
     wait_for(|| !export.began.lock().unwrap().is_empty());
     std::thread::sleep(Duration::from_millis(20));
     drop(client);
     wait_for(|| server.handle.connections() == 0);
-    // The export is held by the server and by this test alone.
+    // Only the server and this test hold the export.
     server.handle.stop();
     server.ended().unwrap();
     wait_for(|| Arc::strong_count(&export) == 1);
 }
 
 #[test]
-fn a_graceful_stop_lets_waiting_replies_leave() {
+fn a_graceful_stop_sends_waiting_replies() {
     let server = Running::new(Arc::new(Slow::new()), Options::default());
     let mut client = connect(&server.path);
     client.write_all(&[request(0, 4, 1, 500, 1), request(0, 3, 2, 0, 0)].concat()).unwrap();
@@ -162,9 +162,9 @@ fn a_graceful_stop_lets_waiting_replies_leave() {
     server.ended().unwrap();
 }
 
-/// A reply that is due long after the limit of a graceful stop delays that no further, and holds the export no longer.
+/// A reply due long after the time limit of a graceful stop neither delays it nor holds the export.
 #[test]
-fn a_reply_that_is_not_due_ends_with_its_connection() {
+fn a_reply_due_later_ends_with_its_connection() {
     let export = Arc::new(Slow::new());
     let stop = Duration::from_millis(300);
     let server = Running::new(Arc::clone(&export) as _, Options { stop, ..Options::default() });

@@ -1,4 +1,4 @@
-//! Extended headers: lengths of 64 bits in both directions.
+//! Extended headers: 64-bit lengths in both directions.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn done(cookie: u64) -> Chunk {
 }
 
 #[test]
-fn a_write_carries_the_flag_of_its_payload_and_is_read_back() {
+fn a_write_with_the_payload_flag_is_read_back() {
     let mut peer = peer();
     peer.send(&[extended(PAYLOAD, WRITE, 1, 4096, 5), b"hello".to_vec()].concat());
     assert_eq!(peer.extended_chunk(4096), done(1));
@@ -65,11 +65,11 @@ fn errors_use_the_extended_header_too() {
 }
 
 #[test]
-fn a_payload_where_none_belongs_is_skipped() {
+fn an_unexpected_payload_is_skipped() {
     let mut peer = peer();
     for command in [READ, TRIM, 3, ZEROES, STATUS, 99] {
         peer.send(&[extended(PAYLOAD, command, 4, 0, 600), vec![0x21; 600]].concat());
-        assert_eq!(peer.extended_chunk(0).error(), (EINVAL, "the command has no payload".to_owned()));
+        assert_eq!(peer.extended_chunk(0).error(), (EINVAL, "the command takes no payload".to_owned()));
     }
     peer.send(&extended(0, 3, 5, 0, 0));
     assert_eq!(peer.extended_chunk(0), done(5));
@@ -94,7 +94,7 @@ fn a_payload_longer_than_the_largest_block_ends_the_connection() {
 }
 
 #[test]
-fn compact_requests_are_not_understood_any_more() {
+fn compact_requests_end_the_connection() {
     assert_eq!(peer().send(&[request(0, 3, 1, 0, 0), vec![0; 4]].concat()), Next::Close);
 }
 

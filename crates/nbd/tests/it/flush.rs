@@ -1,10 +1,10 @@
-//! What was replied to before a flush, on any connection, survives a loss of power; so does what was written with FUA.
+//! Writes answered before a flush, on any connection, survive a power loss; so do writes with FUA.
 //!
-//! Method: an export with a volatile cache in front of what is durable.
+//! Method: an export with a volatile cache in front of durable bytes.
 
 use std::sync::{Arc, Mutex};
 
-use ssdlab_nbd::{Done, Entry, Errno, Export, Extent, Host, Leave, Security, Zeroing};
+use ssdlab_nbd::{Entry, Errno, Export, ExportResult, Extent, Host, ReplyTime, Security, Zeroing};
 
 use crate::peer::{Peer, request};
 
@@ -20,13 +20,13 @@ impl Volatile {
         Self { cache: Mutex::new(vec![0; BYTES]), durable: Mutex::new(vec![0; BYTES]) }
     }
 
-    fn store(&self, offset: u64, data: &[u8], fua: bool) -> Done {
+    fn store(&self, offset: u64, data: &[u8], fua: bool) -> ExportResult {
         let range = offset as usize..offset as usize + data.len();
         self.cache.lock().unwrap()[range.clone()].copy_from_slice(data);
         if fua {
             self.durable.lock().unwrap()[range].copy_from_slice(data);
         }
-        Ok(Leave::Now)
+        Ok(ReplyTime::Now)
     }
 
     fn cut_power(&self) {
@@ -39,30 +39,30 @@ impl Export for Volatile {
         BYTES as u64
     }
 
-    fn read(&self, offset: u64, buffer: &mut [u8]) -> Done {
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> ExportResult {
         buffer.copy_from_slice(&self.cache.lock().unwrap()[offset as usize..][..buffer.len()]);
-        Ok(Leave::Now)
+        Ok(ReplyTime::Now)
     }
 
-    fn write(&self, offset: u64, data: &[u8], fua: bool) -> Done {
+    fn write(&self, offset: u64, data: &[u8], fua: bool) -> ExportResult {
         self.store(offset, data, fua)
     }
 
-    fn trim(&self, offset: u64, bytes: u64, fua: bool) -> Done {
+    fn trim(&self, offset: u64, bytes: u64, fua: bool) -> ExportResult {
         self.store(offset, &vec![0; bytes as usize], fua)
     }
 
-    fn write_zeroes(&self, offset: u64, bytes: u64, how: Zeroing) -> Done {
+    fn write_zeroes(&self, offset: u64, bytes: u64, how: Zeroing) -> ExportResult {
         self.store(offset, &vec![0; bytes as usize], how.fua)
     }
 
-    fn flush(&self) -> Done {
+    fn flush(&self) -> ExportResult {
         *self.durable.lock().unwrap() = self.cache.lock().unwrap().clone();
-        Ok(Leave::Now)
+        Ok(ReplyTime::Now)
     }
 
-    fn cache(&self, _: u64, _: u64) -> Done {
-        Ok(Leave::Now)
+    fn cache(&self, _: u64, _: u64) -> ExportResult {
+        Ok(ReplyTime::Now)
     }
 
     fn extent(&self, _: u64, bytes: u64) -> Result<Extent, Errno> {
@@ -77,7 +77,7 @@ fn read(peer: &mut Peer) -> Vec<u8> {
 }
 
 #[test]
-fn a_flush_covers_the_replied_writes_of_all_connections() {
+fn a_flush_covers_answered_writes_of_all_connections() {
     let export = Arc::new(Volatile::new());
     let host = Arc::new(Host::new(vec![Entry::new("disk", export.clone())], Security::Plain));
     let mut peers = [0, 1].map(|_| {

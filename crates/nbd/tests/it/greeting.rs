@@ -1,4 +1,4 @@
-//! The first bytes of a connection, and clients of before fixed newstyle.
+//! Start of a connection, and clients without fixed newstyle.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn an_unknown_client_flag_ends_the_connection() {
     }
 }
 
-/// Size, flags and zeroes that a client gets for `EXPORT_NAME`.
+/// Returns the size, flags and zeroes that answer `EXPORT_NAME`.
 fn export_name(flags: u32, name: &[u8]) -> (Next, Vec<u8>) {
     let mut peer = Peer::of(Arc::new(Probe::default()));
     peer.answer_greeting(flags);
@@ -34,7 +34,7 @@ fn export_name(flags: u32, name: &[u8]) -> (Next, Vec<u8>) {
 
 #[test]
 fn export_name_is_followed_by_zeroes_unless_both_sides_waive_them() {
-    // Size 1 MiB; flags: has flags, flush, FUA, trim, zeroes, several connections, cache, fast zeroes.
+    // Size 1 MiB; flags: has flags, flush, FUA, trim, zeroes, multiple connections, cache, fast zeroes.
     let export = [0, 0, 0, 0, 0, 0x10, 0, 0, 0x0d, 0x6d];
     for flags in [0, 1] {
         assert_eq!(export_name(flags, b"disk"), (Next::Receive, [&export[..], &[0; 124]].concat()));
@@ -53,7 +53,7 @@ fn export_name_has_no_reply_for_errors_and_ends_the_connection() {
 }
 
 #[test]
-fn a_client_without_fixed_newstyle_has_export_name_only() {
+fn a_client_without_fixed_newstyle_may_only_use_export_name() {
     for number in [2, 3, 5, 6, 7, 8, 9, 10, 11, 99] {
         let mut peer = Peer::of(Arc::new(Probe::default()));
         peer.answer_greeting(0);
@@ -70,7 +70,7 @@ fn an_option_with_another_magic_number_ends_the_connection() {
 }
 
 #[test]
-fn bytes_may_come_one_by_one() {
+fn bytes_may_arrive_one_by_one() {
     let mut peer = Peer::of(Arc::new(Probe::default()));
     peer.take(18);
     let mut bytes = vec![0, 0, 0, 3];

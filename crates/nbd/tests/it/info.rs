@@ -7,9 +7,9 @@ use ssdlab_nbd::{BlockSizes, Features, Memory};
 use crate::peer::{ACK, Peer, Rep, choice, error, option, request};
 use crate::probe::Probe;
 
-/// Transmission flags that every export has: flags, flush, FUA, several connections.
+/// Transmission flags of every export: has flags, flush, FUA, multiple connections.
 const ALWAYS: u16 = 1 | 4 | 8 | 256;
-/// What can be written has write zeroes and fast ones too.
+/// Flags of every writable export: also write zeroes and fast zeroes.
 const WRITABLE: u16 = 64 | 2048;
 const TRIM: u16 = 32;
 const CACHE: u16 = 1024;
@@ -33,7 +33,7 @@ fn export_info(flags: u16) -> Vec<u8> {
 }
 
 #[test]
-fn the_export_is_always_described_and_the_rest_on_demand() {
+fn size_and_flags_are_always_sent_and_the_rest_on_request() {
     let sizes = BlockSizes { minimum: 512, preferred: 8192, maximum: 1 << 20 };
     let probe = || Probe::new(sizes, Features::default());
     let export = export_info(ALWAYS | WRITABLE | TRIM | CACHE);
@@ -49,7 +49,7 @@ fn the_export_is_always_described_and_the_rest_on_demand() {
 }
 
 #[test]
-fn flags_tell_what_the_export_can_do() {
+fn flags_match_the_capabilities_of_the_export() {
     let cases = [
         (Features { read_only: true, ..Features::default() }, ALWAYS | 2 | CACHE),
         (Features { rotational: true, ..Features::default() }, ALWAYS | WRITABLE | TRIM | CACHE | 16),
@@ -72,7 +72,7 @@ fn df_is_offered_with_structured_replies_only() {
 }
 
 #[test]
-fn info_goes_on_negotiating_and_go_begins_transmission_without_zeroes() {
+fn info_continues_negotiation_and_go_starts_transmission() {
     let mut peer = Peer::of(Arc::new(Probe::default()));
     peer.answer_greeting(1);
     assert_eq!(peer.option(6, &choice("disk", &[])).len(), 2);
@@ -94,7 +94,7 @@ fn an_unknown_export_is_refused_by_name() {
 }
 
 #[test]
-fn data_that_does_not_add_up_is_invalid() {
+fn inconsistent_lengths_are_invalid() {
     let long = choice(&"a".repeat(4097), &[]);
     let cases: [&[u8]; 8] = [
         b"",
@@ -116,7 +116,7 @@ fn data_that_does_not_add_up_is_invalid() {
 }
 
 #[test]
-fn an_export_named_by_nothing_goes_before_the_first() {
+fn an_export_with_an_empty_name_precedes_the_first() {
     use ssdlab_nbd::{Entry, Host, Security};
     let entries = vec![Entry::new("first", Arc::new(Memory::new(512))), Entry::new("", Arc::new(Memory::new(1024)))];
     let mut peer = Peer::new(Arc::new(Host::new(entries, Security::Plain)));

@@ -1,4 +1,4 @@
-//! Metadata contexts: listing, selecting, and what selection depends on.
+//! Metadata contexts: listing, and selection with its conditions.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ fn nothing(option: u32) -> Vec<Rep> {
 }
 
 #[test]
-fn listing_finds_the_context_by_nothing_by_namespace_and_by_name() {
+fn listing_finds_the_context_without_query_by_namespace_and_by_name() {
     let found: [&[&str]; 4] = [&[], &["base:"], &[CONTEXT], &["x-other:", "base:"]];
     for asked in found {
         assert_eq!(peer().option(LIST, &queries("disk", asked)), context(LIST, 0), "{asked:?}");
@@ -46,7 +46,7 @@ fn listing_needs_no_structured_replies_but_selecting_does() {
 }
 
 #[test]
-fn selecting_takes_the_name_alone() {
+fn selecting_requires_the_full_name() {
     assert_eq!(peer().option(SET, &queries("disk", &["x-other:a", CONTEXT])), context(SET, 1));
     let unknown: [&[&str]; 3] = [&[], &["base:"], &["base:dirty", "x-other:"]];
     for asked in unknown {
@@ -62,7 +62,7 @@ fn an_unknown_export_has_no_contexts() {
 }
 
 #[test]
-fn data_that_does_not_add_up_is_invalid() {
+fn inconsistent_lengths_are_invalid() {
     let good = queries("disk", &[CONTEXT]);
     let mut cases: Vec<Vec<u8>> = (0..good.len()).map(|end| good[..end].to_vec()).collect();
     cases.push([&good[..], b"x"].concat());
@@ -74,7 +74,7 @@ fn data_that_does_not_add_up_is_invalid() {
     }
 }
 
-/// The error of a block status after these options.
+/// Returns the error of a block status request after `options`.
 fn block_status_after(options: &[(u32, Vec<u8>)], host: Host, export: &str) -> u16 {
     let mut peer = Peer::new(Arc::new(host));
     peer.answer_greeting(3);

@@ -1,4 +1,5 @@
-//! Pipelined requests do to an export what they do to an array of bytes, in each shape of replies and in any pieces.
+//! Pipelined requests have the same effect on an export as on an array of bytes, in every reply layout and in pieces of
+//! any size.
 
 use std::sync::Arc;
 
@@ -37,13 +38,13 @@ fn ops() -> impl Strategy<Value = Vec<(Op, usize, usize)>> {
         1 => Just(Op::Flush),
         1 => Just(Op::Cache),
     ];
-    // Lengths and offsets around pages and chunks of the memory, and any others.
+    // Lengths and offsets around pages and chunks of the memory, and arbitrary ones.
     let place = prop_oneof![0..SIZE, (0..SIZE / 4096).prop_map(|page| page * 4096)];
     let bytes = prop_oneof![1..9000_usize, (1..20_usize).prop_map(|pages| pages * 4096), Just(SIZE)];
     prop::collection::vec((op, place, bytes), 1..60)
 }
 
-/// What is known of the reply to a request.
+/// Expected reply to a request.
 enum Expected {
     Done,
     Data { bytes: Vec<u8>, df: bool },
@@ -54,7 +55,7 @@ fn is_zero(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| *byte == 0)
 }
 
-/// The bytes of a reply to a read, from its chunks.
+/// Reads the chunks of a reply; returns its bytes.
 fn reassembled(offset: usize, bytes: usize, chunks: &[Chunk]) -> Vec<u8> {
     let mut data = vec![None; bytes];
     for chunk in chunks {
@@ -119,7 +120,7 @@ fn run(shape: Shape, ops: &[(Op, usize, usize)], piece: usize) {
                 let command = if matches!(op, Op::Trim) { 4 } else { 6 };
                 (command, if no_hole { 2 } else { 0 }, vec![], Expected::Done)
             }
-            // Checked against the model as it is then; only a session with a context can ask.
+            // Compared with the current model; only sessions with a context may ask.
             Op::Status { one } if structured => (7, if one { 8 } else { 0 }, vec![], Expected::Status { bytes, one }),
             Op::Status { .. } | Op::Cache => (5, 0, vec![], Expected::Done),
             Op::Flush => {
@@ -142,7 +143,7 @@ fn run(shape: Shape, ops: &[(Op, usize, usize)], piece: usize) {
         assert_eq!(peer.send(part), Next::Receive);
     }
     for (cookie, offset, reply, then) in expected {
-        // What has no data needs no chunk.
+        // An empty read needs no chunk.
         if shape == Shape::Simple || shape == Shape::Structured && matches!(reply, Expected::Done) {
             assert_eq!(peer.simple_reply(), (0, cookie));
             if let Expected::Data { bytes, .. } = reply {

@@ -1,4 +1,4 @@
-//! Options other than those that choose an export: each, with its errors.
+//! Options that do not select an export, and their errors.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ fn list_names_every_export_with_its_description() {
 }
 
 #[test]
-fn options_that_take_no_data_are_invalid_with_some() {
+fn data_for_an_option_without_data_is_invalid() {
     for number in [3, 5, 8, 11] {
         let mut peer = peer();
         assert_eq!(peer.option_kind(number, b"x"), error(3), "option {number}");
@@ -41,7 +41,7 @@ fn options_that_take_no_data_are_invalid_with_some() {
 }
 
 #[test]
-fn an_unknown_option_is_unsupported_and_the_next_is_understood() {
+fn negotiation_continues_after_an_unknown_option() {
     for (number, data) in [(0, &b""[..]), (4, b"peek"), (12, b""), (99, &[7; 1000]), (u32::MAX, &[7; 100_000])] {
         let mut peer = peer();
         assert_eq!(peer.option_kind(number, data), error(1), "option {number}");
@@ -50,7 +50,7 @@ fn an_unknown_option_is_unsupported_and_the_next_is_understood() {
 }
 
 #[test]
-fn an_oversized_option_is_too_big_and_the_next_is_understood() {
+fn negotiation_continues_after_an_oversized_option() {
     for number in [3, 5, 6, 7, 8, 9, 10, 11] {
         let mut peer = peer();
         let mut bytes = option(number, &vec![0; (64 << 10) + 1]);
@@ -66,7 +66,7 @@ fn an_oversized_option_is_too_big_and_the_next_is_understood() {
 }
 
 #[test]
-fn structured_replies_can_be_asked_for_twice_but_not_after_extended_headers() {
+fn structured_replies_may_be_repeated_but_not_after_extended_headers() {
     let mut peer = peer();
     assert_eq!(peer.option_kind(8, &[]), ACK);
     assert_eq!(peer.option_kind(8, &[]), ACK);
@@ -76,7 +76,7 @@ fn structured_replies_can_be_asked_for_twice_but_not_after_extended_headers() {
 }
 
 #[test]
-fn errors_carry_words_for_people() {
+fn errors_carry_a_message() {
     let replies = peer().option(77, &[]);
-    assert_eq!(String::from_utf8(replies[0].data.clone()).unwrap(), "this server does not know the option");
+    assert_eq!(String::from_utf8(replies[0].data.clone()).unwrap(), "unknown option");
 }

@@ -1,4 +1,4 @@
-//! The client's side of a session: bytes by hand in, messages taken apart out.
+//! Client of a session: sends bytes encoded by hand, decodes the replies.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use ssdlab_nbd::{Entry, Export, Host, Next, Security, Session};
 /// A client without a socket.
 pub struct Peer {
     pub session: Session,
-    /// What the server sent and no test has taken.
+    /// Bytes sent by the server and not yet read by the test.
     pub received: Vec<u8>,
-    /// What the session asks for now.
+    /// Last action demanded by the session.
     pub next: Next,
 }
 
@@ -32,7 +32,7 @@ pub struct Chunk {
 
 pub const ACK: u32 = 1;
 
-/// The type of the reply that refuses an option for reason `number`.
+/// Returns the type of the reply that refuses an option for reason `number`.
 pub fn error(number: u32) -> u32 {
     (1 << 31) + number
 }
@@ -49,12 +49,12 @@ pub fn u64_of(bytes: &[u8]) -> u64 {
     u64::from_be_bytes(bytes.try_into().unwrap())
 }
 
-/// An option as a client sends it.
+/// Encodes an option.
 pub fn option(number: u32, data: &[u8]) -> Vec<u8> {
     [b"IHAVEOPT", &number.to_be_bytes()[..], &(data.len() as u32).to_be_bytes(), data].concat()
 }
 
-/// The data of `INFO` and `GO`.
+/// Encodes the data of `INFO` and `GO`.
 pub fn choice(name: &str, requests: &[u16]) -> Vec<u8> {
     let mut data = [&(name.len() as u32).to_be_bytes()[..], name.as_bytes()].concat();
     data.extend((requests.len() as u16).to_be_bytes());
@@ -62,7 +62,7 @@ pub fn choice(name: &str, requests: &[u16]) -> Vec<u8> {
     data
 }
 
-/// The data of `LIST_META_CONTEXT` and `SET_META_CONTEXT`.
+/// Encodes the data of `LIST_META_CONTEXT` and `SET_META_CONTEXT`.
 pub fn queries(name: &str, queries: &[&str]) -> Vec<u8> {
     let mut data = [&(name.len() as u32).to_be_bytes()[..], name.as_bytes()].concat();
     data.extend((queries.len() as u32).to_be_bytes());
@@ -73,7 +73,7 @@ pub fn queries(name: &str, queries: &[&str]) -> Vec<u8> {
     data
 }
 
-/// A compact request without payload.
+/// Encodes a compact request without payload.
 pub fn request(flags: u16, command: u16, cookie: u64, offset: u64, bytes: u32) -> Vec<u8> {
     let mut out = vec![0x25, 0x60, 0x95, 0x13];
     out.extend(flags.to_be_bytes());
@@ -84,7 +84,7 @@ pub fn request(flags: u16, command: u16, cookie: u64, offset: u64, bytes: u32) -
     out
 }
 
-/// A request with extended header, without payload.
+/// Encodes a request with extended header, without payload.
 pub fn extended(flags: u16, command: u16, cookie: u64, offset: u64, bytes: u64) -> Vec<u8> {
     let mut out = vec![0x21, 0xe4, 0x1c, 0x71];
     out.extend(flags.to_be_bytes());
@@ -102,12 +102,12 @@ impl Peer {
         peer
     }
 
-    /// A client of one export, which is named `disk`.
+    /// Creates a client of one export, named `disk`.
     pub fn of(export: Arc<dyn Export>) -> Self {
         Self::new(Arc::new(Host::new(vec![Entry::new("disk", export)], Security::Plain)))
     }
 
-    /// The same after the greeting, with both flags set.
+    /// Creates such a client after the greeting, with both flags set.
     pub fn greeted(export: Arc<dyn Export>) -> Self {
         let mut peer = Self::of(export);
         peer.answer_greeting(3);
@@ -119,19 +119,19 @@ impl Peer {
         self.send(&flags.to_be_bytes())
     }
 
-    /// The same in transmission with simple replies.
+    /// Creates such a client in transmission with simple replies.
     pub fn simple(export: Arc<dyn Export>) -> Self {
         let mut peer = Self::greeted(export);
         peer.go("disk");
         peer
     }
 
-    /// The same with structured replies and `base:allocation`.
+    /// Creates such a client with structured replies and `base:allocation`.
     pub fn structured(export: Arc<dyn Export>) -> Self {
         Self::with_option(export, 8)
     }
 
-    /// The same with extended headers and `base:allocation`.
+    /// Creates such a client with extended headers and `base:allocation`.
     pub fn extended(export: Arc<dyn Export>) -> Self {
         Self::with_option(export, 11)
     }
@@ -150,7 +150,7 @@ impl Peer {
         assert!(!self.session.is_negotiating());
     }
 
-    /// Hands bytes to the session, and takes what it sends, until it wants more or something else.
+    /// Passes bytes to the session and collects its output until it needs more input or another action.
     pub fn send(&mut self, mut bytes: &[u8]) -> Next {
         loop {
             self.next = loop {
@@ -173,13 +173,13 @@ impl Peer {
         }
     }
 
-    /// Takes the next bytes that the server sent.
+    /// Reads the next bytes sent by the server.
     pub fn take(&mut self, bytes: usize) -> Vec<u8> {
         assert!(bytes <= self.received.len(), "the server sent {} bytes, not {bytes}", self.received.len());
         self.received.drain(..bytes).collect()
     }
 
-    /// Sends an option and takes the replies to it.
+    /// Sends an option and reads the replies.
     pub fn option(&mut self, number: u32, data: &[u8]) -> Vec<Rep> {
         self.send(&option(number, data));
         let mut replies = Vec::new();
@@ -189,7 +189,7 @@ impl Peer {
         replies
     }
 
-    /// Sends an option that has one reply, and takes its type.
+    /// Sends an option that has one reply and returns its type.
     pub fn option_kind(&mut self, number: u32, data: &[u8]) -> u32 {
         let replies = self.option(number, data);
         assert_eq!(replies.len(), 1, "{replies:?}");
@@ -204,14 +204,14 @@ impl Peer {
         Rep { option, kind, data: self.take(u32_of(&header[16..]) as usize) }
     }
 
-    /// Takes a simple reply without data: its error and cookie.
+    /// Reads a simple reply without data; returns its error and cookie.
     pub fn simple_reply(&mut self) -> (u32, u64) {
         let header = self.take(16);
         assert_eq!(header[..4], [0x67, 0x44, 0x66, 0x98]);
         (u32_of(&header[4..8]), u64_of(&header[8..]))
     }
 
-    /// Takes a chunk of a structured reply.
+    /// Reads a chunk of a structured reply.
     pub fn chunk(&mut self) -> Chunk {
         let header = self.take(20);
         assert_eq!(header[..4], [0x66, 0x8e, 0x33, 0xef]);
@@ -219,7 +219,7 @@ impl Peer {
         Chunk { done: flag(&header), kind: u16_of(&header[6..8]), cookie: u64_of(&header[8..16]), data }
     }
 
-    /// Takes a chunk of an extended reply to a request at `offset`.
+    /// Reads a chunk of an extended reply to a request at `offset`.
     pub fn extended_chunk(&mut self, offset: u64) -> Chunk {
         let header = self.take(32);
         assert_eq!(header[..4], [0x6e, 0x8a, 0x27, 0x8c]);
@@ -236,7 +236,7 @@ fn flag(header: &[u8]) -> bool {
 }
 
 impl Chunk {
-    /// The number of an error chunk, and its words.
+    /// Returns the number and message of an error chunk.
     pub fn error(&self) -> (u32, String) {
         assert_eq!((self.kind, self.done), (0x8001, true));
         let words = String::from_utf8(self.data[6..].to_vec()).unwrap();

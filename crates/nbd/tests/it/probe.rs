@@ -1,10 +1,10 @@
-//! An export that writes down what is asked of it.
+//! Export that records its calls.
 
 use std::sync::Mutex;
 
-use ssdlab_nbd::{BlockSizes, Done, Errno, Export, Extent, Features, Memory, Zeroing};
+use ssdlab_nbd::{BlockSizes, Errno, Export, ExportResult, Extent, Features, Memory, Zeroing};
 
-/// Memory of 1 MiB that records calls, and fails or has extents as it is told.
+/// Memory of 1 MiB that records calls, with configurable errors and extents.
 pub struct Probe {
     memory: Memory,
     calls: Mutex<Vec<String>>,
@@ -26,12 +26,12 @@ impl Probe {
         Self { memory, calls: Mutex::default(), fails: Mutex::default(), extents: Vec::new() }
     }
 
-    /// The same with the status of its first bytes.
+    /// Sets the status of the first bytes.
     pub fn with_extents(self, extents: Vec<Extent>) -> Self {
         Self { extents, ..self }
     }
 
-    /// What was asked since the last call.
+    /// Returns the calls recorded since this was last called.
     pub fn calls(&self) -> Vec<String> {
         std::mem::take(&mut self.calls.lock().unwrap())
     }
@@ -63,33 +63,33 @@ impl Export for Probe {
         "a probe"
     }
 
-    fn read(&self, offset: u64, buffer: &mut [u8]) -> Done {
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> ExportResult {
         self.record(format!("read {offset}+{}", buffer.len()))?;
         self.memory.read(offset, buffer)
     }
 
-    fn write(&self, offset: u64, data: &[u8], fua: bool) -> Done {
+    fn write(&self, offset: u64, data: &[u8], fua: bool) -> ExportResult {
         self.record(format!("write {offset}+{}{}", data.len(), word(fua, "fua")))?;
         self.memory.write(offset, data, fua)
     }
 
-    fn trim(&self, offset: u64, bytes: u64, fua: bool) -> Done {
+    fn trim(&self, offset: u64, bytes: u64, fua: bool) -> ExportResult {
         self.record(format!("trim {offset}+{bytes}{}", word(fua, "fua")))?;
         self.memory.trim(offset, bytes, fua)
     }
 
-    fn write_zeroes(&self, offset: u64, bytes: u64, how: Zeroing) -> Done {
+    fn write_zeroes(&self, offset: u64, bytes: u64, how: Zeroing) -> ExportResult {
         let words = [word(how.no_hole, "no_hole"), word(how.fast, "fast"), word(how.fua, "fua")].concat();
         self.record(format!("zero {offset}+{bytes}{words}"))?;
         self.memory.write_zeroes(offset, bytes, how)
     }
 
-    fn flush(&self) -> Done {
+    fn flush(&self) -> ExportResult {
         self.record("flush".to_owned())?;
         self.memory.flush()
     }
 
-    fn cache(&self, offset: u64, bytes: u64) -> Done {
+    fn cache(&self, offset: u64, bytes: u64) -> ExportResult {
         self.record(format!("cache {offset}+{bytes}"))?;
         self.memory.cache(offset, bytes)
     }

@@ -1,4 +1,4 @@
-//! Every command with simple replies: what reaches the export, and every error.
+//! All commands with simple replies: calls of the export, and errors.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ const ENOTSUP: u32 = 95;
 
 const COOKIE: u64 = 0x0102_0304_0506_0708;
 
-/// Sends a request, with a payload if it is a write; its error, and what reached the export.
+/// Sends a request, with a payload if it is a write; returns its error and the calls of the export.
 fn reply_of(probe: Probe, flags: u16, command: u16, offset: u64, bytes: u32) -> (u32, Vec<String>) {
     let probe = Arc::new(probe);
     let mut peer = Peer::simple(probe.clone());
@@ -78,7 +78,7 @@ fn every_command_reaches_the_export_with_its_flags() {
 }
 
 #[test]
-fn the_last_byte_can_be_used_and_the_next_not() {
+fn only_bytes_within_the_export_can_be_used() {
     for (command, errno) in [(READ, EINVAL), (WRITE, ENOSPC), (TRIM, EINVAL), (CACHE, EINVAL), (ZEROES, ENOSPC)] {
         assert_eq!(default_reply(0, command, SIZE - 1, 1).0, 0, "command {command}");
         for (offset, bytes) in [(SIZE - 1, 2), (SIZE, 1), (u64::MAX, 1), (u64::MAX - 511, 512), (1 << 63, 4096)] {
@@ -100,7 +100,7 @@ fn unaligned_requests_are_invalid() {
 }
 
 #[test]
-fn requests_longer_than_the_largest_block_are_invalid_where_they_carry_data() {
+fn requests_with_data_beyond_the_maximum_size_are_invalid() {
     let probe = || Probe::new(BlockSizes { maximum: 8192, ..BlockSizes::default() }, Features::default());
     for command in [READ, WRITE] {
         assert_eq!(reply_of(probe(), 0, command, 0, 8193), (EINVAL, vec![]));
@@ -112,7 +112,7 @@ fn requests_longer_than_the_largest_block_are_invalid_where_they_carry_data() {
 }
 
 #[test]
-fn a_write_too_long_for_any_buffer_is_skipped_and_the_next_request_understood() {
+fn an_oversized_write_is_skipped() {
     let mut peer = Peer::simple(Arc::new(Probe::default()));
     peer.send(&request(0, WRITE, 1, 0, 100 << 20));
     assert_eq!(peer.simple_reply(), (EINVAL, 1));
@@ -146,7 +146,7 @@ fn commands_that_are_not_offered_are_invalid() {
 }
 
 #[test]
-fn what_is_read_only_cannot_be_written() {
+fn a_read_only_export_cannot_be_written() {
     let probe = || Probe::new(BlockSizes::default(), Features { read_only: true, ..Features::default() });
     for command in [WRITE, TRIM, ZEROES] {
         assert_eq!(reply_of(probe(), 0, command, 0, 512), (EPERM, vec![]));
@@ -191,7 +191,7 @@ fn errors_of_the_export_keep_their_numbers() {
 }
 
 #[test]
-fn data_comes_back_as_it_was_written() {
+fn reads_return_written_data() {
     let mut peer = Peer::simple(Arc::new(Probe::default()));
     let data: Vec<u8> = (0..70_000_u32).map(|n| n as u8 ^ (n >> 8) as u8).collect();
     peer.send(&[&request(0, WRITE, 1, 65_000, 70_000)[..], &data].concat());
@@ -225,7 +225,7 @@ fn a_write_larger_than_the_first_buffer_arrives_whole_in_any_pieces() {
 }
 
 #[test]
-fn disconnecting_answers_what_came_before_and_has_no_reply() {
+fn requests_before_a_disconnection_are_answered() {
     let mut peer = Peer::simple(Arc::new(Probe::default()));
     let bytes = [request(0, FLUSH, 1, 0, 0), request(0, DISC, 2, 0, 0), request(0, FLUSH, 3, 0, 0)].concat();
     assert_eq!(peer.send(&bytes), Next::Close);

@@ -1,4 +1,4 @@
-//! Who may do what without TLS, by the session alone; the encryption is tested in `tls`.
+//! Rights of clients without TLS, tested on sessions; `tls` tests the encryption.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::peer::{ACK, Peer, choice, error, option, queries};
 const STARTTLS: u32 = 5;
 const TLS_REQUIRED: u32 = 5;
 
-/// A client of an open export, and of a secret one if connections may be encrypted.
+/// Creates a client of an open export, and of a secret one if connections may be encrypted.
 fn peer(security: Security) -> Peer {
     let mut entries = vec![Entry::new("open", Arc::new(Memory::new(512)))];
     if security != Security::Plain {
@@ -29,14 +29,14 @@ fn secured(security: Security) -> Peer {
 }
 
 #[test]
-fn a_plain_server_refuses_tls_by_policy_and_goes_on() {
+fn a_plain_server_refuses_tls_and_continues() {
     let mut peer = peer(Security::Plain);
     assert_eq!(peer.option_kind(STARTTLS, &[]), error(2));
     peer.go("open");
 }
 
 #[test]
-fn tls_begins_once() {
+fn tls_starts_only_once() {
     for security in [Security::Selective, Security::Forced] {
         let mut peer = secured(security);
         assert_eq!(peer.option_kind(STARTTLS, &[]), error(3));
@@ -55,7 +55,7 @@ fn a_forcing_server_refuses_all_but_tls_and_abort() {
 }
 
 #[test]
-fn a_selective_server_hides_what_demands_tls() {
+fn a_selective_server_hides_exports_that_require_tls() {
     let mut peer = peer(Security::Selective);
     assert_eq!(peer.option(3, &[]).len(), 2, "the open export and the acknowledgement");
     for number in [6, 7] {
@@ -74,7 +74,7 @@ fn a_selective_server_ends_a_connection_that_names_a_secret_export() {
 }
 
 #[test]
-fn what_was_negotiated_before_tls_is_forgotten() {
+fn negotiation_before_tls_is_discarded() {
     let mut peer = peer(Security::Selective);
     assert_eq!(peer.option_kind(8, &[]), ACK);
     assert_eq!(peer.option(10, &queries("open", &["base:allocation"])).len(), 2);
@@ -84,15 +84,15 @@ fn what_was_negotiated_before_tls_is_forgotten() {
 }
 
 #[test]
-fn bytes_sent_before_tls_was_agreed_on_end_the_connection() {
+fn bytes_sent_before_tls_starts_end_the_connection() {
     let mut peer = peer(Security::Selective);
     let bytes = [option(STARTTLS, &[]), option(3, &[])].concat();
     assert_eq!(peer.send(&bytes), Next::Close);
 }
 
 #[test]
-#[should_panic(expected = "demands TLS, which is off")]
-fn an_export_cannot_demand_tls_of_a_plain_server() {
+#[should_panic(expected = "requires TLS, which is off")]
+fn an_export_cannot_require_tls_on_a_plain_server() {
     let entry = Entry { tls_only: true, ..Entry::new("", Arc::new(Memory::new(512))) };
     Host::new(vec![entry], Security::Plain);
 }

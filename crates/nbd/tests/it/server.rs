@@ -1,4 +1,4 @@
-//! Connections: limits, and clients that die, stall or lie, which harm nobody else.
+//! Connections: limits, and clients that die, stall or lie without affecting others.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -16,7 +16,7 @@ use crate::probe::Probe;
 
 static SOCKETS: AtomicU32 = AtomicU32::new(0);
 
-/// A path for a socket of one test.
+/// Returns the path of a test's socket.
 pub fn socket_path() -> PathBuf {
     let number = SOCKETS.fetch_add(1, Ordering::Relaxed);
     std::env::temp_dir().join(format!("ssdlab-nbd-{}-{number}.sock", std::process::id()))
@@ -37,7 +37,7 @@ impl Running {
         Self { handle: server.handle(), path, thread: thread::spawn(|| server.run()) }
     }
 
-    /// How it ended after it was told to.
+    /// Returns how the server ended.
     pub fn ended(self) -> Result<Ending, ServerError> {
         self.thread.join().unwrap()
     }
@@ -55,14 +55,14 @@ pub fn negotiate(stream: &mut (impl Read + Write)) {
     stream.read_exact(&mut [0; 18 + 32 + 20]).unwrap();
 }
 
-/// A client in transmission.
+/// Creates a client in transmission.
 pub fn connect(path: &Path) -> UnixStream {
     let mut client = UnixStream::connect(path).unwrap();
     negotiate(&mut client);
     client
 }
 
-/// Writes and reads back, to see that a server is well.
+/// Checks that a server works by writing and reading back.
 pub fn works(client: &mut (impl Read + Write)) {
     client.write_all(&[request(0, 1, 1, 4096, 4), b"well".to_vec(), request(0, 0, 2, 4096, 4)].concat()).unwrap();
     let mut replies = [0; 36];
@@ -70,7 +70,7 @@ pub fn works(client: &mut (impl Read + Write)) {
     assert_eq!(replies[32..], *b"well");
 }
 
-/// Waits for what another thread does.
+/// Waits for a condition that another thread fulfils.
 pub fn wait_for(what: impl Fn() -> bool) {
     for _ in 0..1000 {
         if what() {
@@ -104,7 +104,7 @@ fn both_families_serve_the_same_export() {
 }
 
 #[test]
-fn connections_beyond_the_limit_are_closed_and_places_become_free() {
+fn connections_beyond_the_limit_are_closed_until_others_end() {
     let server = Running::new(Arc::new(Probe::default()), Options { connections: 2, ..Options::default() });
     let (first, mut second) = (connect(&server.path), connect(&server.path));
     let mut third = UnixStream::connect(&server.path).unwrap();
@@ -122,7 +122,7 @@ fn a_client_that_does_not_negotiate_in_time_is_disconnected() {
     let server = Running::new(Arc::new(Probe::default()), options);
     let mut quick = connect(&server.path);
     let mut silent = UnixStream::connect(&server.path).unwrap();
-    // Each byte comes in time, all of them do not.
+    // Each byte is in time, but not all of them together.
     let mut slow = UnixStream::connect(&server.path).unwrap();
     let dripping = thread::spawn(move || {
         option(99, &[0; 60_000]).iter().find_map(|byte| {
@@ -139,10 +139,10 @@ fn a_client_that_does_not_negotiate_in_time_is_disconnected() {
 }
 
 #[test]
-fn clients_that_die_stall_or_lie_harm_nobody() {
+fn clients_that_die_stall_or_lie_do_not_affect_others() {
     let server = Running::new(Arc::new(Probe::default()), Options::default());
     let mut good = connect(&server.path);
-    // Dies within a header, within a payload, with replies on their way.
+    // Disconnects within a header, within a payload, and with replies in transit.
     for bytes in
         [vec![0x25], [request(0, 1, 1, 0, 4096), vec![1; 100]].concat(), request(0, 0, 1, 0, 65_536).repeat(99)]
     {
@@ -151,12 +151,12 @@ fn clients_that_die_stall_or_lie_harm_nobody() {
         drop(dying);
         works(&mut good);
     }
-    // Sends garbage: at once, and after negotiating.
+    // Sends garbage before and after negotiating.
     let mut garbage = UnixStream::connect(&server.path).unwrap();
     let _ = garbage.write_all(&[0xff; 100_000]);
     let mut liar = connect(&server.path);
     let _ = liar.write_all(&[0xff; 100_000]);
-    // Announces a payload that never comes, and takes no replies.
+    // Announces a payload without sending it; does not receive replies.
     let mut silent = connect(&server.path);
     silent.write_all(&request(0, 1, 1, 0, 32 << 20)).unwrap();
     let mut stalled = connect(&server.path);
@@ -185,28 +185,28 @@ fn a_client_that_half_closes_gets_its_replies() {
 
 /// An export with a bug.
 #[test]
-fn an_export_that_panics_ends_its_connection_only() {
+fn a_panicking_export_ends_only_its_connection() {
     struct Buggy(Memory);
     impl Export for Buggy {
         fn size(&self) -> u64 {
             self.0.size()
         }
-        fn read(&self, offset: u64, buffer: &mut [u8]) -> ssdlab_nbd::Done {
+        fn read(&self, offset: u64, buffer: &mut [u8]) -> ssdlab_nbd::ExportResult {
             self.0.read(offset, buffer)
         }
-        fn write(&self, offset: u64, data: &[u8], fua: bool) -> ssdlab_nbd::Done {
+        fn write(&self, offset: u64, data: &[u8], fua: bool) -> ssdlab_nbd::ExportResult {
             self.0.write(offset, data, fua)
         }
-        fn trim(&self, _: u64, _: u64, _: bool) -> ssdlab_nbd::Done {
+        fn trim(&self, _: u64, _: u64, _: bool) -> ssdlab_nbd::ExportResult {
             panic!("a bug, on purpose")
         }
-        fn write_zeroes(&self, offset: u64, bytes: u64, how: ssdlab_nbd::Zeroing) -> ssdlab_nbd::Done {
+        fn write_zeroes(&self, offset: u64, bytes: u64, how: ssdlab_nbd::Zeroing) -> ssdlab_nbd::ExportResult {
             self.0.write_zeroes(offset, bytes, how)
         }
-        fn flush(&self) -> ssdlab_nbd::Done {
+        fn flush(&self) -> ssdlab_nbd::ExportResult {
             self.0.flush()
         }
-        fn cache(&self, offset: u64, bytes: u64) -> ssdlab_nbd::Done {
+        fn cache(&self, offset: u64, bytes: u64) -> ssdlab_nbd::ExportResult {
             self.0.cache(offset, bytes)
         }
         fn extent(&self, offset: u64, bytes: u64) -> Result<ssdlab_nbd::Extent, ssdlab_nbd::Errno> {

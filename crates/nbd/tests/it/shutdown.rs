@@ -1,4 +1,4 @@
-//! A server that is being shut down: what sessions answer, and how the server ends.
+//! Shutdown: replies of sessions, and how the server ends.
 
 use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn stopping(enter: bool) -> Peer {
 }
 
 #[test]
-fn options_are_refused_but_abort_is_not() {
+fn all_options_but_abort_are_refused() {
     for number in [3, 5, 6, 7, 8, 9, 10, 11, 77] {
         let mut peer = stopping(false);
         assert_eq!(peer.option_kind(number, &choice("disk", &[])), error(7), "option {number}");
@@ -34,7 +34,7 @@ fn options_are_refused_but_abort_is_not() {
 }
 
 #[test]
-fn requests_are_refused_and_stay_in_step() {
+fn refused_requests_keep_the_stream_in_sync() {
     let mut peer = stopping(true);
     peer.send(&[request(0, 1, 1, 0, 512), vec![0; 512], request(0, 3, 2, 0, 0)].concat());
     assert_eq!((peer.simple_reply(), peer.simple_reply()), ((ESHUTDOWN, 1), (ESHUTDOWN, 2)));
@@ -61,7 +61,7 @@ fn a_stopped_server_answers_flushes_and_ends() {
 }
 
 #[test]
-fn a_flush_that_fails_at_the_end_is_an_error() {
+fn a_failed_final_flush_is_an_error() {
     let probe = Arc::new(Probe::default());
     *probe.fails.lock().unwrap() = Some(Errno::Io);
     let server = Running::new(probe, Options::default());
@@ -72,10 +72,10 @@ fn a_flush_that_fails_at_the_end_is_an_error() {
 }
 
 #[test]
-fn the_second_stop_waits_for_nobody_and_flushes_nothing() {
+fn a_second_stop_ends_at_once_without_flushing() {
     let probe = Arc::new(Probe::default());
     let server = Running::new(probe.clone(), Options { stop: Duration::from_secs(3600), ..Options::default() });
-    // Takes no replies, so that a graceful stop would wait for an hour.
+    // Receives no replies, so a graceful stop would wait for an hour.
     let mut client = connect(&server.path);
     client.set_write_timeout(Some(Duration::from_millis(100))).unwrap();
     let reads = request(0, 0, 1, 0, 1 << 20).repeat(64);
@@ -87,7 +87,7 @@ fn the_second_stop_waits_for_nobody_and_flushes_nothing() {
 }
 
 #[test]
-fn a_client_that_takes_no_replies_delays_a_graceful_stop_by_the_limit_only() {
+fn unread_replies_delay_a_graceful_stop_only_up_to_the_limit() {
     let server =
         Running::new(Arc::new(Probe::default()), Options { stop: Duration::from_millis(50), ..Options::default() });
     let mut client = connect(&server.path);

@@ -1,13 +1,13 @@
-//! The fuzzer's body on seeded mutations of good conversations, fast enough for every test run.
+//! The fuzzer's body on seeded mutations of valid conversations, fast enough for every test run.
 //!
-//! A failure names its seed; `fuzz/` searches the same body for longer.
+//! A failure names its seed; `fuzz/` runs the same body for longer.
 
 use ssdlab_core::Rng;
 use ssdlab_nbd::fuzz;
 
 use crate::peer::{choice, extended, option, queries, request};
 
-/// Good conversations; the first byte is the fuzzer's choice of phase, export and pieces.
+/// Valid conversations; the first byte selects phase, export and pieces, as in the fuzzer.
 fn samples() -> Vec<Vec<u8>> {
     let negotiation = [
         vec![0, 0, 0, 3],
@@ -47,7 +47,7 @@ fn samples() -> Vec<Vec<u8>> {
     phases.iter().flat_map(|phase| choices.map(|choice| sample(phase, choice))).collect()
 }
 
-/// Fields that a server stumbles over.
+/// Values that are likely to break a server.
 const TOKENS: [&[u8]; 8] = [
     b"",
     b"\0\0\0\0",
@@ -69,7 +69,7 @@ fn mutate(bytes: &mut Vec<u8>, rng: &mut Rng) {
             1 => bytes.truncate(at),
             2 => drop(bytes.drain(at..until)),
             3 => drop(bytes.splice(at..until, token.iter().copied())),
-            // Of the same length, so that what follows stays in its place.
+            // Same length, so that later bytes keep their place.
             4 if at + token.len() <= bytes.len() => bytes[at..at + token.len()].copy_from_slice(token),
             _ => bytes.insert(at, rng.below(256) as u8),
         }
@@ -82,7 +82,7 @@ fn survives(bytes: &[u8], what: &str) {
 }
 
 #[test]
-fn no_mutation_of_a_conversation_panics_or_takes_memory_without_bound() {
+fn mutated_conversations_do_not_panic_or_exceed_the_memory_bound() {
     for (number, good) in samples().iter().enumerate() {
         survives(good, "a good conversation");
         for seed in 0..150 {
@@ -95,7 +95,7 @@ fn no_mutation_of_a_conversation_panics_or_takes_memory_without_bound() {
 }
 
 #[test]
-fn noise_does_not_panic() {
+fn random_bytes_do_not_panic() {
     for seed in 0..500 {
         let mut rng = Rng::named(seed, "noise");
         let bytes: Vec<u8> = (0..rng.below(400)).map(|_| rng.below(256) as u8).collect();

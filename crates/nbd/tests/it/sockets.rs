@@ -1,4 +1,4 @@
-//! The file of a socket: its mode, and what may stand in its place.
+//! Socket files: mode, and existing files at the path.
 
 use std::fs;
 use std::net::TcpListener;
@@ -19,7 +19,7 @@ fn bind_unix(path: &Path) -> Result<Sockets, ServerError> {
 }
 
 #[test]
-fn only_its_owner_can_connect_and_the_file_goes_with_it() {
+fn only_the_owner_can_connect_and_the_file_is_removed_at_the_end() {
     let path = socket_path();
     let sockets = bind_unix(&path).unwrap();
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
@@ -53,7 +53,7 @@ fn a_socket_that_replaced_ours_is_left_alone() {
 }
 
 #[test]
-fn what_is_no_socket_is_never_removed() {
+fn other_files_are_never_removed() {
     let path = socket_path();
     fs::write(&path, "precious").unwrap();
     let error = bind_unix(&path).map(drop).unwrap_err();
@@ -63,7 +63,7 @@ fn what_is_no_socket_is_never_removed() {
 }
 
 #[test]
-fn paths_that_cannot_be_used_are_named_with_the_remedy() {
+fn unusable_paths_are_named_with_a_remedy() {
     let long = format!("/tmp/{}", "a".repeat(103));
     let error = bind_unix(Path::new(&long)).map(drop).unwrap_err();
     let words = format!("{long}: the path of a socket has at most 107 bytes, this one has 108; choose a shorter one");

@@ -1,4 +1,4 @@
-//! Structured replies: data, holes, errors with words, block status.
+//! Structured replies: data, holes, errors with messages, block status.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn written(ranges: &[(u64, u32)]) -> Peer {
     peer
 }
 
-/// A piece of what was read: offset, length, whether it was sent as a hole.
+/// Piece of a read: offset, length, and whether it was sent as a hole.
 fn pieces(peer: &mut Peer, flags: u16, offset: u64, bytes: u32) -> Vec<(u64, usize, bool)> {
     peer.send(&request(flags, READ, 8, offset, bytes));
     let mut pieces = Vec::new();
@@ -72,26 +72,26 @@ fn df_sends_zeroes_in_one_chunk() {
 }
 
 #[test]
-fn df_on_a_read_too_long_overflows() {
+fn df_on_an_oversized_read_is_an_overflow() {
     let sizes = BlockSizes { maximum: 65_536, ..BlockSizes::default() };
     let mut peer = Peer::structured(Arc::new(Probe::new(sizes, Features::default())));
     for (flags, errno) in [(DF, EOVERFLOW), (0, EINVAL)] {
         peer.send(&request(flags, READ, 8, 0, 65_537));
-        assert_eq!(peer.chunk().error(), (errno, "the request is longer than the largest block".to_owned()));
+        assert_eq!(peer.chunk().error(), (errno, "the request exceeds the maximum block size".to_owned()));
     }
     assert_eq!(pieces(&mut peer, DF, 0, 65_536).len(), 1);
 }
 
 #[test]
-fn errors_come_as_chunks_with_words() {
+fn errors_are_chunks_with_messages() {
     let cases = [
         (0, READ, 1 << 20, 512, "the range exceeds the export"),
-        (2, READ, 0, 512, "the command does not know a flag"),
-        (0, 8, 0, 0, "the export does not know the command"),
-        (0, 3, 1, 0, "a flush has no range"),
+        (2, READ, 0, 512, "unsupported flag for this command"),
+        (0, 8, 0, 0, "unsupported command"),
+        (0, 3, 1, 0, "a flush must have offset and length 0"),
         (0, STATUS, 0, 0, "the range is empty"),
         (0, STATUS, 1 << 20, 1, "the range exceeds the export"),
-        (DF, STATUS, 0, 1, "the command does not know a flag"),
+        (DF, STATUS, 0, 1, "unsupported flag for this command"),
     ];
     for (flags, command, offset, bytes, words) in cases {
         let mut peer = Peer::structured(Arc::new(Probe::default()));
@@ -120,7 +120,7 @@ fn extent(bytes: u64, hole: bool, zero: bool) -> Extent {
     Extent { bytes, hole, zero }
 }
 
-/// Lengths and flags of the extents of a reply.
+/// Returns lengths and flags of a reply's extents.
 fn status(probe: Probe, flags: u16, offset: u64, bytes: u32) -> Vec<(u32, u32)> {
     let mut peer = Peer::structured(Arc::new(probe));
     peer.send(&request(flags, STATUS, 6, offset, bytes));
@@ -145,7 +145,7 @@ fn block_status_reports_runs_of_equal_status() {
 }
 
 #[test]
-fn block_status_reports_no_more_than_a_reply_can_hold() {
+fn the_extents_of_a_block_status_are_limited() {
     let probe = Probe::default().with_extents((0..10_000).map(|n| extent(16, n % 2 == 0, false)).collect());
     let extents = status(probe, 0, 0, 160_000);
     assert_eq!(extents.len(), 4096);

@@ -1,5 +1,5 @@
-//! TLS by certificates, against the client of rustls. `data/` holds a certificate authority and what it signed, made by
-//! `data/make.sh`.
+//! TLS with certificates, against the rustls client. `data/make.sh` creates the certificate authority and the
+//! certificates in `data/`.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -40,7 +40,7 @@ fn config(with_certificate: bool) -> Arc<ClientConfig> {
     })
 }
 
-/// A client that has been told to begin TLS.
+/// Creates a client that may start TLS.
 fn encrypted(path: &Path, with_certificate: bool) -> StreamOwned<ClientConnection, UnixStream> {
     let mut stream = UnixStream::connect(path).unwrap();
     stream.write_all(&[&[0, 0, 0, 3], &option(5, &[])[..]].concat()).unwrap();
@@ -62,7 +62,7 @@ fn an_encrypted_client_reads_what_it_wrote() {
         let server = serve(required, false);
         let mut client = encrypted(&server.path, false);
         go(&mut client).unwrap();
-        // More than a record and more than any buffer of the library.
+        // Larger than a record and than any buffer of rustls.
         let data: Vec<u8> = (0..300_000_u32).map(|n| (n / 7) as u8).collect();
         client.write_all(&[request(0, 1, 1, 100, 300_000), data.clone()].concat()).unwrap();
         client.read_exact(&mut [0; 16]).unwrap();
@@ -79,7 +79,7 @@ fn an_encrypted_client_reads_what_it_wrote() {
 }
 
 #[test]
-fn a_server_that_verifies_clients_wants_a_certificate() {
+fn a_verifying_server_requires_a_certificate() {
     let server = serve(true, true);
     go(&mut encrypted(&server.path, true)).unwrap();
     assert!(go(&mut encrypted(&server.path, false)).is_err());
@@ -87,25 +87,25 @@ fn a_server_that_verifies_clients_wants_a_certificate() {
 }
 
 #[test]
-fn a_broken_handshake_harms_nobody() {
+fn a_failed_handshake_does_not_affect_others() {
     let server = serve(true, false);
     let mut client = encrypted(&server.path, false);
     client.sock.write_all(&[0xff; 1000]).unwrap();
-    // An alert and the end, or the end alone.
+    // The end of the connection, perhaps after an alert.
     let _ = client.sock.read_to_end(&mut Vec::new());
     go(&mut encrypted(&server.path, false)).unwrap();
     server.stop();
 }
 
 #[test]
-fn files_that_cannot_be_used_are_named() {
+fn unusable_files_are_named() {
     let missing = Tls::load(Path::new("/nowhere"), false, false).unwrap_err().to_string();
     assert!(missing.starts_with("/nowhere/server-cert.pem: "), "{missing}");
     let bad = Path::new(env!("CARGO_TARGET_TMPDIR")).join("certificates");
     fs::create_dir_all(&bad).unwrap();
     fs::write(bad.join("server-cert.pem"), "no certificate").unwrap();
     let empty = Tls::load(&bad, false, false).unwrap_err().to_string();
-    assert!(empty.contains("server-cert.pem: there is no certificate in it; expected are"), "{empty}");
+    assert!(empty.contains("server-cert.pem: contains no certificate; expected files"), "{empty}");
     fs::copy(folder().join("server-cert.pem"), bad.join("server-cert.pem")).unwrap();
     fs::copy(folder().join("client-key.pem"), bad.join("server-key.pem")).unwrap();
     let other = Tls::load(&bad, false, false).unwrap_err().to_string();

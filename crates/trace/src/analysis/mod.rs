@@ -82,7 +82,7 @@ impl Analysis {
     pub fn new(range_bytes: u64) -> Result<Self, TraceError> {
         if !RANGE_BYTES.contains(&range_bytes) {
             let why = format!("range size {range_bytes} bytes is invalid; use 512B to 1TiB");
-            return Err(TraceError::Analysis(why));
+            return Err(TraceError::Invalid(why));
         }
         Ok(Self {
             requests: [0; 4],

@@ -5,28 +5,23 @@
 //!
 //! `0,R,126703644672,4096,1577808000000626`
 
+use crate::Op;
 use crate::decode::LineFormat;
-use crate::encode::{Encoder, Item, Keeps, put};
+use crate::encode::{Encoder, Item, Supported, put};
 use crate::fault::Fault;
 use crate::fields::Commas;
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
-use crate::{Op, ReadOptions};
 
 /// Parser.
+#[derive(Default)]
 pub(crate) struct Alibaba;
 
 impl LineFormat for Alibaba {
     const HEADER: &'static [u8] = b"device_id,opcode";
-
-    fn new(_: &ReadOptions) -> Self {
-        Self
-    }
+    const HEADER_START: &'static [u8] = b"device_id";
 
     #[inline]
     fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
-        if line.starts_with(b"device_id") {
-            return Ok(Entry::Skip(Skip::Header));
-        }
         let mut fields = Commas::new(line);
         let device = fields.number("device_id")?;
         let op = Op::transfer(fields.text("opcode")?);
@@ -44,16 +39,8 @@ impl LineFormat for Alibaba {
 pub(crate) struct AlibabaEncoder;
 
 impl Encoder for AlibabaEncoder {
-    fn keeps(&self) -> Keeps {
-        Keeps {
-            ops: &[Op::Read, Op::Write],
-            names_op: true,
-            unit_ns: 1000,
-            sector: 1,
-            whole_sectors: false,
-            flags: false,
-            stream: |_| false,
-        }
+    fn supported(&self) -> Supported {
+        Supported { unit_ns: 1000, ..Supported::TRANSFERS }
     }
 
     fn encode(&mut self, item: &Item<'_>, out: &mut Vec<u8>) {

@@ -12,12 +12,12 @@
 use memchr::memchr_iter;
 
 use super::blktrace::device_name;
+use crate::ReadOptions;
 use crate::decode::LineFormat;
 use crate::fault::Fault;
 use crate::fields::{Blanks, JOINED, TOO_LARGE, decimal, whole};
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::rwbs::Rwbs;
-use crate::{Op, ReadOptions};
 
 const SECTOR: u64 = 512;
 /// Time, in ns, that blkparse would print just before the reference time: 2^64 ns without the high bits of the seconds.
@@ -26,6 +26,7 @@ const WRAPPED_NS: u64 = u64::MAX - 4 * (1 << 32) * 1_000_000_000;
 const BEFORE_NS: u64 = 3600 * 1_000_000_000;
 
 /// Parser.
+#[derive(Default)]
 pub(crate) struct Blkparse {
     action: u8,
     /// True inside the summary that follows the events.
@@ -37,7 +38,7 @@ const SUMMARY: [&[u8]; 5] = [b"CPU", b"Total (", b"Throughput (", b"Input file "
 
 impl LineFormat for Blkparse {
     fn new(options: &ReadOptions) -> Self {
-        Self { action: options.action.unwrap_or_default().letter(), summary: false }
+        Self { action: options.action.unwrap_or_default().letter(), ..Self::default() }
     }
 
     #[inline]
@@ -67,24 +68,12 @@ impl LineFormat for Blkparse {
             };
         }
         let Some(rwbs) = Rwbs::parse(fields.text("RWBS")?) else { return Ok(Entry::Skip(Skip::UnknownOp)) };
-        let (offset, bytes) = match extent(&mut fields)? {
-            Extent::Sectors(offset, bytes) => (offset, bytes),
-            Extent::None => (0, 0),
-            Extent::Command => return Ok(Entry::Skip(Skip::NonIo)),
-        };
+        let Some((offset, bytes)) = extent(&mut fields)? else { return Ok(Entry::Skip(Skip::NonIo)) };
         process(&fields)?;
-        Ok(request(rwbs, offset, bytes).map_or(Entry::Skip(Skip::NonIo), |(op, offset)| {
-            let device = Device::Id(device_id(tables, device));
-            Entry::Io(Io { time_ns, op, offset, bytes, device, flags: rwbs.flags, stream: Stream::Number(pid) })
-        }))
+        let Some(op) = rwbs.op_of(bytes) else { return Ok(Entry::Skip(Skip::NonIo)) };
+        let device = Device::Id(device_id(tables, device));
+        Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: rwbs.flags, stream: Stream::Number(pid) }))
     }
-}
-
-/// Returns operation and offset; `None` if the event is not a request.
-#[inline]
-pub(super) fn request(rwbs: Rwbs, offset: u64, bytes: u64) -> Option<(Op, u64)> {
-    let op = rwbs.op_of(bytes)?;
-    Some((op, if op == Op::Flush { 0 } else { offset }))
 }
 
 /// Parses a device number such as `7,0`.
@@ -94,7 +83,6 @@ pub(super) fn device_number(text: &[u8]) -> Option<u64> {
     Some(u64::from(u32::try_from(major).ok()?) << 32 | u64::from(u32::try_from(minor).ok()?))
 }
 
-/// Returns the id of a device number.
 #[inline]
 pub(super) fn device_id(tables: &mut Tables, number: u64) -> u32 {
     tables.devices.keyed(number, |number| device_name(number >> 32, number & 0xFFFF_FFFF))
@@ -103,7 +91,7 @@ pub(super) fn device_id(tables: &mut Tables, number: u64) -> u32 {
 /// Parses a time to ns since [`BEFORE_NS`] before the reference time.
 #[inline]
 fn time(text: &[u8]) -> Result<u64, Fault<'_>> {
-    let printed = decimal(text, 9).map_err(|why| Fault::new("time", text, why))?;
+    let printed = decimal(text, 9).map_err(Fault::of("time", text))?;
     match WRAPPED_NS.checked_sub(printed) {
         // The last ns before the reference time wraps to 2^64 - 1 ns.
         Some(before) if before < BEFORE_NS => Ok(BEFORE_NS - 1 - before),
@@ -137,39 +125,30 @@ fn process<'a>(fields: &Blanks<'a>) -> Result<(), Fault<'a>> {
     }
 }
 
-/// Fields between RWBS and the process.
-enum Extent {
-    /// `sector + count`, converted to bytes.
-    Sectors(u64, u64),
-    /// No fields.
-    None,
-    /// Pass-through command: `bytes (cdb)`.
-    Command,
-}
-
+/// Parses the fields between RWBS and the process: `sector + count`, converted to bytes, or none; `None` for a
+/// pass-through command, `bytes (cdb)`.
 #[inline]
-fn extent<'a>(fields: &mut Blanks<'a>) -> Result<Extent, Fault<'a>> {
+fn extent<'a>(fields: &mut Blanks<'a>) -> Result<Option<(u64, u64)>, Fault<'a>> {
     let starts_number = fields.rest().and_then(<[u8]>::first).is_some_and(u8::is_ascii_digit);
     if !starts_number {
-        return Ok(Extent::None);
+        return Ok(Some((0, 0)));
     }
     let offset = fields.scaled("sector", SECTOR)?;
     match fields.rest() {
         Some([b'+', ..]) => {
             fields.next();
-            Ok(Extent::Sectors(offset, fields.scaled("sectors", SECTOR)?))
+            Ok(Some((offset, fields.scaled("sectors", SECTOR)?)))
         }
-        Some([b'(', ..]) => Ok(Extent::Command),
-        None | Some([b'[', ..]) => Ok(Extent::None),
+        Some([b'(', ..]) => Ok(None),
+        None | Some([b'[', ..]) => Ok(Some((0, 0))),
         Some(_) => Err(Fault::new("sectors", fields.next().unwrap_or_default(), "should be + and a count")),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::testing::{error, read, read_with, request};
-    use crate::{Action, Format, ReadOptions, Request, flag};
+    use crate::{Action, Format, Op, ReadOptions, Request, flag};
 
     const TEXT: &str = "  7,0    1        0     0.000000000  3889  Q  WS 9887824 + 8 [(null)]
   7,0    1        0     0.000029345  3889  G  WS 9887824 + 8 [(null)]

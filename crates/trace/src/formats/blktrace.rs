@@ -20,8 +20,8 @@
 //! merged by time. Source: include/uapi/linux/blktrace_api.h.
 
 use super::category;
-use crate::decode::RecordFormat;
-use crate::encode::{Encoder, Item, Keeps};
+use crate::decode::{RecordFormat, u16_at, u32_at, u64_at};
+use crate::encode::{Encoder, Item, Supported};
 use crate::fault::Fault;
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::{Action, Op, ReadOptions};
@@ -36,6 +36,7 @@ const ISSUE: u32 = 7;
 const COMPLETE: u32 = 8;
 
 /// Parser.
+#[derive(Default)]
 pub(crate) struct Blktrace {
     action: u32,
 }
@@ -82,9 +83,9 @@ impl RecordFormat for Blktrace {
     #[inline]
     fn record<'a>(&mut self, bytes: &'a [u8], tables: &mut Tables) -> Result<(Entry<'a>, usize), Fault<'a>> {
         let Some(head) = bytes.first_chunk::<{ Self::HEAD }>() else { return Err(Fault::missing("head")) };
-        if u32_at::<false>(head, 0) == MAGIC {
+        if u32_at(head, 0) == MAGIC {
             Ok(self.native::<false>(head, tables))
-        } else if u32_at::<true>(head, 0) == MAGIC {
+        } else if u32_at(head, 0) == MAGIC.swap_bytes() {
             Ok(self.native::<true>(head, tables))
         } else {
             Err(Fault::new("magic", &head[..4], "is not the magic number of blktrace version 7"))
@@ -100,72 +101,52 @@ impl RecordFormat for Blktrace {
     }
 }
 
-#[inline(always)]
-fn u32_at<const BIG: bool>(head: &[u8; 48], at: usize) -> u32 {
-    let bytes = [head[at], head[at + 1], head[at + 2], head[at + 3]];
-    if BIG { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
-}
-
-#[inline(always)]
-fn u64_at<const BIG: bool>(head: &[u8; 48], at: usize) -> u64 {
-    let (first, second) = (u64::from(u32_at::<BIG>(head, at)), u64::from(u32_at::<BIG>(head, at + 4)));
-    if BIG { first << 32 | second } else { second << 32 | first }
-}
-
 impl Blktrace {
-    #[inline(always)]
-    fn native<const BIG: bool>(&self, head: &[u8; 48], tables: &mut Tables) -> (Entry<'static>, usize) {
-        let last = u32_at::<BIG>(head, 44);
-        let tail = (if BIG { last & 0xFFFF } else { last >> 16 }) as usize;
-        let action = u32_at::<BIG>(head, 28);
+    /// Parses a record's head, in the other byte order if `SWAP`.
+    #[inline]
+    fn native<const SWAP: bool>(&self, head: &[u8; 48], tables: &mut Tables) -> (Entry<'static>, usize) {
+        let narrow = |at| if SWAP { u32_at(head, at).swap_bytes() } else { u32_at(head, at) };
+        let wide = |at| if SWAP { u64_at(head, at).swap_bytes() } else { u64_at(head, at) };
+        let tail = u16_at(head, 46);
+        let tail = usize::from(if SWAP { tail.swap_bytes() } else { tail });
+        let (action, bytes) = (narrow(28), u64::from(narrow(24)));
         let mask = u64::from(action >> 16);
-        let entry = if mask & category::NOTIFY != 0 {
-            Entry::Skip(Skip::NonIo)
-        } else if action & 0xFF != self.action {
-            // Bit 8 only means that the tail begins with a cgroup id.
-            Entry::Skip(Skip::OtherAction)
-        } else {
-            request(mask, u64::from(u32_at::<BIG>(head, 24)), |op, bytes| {
-                let device = u64::from(u32_at::<BIG>(head, 36));
-                let device = tables.devices.keyed(device, |number| device_name(number >> 20, number & 0xF_FFFF));
-                Io {
-                    time_ns: u64_at::<BIG>(head, 8),
-                    op,
-                    // A sector above 2^55 saturates and is rejected as too large.
-                    offset: u64_at::<BIG>(head, 16).saturating_mul(SECTOR),
-                    bytes,
-                    device: Device::Id(device),
-                    flags: category::flags(mask),
-                    stream: Stream::Number(u64::from(u32_at::<BIG>(head, 32))),
-                }
-            })
+        if mask & category::NOTIFY != 0 {
+            return (Entry::Skip(Skip::NonIo), tail);
+        }
+        // Bit 8 only means that the tail begins with a cgroup id.
+        if action & 0xFF != self.action {
+            return (Entry::Skip(Skip::OtherAction), tail);
+        }
+        let Some(op) = operation(mask, bytes) else { return (Entry::Skip(Skip::NonIo), tail) };
+        let device = tables.devices.keyed(narrow(36).into(), |number| device_name(number >> 20, number & 0xF_FFFF));
+        let io = Io {
+            time_ns: wide(8),
+            op,
+            // A sector above 2^55 saturates and is rejected as too large.
+            offset: wide(16).saturating_mul(SECTOR),
+            bytes,
+            device: Device::Id(device),
+            flags: category::flags(mask),
+            stream: Stream::Number(narrow(32).into()),
         };
-        (entry, tail)
+        (Entry::Io(io), tail)
     }
 }
 
-/// Returns operation and flags of a category mask for `bytes` of data, named as in blkparse.
-#[inline(always)]
-fn request(mask: u64, bytes: u64, io: impl FnOnce(Op, u64) -> Io<'static>) -> Entry<'static> {
-    if mask & category::PC != 0 {
-        return Entry::Skip(Skip::NonIo);
+/// Returns the operation of a category mask for `bytes` of data, named as in blkparse; `None` if the event is not a
+/// request.
+#[inline]
+fn operation(mask: u64, bytes: u64) -> Option<Op> {
+    let has = |bit| mask & bit != 0;
+    match bytes {
+        _ if has(category::PC) => None,
+        0 if has(category::FLUSH) => Some(Op::Flush),
+        _ if has(category::DISCARD) => Some(Op::Trim),
+        _ if has(category::WRITE) => Some(Op::Write),
+        0 => None,
+        _ => Some(Op::Read),
     }
-    let mut entry = if bytes == 0 && mask & category::FLUSH != 0 {
-        io(Op::Flush, 0)
-    } else if mask & category::DISCARD != 0 {
-        io(Op::Trim, bytes)
-    } else if mask & category::WRITE != 0 {
-        io(Op::Write, bytes)
-    } else if bytes > 0 {
-        io(Op::Read, bytes)
-    } else {
-        return Entry::Skip(Skip::NonIo);
-    };
-    if entry.op == Op::Flush {
-        // In some kernels, an empty flush has sector -1.
-        entry.offset = 0;
-    }
-    Entry::Io(entry)
 }
 
 /// Writer of queue events: device 8,0, CPU 0, little-endian; process names must be numbers.
@@ -176,16 +157,8 @@ fn number(name: &str) -> bool {
 }
 
 impl Encoder for BlktraceEncoder {
-    fn keeps(&self) -> Keeps {
-        Keeps {
-            ops: &Op::ALL,
-            names_op: true,
-            unit_ns: 1,
-            sector: SECTOR,
-            whole_sectors: false,
-            flags: true,
-            stream: number,
-        }
+    fn supported(&self) -> Supported {
+        Supported { ops: &Op::ALL, sector: SECTOR, flags: true, stream: number, ..Supported::TRANSFERS }
     }
 
     fn encode(&mut self, item: &Item<'_>, out: &mut Vec<u8>) {
@@ -230,34 +203,31 @@ mod tests {
     }
 
     impl Event {
-        fn little(&self) -> Vec<u8> {
+        fn bytes(&self, is_big: bool) -> Vec<u8> {
             let mut out = Vec::new();
-            out.extend(MAGIC.to_le_bytes());
-            out.extend(0_u32.to_le_bytes());
-            out.extend(self.time.to_le_bytes());
-            out.extend(self.sector.to_le_bytes());
+            let mut put = |value: u64, bytes: usize| match is_big {
+                true => out.extend_from_slice(&value.to_be_bytes()[8 - bytes..]),
+                false => out.extend_from_slice(&value.to_le_bytes()[..bytes]),
+            };
+            put(MAGIC.into(), 4);
+            put(0, 4);
+            put(self.time, 8);
+            put(self.sector, 8);
             for word in [self.bytes, self.action, self.pid, self.device, 1] {
-                out.extend(word.to_le_bytes());
+                put(word.into(), 4);
             }
-            out.extend(0_u16.to_le_bytes());
-            out.extend((self.tail.len() as u16).to_le_bytes());
+            put(0, 2);
+            put(self.tail.len() as u64, 2);
             out.extend(&self.tail);
             out
         }
 
+        fn little(&self) -> Vec<u8> {
+            self.bytes(false)
+        }
+
         fn big(&self) -> Vec<u8> {
-            let mut out = Vec::new();
-            out.extend(MAGIC.to_be_bytes());
-            out.extend(0_u32.to_be_bytes());
-            out.extend(self.time.to_be_bytes());
-            out.extend(self.sector.to_be_bytes());
-            for word in [self.bytes, self.action, self.pid, self.device, 1] {
-                out.extend(word.to_be_bytes());
-            }
-            out.extend(0_u16.to_be_bytes());
-            out.extend((self.tail.len() as u16).to_be_bytes());
-            out.extend(&self.tail);
-            out
+            self.bytes(true)
         }
     }
 

@@ -44,7 +44,7 @@ const REPEAT: usize = 6;
 
 /// Location of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Place {
+enum ValuePlace {
     Number(usize),
     /// Heading, or an unquoted constant if no column has this heading.
     Heading(String),
@@ -59,7 +59,7 @@ pub(super) const EXAMPLE: &str = "time=0:us,op=2,offset=3:sectors,size=4";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
     /// Location and unit of each value, in the order of `NAMES`.
-    held: [Option<(Place, u64)>; NAMES.len()],
+    held: [Option<(ValuePlace, u64)>; NAMES.len()],
 }
 
 impl Columns {
@@ -69,7 +69,7 @@ impl Columns {
     ///
     /// For any other text; the message shows the syntax.
     pub fn parse(text: &str) -> Result<Self, TraceError> {
-        let wrong = |why: String| TraceError::Format(format!("columns {text:?}: {why}; write them like {EXAMPLE}"));
+        let wrong = |why: String| TraceError::Invalid(format!("columns {text:?}: {why}; write them like {EXAMPLE}"));
         let mut held = [const { None }; NAMES.len()];
         for part in text.split(',').map(str::trim) {
             let pair = part.split_once('=').map(|(name, place)| (name.trim(), place.trim()));
@@ -96,9 +96,9 @@ impl Columns {
                     };
                     return Err(wrong(format!("column {number} is beyond {}{instead}", MOST - 1)));
                 }
-                (Ok(number), _) => Place::Number(number),
+                (Ok(number), _) => ValuePlace::Number(number),
                 (_, Some(text)) => match constant(at, text, unit) {
-                    Some(value) => Place::Constant(value),
+                    Some(value) => ValuePlace::Constant(value),
                     None => {
                         let constants = match at {
                             OP => "use an operation such as 'read'",
@@ -109,7 +109,7 @@ impl Columns {
                     }
                 },
                 _ if place.is_empty() => return Err(wrong(format!("{part:?} names no column"))),
-                _ => Place::Heading(place.into()),
+                _ => ValuePlace::Heading(place.into()),
             };
             if held[at].replace((place, unit)).is_some() {
                 return Err(wrong(format!("{name} is given twice")));
@@ -160,7 +160,7 @@ fn scale(at: usize, unit: &str) -> Option<u64> {
 impl Default for Columns {
     /// Time, operation, offset and size, in this order.
     fn default() -> Self {
-        let at = |number| Some((Place::Number(number), 1));
+        let at = |number| Some((ValuePlace::Number(number), 1));
         Self { held: [at(1), at(2), at(3), at(0), None, None, None] }
     }
 }
@@ -175,7 +175,8 @@ enum Value {
 type Values = [Option<Value>; NAMES.len()];
 
 /// Parser.
-pub(crate) struct Text {
+#[derive(Default)]
+pub(crate) struct ColumnText {
     columns: Columns,
     target: Target,
     values: Values,
@@ -188,7 +189,7 @@ pub(crate) struct Text {
     repeats: u32,
 }
 
-impl LineFormat for Text {
+impl LineFormat for ColumnText {
     // The first comment may hold headings.
     const COMMENTS: bool = false;
 
@@ -196,12 +197,8 @@ impl LineFormat for Text {
         Self {
             columns: options.columns.clone().unwrap_or_default(),
             target: options.target,
-            values: [None; NAMES.len()],
-            separator: b',',
             width: MOST,
-            at_headings: false,
-            calendar: Calendar::default(),
-            repeats: 1,
+            ..Self::default()
         }
     }
 
@@ -278,7 +275,7 @@ impl LineFormat for Text {
                 let calendar = &mut self.calendar;
                 let time = fraction(field, unit)
                     .or_else(|why| if field.contains(&b':') { calendar.parse(field) } else { Err(why) });
-                time.map_err(|why| Fault::new(NAMES[TIME], field, why))?
+                time.map_err(Fault::of(NAMES[TIME], field))?
             }
             _ => 0,
         };
@@ -321,9 +318,9 @@ impl Columns {
         for (at, (held, value)) in self.held.iter().zip(&mut values).enumerate() {
             let Some((place, unit)) = held else { continue };
             *value = Some(match place {
-                Place::Number(number) => Value::Column { number: *number, unit: *unit },
-                Place::Constant(value) => Value::Constant(*value),
-                Place::Heading(heading) => {
+                ValuePlace::Number(number) => Value::Column { number: *number, unit: *unit },
+                ValuePlace::Constant(value) => Value::Constant(*value),
+                ValuePlace::Heading(heading) => {
                     let number = first.iter().position(|field| field.eq_ignore_ascii_case(heading.as_bytes()));
                     let column = number.map(|number| Value::Column { number, unit: *unit });
                     let located = column.or_else(|| constant(at, heading, *unit).map(Value::Constant));
@@ -345,11 +342,11 @@ impl Columns {
     /// True if a column was located by its heading.
     fn by_heading(&self, values: &Values) -> bool {
         let mut both = self.held.iter().flatten().zip(values.iter().flatten());
-        both.any(|((place, _), value)| matches!((place, value), (Place::Heading(_), Value::Column { .. })))
+        both.any(|((place, _), value)| matches!((place, value), (ValuePlace::Heading(_), Value::Column { .. })))
     }
 }
 
-impl Text {
+impl ColumnText {
     /// True if the first line holds headings, although the layout uses none: no valid operation, and no number starts
     /// with a digit.
     fn is_heading(&self, fields: &[&[u8]; MOST]) -> bool {

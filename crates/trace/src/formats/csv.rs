@@ -12,25 +12,22 @@
 //! `468101,W,9884656,16384,0x1a,3950`
 
 use super::category;
+use crate::Op;
 use crate::decode::LineFormat;
-use crate::encode::{Encoder, Item, Keeps, put};
+use crate::encode::{Encoder, Item, Supported, put};
 use crate::fault::Fault;
 use crate::fields::{Commas, hexadecimal, whole};
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
-use crate::{Op, ReadOptions};
 
 const SECTOR: u64 = 512;
 const HEADER: &str = "time_ns,op,sector,bytes,flags,pid";
 
 /// Parser.
+#[derive(Default)]
 pub(crate) struct Csv;
 
 impl LineFormat for Csv {
     const HEADER: &'static [u8] = b"time_ns,op,sector,bytes";
-
-    fn new(_: &ReadOptions) -> Self {
-        Self
-    }
 
     fn separator(&self) -> Option<u8> {
         Some(b',')
@@ -38,9 +35,6 @@ impl LineFormat for Csv {
 
     #[inline]
     fn line<'a>(&mut self, line: &'a [u8], _: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
-        if line.starts_with(Self::HEADER) {
-            return Ok(Entry::Skip(Skip::Header));
-        }
         let mut fields = Commas::new(line);
         let time_ns = fields.number("time_ns")?;
         let op = match fields.text("op")? {
@@ -56,7 +50,7 @@ impl LineFormat for Csv {
             None | Some(b"") => 0,
             // One digit is the same in both bases. Without a pid after it, the line may be Alibaba's.
             Some([digit @ b'0'..=b'9']) if fields.rest().is_some() => u64::from(digit - b'0'),
-            Some(text) => hexadecimal(text).map_err(|why| Fault::new("flags", text, why))?,
+            Some(text) => hexadecimal(text).map_err(Fault::of("flags", text))?,
         };
         let stream = match fields.next() {
             None | Some(b"") => Stream::None,
@@ -80,16 +74,8 @@ fn plain(name: &str) -> bool {
 }
 
 impl Encoder for CsvEncoder {
-    fn keeps(&self) -> Keeps {
-        Keeps {
-            ops: &Op::ALL,
-            names_op: true,
-            unit_ns: 1,
-            sector: SECTOR,
-            whole_sectors: false,
-            flags: true,
-            stream: plain,
-        }
+    fn supported(&self) -> Supported {
+        Supported { ops: &Op::ALL, sector: SECTOR, flags: true, stream: plain, ..Supported::TRANSFERS }
     }
 
     fn start(&mut self, out: &mut Vec<u8>) {

@@ -6,17 +6,18 @@
 //!
 //! `0.000000 0 4536800 8 1`
 
+use crate::Op;
 use crate::decode::LineFormat;
-use crate::encode::{Encoder, Item, Keeps, put};
+use crate::encode::{Encoder, Item, Supported, put};
 use crate::fault::Fault;
 use crate::fields::Blanks;
 use crate::intake::{Device, Entry, Io, Stream, Tables};
-use crate::{Op, ReadOptions};
 
 const BLOCK: u64 = 512;
 const READ: u64 = 1;
 
 /// Parser.
+#[derive(Default)]
 pub(crate) struct DiskSim;
 
 impl LineFormat for DiskSim {
@@ -24,10 +25,6 @@ impl LineFormat for DiskSim {
     fn may_begin(head: &[u8]) -> bool {
         let fraction = |line: &[u8]| Blanks::new(line).next().is_some_and(|column| column.contains(&b'.'));
         head.split(|&byte| byte == b'\n').take(64).any(fraction)
-    }
-
-    fn new(_: &ReadOptions) -> Self {
-        Self
     }
 
     #[inline]
@@ -52,16 +49,8 @@ impl LineFormat for DiskSim {
 pub(crate) struct DiskSimEncoder;
 
 impl Encoder for DiskSimEncoder {
-    fn keeps(&self) -> Keeps {
-        Keeps {
-            ops: &[Op::Read, Op::Write],
-            names_op: true,
-            unit_ns: 1,
-            sector: BLOCK,
-            whole_sectors: true,
-            flags: false,
-            stream: |_| false,
-        }
+    fn supported(&self) -> Supported {
+        Supported { sector: BLOCK, whole_sectors: true, ..Supported::TRANSFERS }
     }
 
     fn encode(&mut self, item: &Item<'_>, out: &mut Vec<u8>) {

@@ -30,9 +30,8 @@ const FLUSH: &[u8] =
     b"DiskFlush,TimeStamp,Process Name ( PID),ThreadID,IrpPtr,ElapsedTime,DiskNum,IrpFlags,DiskSvcTime,\
                        I/O Pri";
 
-/// Columns of an event.
 #[derive(Clone)]
-struct Columns {
+struct EventColumns {
     count: usize,
     time: usize,
     process: usize,
@@ -42,7 +41,7 @@ struct Columns {
     disk: usize,
 }
 
-impl Columns {
+impl EventColumns {
     /// Parses the columns in a header line; `None` if a required one is missing.
     fn named(line: &[u8], op: Op) -> Option<Self> {
         let names: Vec<&[u8]> = line.split(|&byte| byte == b',').map(<[u8]>::trim_ascii).collect();
@@ -64,11 +63,12 @@ impl Columns {
 }
 
 /// Parser.
+#[derive(Default)]
 pub(crate) struct Etw {
     completed: bool,
     in_header: bool,
     /// Columns of each of [`EVENTS`].
-    columns: [Option<Columns>; EVENTS.len()],
+    columns: [Option<EventColumns>; EVENTS.len()],
 }
 
 /// Splits a line at commas outside quotes and trims the fields.
@@ -84,11 +84,12 @@ fn split(line: &[u8]) -> Vec<&[u8]> {
 /// Parses a number, hexadecimal with prefix `0x`.
 fn number<'a>(text: &'a [u8], name: &'static str) -> Result<u64, Fault<'a>> {
     let value = if text.starts_with(b"0x") { hexadecimal(text) } else { whole(text) };
-    value.map_err(|why| Fault::new(name, text, why))
+    value.map_err(Fault::of(name, text))
 }
 
 impl LineFormat for Etw {
     const HEADER: &'static [u8] = b"BeginHeader";
+    const HEADER_START: &'static [u8] = b"";
 
     /// Requires a disk event, as any text may have numbers after commas.
     fn may_begin(head: &[u8]) -> bool {
@@ -97,9 +98,9 @@ impl LineFormat for Etw {
     }
 
     fn new(options: &ReadOptions) -> Self {
-        let plain = |op| Columns::named(if op == Op::Flush { FLUSH } else { TRANSFER }, op);
+        let plain = |op| EventColumns::named(if op == Op::Flush { FLUSH } else { TRANSFER }, op);
         let completed = options.action == Some(Action::Complete);
-        Self { completed, in_header: false, columns: EVENTS.map(|(_, op)| plain(op)) }
+        Self { completed, columns: EVENTS.map(|(_, op)| plain(op)), ..Self::default() }
     }
 
     fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
@@ -110,7 +111,7 @@ impl LineFormat for Etw {
         if line == b"BeginHeader" || self.in_header {
             self.in_header = line != b"EndHeader";
             if let Some(event) = event {
-                self.columns[event] = Columns::named(line, EVENTS[event].1);
+                self.columns[event] = EventColumns::named(line, EVENTS[event].1);
             }
             return Ok(Entry::Skip(Skip::Header));
         }

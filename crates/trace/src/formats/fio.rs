@@ -12,18 +12,19 @@
 //!
 //! `1990294 /dev/sda write 4096 8192`
 
+use crate::Op;
 use crate::decode::LineFormat;
-use crate::encode::{Encoder, Item, Keeps, put};
+use crate::encode::{Encoder, Item, Supported, put};
 use crate::fault::Fault;
 use crate::fields::Blanks;
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
-use crate::{Op, ReadOptions};
 
 const TICK_NS: u64 = 1000;
 /// Shortest wait that version 2 counts.
 const WAIT_MIN_NS: u64 = 100_000;
 
 /// Parser of version `VERSION`, 2 or 3.
+#[derive(Default)]
 pub(crate) struct Fio<const VERSION: u8> {
     /// Clock of version 2: the sum of the waits, in ns.
     clock_ns: u64,
@@ -40,10 +41,6 @@ pub(crate) fn sniff<const VERSION: u8>(head: &[u8]) -> u32 {
 
 impl<const VERSION: u8> LineFormat for Fio<VERSION> {
     const COMMENTS: bool = false;
-
-    fn new(_: &ReadOptions) -> Self {
-        Self { clock_ns: 0, file: Vec::new(), device: 0 }
-    }
 
     #[inline]
     fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
@@ -118,16 +115,8 @@ impl<const VERSION: u8> FioEncoder<VERSION> {
 }
 
 impl<const VERSION: u8> Encoder for FioEncoder<VERSION> {
-    fn keeps(&self) -> Keeps {
-        Keeps {
-            ops: &Op::ALL,
-            names_op: true,
-            unit_ns: Self::UNIT_NS,
-            sector: 1,
-            whole_sectors: false,
-            flags: false,
-            stream: |_| false,
-        }
+    fn supported(&self) -> Supported {
+        Supported { ops: &Op::ALL, unit_ns: Self::UNIT_NS, ..Supported::TRANSFERS }
     }
 
     fn start(&mut self, out: &mut Vec<u8>) {

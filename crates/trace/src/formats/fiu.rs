@@ -6,15 +6,16 @@
 //!
 //! `89966034855846 4892 syslogd 904265560 8 W 6 0 b14a9b5c5d4a0bd9d8b3c2dd4a6d5f0b`
 
+use crate::Op;
 use crate::decode::LineFormat;
 use crate::fault::Fault;
 use crate::fields::{Blanks, whole};
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
-use crate::{Op, ReadOptions};
 
 const SECTOR: u64 = 512;
 
 /// Parser.
+#[derive(Default)]
 pub(crate) struct Fiu;
 
 /// Removes the last field from `rest` and returns it.
@@ -27,7 +28,7 @@ fn last<'a>(rest: &mut &'a [u8], name: &'static str) -> Result<&'a [u8], Fault<'
 
 fn last_number<'a>(rest: &mut &'a [u8], name: &'static str) -> Result<(u64, &'a [u8]), Fault<'a>> {
     let text = last(rest, name)?;
-    Ok((whole(text).map_err(|why| Fault::new(name, text, why))?, text))
+    Ok((whole(text).map_err(Fault::of(name, text))?, text))
 }
 
 fn last_sectors<'a>(rest: &mut &'a [u8], name: &'static str) -> Result<u64, Fault<'a>> {
@@ -51,10 +52,6 @@ fn alone(process: &[u8]) -> Result<(), Fault<'_>> {
 }
 
 impl LineFormat for Fiu {
-    fn new(_: &ReadOptions) -> Self {
-        Self
-    }
-
     #[inline]
     fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
         let mut fields = Blanks::new(line);

@@ -12,7 +12,7 @@
 //!
 //! `  fio-311   [002] d..1.  5012.123456: block_rq_issue: 8,0 WS 4096 () 2099200 + 8 none,0,0 [fio]`
 
-use super::blkparse::{device_id, device_number, request};
+use super::blkparse::{device_id, device_number};
 use crate::decode::LineFormat;
 use crate::fault::Fault;
 use crate::fields::{Blanks, decimal, whole};
@@ -23,6 +23,7 @@ use crate::{Action, ReadOptions};
 const SECTOR: u64 = 512;
 
 /// Parser.
+#[derive(Default)]
 pub(crate) struct Ftrace {
     event: &'static [u8],
 }
@@ -67,7 +68,7 @@ fn pid(task: &[u8]) -> Result<u64, Fault<'_>> {
     let digits = alone.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     let (name, digits) = alone.split_at(alone.len() - digits);
     match name.last() {
-        Some(b'-' | b'/' | b' ' | b'\t') => whole(digits).map_err(|why| Fault::new("pid", text, why)),
+        Some(b'-' | b'/' | b' ' | b'\t') => whole(digits).map_err(Fault::of("pid", text)),
         _ => Err(Fault::new("pid", text, "is not TASK-PID or TASK PID")),
     }
 }
@@ -90,7 +91,7 @@ impl LineFormat for Ftrace {
             let is_note = NOTES.iter().any(|start| line.starts_with(start));
             return if is_note { Ok(Entry::Skip(Skip::Header)) } else { Err(Fault::missing("timestamp")) };
         };
-        let time_ns = decimal(time, 9).map_err(|why| Fault::new("timestamp", time, why))?;
+        let time_ns = decimal(time, 9).map_err(Fault::of("timestamp", time))?;
         let pid = pid(task)?;
         // If another record follows, its CPU looks like the process in brackets at the end.
         if prefix(rest).is_some() {
@@ -111,7 +112,7 @@ impl LineFormat for Ftrace {
         if self.event != b"block_bio_queue" && !command(&mut fields)? {
             return Ok(Entry::Skip(Skip::NonIo));
         }
-        // In some kernels, a flush has sector 2^64 - 1.
+        // In some kernels, a flush has sector 2^64 - 1, which exceeds 64 bits in bytes.
         let sector = fields.text("sector")?;
         if fields.next() != Some(b"+") {
             return Err(Fault::new("sectors", sector, "should be followed by + and a count"));
@@ -123,10 +124,9 @@ impl LineFormat for Ftrace {
         };
         process(&mut fields)?;
         let Some(rwbs) = rwbs else { return Ok(Entry::Skip(Skip::UnknownOp)) };
-        Ok(request(rwbs, offset, bytes).map_or(Entry::Skip(Skip::NonIo), |(op, offset)| {
-            let device = Device::Id(device_id(tables, device));
-            Entry::Io(Io { time_ns, op, offset, bytes, device, flags: rwbs.flags, stream: Stream::Number(pid) })
-        }))
+        let Some(op) = rwbs.op_of(bytes) else { return Ok(Entry::Skip(Skip::NonIo)) };
+        let device = Device::Id(device_id(tables, device));
+        Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: rwbs.flags, stream: Stream::Number(pid) }))
     }
 }
 

@@ -168,7 +168,7 @@ formats! {
     Etw, "etw", "Windows ETW disk events as CSV (Microsoft production traces; us, bytes)",
         sniff_lines::<etw::Etw>, Lines<etw::Etw>, None;
     Columns, "columns", "any text in columns; --columns says what they hold",
-        |_| 0, Lines<columns::Text>, None;
+        |_| 0, Lines<columns::ColumnText>, None;
 }
 
 /// Magic numbers of unsupported compressions, with the tool that decompresses them.
@@ -209,7 +209,7 @@ impl Format {
         let meant = nearest(name, known.clone());
         let hint = meant.map_or_else(String::new, |meant| format!("did you mean {meant}? "));
         let names = list(known);
-        Err(TraceError::Format(format!("{name:?} is not a trace format; {hint}known: {names}")))
+        Err(TraceError::Invalid(format!("{name:?} is not a trace format; {hint}known: {names}")))
     }
 
     /// Detects the format of a file from its first (decompressed) bytes.
@@ -223,7 +223,7 @@ impl Format {
         }
         let first = without_mark(head).split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii();
         if is_heading(first) && best.1.is_none_or(|format| (format.registration().sniff)(first) == 0) {
-            return Err(TraceError::Format(format!(
+            return Err(TraceError::Invalid(format!(
                 "{}: its first line, {:?}, is the heading of no known format; describe the columns, as in \
                  --columns time=time:us,op=op,offset=offset,size=size",
                 shown(path),
@@ -232,13 +232,13 @@ impl Format {
         }
         best.1.ok_or_else(|| {
             if let Some((_, tool)) = COMPRESSED.iter().find(|(magic, _)| head.starts_with(magic)) {
-                return TraceError::Format(format!(
+                return TraceError::Invalid(format!(
                     "{}: {tool} compression is not supported; decompress it into a pipe: {tool} -dc FILE | ssdlab ... -",
                     shown(path)
                 ));
             }
             if let Some((name, miss)) = nearest_format(head) {
-                return TraceError::Format(format!(
+                return TraceError::Invalid(format!(
                     "{}:{}: {}; no trace format fits, {name} comes closest: fix the lines, or select another format with --format NAME",
                     shown(path),
                     miss.line,
@@ -246,7 +246,7 @@ impl Format {
                 ));
             }
             let names = list(FORMATS.iter().map(|known| known.name));
-            TraceError::Format(format!(
+            TraceError::Invalid(format!(
                 "{}: no trace format fits; name its format with --format NAME ({names}), or describe the columns of a text, as in --columns {}",
                 shown(path),
                 columns::EXAMPLE
@@ -262,7 +262,7 @@ impl Format {
         let encoder = self.registration().encoder.ok_or_else(|| {
             let others = FORMATS.iter().filter(|known| known.encoder.is_some()).map(|known| known.name);
             let (name, others) = (self.name(), list(others));
-            TraceError::Format(format!("{name} can be read but not written; write one of {others}"))
+            TraceError::Invalid(format!("{name} can be read but not written; write one of {others}"))
         })?;
         Ok(encoder())
     }

@@ -7,23 +7,20 @@
 //!
 //! `938513000 4 264719034 16 0`
 
+use crate::Op;
 use crate::decode::LineFormat;
-use crate::encode::{Encoder, Item, Keeps, put};
+use crate::encode::{Encoder, Item, Supported, put};
 use crate::fault::Fault;
 use crate::fields::Blanks;
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
-use crate::{Op, ReadOptions};
 
 const SECTOR: u64 = 512;
 
 /// Parser.
+#[derive(Default)]
 pub(crate) struct MqSim;
 
 impl LineFormat for MqSim {
-    fn new(_: &ReadOptions) -> Self {
-        Self
-    }
-
     #[inline]
     fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
         let mut fields = Blanks::new(line);
@@ -47,16 +44,8 @@ impl LineFormat for MqSim {
 pub(crate) struct MqSimEncoder;
 
 impl Encoder for MqSimEncoder {
-    fn keeps(&self) -> Keeps {
-        Keeps {
-            ops: &[Op::Read, Op::Write],
-            names_op: true,
-            unit_ns: 1,
-            sector: SECTOR,
-            whole_sectors: true,
-            flags: false,
-            stream: |_| false,
-        }
+    fn supported(&self) -> Supported {
+        Supported { sector: SECTOR, whole_sectors: true, ..Supported::TRANSFERS }
     }
 
     fn encode(&mut self, item: &Item<'_>, out: &mut Vec<u8>) {

@@ -6,16 +6,17 @@
 //!
 //! `128166372003061629,hm,0,Write,7014912,4096,26`
 
+use crate::Op;
 use crate::decode::LineFormat;
-use crate::encode::{Encoder, Item, Keeps, put};
+use crate::encode::{Encoder, Item, Supported, put};
 use crate::fault::Fault;
 use crate::fields::{Commas, decimal};
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
-use crate::{Op, ReadOptions};
 
 const TICK_NS: u64 = 100;
 
 /// Parser. Caches the last device, as a file usually has only one.
+#[derive(Default)]
 pub(crate) struct Msr {
     host: Vec<u8>,
     disk: Vec<u8>,
@@ -24,10 +25,7 @@ pub(crate) struct Msr {
 
 impl LineFormat for Msr {
     const HEADER: &'static [u8] = b"Timestamp,Hostname";
-
-    fn new(_: &ReadOptions) -> Self {
-        Self { host: Vec::new(), disk: Vec::new(), device: 0 }
-    }
+    const HEADER_START: &'static [u8] = b"Timestamp";
 
     fn separator(&self) -> Option<u8> {
         Some(b',')
@@ -35,9 +33,6 @@ impl LineFormat for Msr {
 
     #[inline]
     fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
-        if line.starts_with(b"Timestamp") {
-            return Ok(Entry::Skip(Skip::Header));
-        }
         let mut fields = Commas::new(line);
         let time_ns = fields.scaled("Timestamp", TICK_NS)?;
         let host = fields.text("Hostname")?;
@@ -49,7 +44,7 @@ impl LineFormat for Msr {
         if let Some(response) = fields.next() {
             if !response.is_empty() {
                 let digits = response.strip_prefix(b"-").unwrap_or(response);
-                decimal(digits, 0).map_err(|why| Fault::new("ResponseTime", response, why))?;
+                decimal(digits, 0).map_err(Fault::of("ResponseTime", response))?;
             }
             fields.end()?;
         }
@@ -70,16 +65,8 @@ pub(crate) struct MsrEncoder;
 const EPOCH_TICKS: u64 = 128_166_372_000_000_000;
 
 impl Encoder for MsrEncoder {
-    fn keeps(&self) -> Keeps {
-        Keeps {
-            ops: &[Op::Read, Op::Write],
-            names_op: true,
-            unit_ns: TICK_NS,
-            sector: 1,
-            whole_sectors: false,
-            flags: false,
-            stream: |_| false,
-        }
+    fn supported(&self) -> Supported {
+        Supported { unit_ns: TICK_NS, ..Supported::TRANSFERS }
     }
 
     fn encode(&mut self, item: &Item<'_>, out: &mut Vec<u8>) {

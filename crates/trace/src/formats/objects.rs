@@ -16,12 +16,12 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::decode::{LineFormat, RecordFormat};
-use crate::encode::{Encoder, Item, Keeps, put};
+use crate::Op;
+use crate::decode::{LineFormat, RecordFormat, u32_at, u64_at};
+use crate::encode::{Encoder, Item, Supported, put};
 use crate::fault::Fault;
 use crate::fields::Commas;
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
-use crate::{Op, ReadOptions};
 
 const SECOND_NS: u64 = 1_000_000_000;
 const HEADER: &str = "clock_time,obj_id,obj_size,next_access_vtime";
@@ -35,7 +35,6 @@ const LCS_TTL: (usize, usize) = (24, 3);
 /// Number of records examined to detect oracleGeneral.
 const SNIFF_RECORDS: usize = 64;
 
-/// Creates the request for an object.
 fn request(seconds: u32, object: u64, bytes: u32, op: Op) -> Entry<'static> {
     let time_ns = u64::from(seconds) * SECOND_NS;
     Entry::Io(Io {
@@ -49,21 +48,8 @@ fn request(seconds: u32, object: u64, bytes: u32, op: Op) -> Entry<'static> {
     })
 }
 
-fn bytes_at<const N: usize>(record: &[u8], at: usize) -> [u8; N] {
-    let mut bytes = [0; N];
-    bytes.copy_from_slice(&record[at..at + N]);
-    bytes
-}
-
-fn u32_at(record: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(bytes_at(record, at))
-}
-
-fn u64_at(record: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(bytes_at(record, at))
-}
-
 /// Parser of oracleGeneral.
+#[derive(Default)]
 pub(crate) struct OracleGeneral;
 
 impl OracleGeneral {
@@ -83,17 +69,15 @@ impl OracleGeneral {
 impl RecordFormat for OracleGeneral {
     const HEAD: usize = 24;
 
-    fn new(_: &ReadOptions) -> Self {
-        Self
-    }
-
     fn record<'a>(&mut self, head: &'a [u8], _: &mut Tables) -> Result<(Entry<'a>, usize), Fault<'a>> {
         Ok((request(u32_at(head, 0), u64_at(head, 4), u32_at(head, 12), Op::Read), 0))
     }
 }
 
-/// Parser of lcs. The version is known once the header has been read.
+/// Parser of lcs.
+#[derive(Default)]
 pub(crate) struct Lcs {
+    /// 0 before the header has been read.
     version: usize,
 }
 
@@ -107,10 +91,6 @@ impl Lcs {
 impl RecordFormat for Lcs {
     // The header is treated as the first record.
     const HEAD: usize = 24;
-
-    fn new(_: &ReadOptions) -> Self {
-        Self { version: 0 }
-    }
 
     fn record<'a>(&mut self, record: &'a [u8], _: &mut Tables) -> Result<(Entry<'a>, usize), Fault<'a>> {
         if self.version == 0 {
@@ -160,31 +140,25 @@ fn operation(kind: u8) -> Option<Op> {
 /// Parses the next field as a 32-bit number.
 fn narrow<'a>(fields: &mut Commas<'a>, name: &'static str) -> Result<u32, Fault<'a>> {
     let text = fields.text(name)?;
-    let number = crate::fields::whole(text).map_err(|why| Fault::new(name, text, why))?;
+    let number = crate::fields::whole(text).map_err(Fault::of(name, text))?;
     u32::try_from(number).map_err(|_| Fault::new(name, text, "exceeds 32 bits"))
 }
 
 /// Parser of the text.
+#[derive(Default)]
 pub(crate) struct CacheCsv;
 
 impl LineFormat for CacheCsv {
     const HEADER: &'static [u8] = b"clock_time,obj";
 
-    fn new(_: &ReadOptions) -> Self {
-        Self
-    }
-
     fn line<'a>(&mut self, line: &'a [u8], _: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
-        if line.starts_with(Self::HEADER) {
-            return Ok(Entry::Skip(Skip::Header));
-        }
         let mut fields = Commas::new(line);
         let seconds = narrow(&mut fields, "clock_time")?;
         let object = fields.number("obj_id")?;
         let bytes = narrow(&mut fields, "obj_size")?;
         let next = fields.text("next_access_vtime")?;
         if next != b"-1" {
-            crate::fields::whole(next).map_err(|why| Fault::new("next_access_vtime", next, why))?;
+            crate::fields::whole(next).map_err(Fault::of("next_access_vtime", next))?;
         }
         fields.end()?;
         Ok(request(seconds, object, bytes, Op::Read))
@@ -192,19 +166,18 @@ impl LineFormat for CacheCsv {
 }
 
 /// Output layout of the requests collected for a file.
-pub(crate) trait Layout: Send {
+pub(crate) trait ObjectFormat: Send {
     /// True if operations are written.
     const OPERATIONS: bool = false;
 
     /// Appends the header.
-    fn start(gathered: &[Gathered], out: &mut Vec<u8>);
+    fn start(requests: &[ObjectRequest], out: &mut Vec<u8>);
 
     /// Appends a request; `next` is the number (from 1) of the object's next request, or -1.
-    fn put(request: &Gathered, next: i64, out: &mut Vec<u8>);
+    fn put(request: &ObjectRequest, next: i64, out: &mut Vec<u8>);
 }
 
-/// A request for an object.
-pub(crate) struct Gathered {
+pub(crate) struct ObjectRequest {
     seconds: u32,
     object: u64,
     bytes: u32,
@@ -213,31 +186,28 @@ pub(crate) struct Gathered {
 
 /// Writer. Holds all requests until the end, as each stores the number of its object's next request.
 pub(crate) struct ObjectEncoder<L> {
-    gathered: Vec<Gathered>,
-    layout: std::marker::PhantomData<L>,
+    requests: Vec<ObjectRequest>,
+    format: std::marker::PhantomData<L>,
 }
 
 impl<L> Default for ObjectEncoder<L> {
     fn default() -> Self {
-        Self { gathered: Vec::new(), layout: std::marker::PhantomData }
+        Self { requests: Vec::new(), format: std::marker::PhantomData }
     }
 }
 
-impl<L: Layout> Encoder for ObjectEncoder<L> {
-    fn keeps(&self) -> Keeps {
-        Keeps {
+impl<L: ObjectFormat> Encoder for ObjectEncoder<L> {
+    fn supported(&self) -> Supported {
+        Supported {
             ops: if L::OPERATIONS { &[Op::Read, Op::Write, Op::Trim] } else { &[Op::Read, Op::Write] },
             names_op: L::OPERATIONS,
             unit_ns: SECOND_NS,
-            sector: 1,
-            whole_sectors: false,
-            flags: false,
-            stream: |_| false,
+            ..Supported::TRANSFERS
         }
     }
 
     fn encode(&mut self, item: &Item<'_>, _: &mut Vec<u8>) {
-        self.gathered.push(Gathered {
+        self.requests.push(ObjectRequest {
             seconds: u32::try_from(item.time).unwrap_or(u32::MAX),
             object: item.offset,
             bytes: item.bytes as u32,
@@ -246,22 +216,22 @@ impl<L: Layout> Encoder for ObjectEncoder<L> {
     }
 
     fn end(&mut self, out: &mut Vec<u8>) {
-        L::start(&self.gathered, out);
+        L::start(&self.requests, out);
         let mut later: FxHashMap<u64, i64> = FxHashMap::default();
-        let mut next = vec![-1; self.gathered.len()];
-        for (at, request) in self.gathered.iter().enumerate().rev() {
+        let mut next = vec![-1; self.requests.len()];
+        for (at, request) in self.requests.iter().enumerate().rev() {
             next[at] = later.insert(request.object, at as i64 + 1).unwrap_or(-1);
         }
-        for (request, next) in self.gathered.iter().zip(next) {
+        for (request, next) in self.requests.iter().zip(next) {
             L::put(request, next, out);
         }
     }
 }
 
-impl Layout for OracleGeneral {
-    fn start(_: &[Gathered], _: &mut Vec<u8>) {}
+impl ObjectFormat for OracleGeneral {
+    fn start(_: &[ObjectRequest], _: &mut Vec<u8>) {}
 
-    fn put(request: &Gathered, next: i64, out: &mut Vec<u8>) {
+    fn put(request: &ObjectRequest, next: i64, out: &mut Vec<u8>) {
         out.extend(request.seconds.to_le_bytes());
         out.extend(request.object.to_le_bytes());
         out.extend(request.bytes.to_le_bytes());
@@ -269,36 +239,36 @@ impl Layout for OracleGeneral {
     }
 }
 
-impl Layout for CacheCsv {
-    fn start(_: &[Gathered], out: &mut Vec<u8>) {
+impl ObjectFormat for CacheCsv {
+    fn start(_: &[ObjectRequest], out: &mut Vec<u8>) {
         put(out, format_args!("{HEADER}\n"));
     }
 
-    fn put(request: &Gathered, next: i64, out: &mut Vec<u8>) {
+    fn put(request: &ObjectRequest, next: i64, out: &mut Vec<u8>) {
         put(out, format_args!("{},{},{},{next}\n", request.seconds, request.object, request.bytes));
     }
 }
 
-impl Layout for Lcs {
+impl ObjectFormat for Lcs {
     const OPERATIONS: bool = true;
 
-    fn start(gathered: &[Gathered], out: &mut Vec<u8>) {
+    fn start(requests: &[ObjectRequest], out: &mut Vec<u8>) {
         let sizes: FxHashMap<u64, u64> =
-            gathered.iter().map(|request| (request.object, request.bytes.into())).collect();
-        let of = |op| gathered.iter().filter(|request| request.op == op).count() as u64;
-        let time = |request: Option<&Gathered>| request.map_or(0, |request| request.seconds.into());
+            requests.iter().map(|request| (request.object, request.bytes.into())).collect();
+        let of = |op| requests.iter().filter(|request| request.op == op).count() as u64;
+        let time = |request: Option<&ObjectRequest>| request.map_or(0, |request| request.seconds.into());
         let begin = out.len();
         let figures = [
             MAGIC,
             2,
             // Version of the statistics; then requests and objects with their bytes.
             1,
-            gathered.len() as u64,
+            requests.len() as u64,
             sizes.len() as u64,
-            gathered.iter().map(|request| u64::from(request.bytes)).sum(),
+            requests.iter().map(|request| u64::from(request.bytes)).sum(),
             sizes.values().sum(),
-            time(gathered.first()),
-            time(gathered.last()),
+            time(requests.first()),
+            time(requests.last()),
             of(Op::Read),
             of(Op::Write),
             of(Op::Trim),
@@ -311,7 +281,7 @@ impl Layout for Lcs {
         out.extend(MAGIC.to_le_bytes());
     }
 
-    fn put(request: &Gathered, next: i64, out: &mut Vec<u8>) {
+    fn put(request: &ObjectRequest, next: i64, out: &mut Vec<u8>) {
         let operation: u32 = match request.op {
             Op::Read | Op::Flush => 12,
             Op::Write => 13,
@@ -329,12 +299,12 @@ impl Layout for Lcs {
 mod tests {
     use super::*;
     use crate::testing::{detect_bytes, error_bytes, read, read_bytes, request, streams_of};
-    use crate::{Format, Request};
+    use crate::{Format, ReadOptions, Request};
 
     fn oracle(rows: &[(u32, u64, u32, i64)]) -> Vec<u8> {
         let mut out = Vec::new();
         for &(seconds, object, bytes, next) in rows {
-            OracleGeneral::put(&Gathered { seconds, object, bytes, op: Op::Read }, next, &mut out);
+            OracleGeneral::put(&ObjectRequest { seconds, object, bytes, op: Op::Read }, next, &mut out);
         }
         out
     }

@@ -6,23 +6,20 @@
 //!
 //! `0,20941264,8192,W,0.551706`
 
+use crate::Op;
 use crate::decode::LineFormat;
-use crate::encode::{Encoder, Item, Keeps, put};
+use crate::encode::{Encoder, Item, Supported, put};
 use crate::fault::Fault;
 use crate::fields::Commas;
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
-use crate::{Op, ReadOptions};
 
 const BLOCK: u64 = 512;
 
 /// Parser.
+#[derive(Default)]
 pub(crate) struct Spc;
 
 impl LineFormat for Spc {
-    fn new(_: &ReadOptions) -> Self {
-        Self
-    }
-
     #[inline]
     fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
         let mut fields = Commas::new(line);
@@ -47,16 +44,8 @@ impl LineFormat for Spc {
 pub(crate) struct SpcEncoder;
 
 impl Encoder for SpcEncoder {
-    fn keeps(&self) -> Keeps {
-        Keeps {
-            ops: &[Op::Read, Op::Write],
-            names_op: true,
-            unit_ns: 1,
-            sector: BLOCK,
-            whole_sectors: false,
-            flags: false,
-            stream: |_| false,
-        }
+    fn supported(&self) -> Supported {
+        Supported { sector: BLOCK, ..Supported::TRANSFERS }
     }
 
     fn encode(&mut self, item: &Item<'_>, out: &mut Vec<u8>) {

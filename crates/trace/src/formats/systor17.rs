@@ -7,32 +7,27 @@
 //!
 //! `1455592800.002345000,0.001232,R,0,1234567168,4096`
 
+use crate::Op;
 use crate::decode::LineFormat;
 use crate::fault::Fault;
 use crate::fields::{Commas, decimal};
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
-use crate::{Op, ReadOptions};
 
 /// Parser.
+#[derive(Default)]
 pub(crate) struct Systor17;
 
 impl LineFormat for Systor17 {
     const HEADER: &'static [u8] = b"Timestamp,Response";
-
-    fn new(_: &ReadOptions) -> Self {
-        Self
-    }
+    const HEADER_START: &'static [u8] = b"Timestamp";
 
     #[inline]
     fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
-        if line.starts_with(b"Timestamp") {
-            return Ok(Entry::Skip(Skip::Header));
-        }
         let mut fields = Commas::new(line);
         let time_ns = fields.decimal("Timestamp", 9)?;
         let response = fields.next().ok_or(Fault::missing("Response"))?;
         if !response.is_empty() {
-            decimal(response, 9).map_err(|why| Fault::new("Response", response, why))?;
+            decimal(response, 9).map_err(Fault::of("Response", response))?;
         }
         let op = Op::transfer(fields.next().ok_or(Fault::missing("IOType"))?);
         let lun = fields.number("LUN")?;

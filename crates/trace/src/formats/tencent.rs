@@ -6,29 +6,24 @@
 //!
 //! `1538323199,105352008,584,1,1576`
 
+use crate::Op;
 use crate::decode::LineFormat;
 use crate::fault::Fault;
 use crate::fields::Commas;
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
-use crate::{Op, ReadOptions};
 
 const SECTOR: u64 = 512;
 
 /// Parser.
+#[derive(Default)]
 pub(crate) struct Tencent;
 
 impl LineFormat for Tencent {
     const HEADER: &'static [u8] = b"Timestamp,Offset";
-
-    fn new(_: &ReadOptions) -> Self {
-        Self
-    }
+    const HEADER_START: &'static [u8] = b"Timestamp";
 
     #[inline]
     fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
-        if line.starts_with(b"Timestamp") {
-            return Ok(Entry::Skip(Skip::Header));
-        }
         let mut fields = Commas::new(line);
         let time_ns = fields.scaled("Timestamp", 1_000_000_000)?;
         let offset = fields.scaled("Offset", SECTOR)?;

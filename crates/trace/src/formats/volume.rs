@@ -7,10 +7,10 @@
 //!
 //! Stream names precede their first use, so a file can be written in parts.
 
-use crate::decode::RecordFormat;
+use crate::decode::{RecordFormat, u16_at, u32_at, u64_at};
 use crate::fault::Fault;
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
-use crate::{Op, ReadOptions, Request, flag};
+use crate::{Op, Request, flag};
 
 /// Size of a record in bytes.
 pub(crate) const RECORD: usize = 24;
@@ -29,11 +29,12 @@ pub(crate) enum Name {
 }
 
 /// Parser.
+#[derive(Default)]
 pub(crate) struct Volume {
     begun: bool,
     name: Vec<u8>,
     device: Device,
-    /// Ids in [`Tables::streams`] by stream number in the file.
+    /// Ids in [`Tables::streams`] by stream number in the file; stream 0 is none.
     streams: Vec<u32>,
 }
 
@@ -60,28 +61,18 @@ impl Volume {
     }
 }
 
-#[inline(always)]
-fn u64_at(record: &[u8; RECORD], at: usize) -> u64 {
-    let mut bytes = [0; 8];
-    bytes.copy_from_slice(&record[at..at + 8]);
-    u64::from_le_bytes(bytes)
-}
-
 /// All valid flags.
 const FLAGS: u8 = flag::SYNC | flag::META | flag::AHEAD | flag::FUA | flag::PREFLUSH;
 
 impl RecordFormat for Volume {
     const HEAD: usize = RECORD;
 
-    fn new(_: &ReadOptions) -> Self {
-        Self { begun: false, name: Vec::new(), device: Device::File, streams: vec![0] }
-    }
-
     #[inline]
     fn record<'a>(&mut self, bytes: &'a [u8], tables: &mut Tables) -> Result<(Entry<'a>, usize), Fault<'a>> {
         let Some(record) = bytes.first_chunk::<RECORD>() else { return Err(Fault::missing("record")) };
         if !self.begun {
             self.begun = true;
+            self.streams.push(0);
             if !record.starts_with(MAGIC) {
                 return Err(Fault::new(
                     "head",
@@ -103,7 +94,7 @@ impl RecordFormat for Volume {
             };
             return Ok((entry, 0));
         };
-        let number = u16::from_le_bytes([record[22], record[23]]);
+        let number = u16_at(record, 22);
         let Some(&stream) = self.streams.get(usize::from(number)) else {
             return Err(Fault::new("stream", &record[22..24], "was not named before"));
         };
@@ -114,7 +105,7 @@ impl RecordFormat for Volume {
             time_ns: u64_at(record, 0),
             op,
             offset: u64_at(record, 8),
-            bytes: u64_at(record, 16) & 0xFFFF_FFFF,
+            bytes: u32_at(record, 16).into(),
             device: self.device,
             flags: record[21],
             stream: Stream::Id(stream),
@@ -158,8 +149,8 @@ pub(crate) fn record(request: &Request) -> [u8; RECORD] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Format;
     use crate::testing::{detect_bytes, error_bytes, read_bytes};
+    use crate::{Format, ReadOptions};
 
     fn file(whole_seconds: bool, names: &[(Name, &str)], requests: &[Request]) -> Vec<u8> {
         let mut out = head(whole_seconds).to_vec();

@@ -8,11 +8,11 @@
 //! The version is the high byte of its field. Commands other than reads, writes and cache flushes are counted as
 //! unknown (the trace lacks the ranges of UNMAP). Source: Waldspurger et al., FAST 2015; vscsi.h of libCacheSim.
 
-use crate::decode::RecordFormat;
-use crate::encode::{Encoder, Item, Keeps};
+use crate::Op;
+use crate::decode::{RecordFormat, u16_at, u32_at, u64_at};
+use crate::encode::{Encoder, Item, Supported};
 use crate::fault::Fault;
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
-use crate::{Op, ReadOptions};
 
 const BLOCK: u64 = 512;
 const TICK_NS: u64 = 1000;
@@ -20,6 +20,7 @@ const TICK_NS: u64 = 1000;
 const SNIFF_RECORDS: usize = 4;
 
 /// Parser of `VERSION` 1 (`SIZE` 32) or 2 (40).
+#[derive(Default)]
 pub(crate) struct Vscsi<const VERSION: u8, const SIZE: usize>;
 
 pub(crate) type V1 = Vscsi<1, 32>;
@@ -34,17 +35,6 @@ fn operation(command: u16) -> Option<Op> {
         0x35 | 0x91 => Op::Flush,
         _ => return None,
     })
-}
-
-fn u16_at(record: &[u8], at: usize) -> u16 {
-    u16::from_le_bytes([record[at], record[at + 1]])
-}
-
-#[inline(always)]
-fn u64_at<const SIZE: usize>(record: &[u8; SIZE], at: usize) -> u64 {
-    let mut bytes = [0; 8];
-    bytes.copy_from_slice(&record[at..at + 8]);
-    u64::from_le_bytes(bytes)
 }
 
 impl<const VERSION: u8, const SIZE: usize> Vscsi<VERSION, SIZE> {
@@ -65,10 +55,6 @@ impl<const VERSION: u8, const SIZE: usize> Vscsi<VERSION, SIZE> {
 impl<const VERSION: u8, const SIZE: usize> RecordFormat for Vscsi<VERSION, SIZE> {
     const HEAD: usize = SIZE;
 
-    fn new(_: &ReadOptions) -> Self {
-        Self
-    }
-
     #[inline]
     fn record<'a>(&mut self, head: &'a [u8], _: &mut Tables) -> Result<(Entry<'a>, usize), Fault<'a>> {
         let Some(record) = head.first_chunk::<SIZE>() else { return Err(Fault::missing("record")) };
@@ -82,10 +68,8 @@ impl<const VERSION: u8, const SIZE: usize> RecordFormat for Vscsi<VERSION, SIZE>
             u64_at(record, at).checked_mul(unit).ok_or(too_large)
         };
         let time_ns = scale(time, TICK_NS, "time")?;
-        let (offset, bytes) = match op {
-            Op::Flush => (0, 0),
-            _ => (scale(block, BLOCK, "block")?, u64_at(record, bytes) & 0xFFFF_FFFF),
-        };
+        let offset = if op == Op::Flush { 0 } else { scale(block, BLOCK, "block")? };
+        let bytes = u32_at(record, bytes).into();
         Ok((Entry::Io(Io { time_ns, op, offset, bytes, device: Device::File, flags: 0, stream: Stream::None }), 0))
     }
 }
@@ -97,17 +81,8 @@ pub(crate) struct VscsiEncoder<const VERSION: u8> {
 }
 
 impl<const VERSION: u8> Encoder for VscsiEncoder<VERSION> {
-    fn keeps(&self) -> Keeps {
-        let ops = &[Op::Read, Op::Write, Op::Flush];
-        Keeps {
-            ops,
-            names_op: true,
-            unit_ns: TICK_NS,
-            sector: BLOCK,
-            whole_sectors: false,
-            flags: false,
-            stream: |_| false,
-        }
+    fn supported(&self) -> Supported {
+        Supported { ops: &[Op::Read, Op::Write, Op::Flush], unit_ns: TICK_NS, sector: BLOCK, ..Supported::TRANSFERS }
     }
 
     fn encode(&mut self, item: &Item<'_>, out: &mut Vec<u8>) {
@@ -140,28 +115,17 @@ mod tests {
     use crate::{Format, Op, ReadOptions};
 
     fn v1(command: u16, bytes: u32, block: u64, time: u64) -> Vec<u8> {
-        let mut out = Vec::new();
-        for word in [7, bytes, 1] {
-            out.extend(word.to_le_bytes());
-        }
-        out.extend(command.to_le_bytes());
-        out.extend(0x100_u16.to_le_bytes());
-        out.extend(block.to_le_bytes());
-        out.extend(time.to_le_bytes());
-        out
+        let words = [7, bytes, 1].map(u32::to_le_bytes);
+        let kind = [command, 0x100].map(u16::to_le_bytes);
+        let end = [block, time].map(u64::to_le_bytes);
+        [words.as_flattened(), kind.as_flattened(), end.as_flattened()].concat()
     }
 
     fn v2(command: u16, bytes: u32, block: u64, time: u64) -> Vec<u8> {
-        let mut out = Vec::new();
-        out.extend(command.to_le_bytes());
-        out.extend(0x204_u16.to_le_bytes());
-        for word in [7, bytes, 1] {
-            out.extend(word.to_le_bytes());
-        }
-        for word in [block, time, 99] {
-            out.extend(word.to_le_bytes());
-        }
-        out
+        let kind = [command, 0x204].map(u16::to_le_bytes);
+        let words = [7, bytes, 1].map(u32::to_le_bytes);
+        let end = [block, time, 99].map(u64::to_le_bytes);
+        [kind.as_flattened(), words.as_flattened(), end.as_flattened()].concat()
     }
 
     fn scene(write: fn(u16, u32, u64, u64) -> Vec<u8>) -> Vec<u8> {

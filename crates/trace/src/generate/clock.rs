@@ -2,7 +2,7 @@
 
 use ssdlab_core::Rng;
 
-use super::wrong;
+use super::ensure;
 use crate::{Arrival, TraceError};
 
 /// Longest duration in ns: half of 64 bits, so that random gaps cannot overflow.
@@ -11,14 +11,11 @@ const DURATION_MAX_NS: f64 = 9.0e18;
 /// Checks that all requests arrive within the representable time.
 pub(super) fn check(arrival: &Arrival, requests: u64) -> Result<(), TraceError> {
     let (Arrival::Fixed { per_second } | Arrival::Poisson { per_second }) = *arrival else { return Ok(()) };
-    if !(per_second.is_finite() && per_second > 0.0) {
-        return wrong("per_second", format!("{per_second} is not a positive rate; set it to 1000/s"));
-    }
-    if requests as f64 * (1e9 / per_second) > DURATION_MAX_NS {
-        let least = libm::ceil(requests as f64 * 1e9 / DURATION_MAX_NS);
-        let why = format!("{requests} requests at {per_second} a second take over 285 years; raise it to {least}/s");
-        return wrong("per_second", why);
-    }
+    let is_positive = per_second.is_finite() && per_second > 0.0;
+    ensure!(is_positive, "per_second", "{per_second} is not a positive rate; set it to 1000/s");
+    let least = libm::ceil(requests as f64 * 1e9 / DURATION_MAX_NS);
+    let why = format!("{requests} requests at {per_second} a second take over 285 years; raise it to {least}/s");
+    ensure!(requests as f64 * (1e9 / per_second) <= DURATION_MAX_NS, "per_second", "{why}");
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Files copied to the device concurrently, each front to back.
 
-use super::{STREAMS_MAX, Space, Target, countable, wrong};
+use super::{RequestTarget, STREAMS_MAX, Space, countable, ensure, wrong};
 use crate::TraceError;
 use ssdlab_core::units::write_bytes;
 
@@ -12,17 +12,10 @@ pub(super) fn check(files: u32, file_bytes: u64, request_bytes: Option<u32>, spa
     let Some(request_bytes) = request_bytes else {
         return wrong("sizes", format!("copied files need a single request size; set it to {whole}"));
     };
-    if !u64::from(request_bytes).is_multiple_of(align) {
-        let why = format!(
-            "{} is not a multiple of the alignment {}, which leaves gaps in files; set it to {whole}",
-            write_bytes(request_bytes.into()),
-            write_bytes(align)
-        );
-        return wrong("sizes", why);
-    }
-    if file_bytes == 0 {
-        return wrong("file_bytes", "a file must have at least 1 byte; set it to 100MiB");
-    }
+    let (size, slot) = (write_bytes(request_bytes.into()), write_bytes(align));
+    let why = format!("{size} is not a multiple of the alignment {slot}, which leaves gaps in files");
+    ensure!(u64::from(request_bytes).is_multiple_of(align), "sizes", "{why}; set it to {whole}");
+    ensure!(file_bytes > 0, "file_bytes", "a file must have at least 1 byte; set it to 100MiB");
     let stride = file_bytes.checked_next_multiple_of(align);
     // No gap is needed after the last file.
     let end = stride.and_then(|stride| stride.checked_mul(u64::from(files) - 1)?.checked_add(file_bytes));
@@ -30,16 +23,11 @@ pub(super) fn check(files: u32, file_bytes: u64, request_bytes: Option<u32>, spa
         return Ok(());
     }
     let (size, all) = (write_bytes(file_bytes), write_bytes(span));
-    match span / u64::from(files) / align * align {
-        0 => {
-            let most = span / align;
-            wrong("files", format!("{files} files of {size} exceed the span {all}; lower it to {most}"))
-        }
-        most => {
-            let most = write_bytes(most);
-            wrong("file_bytes", format!("{files} files of {size} exceed the span {all}; lower it to {most}"))
-        }
-    }
+    let (field, most) = match span / u64::from(files) / align * align {
+        0 => ("files", (span / align).to_string()),
+        most => ("file_bytes", write_bytes(most)),
+    };
+    wrong(field, format!("{files} files of {size} exceed the span {all}; lower it to {most}"))
 }
 
 #[derive(Clone, Debug)]
@@ -72,12 +60,12 @@ impl CopyFiles {
         self.file_bytes.div_ceil(self.request_bytes.into()).saturating_mul(self.files)
     }
 
-    pub fn next(&mut self) -> Target {
+    pub fn next(&mut self) -> RequestTarget {
         let (file, round) = (self.made % self.files, self.made / self.files);
         self.made += 1;
         let from = round * u64::from(self.request_bytes);
         let bytes = (self.file_bytes - from).min(self.request_bytes.into()) as u32;
-        Target { offset: file * self.stride + from, bytes, stream: file as u16 + 1 }
+        RequestTarget { offset: file * self.stride + from, bytes, stream: file as u16 + 1 }
     }
 }
 

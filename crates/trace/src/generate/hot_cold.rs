@@ -2,8 +2,8 @@
 
 use ssdlab_core::Rng;
 
-use super::{percent, share, share_of, up, wrong};
-use crate::scatter::Scatter;
+use super::scatter::Scatter;
+use super::{ensure, percent, share, share_of, up, wrong};
 use crate::{Placement, TraceError};
 
 /// Checks that each class that gets requests has at least one of the `slots`.
@@ -18,15 +18,10 @@ pub(super) fn check(hot_requests: f64, hot_space: f64, slots: u64) -> Result<(),
     } else {
         return Ok(());
     };
-    if slots < 2 {
-        let all = if part == "hot" { "lower it to 0%" } else { "raise it to 100%" };
-        return wrong(
-            "hot_requests",
-            format!("the span has a single address, which cannot be both hot and cold; {all}"),
-        );
-    }
-    let why = format!("{} of {slots} addresses leaves none {part}; {remedy}", percent(hot_space));
-    wrong("hot_space", why)
+    let all = if part == "hot" { "lower it to 0%" } else { "raise it to 100%" };
+    let why = "the span has a single address, which cannot be both hot and cold";
+    ensure!(slots > 1, "hot_requests", "{why}; {all}");
+    wrong("hot_space", format!("{} of {slots} addresses leaves none {part}; {remedy}", percent(hot_space)))
 }
 
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, VecDeque};
 use ssdlab_core::Rng;
 use ssdlab_core::units::write_bytes;
 
-use super::{Space, share, wrong};
+use super::{Space, ensure, share};
 use crate::workload::Locality;
 use crate::{Pattern, TraceError};
 
@@ -105,12 +105,9 @@ pub(super) fn check(rules: &Locality, space: Space) -> Result<(), TraceError> {
     for (field, value) in [("jump", jump), ("advance", advance), ("back", back)] {
         share(field, value)?;
     }
-    if !(decay > 0.0 && decay <= 1.0) {
-        return wrong("decay", format!("{decay} is not above 0 and at most 1; set it to 0.9"));
-    }
-    if !(spread > 0.0 && spread.is_finite()) {
-        return wrong("spread", format!("{spread} is not a positive exponent; set it to 2"));
-    }
+    ensure!(decay > 0.0 && decay <= 1.0, "decay", "{decay} is not above 0 and at most 1; set it to 0.9");
+    let is_positive = spread > 0.0 && spread.is_finite();
+    ensure!(is_positive, "spread", "{spread} is not a positive exponent; set it to 2");
     super::countable("runs", runs, RUNS_MAX)?;
     if heads == 0 {
         return Ok(());
@@ -120,16 +117,12 @@ pub(super) fn check(rules: &Locality, space: Space) -> Result<(), TraceError> {
     let whole = space.span / u64::from(region_bytes);
     let most = whole.min(HEADS_MAX.into());
     let heads = u64::from(heads);
-    if heads > most {
-        let (region, span) = (write_bytes(region_bytes.into()), write_bytes(space.span));
-        let why = format!("{heads} regions of {region} exceed the {most} of the span {span}; lower it to {most}");
-        return wrong("heads", why);
-    }
+    let (region, span) = (write_bytes(region_bytes.into()), write_bytes(space.span));
+    let why = format!("{heads} regions of {region} exceed the {most} of the span {span}");
+    ensure!(heads <= most, "heads", "{why}; lower it to {most}");
     let most = heads.min(whole - heads + 1);
-    if !(1..=most).contains(&stretches.into()) {
-        let why = format!("{heads} of {whole} regions cannot form {stretches} stretches; set it to {most}");
-        return wrong("stretches", why);
-    }
+    let why = format!("{heads} of {whole} regions cannot form {stretches} stretches; set it to {most}");
+    ensure!((1..=most).contains(&stretches.into()), "stretches", "{why}");
     Ok(())
 }
 

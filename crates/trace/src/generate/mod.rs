@@ -10,28 +10,30 @@ mod filebench;
 mod hot_cold;
 mod locality;
 mod oltp;
+mod scatter;
 mod sequential;
 mod sizes;
 mod streams;
+mod zipf;
 
 use std::ops::Range;
 
 use ssdlab_core::units::write_bytes;
 use ssdlab_core::{Bytes, Rng};
 
-use crate::scatter::Scatter;
-use crate::zipf::Zipf;
 use crate::{Op, Pattern, Progress, Request, Source, TraceError, Workload};
 use clock::Clock;
 use copy_files::CopyFiles;
-use filebench::Run;
+use filebench::FilebenchRun;
 pub use filebench::{FILE_SYSTEM_MIN, FILES_MAX, PERSONALITIES, Personality};
 use hot_cold::HotCold;
 use locality::Walk;
 use oltp::Oltp;
+use scatter::Scatter;
 use sequential::Sequential;
 use sizes::Sizes;
 use streams::Interleaved;
+use zipf::Zipf;
 
 /// Maximum number of slots, so that ranks are exact in an `f64`.
 const SLOTS_MAX: u64 = 1 << 53;
@@ -60,7 +62,7 @@ enum Requests {
     /// The parts of a request are drawn independently.
     Drawn(Box<RequestParts>),
     /// A simulated system produces whole requests.
-    Filebench(Box<Run>),
+    Filebench(Box<FilebenchRun>),
 }
 
 /// Generators of the parts of a request.
@@ -95,15 +97,12 @@ impl Space {
     fn check_slots(&self, field: &'static str, bytes: u32) -> Result<(), TraceError> {
         let (bytes, align) = (u64::from(bytes), self.align);
         let size = write_bytes(bytes);
-        if bytes == 0 || !bytes.is_multiple_of(align) {
-            let nearest = write_bytes((bytes / align * align).max(align));
-            let why = format!("{size} is not a multiple of the alignment {}; set it to {nearest}", write_bytes(align));
-            return wrong(field, why);
-        }
-        if bytes > self.span {
-            let most = write_bytes(self.span / align * align);
-            return wrong(field, format!("{size} exceeds the span {}; lower it to {most}", write_bytes(self.span)));
-        }
+        let nearest = write_bytes((bytes / align * align).max(align));
+        let (slot, span) = (write_bytes(align), write_bytes(self.span));
+        let is_whole = bytes > 0 && bytes.is_multiple_of(align);
+        ensure!(is_whole, field, "{size} is not a multiple of the alignment {slot}; set it to {nearest}");
+        let most = write_bytes(self.span / align * align);
+        ensure!(bytes <= self.span, field, "{size} exceeds the span {span}; lower it to {most}");
         Ok(())
     }
 
@@ -123,7 +122,7 @@ impl Space {
 }
 
 /// Address, size and stream of a request.
-struct Target {
+struct RequestTarget {
     offset: u64,
     bytes: u32,
     stream: u16,
@@ -135,7 +134,6 @@ struct Addresses {
     pattern: PatternState,
 }
 
-/// State of a pattern.
 #[derive(Clone, Debug)]
 enum PatternState {
     Uniform { slots: u64 },
@@ -197,7 +195,7 @@ impl Addresses {
 
     /// Returns the target of the next request, which has `bytes` bytes.
     #[inline]
-    fn next(&mut self, bytes: u32, rng: &mut Rng) -> Target {
+    fn next(&mut self, bytes: u32, rng: &mut Rng) -> RequestTarget {
         let slot = match &mut self.pattern {
             PatternState::Uniform { slots } => rng.below(*slots),
             PatternState::Zipf { zipf, scatter } => scatter.apply(zipf.sample(rng) - 1),
@@ -208,7 +206,7 @@ impl Addresses {
             PatternState::Streams(interleaved) => return interleaved.next(bytes, rng),
             PatternState::CopyFiles(copy) => return copy.next(),
         };
-        Target { offset: slot * self.align, bytes, stream: 0 }
+        RequestTarget { offset: slot * self.align, bytes, stream: 0 }
     }
 }
 
@@ -217,11 +215,20 @@ fn wrong<T>(field: &'static str, why: impl Into<String>) -> Result<T, TraceError
 }
 
 fn share(field: &'static str, value: f64) -> Result<(), TraceError> {
-    if (0.0..=1.0).contains(&value) {
-        return Ok(());
-    }
-    wrong(field, format!("{value} is not a share from 0 to 1"))
+    ensure!((0.0..=1.0).contains(&value), field, "{value} is not a share from 0 to 1");
+    Ok(())
 }
+
+/// Returns an error about a field of the workload unless a condition holds.
+macro_rules! ensure {
+    ($condition:expr, $field:expr, $($why:tt)+) => {
+        if $condition {
+        } else {
+            return $crate::generate::wrong($field, format!($($why)+));
+        }
+    };
+}
+use ensure;
 
 /// Formats a share for a message.
 fn percent(share: f64) -> String {
@@ -240,11 +247,9 @@ fn up(share: f64) -> f64 {
 
 /// Checks a number of streams, which must be 1 to `most`.
 fn countable(field: &'static str, count: u32, most: u32) -> Result<(), TraceError> {
-    if (1..=most).contains(&count) {
-        return Ok(());
-    }
     let change = if count == 0 { "raise it to 1".into() } else { format!("lower it to {most}") };
-    wrong(field, format!("{count} is out of range, 1 to {most}; {change}"))
+    ensure!((1..=most).contains(&count), field, "{count} is out of range, 1 to {most}; {change}");
+    Ok(())
 }
 
 /// Returns a `share` of `whole`, in whole units.
@@ -263,36 +268,21 @@ impl Workload {
             return self.check_bytes(filebench.max_bio_bytes);
         }
         share("reads", self.reads)?;
-        if self.align_bytes == 0 {
-            return wrong("align_bytes", "must be at least 1; set it to 4KiB");
-        }
+        ensure!(self.align_bytes > 0, "align_bytes", "must be at least 1; set it to 4KiB");
         sizes::check(&self.sizes)?;
         let space = self.space();
         let Space { align, span, largest } = space;
-        if largest > span {
-            let most = if align <= span { span / align * align } else { span / 512 * 512 };
-            let why = format!(
-                "{} exceeds the span {}; lower it to {}",
-                write_bytes(largest),
-                write_bytes(span),
-                write_bytes(most)
-            );
-            return wrong("sizes", why);
-        }
-        if space.starts() > SLOTS_MAX {
-            return wrong(
-                "span_bytes",
-                "the span has more than 2^53 addresses; enlarge the alignment or shrink the span",
-            );
-        }
+        let most = write_bytes(if align <= span { span / align * align } else { span / 512 * 512 });
+        let (size, all) = (write_bytes(largest), write_bytes(span));
+        ensure!(largest <= span, "sizes", "{size} exceeds the span {all}; lower it to {most}");
+        let why = "the span has more than 2^53 addresses; enlarge the alignment or shrink the span";
+        ensure!(space.starts() <= SLOTS_MAX, "span_bytes", "{why}");
         clock::check(&self.arrival, self.requests)?;
         match self.pattern {
             Pattern::Uniform | Pattern::Filebench(_) => {}
-            Pattern::Zipf { theta } if theta > 0.0 && theta <= Zipf::THETA_MAX => {}
             Pattern::Zipf { theta } => {
-                let why =
-                    format!("invalid skew {theta}: must be above 0 and at most {}; set it to 0.99", Zipf::THETA_MAX);
-                return wrong("theta", why);
+                let (most, is_valid) = (Zipf::THETA_MAX, theta > 0.0 && theta <= Zipf::THETA_MAX);
+                ensure!(is_valid, "theta", "invalid skew {theta}: must be above 0 and at most {most}; set it to 0.99");
             }
             Pattern::HotCold { hot_requests, hot_space, .. } => {
                 hot_cold::check(hot_requests, hot_space, space.starts())?;
@@ -314,16 +304,10 @@ impl Workload {
     /// Checks that the total of all requests, up to `largest` bytes each, fits the counters.
     fn check_bytes(&self, largest: u32) -> Result<(), TraceError> {
         let most = BYTES_MAX / u64::from(largest.max(1));
-        if self.requests <= most {
-            return Ok(());
-        }
-        let why = format!(
-            "{} requests of {} exceed the countable total of {}; lower it to {most}",
-            self.requests,
-            write_bytes(largest.into()),
-            Bytes(BYTES_MAX)
-        );
-        wrong("requests", why)
+        let (requests, size, total) = (self.requests, write_bytes(largest.into()), Bytes(BYTES_MAX));
+        let why = format!("{requests} requests of {size} exceed the countable total of {total}; lower it to {most}");
+        ensure!(requests <= most, "requests", "{why}");
+        Ok(())
     }
 
     fn space(&self) -> Space {
@@ -338,7 +322,7 @@ impl Generator {
         workload.check()?;
         let mut streams = vec![String::new()];
         let (requests, total) = if let Pattern::Filebench(filebench) = &workload.pattern {
-            let run = Run::new(filebench, workload.span_bytes, workload.seed);
+            let run = FilebenchRun::new(filebench, workload.span_bytes, workload.seed);
             streams.extend(run.streams());
             (Requests::Filebench(Box::new(run)), workload.requests)
         } else {
@@ -402,7 +386,7 @@ impl RequestParts {
     #[inline]
     fn next(&mut self, index: u64) -> Request {
         let bytes = self.sizes.draw();
-        let Target { offset, bytes, stream } = self.addresses.next(bytes, &mut self.address_rng);
+        let RequestTarget { offset, bytes, stream } = self.addresses.next(bytes, &mut self.address_rng);
         // PatternState only if needed; pure reads or writes are the common case of studies.
         let reads = self.reads >= 1.0 || (self.reads > 0.0 && self.op_rng.unit() < self.reads);
         let op = if reads { Op::Read } else { Op::Write };

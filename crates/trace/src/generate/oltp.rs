@@ -2,9 +2,9 @@
 
 use ssdlab_core::Rng;
 
-use super::{Space, WHOLE, down, percent, share, share_of, up, wrong};
+use super::scatter::Scatter;
+use super::{Space, WHOLE, down, ensure, percent, share, share_of, up};
 use crate::TraceError;
-use crate::scatter::Scatter;
 use ssdlab_core::units::write_bytes;
 
 /// Checks that each class that gets requests has a block; `hot` and `idle` are shares of the blocks.
@@ -24,34 +24,18 @@ pub(super) fn check(
     let (hot_blocks, idle_blocks) = (share_of(blocks, hot), share_of(blocks, idle));
     // Number of other blocks required.
     let others = u64::from(hot_requests < 1.0);
-    if blocks < 2 && hot_requests > 0.0 && hot_requests < 1.0 {
-        let why = format!(
-            "the span holds a single block of {}, which gets all requests; raise it to 100%",
-            write_bytes(block_bytes.into())
-        );
-        return wrong("hot_requests", why);
-    }
-    if hot_blocks == 0 && hot_requests > 0.0 {
-        let least = percent(up(of(1)));
-        return wrong(
-            "hot_blocks",
-            format!("{} of {blocks} blocks leaves none hot; raise it to {least}", percent(hot)),
-        );
-    }
-    if hot_blocks + others > blocks {
-        let most = percent(down(of(blocks - others)));
-        let why = format!("{} of {blocks} blocks leaves none for the other requests; lower it to {most}", percent(hot));
-        return wrong("hot_blocks", why);
-    }
-    if hot_blocks + idle_blocks + others > blocks || hot + idle > WHOLE {
-        let most = percent(down(of(blocks - hot_blocks - others).min(1.0 - hot)));
-        let why = format!(
-            "{} idle and {} hot of {blocks} blocks leave none for the other requests; lower it to {most}",
-            percent(idle),
-            percent(hot)
-        );
-        return wrong("idle_blocks", why);
-    }
+    let (size, hot_share, idle_share) = (write_bytes(block_bytes.into()), percent(hot), percent(idle));
+    let why = format!("the span holds a single block of {size}, which gets all requests; raise it to 100%");
+    ensure!(blocks > 1 || hot_requests <= 0.0 || hot_requests >= 1.0, "hot_requests", "{why}");
+    let why = format!("{hot_share} of {blocks} blocks leaves none hot; raise it to {}", percent(up(of(1))));
+    ensure!(hot_blocks > 0 || hot_requests <= 0.0, "hot_blocks", "{why}");
+    let most = percent(down(of(blocks.saturating_sub(others))));
+    let why = format!("{hot_share} of {blocks} blocks leaves none for the other requests; lower it to {most}");
+    ensure!(hot_blocks + others <= blocks, "hot_blocks", "{why}");
+    let most = percent(down(of(blocks - hot_blocks - others).min(1.0 - hot)));
+    let why = format!("{idle_share} idle and {hot_share} hot of {blocks} blocks leave none for the other requests");
+    let is_enough = hot_blocks + idle_blocks + others <= blocks && hot + idle <= WHOLE;
+    ensure!(is_enough, "idle_blocks", "{why}; lower it to {most}");
     Ok(())
 }
 

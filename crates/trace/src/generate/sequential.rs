@@ -1,6 +1,6 @@
 //! Streams that cycle through their own parts of the span, front to back.
 
-use super::{STREAMS_MAX, Space, Target, countable, wrong};
+use super::{RequestTarget, STREAMS_MAX, Space, countable, wrong};
 use crate::TraceError;
 use ssdlab_core::units::write_bytes;
 
@@ -51,7 +51,7 @@ impl Sequential {
         self.cursors.len()
     }
 
-    pub fn next(&mut self, bytes: u32) -> Target {
+    pub fn next(&mut self, bytes: u32) -> RequestTarget {
         let index = self.turn;
         self.turn = (index + 1) % self.cursors.len();
         let cursor = &mut self.cursors[index];
@@ -60,6 +60,6 @@ impl Sequential {
         }
         let offset = index as u64 * self.stretch + *cursor;
         *cursor += u64::from(bytes).next_multiple_of(self.align);
-        Target { offset, bytes, stream: index as u16 + 1 }
+        RequestTarget { offset, bytes, stream: index as u16 + 1 }
     }
 }

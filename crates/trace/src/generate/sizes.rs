@@ -2,25 +2,20 @@
 
 use ssdlab_core::Rng;
 
-use super::wrong;
+use super::ensure;
 use crate::TraceError;
 
 /// Checks sizes in bytes with their weights.
 pub(super) fn check(sizes: &[(u32, f64)]) -> Result<(), TraceError> {
     for &(size, weight) in sizes {
-        if size == 0 {
-            return wrong("sizes", "a request must have at least 1 byte; remove the size 0");
-        }
-        if !(weight.is_finite() && weight >= 0.0) {
-            return wrong("sizes", format!("weight {weight} of {size} bytes must be at least 0"));
-        }
+        ensure!(size > 0, "sizes", "a request must have at least 1 byte; remove the size 0");
+        let is_valid = weight.is_finite() && weight >= 0.0;
+        ensure!(is_valid, "sizes", "weight {weight} of {size} bytes must be at least 0");
     }
-    if weighted(sizes).next().is_none() {
-        return wrong("sizes", "no size has a weight above 0; set at least one, such as 4KiB with weight 1");
-    }
-    if !sizes.iter().map(|(_, weight)| weight).sum::<f64>().is_finite() {
-        return wrong("sizes", "the sum of the weights is infinite; scale them down");
-    }
+    let why = "no size has a weight above 0; set at least one, such as 4KiB with weight 1";
+    ensure!(weighted(sizes).next().is_some(), "sizes", "{why}");
+    let sum: f64 = sizes.iter().map(|(_, weight)| weight).sum();
+    ensure!(sum.is_finite(), "sizes", "the sum of the weights is infinite; scale them down");
     Ok(())
 }
 
@@ -31,8 +26,12 @@ pub(super) fn weighted(sizes: &[(u32, f64)]) -> impl Iterator<Item = u32> {
 
 /// Returns the size in bytes if there is only one.
 pub(super) fn only(sizes: &[(u32, f64)]) -> Option<u32> {
-    let first = weighted(sizes).next()?;
-    weighted(sizes).all(|size| size == first).then_some(first)
+    only_of(weighted(sizes))
+}
+
+fn only_of(mut sizes: impl Iterator<Item = u32>) -> Option<u32> {
+    let first = sizes.next()?;
+    sizes.all(|size| size == first).then_some(first)
 }
 
 /// Sizes with cumulative weights.
@@ -61,8 +60,7 @@ impl Sizes {
 
     /// Returns the size in bytes if there is only one.
     pub fn only(&self) -> Option<u32> {
-        let (_, first) = self.steps[0];
-        self.steps.iter().all(|(_, size)| *size == first).then_some(first)
+        only_of(self.steps.iter().map(|(_, size)| *size))
     }
 
     /// Draws the size of the next request in bytes.

@@ -3,7 +3,7 @@
 use ssdlab_core::Rng;
 use ssdlab_core::units::write_bytes;
 
-use super::{STREAMS_MAX, Space, Target, WHOLE, countable, down, percent, share, wrong};
+use super::{RequestTarget, STREAMS_MAX, Space, WHOLE, countable, down, ensure, percent, share, wrong};
 use crate::{Streams, TraceError};
 
 /// Checks the shares, that sub-blocks divide blocks, and that a sub-stream fits into the span.
@@ -15,27 +15,18 @@ pub(super) fn check(options: &Streams, space: Space) -> Result<(), TraceError> {
     share("block_headers", options.block_headers)?;
     share("sub_block_headers", options.sub_block_headers)?;
     let both = options.block_headers + options.sub_block_headers;
-    if both > WHOLE {
-        let why = format!(
-            "{} and block_headers = {} add up to {} of the sub-streams, over 100%; lower it to {}",
-            percent(options.sub_block_headers),
-            percent(options.block_headers),
-            percent(both),
-            percent(down(1.0 - options.block_headers))
-        );
-        return wrong("sub_block_headers", why);
-    }
+    let (sub_headers, headers) = (percent(options.sub_block_headers), percent(options.block_headers));
+    let (total, most) = (percent(both), percent(down(1.0 - options.block_headers)));
+    let why = format!("{sub_headers} and block_headers = {headers} add up to {total} of the sub-streams, over 100%");
+    ensure!(both <= WHOLE, "sub_block_headers", "{why}; lower it to {most}");
     space.check_slots("block_bytes", options.block_bytes)?;
     space.check_slots("sub_block_bytes", options.sub_block_bytes)?;
-    if !options.block_bytes.is_multiple_of(options.sub_block_bytes) {
-        let why = format!(
-            "{} does not divide the block of {}; set it to {}",
-            write_bytes(options.sub_block_bytes.into()),
-            write_bytes(options.block_bytes.into()),
-            write_bytes(greatest_common_divisor(options.block_bytes, options.sub_block_bytes).into())
-        );
-        return wrong("sub_block_bytes", why);
-    }
+    let divisor = greatest_common_divisor(options.block_bytes, options.sub_block_bytes);
+    let sizes = [options.sub_block_bytes, options.block_bytes, divisor];
+    let [sub_block, block, divisor] = sizes.map(|bytes| write_bytes(bytes.into()));
+    let is_divisor = options.block_bytes.is_multiple_of(options.sub_block_bytes);
+    let why = format!("{sub_block} does not divide the block of {block}; set it to {divisor}");
+    ensure!(is_divisor, "sub_block_bytes", "{why}");
     let (length, slots) = (options.length, span / align);
     if slots < 2 {
         let half = write_bytes(1 << (span / 2).max(1).ilog2());
@@ -47,28 +38,16 @@ pub(super) fn check(options: &Streams, space: Space) -> Result<(), TraceError> {
             _ => wrong("align_bytes", format!("{why}, and a run needs two; lower it to {half}")),
         };
     }
-    if length < 2 {
-        return wrong("length", "a sub-stream needs at least 2 slots; raise it to 2");
-    }
+    ensure!(length >= 2, "length", "a sub-stream needs at least 2 slots; raise it to 2");
     let needed = largest.div_ceil(align);
-    if needed > slots {
-        let (size, most) = (write_bytes(largest), write_bytes(slots * align));
-        return wrong("sizes", format!("{size} exceeds the whole slots of the span; lower it to {most}"));
-    }
-    let of = format!("{length} slots of {}", write_bytes(align));
-    if length > slots {
-        return wrong("length", format!("{of} exceed the span {}; lower it to {slots}", write_bytes(span)));
-    }
-    if needed > length {
-        return wrong(
-            "length",
-            format!("{of} are smaller than a request of {}; raise it to {needed}", write_bytes(largest)),
-        );
-    }
-    if random_slots(options, space) == 0 && options.sequential < 1.0 {
-        let why = "every slot is a block header, so random requests have none; set it to true";
-        return wrong("random_headers", why);
-    }
+    let (size, most, all) = (write_bytes(largest), write_bytes(slots * align), write_bytes(span));
+    ensure!(needed <= slots, "sizes", "{size} exceeds the whole slots of the span; lower it to {most}");
+    let length_slots = format!("{length} slots of {}", write_bytes(align));
+    ensure!(length <= slots, "length", "{length_slots} exceed the span {all}; lower it to {slots}");
+    let why = format!("{length_slots} are smaller than a request of {size}; raise it to {needed}");
+    ensure!(needed <= length, "length", "{why}");
+    let why = "every slot is a block header, so random requests have none; set it to true";
+    ensure!(random_slots(options, space) > 0 || options.sequential >= 1.0, "random_headers", "{why}");
     Ok(())
 }
 
@@ -128,13 +107,13 @@ impl Interleaved {
         self.streams.len()
     }
 
-    pub fn next(&mut self, bytes: u32, rng: &mut Rng) -> Target {
+    pub fn next(&mut self, bytes: u32, rng: &mut Rng) -> RequestTarget {
         let (slot, stream) = if rng.unit() < self.options.sequential {
             self.next_sequential(u64::from(bytes).div_ceil(self.align), rng)
         } else {
             (self.random_slot(rng), self.streams.len())
         };
-        Target { offset: slot * self.align, bytes, stream: stream as u16 + 1 }
+        RequestTarget { offset: slot * self.align, bytes, stream: stream as u16 + 1 }
     }
 
     /// Returns the slot and stream index of a sequential request of `slots` slots.

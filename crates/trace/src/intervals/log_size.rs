@@ -33,7 +33,7 @@ impl LogSize {
             Bytes::parse(text).ok().map(|bytes| Self::Bytes(bytes.0))
         };
         read.ok_or_else(|| {
-            TraceError::Intervals(format!(
+            TraceError::Invalid(format!(
                 "{text:?} is not a log size; use a share of the written pages such as \"10%\", a size such as \
                  \"64MiB\" or a number of pages such as \"4096\""
             ))
@@ -56,7 +56,7 @@ impl LogSize {
         };
         if pages == 0 {
             let why = format!("a log of {text} is smaller than a page of {}; enlarge it", Bytes(written.page_bytes()));
-            return Err(TraceError::Intervals(why));
+            return Err(TraceError::Invalid(why));
         }
         Ok(pages)
     }

@@ -47,7 +47,7 @@ pub struct Intervals {
     /// Position of a group's states, by group number.
     index: HashMap<u64, usize>,
     groups: Vec<[Page; GROUP as usize]>,
-    picture: Picture,
+    write_map: WriteMap,
 }
 
 /// Counts for one log size.
@@ -68,7 +68,7 @@ struct Page {
 
 /// Page writes by time (in page writes) and address, in equal steps.
 #[derive(Clone, Debug)]
-struct Picture {
+struct WriteMap {
     counts: Vec<u64>,
     steps: (u64, u64),
     writes: u64,
@@ -76,7 +76,7 @@ struct Picture {
     pages: u64,
 }
 
-impl Picture {
+impl WriteMap {
     fn new(written: &WrittenPages) -> Self {
         let (writes, extent) = (written.page_writes(), written.extent());
         let pages = extent.end - extent.start;
@@ -130,7 +130,7 @@ impl Intervals {
             histogram: LatencyHistogram::default(),
             index: HashMap::default(),
             groups: Vec::new(),
-            picture: Picture::new(written),
+            write_map: WriteMap::new(written),
         }
     }
 
@@ -166,7 +166,7 @@ impl Intervals {
     fn write(&mut self, group: usize, number: u64) {
         let position = self.page_writes;
         self.page_writes += 1;
-        self.picture.add(position, number);
+        self.write_map.add(position, number);
         let page = &mut self.groups[group][(number % GROUP) as usize];
         page.writes += 1;
         if page.writes == 1 {
@@ -246,7 +246,7 @@ impl Intervals {
     /// Returns page writes by time step and, within it, by address step, with the numbers of steps. Time is counted in
     /// page writes; addresses range from the lowest to the highest page written.
     pub fn time_address(&self) -> (&[u64], (u64, u64)) {
-        (&self.picture.counts, self.picture.steps)
+        (&self.write_map.counts, self.write_map.steps)
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) fn pages_of(request: &Request, page_bytes: u64) -> Range<u64> {
 /// Returns the error for memory that cannot be allocated.
 pub(super) fn no_memory(_refused: TryReserveError) -> TraceError {
     let why = "not enough memory for the write intervals; use larger pages with --page, or a part of the trace";
-    TraceError::Intervals(why.into())
+    TraceError::Invalid(why.into())
 }
 
 impl WrittenPages {
@@ -43,7 +43,7 @@ impl WrittenPages {
     pub fn new(page_bytes: u64) -> Result<Self, TraceError> {
         if !PAGE_BYTES.contains(&page_bytes) {
             let why = format!("page size {page_bytes} bytes is invalid; use 512B to 1GiB");
-            return Err(TraceError::Intervals(why));
+            return Err(TraceError::Invalid(why));
         }
         Ok(Self { page_bytes, page_writes: 0, pages: 0, extent: 0..0, masks: HashMap::default() })
     }

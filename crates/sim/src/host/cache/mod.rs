@@ -95,7 +95,7 @@ impl Cache {
                 served = false;
                 below(request, why);
             };
-            cache.submit(request, below).map_err(|error| TraceError::Format(error.to_string()))
+            cache.submit(request, below).map_err(|error| TraceError::Invalid(error.to_string()))
         };
         if request.op == Op::Flush || request.end() <= self.device_bytes {
             submit(request)?;

@@ -16,7 +16,6 @@ const GROUP_WORDS: usize = (GROUP_BLOCKS / WORD) as usize;
 pub(super) struct Extent {
     /// First block.
     pub start: u32,
-    /// Number of blocks.
     pub blocks: u32,
 }
 
@@ -49,7 +48,6 @@ impl Allocator {
         new
     }
 
-    /// Returns the number of free blocks.
     pub fn free_blocks(&self) -> u64 {
         self.free
     }

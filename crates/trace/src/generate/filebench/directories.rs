@@ -35,7 +35,6 @@ impl Directories {
         self.levels.last().copied().unwrap_or(0)
     }
 
-    /// Returns the number of blocks needed.
     pub fn blocks_needed(&self) -> u32 {
         self.first_block(self.count())
     }
@@ -46,7 +45,6 @@ impl Directories {
         self.made = vec![false; self.count() as usize];
     }
 
-    /// Returns the blocks.
     #[cfg(test)]
     pub fn blocks(&self) -> &[u32] {
         &self.blocks

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use super::allocator::{Allocator, Extent};
 use super::directories::Directories;
 use super::journal::Journal;
-use super::layout::{BLOCK, GROUP_BLOCKS, Layout};
+use super::layout::{BLOCK, DiskLayout, GROUP_BLOCKS};
 use super::page_cache::{NONE, PageCache};
 use crate::{Op, flag};
 
@@ -26,6 +26,15 @@ pub(super) struct Bio {
     pub block: u32,
     pub blocks: u32,
     pub flags: u8,
+}
+
+impl Bio {
+    /// Flush of the device's cache.
+    pub const FLUSH: Self = Self { op: Op::Flush, block: 0, blocks: 0, flags: flag::SYNC | flag::PREFLUSH };
+
+    pub fn write(block: u32, flags: u8) -> Self {
+        Self { op: Op::Write, block, blocks: 1, flags }
+    }
 }
 
 /// Error: the file system is full.
@@ -82,10 +91,9 @@ pub(super) struct Fate {
     pub deleted: u64,
 }
 
-/// The file system.
 #[derive(Clone, Debug)]
 pub(super) struct FileSystem {
-    layout: Layout,
+    layout: DiskLayout,
     allocator: Allocator,
     pub cache: PageCache,
     pub journal: Journal,
@@ -106,7 +114,7 @@ pub(super) struct FileSystem {
 impl FileSystem {
     /// Returns the number of blocks left beside the directories of `files` (`files_each` per directory); `None` if the
     /// directories do not fit.
-    pub fn room(layout: &Layout, files: u32, files_each: u32) -> Option<u64> {
+    pub fn room(layout: &DiskLayout, files: u32, files_each: u32) -> Option<u64> {
         let directories = Directories::new(files, files_each);
         let has_inodes = u64::from(directories.count()) + u64::from(files) <= layout.inodes().into();
         layout.free_blocks().checked_sub(directories.blocks_needed().into()).filter(|_| has_inodes)
@@ -114,7 +122,7 @@ impl FileSystem {
 
     /// Creates an empty file system in `bytes`; requires [`Self::room`].
     pub fn new(bytes: u64, cache_pages: u32, files: u32, files_each: u32, max_bio_blocks: u32) -> Self {
-        let layout = Layout::new(bytes);
+        let layout = DiskLayout::new(bytes);
         let journal = layout.journal();
         let mut allocator = Allocator::new(layout.blocks(), layout.metadata().chain([journal.clone()]));
         let mut directories = Directories::new(files, files_each);
@@ -139,7 +147,6 @@ impl FileSystem {
         }
     }
 
-    /// Returns the number of free blocks.
     #[cfg(test)]
     pub fn free_blocks(&self) -> u64 {
         self.allocator.free_blocks()
@@ -150,7 +157,6 @@ impl FileSystem {
         self.files[file as usize].bytes
     }
 
-    /// Returns the number of pages of a file.
     pub fn pages(&self, file: u32) -> u32 {
         self.files[file as usize].pages.len() as u32
     }
@@ -160,7 +166,6 @@ impl FileSystem {
         self.files[file as usize].transaction
     }
 
-    /// Creates an empty file.
     pub fn create(&mut self, file: u32, now_ns: u64) {
         while let Some(&(deleted_ns, inode)) = self.deleted_inodes.front()
             && deleted_ns + INODE_REST_NS <= now_ns
@@ -219,7 +224,7 @@ impl FileSystem {
     /// Deletes a file: drops its pages, dirty or clean; its blocks are free after the next commit.
     pub fn delete(&mut self, file: u32, now_ns: u64) {
         self.change_entry(file);
-        self.journal.change(Layout::SUPERBLOCK);
+        self.journal.change(DiskLayout::SUPERBLOCK);
         let old = std::mem::take(&mut self.files[file as usize]);
         self.fate.deleted += u64::from(old.dirty);
         let mut extent = Extent { start: 0, blocks: 0 };

@@ -25,13 +25,12 @@ const LARGEST_SHARE: u32 = 4;
 pub(super) struct Transaction {
     /// Home locations of the blocks, in order of first change.
     pub blocks: Vec<u32>,
-    /// Extents freed.
     pub freed: Vec<Extent>,
 }
 
 /// A committed transaction that still occupies the log.
 #[derive(Clone, Debug)]
-struct Kept {
+struct LoggedTransaction {
     number: u32,
     blocks: Vec<u32>,
     log_blocks: u32,
@@ -48,7 +47,7 @@ pub(super) struct Journal {
     number: u32,
     running: Transaction,
     committing: Option<Transaction>,
-    kept: VecDeque<Kept>,
+    in_log: VecDeque<LoggedTransaction>,
     /// Time since when the device's own pages are dirty, in ns; `None` if they are clean.
     dirty_since_ns: Option<u64>,
     /// Last transaction that changed each block, unless the block was written home since.
@@ -65,7 +64,7 @@ impl Journal {
             number: 1,
             running: Transaction::default(),
             committing: None,
-            kept: VecDeque::new(),
+            in_log: VecDeque::new(),
             dirty_since_ns: Some(0),
             latest: FxHashMap::default(),
         }
@@ -113,15 +112,15 @@ impl Journal {
         self.running.freed.push(extent);
     }
 
-    /// True if the log lacks room for the running transaction and has kept transactions to release.
+    /// True if the log lacks room for the running transaction and has logged transactions to release.
     pub fn lacks_room(&self) -> bool {
-        self.used + logged(self.running.blocks.len() as u32) + 1 > self.log_len() && !self.kept.is_empty()
+        self.used + logged(self.running.blocks.len() as u32) + 1 > self.log_len() && !self.in_log.is_empty()
     }
 
-    /// Releases the oldest kept transactions: all that are already home, and the first that is not. Returns the blocks
+    /// Releases the oldest logged transactions: all that are already home, and the first that is not. Returns the blocks
     /// of the latter, to be written home now.
     pub fn checkpoint(&mut self) -> Vec<u32> {
-        while let Some(oldest) = self.kept.pop_front() {
+        while let Some(oldest) = self.in_log.pop_front() {
             self.used -= oldest.log_blocks;
             let home = self.take_home(oldest.blocks, oldest.number);
             if !home.is_empty() {
@@ -139,8 +138,8 @@ impl Journal {
             return home;
         }
         self.dirty_since_ns = None;
-        for index in 0..self.kept.len() {
-            let (blocks, number) = (std::mem::take(&mut self.kept[index].blocks), self.kept[index].number);
+        for index in 0..self.in_log.len() {
+            let (blocks, number) = (std::mem::take(&mut self.in_log[index].blocks), self.in_log[index].number);
             home.extend(self.take_home(blocks, number));
         }
         home.sort_unstable();
@@ -177,7 +176,7 @@ impl Journal {
     pub fn end(&mut self, now_ns: u64) -> Vec<Extent> {
         let Some(Transaction { blocks, freed }) = self.committing.take() else { return Vec::new() };
         let log_blocks = logged(blocks.len() as u32) + 1;
-        self.kept.push_back(Kept { number: self.number - 1, blocks, log_blocks });
+        self.in_log.push_back(LoggedTransaction { number: self.number - 1, blocks, log_blocks });
         self.dirty_since_ns.get_or_insert(now_ns);
         freed
     }

@@ -23,11 +23,11 @@ const GROUPS_MIN: u64 = 2;
 
 /// Layout of a device of whole groups.
 #[derive(Clone, Debug)]
-pub(super) struct Layout {
+pub(super) struct DiskLayout {
     groups: u32,
 }
 
-impl Layout {
+impl DiskLayout {
     /// Smallest device in bytes.
     pub const BYTES_MIN: u64 = GROUPS_MIN * GROUP_BLOCKS as u64 * BLOCK;
     /// Largest device in bytes; block numbers have 32 bits.
@@ -97,7 +97,6 @@ impl Layout {
         1 + group / DESCRIPTORS_PER_BLOCK
     }
 
-    /// Returns the block bitmap of a group.
     pub fn block_bitmap(&self, group: u32) -> u32 {
         let (first, base) = self.flex(group);
         base + (group - first)
@@ -130,7 +129,7 @@ mod tests {
     /// 4 GiB: 32 groups in two flexible groups, one descriptor block; computed by hand.
     #[test]
     fn four_gibibytes_by_hand() {
-        let layout = Layout::new((4 << 30) + 5000);
+        let layout = DiskLayout::new((4 << 30) + 5000);
         assert_eq!((layout.blocks(), layout.inodes()), (1 << 20, 1 << 18));
         let second = 16 * GROUP_BLOCKS;
         // Superblock and descriptors, 16 + 16 bitmaps, 16 tables of 512 blocks.
@@ -144,7 +143,7 @@ mod tests {
     #[test]
     fn metadata_does_not_overlap_on_devices_of_any_size() {
         for groups in (2..70).chain([100, 1000, 8000]) {
-            let layout = Layout::new(groups * u64::from(GROUP_BLOCKS) * BLOCK);
+            let layout = DiskLayout::new(groups * u64::from(GROUP_BLOCKS) * BLOCK);
             let journal = layout.journal();
             assert!(journal.end <= layout.blocks(), "{groups}");
             for range in layout.metadata() {

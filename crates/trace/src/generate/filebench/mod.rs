@@ -39,12 +39,12 @@ use rustc_hash::FxHashMap;
 use ssdlab_core::units::write_bytes;
 use ssdlab_core::{Bytes, Rng};
 
-use super::wrong;
+use super::{countable, ensure, wrong};
 use crate::{Filebench, Op, Request, Seeding, TraceError};
 use device::Device;
 use file_set::{FileSet, Members};
 use file_system::{Bio, FileSystem, Full};
-use layout::{BLOCK, Layout};
+use layout::{BLOCK, DiskLayout};
 use personality::{Database, Work};
 pub use personality::{PERSONALITIES, Personality};
 use threads::Thread;
@@ -53,7 +53,7 @@ use write_back::{Commit, Flusher, Throttle};
 /// Maximum number of threads: each is a [`Request::stream`], and the kernel has two more.
 const THREADS_MAX: u32 = 65_000;
 /// Smallest span of a file system, in bytes.
-pub const FILE_SYSTEM_MIN: u64 = Layout::BYTES_MIN;
+pub const FILE_SYSTEM_MIN: u64 = DiskLayout::BYTES_MIN;
 /// Maximum number of files; a run keeps about 100 bytes per file, 1 GB in total.
 pub const FILES_MAX: u32 = 10_000_000;
 /// Margin for the fileset size, in standard deviations above the mean. 1 in 30,000 seeds exceeds it and fills the file
@@ -92,7 +92,7 @@ struct Creation {
 
 /// A run of a personality.
 #[derive(Clone, Debug)]
-pub(super) struct Run {
+pub(super) struct FilebenchRun {
     filebench: Filebench,
     fs: FileSystem,
     device: Device,
@@ -122,7 +122,7 @@ pub(super) struct Run {
     first_ns: Option<u64>,
 }
 
-impl Run {
+impl FilebenchRun {
     /// Creates a run; [`check`] must have accepted the settings. The fileset is created with the first request.
     pub fn new(filebench: &Filebench, span_bytes: u64, seed: u64) -> Self {
         let Filebench { personality, files, file_bytes, threads, .. } = *filebench;
@@ -178,7 +178,6 @@ impl Run {
         threads.chain(["jbd2".into(), "flusher".into()]).collect()
     }
 
-    /// Returns the next request.
     pub fn next(&mut self) -> Result<Request, TraceError> {
         loop {
             if let Some(request) = self.out.pop_front() {
@@ -298,27 +297,17 @@ pub(super) fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceE
     let Filebench { personality, files, file_bytes, threads, cache_bytes, max_bio_bytes, .. } = *filebench;
     let is_database = personality.work == Work::Database;
     let writers = if is_database { Database::roles(0, files).count() as u32 } else { 0 };
-    if !(1..=THREADS_MAX - writers).contains(&threads) {
-        let most = THREADS_MAX - writers;
-        let change = if threads == 0 { "raise it to 1".into() } else { format!("lower it to {most}") };
-        return wrong("threads", format!("{threads} is out of range, 1 to {most}; {change}"));
-    }
-    let span = write_bytes(span_bytes);
-    if span_bytes < Layout::BYTES_MIN {
-        let least = write_bytes(Layout::BYTES_MIN);
-        return wrong("span_bytes", format!("{span} is too small for a file system; raise it to {least}"));
-    }
-    if span_bytes > Layout::BYTES_MAX {
-        let most = write_bytes(Layout::BYTES_MAX);
-        return wrong("span_bytes", format!("{span} has more blocks than ext4 numbers in 32 bits; lower it to {most}"));
-    }
-    let layout = Layout::new(span_bytes);
+    countable("threads", threads, THREADS_MAX - writers)?;
+    let [span, least, most] = [span_bytes, DiskLayout::BYTES_MIN, DiskLayout::BYTES_MAX].map(write_bytes);
+    let is_large = span_bytes >= DiskLayout::BYTES_MIN;
+    ensure!(is_large, "span_bytes", "{span} is too small for a file system; raise it to {least}");
+    let why = format!("{span} has more blocks than ext4 numbers in 32 bits; lower it to {most}");
+    ensure!(span_bytes <= DiskLayout::BYTES_MAX, "span_bytes", "{why}");
+    let layout = DiskLayout::new(span_bytes);
     let logs = u32::from(personality.log_bytes.is_some());
     let room = |files: u32| FileSystem::room(&layout, files + logs, personality.files_per_directory);
     let most = || largest(FILES_MAX, |files| room(files).is_some());
-    if files == 0 {
-        return wrong("files", "at least 1 file is needed; raise it to 1");
-    }
+    ensure!(files > 0, "files", "at least 1 file is needed; raise it to 1");
     if files > FILES_MAX || room(files).is_none() {
         return wrong("files", format!("{files} files do not fit into the span {span}; lower it to {}", most()));
     }
@@ -332,10 +321,8 @@ pub(super) fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceE
         };
     }
     for (field, bytes) in [("file_bytes", file_bytes), ("max_bio_bytes", max_bio_bytes.into())] {
-        if bytes < BLOCK {
-            let (size, page) = (write_bytes(bytes), write_bytes(BLOCK));
-            return wrong(field, format!("{size} is smaller than a page; raise it to {page}"));
-        }
+        let [size, page] = [bytes, BLOCK].map(write_bytes);
+        ensure!(bytes >= BLOCK, field, "{size} is smaller than a page; raise it to {page}");
     }
     let free = room(files).unwrap_or(0) as f64 * BLOCK as f64 - personality.log_bytes.unwrap_or(0) as f64;
     // A file occupies less than one block beyond its size. The deviation of a gamma distribution of shape 1.5 is the
@@ -344,31 +331,18 @@ pub(super) fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceE
     let deviations = if personality.gamma { DEVIATIONS * libm::sqrt(count / 1.5) } else { 0.0 };
     let whole = file_bytes.next_multiple_of(BLOCK) as f64;
     let needed = whole * (count + deviations) + beyond * count;
-    if needed > free {
-        let most = (free - beyond * count) / (count + deviations);
-        let why = format!(
-            "{files} files of {} need {}, and the span {span} leaves them {}; lower it to {}",
-            write_bytes(file_bytes),
-            Bytes(needed as u64),
-            Bytes(free as u64),
-            write_bytes(most as u64 / BLOCK * BLOCK)
-        );
-        return wrong("file_bytes", why);
-    }
+    let most = write_bytes(((free - beyond * count) / (count + deviations)) as u64 / BLOCK * BLOCK);
+    let (size, total, left) = (write_bytes(file_bytes), Bytes(needed as u64), Bytes(free as u64));
+    let why = format!("{files} files of {size} need {total}, and the span {span} leaves them {left}");
+    ensure!(needed <= free, "file_bytes", "{why}; lower it to {most}");
     let cache_min = BLOCK * 1024;
-    if !(cache_min..=Layout::BYTES_MAX).contains(&cache_bytes) {
-        let nearest = write_bytes(cache_bytes.clamp(cache_min, Layout::BYTES_MAX));
-        return wrong("cache_bytes", format!("{} is out of range; set it to {nearest}", write_bytes(cache_bytes)));
-    }
-    if filebench.think_ns == 0 {
-        return wrong("think_ns", "0 would stop the clock when all data is cached; raise it to 1us");
-    }
-    if filebench.depth == 0 {
-        return wrong("depth", "a device with no concurrency never finishes; raise it to 1");
-    }
-    if filebench.bytes_per_s == 0 {
-        return wrong("bytes_per_s", "a link without bandwidth never finishes; raise it to 1");
-    }
+    let [size, nearest] = [cache_bytes, cache_bytes.clamp(cache_min, DiskLayout::BYTES_MAX)].map(write_bytes);
+    let is_valid = (cache_min..=DiskLayout::BYTES_MAX).contains(&cache_bytes);
+    ensure!(is_valid, "cache_bytes", "{size} is out of range; set it to {nearest}");
+    let why = "0 would stop the clock when all data is cached; raise it to 1us";
+    ensure!(filebench.think_ns > 0, "think_ns", "{why}");
+    ensure!(filebench.depth > 0, "depth", "a device with no concurrency never finishes; raise it to 1");
+    ensure!(filebench.bytes_per_s > 0, "bytes_per_s", "a link without bandwidth never finishes; raise it to 1");
     Ok(())
 }
 

@@ -5,6 +5,8 @@
 //! active list is longer. Dirty pages are never evicted but return to the head of their list. Refaults
 //! (mm/workingset.c) count as first uses.
 
+use ssdlab_core::list::{Link, List, Node};
+
 /// Marks a missing frame.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -16,26 +18,27 @@ const ACTIVE: u8 = 4;
 struct Frame {
     file: u32,
     page: u32,
-    /// Next frame towards the head (the newest).
-    newer: u32,
-    older: u32,
+    link: Link,
     state: u8,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct List {
-    head: u32,
-    tail: u32,
-    len: u32,
+impl Node for Frame {
+    fn link(&self) -> &Link {
+        &self.link
+    }
+
+    fn link_mut(&mut self) -> &mut Link {
+        &mut self.link
+    }
 }
 
-/// The page cache.
 #[derive(Clone, Debug)]
 pub(super) struct PageCache {
     frames: Vec<Frame>,
     unused: Vec<u32>,
-    /// Inactive and active list.
+    /// Inactive and active list, and their lengths.
     lists: [List; 2],
+    lens: [u32; 2],
     capacity: u32,
     dirty: u32,
 }
@@ -43,8 +46,8 @@ pub(super) struct PageCache {
 impl PageCache {
     /// Creates a cache of `pages` pages, at least 1.
     pub fn new(pages: u32) -> Self {
-        let list = List { head: NONE, tail: NONE, len: 0 };
-        Self { frames: Vec::new(), unused: Vec::new(), lists: [list; 2], capacity: pages, dirty: 0 }
+        let (lists, lens) = ([List::EMPTY; 2], [0; 2]);
+        Self { frames: Vec::new(), unused: Vec::new(), lists, lens, capacity: pages, dirty: 0 }
     }
 
     /// Returns the number of dirty pages.
@@ -58,8 +61,8 @@ impl PageCache {
 
     /// Inserts a page. Returns its frame and the evicted page (file, page); none is evicted while all are dirty.
     pub fn insert(&mut self, file: u32, page: u32) -> (u32, Option<(u32, u32)>) {
-        let gone = if self.lists[0].len + self.lists[1].len >= self.capacity { self.evict() } else { None };
-        let content = Frame { file, page, newer: NONE, older: NONE, state: 0 };
+        let gone = if self.lens[0] + self.lens[1] >= self.capacity { self.evict() } else { None };
+        let content = Frame { file, page, link: Link::ALONE, state: 0 };
         let frame = match self.unused.pop() {
             Some(frame) => {
                 self.frames[frame as usize] = content;
@@ -109,13 +112,14 @@ impl PageCache {
 
     fn evict(&mut self) -> Option<(u32, u32)> {
         for _ in 0..self.frames.len() {
-            if self.lists[1].len > self.lists[0].len {
-                let oldest = self.lists[1].tail;
+            if self.lens[1] > self.lens[0]
+                && let Some(oldest) = self.lists[1].oldest()
+            {
                 self.unlink(oldest);
                 self.frames[oldest as usize].state &= !(ACTIVE | REFERENCED);
                 self.link(oldest);
             }
-            let oldest = self.lists[0].tail;
+            let oldest = self.lists[0].oldest()?;
             if !self.is_dirty(oldest) {
                 self.remove(oldest);
                 let Frame { file, page, .. } = self.frames[oldest as usize];
@@ -127,40 +131,22 @@ impl PageCache {
         None
     }
 
-    fn list(&mut self, frame: u32) -> &mut List {
-        &mut self.lists[usize::from(self.frames[frame as usize].state & ACTIVE != 0)]
+    /// Returns the index of a frame's list.
+    fn list(&self, frame: u32) -> usize {
+        usize::from(self.frames[frame as usize].state & ACTIVE != 0)
     }
 
-    /// Inserts a frame at the head of its list.
+    /// Makes a frame the newest of its list.
     fn link(&mut self, frame: u32) {
         let list = self.list(frame);
-        let head = std::mem::replace(&mut list.head, frame);
-        list.len += 1;
-        if head == NONE {
-            list.tail = frame;
-        } else {
-            self.frames[head as usize].newer = frame;
-        }
-        let own = &mut self.frames[frame as usize];
-        (own.newer, own.older) = (NONE, head);
+        self.lists[list].push(&mut self.frames, frame);
+        self.lens[list] += 1;
     }
 
     fn unlink(&mut self, frame: u32) {
-        let Frame { newer, older, .. } = self.frames[frame as usize];
         let list = self.list(frame);
-        list.len -= 1;
-        if newer == NONE {
-            list.head = older;
-        }
-        if older == NONE {
-            list.tail = newer;
-        }
-        if newer != NONE {
-            self.frames[newer as usize].older = older;
-        }
-        if older != NONE {
-            self.frames[older as usize].newer = newer;
-        }
+        self.lists[list].remove(&mut self.frames, frame);
+        self.lens[list] -= 1;
     }
 }
 

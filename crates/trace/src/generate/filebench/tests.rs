@@ -27,7 +27,7 @@ fn spanning(filebench: Filebench, span_bytes: u64) -> Workload {
     Workload { span_bytes, ..workload(Pattern::Filebench(filebench)) }
 }
 
-fn requests(run: &mut Run, count: usize) -> Vec<Request> {
+fn requests(run: &mut FilebenchRun, count: usize) -> Vec<Request> {
     (0..count).map(|_| run.next().unwrap()).collect()
 }
 
@@ -38,7 +38,7 @@ fn bios_read_what_was_written_and_no_dirty_page_is_lost() {
     let span = 512 << 20;
     for personality in PERSONALITIES {
         let filebench = small(personality.name);
-        let mut run = Run::new(&filebench, span, 42);
+        let mut run = FilebenchRun::new(&filebench, span, 42);
         run.recording = true;
         let mut written = BTreeSet::new();
         let mut ops = [0; 4];
@@ -65,8 +65,8 @@ fn bios_read_what_was_written_and_no_dirty_page_is_lost() {
 /// writes.
 #[test]
 fn commits_end_with_a_durable_block() {
-    let mut run = Run::new(&small("varmail"), 1 << 30, 1);
-    let log = Layout::new(1 << 30).journal();
+    let mut run = FilebenchRun::new(&small("varmail"), 1 << 30, 1);
+    let log = DiskLayout::new(1 << 30).journal();
     let seal = flag::SYNC | flag::META | flag::FUA | flag::PREFLUSH;
     let (mut seals, mut logged, mut end) = (0, 0, log.start + 1);
     for request in requests(&mut run, 50_000) {
@@ -93,7 +93,7 @@ fn commits_end_with_a_durable_block() {
 #[test]
 fn varmail_waits_for_what_it_writes_and_fileserver_does_not() {
     let share = |name| {
-        let mut run = Run::new(&small(name), 1 << 30, 1);
+        let mut run = FilebenchRun::new(&small(name), 1 << 30, 1);
         let threads = run.threads.len() as u16;
         let requests = requests(&mut run, 20_000);
         let writes = requests.iter().filter(|request| request.op == Op::Write && request.flags & flag::META == 0);
@@ -106,7 +106,7 @@ fn varmail_waits_for_what_it_writes_and_fileserver_does_not() {
 
 #[test]
 fn whole_files_are_read_ahead_but_pages_to_append_to_are_not() {
-    let mut run = Run::new(&small("fileserver"), 1 << 30, 1);
+    let mut run = FilebenchRun::new(&small("fileserver"), 1 << 30, 1);
     let reads = requests(&mut run, 20_000).into_iter().filter(|request| request.op == Op::Read);
     let (ahead, plain): (Vec<_>, Vec<_>) = reads.partition(|request| request.flags == flag::AHEAD);
     assert!(plain.len() > 1000 && plain.iter().all(|request| (request.flags, request.bytes) == (0, 4096)));
@@ -116,7 +116,7 @@ fn whole_files_are_read_ahead_but_pages_to_append_to_are_not() {
 #[test]
 fn processes_with_separate_seeds_read_different_places() {
     let distinct = |seeding| {
-        let mut run = Run::new(&Filebench { seeding, ..small("oltp") }, 1 << 30, 1);
+        let mut run = FilebenchRun::new(&Filebench { seeding, ..small("oltp") }, 1 << 30, 1);
         let requests = requests(&mut run, 5_000);
         requests.iter().filter(|r| r.op == Op::Read).map(|r| r.offset).collect::<BTreeSet<_>>().len()
     };
@@ -189,7 +189,7 @@ fn impossible_settings_are_rejected() {
 fn the_computed_room_exists() {
     for personality in PERSONALITIES {
         for (files, span) in [(1, 256 << 20), (600, 512 << 20), (50_000, 1 << 30), (200_000, (17 << 30) + 4097)] {
-            let counted = FileSystem::room(&Layout::new(span), files, personality.files_per_directory);
+            let counted = FileSystem::room(&DiskLayout::new(span), files, personality.files_per_directory);
             let fs = FileSystem::new(span, 1024, files, personality.files_per_directory, 8);
             assert_eq!(counted, Some(fs.free_blocks()), "{}: {files} files in {span}", personality.name);
         }
@@ -199,7 +199,7 @@ fn the_computed_room_exists() {
 #[test]
 fn a_full_file_system_is_an_error() {
     let filebench = Filebench { files: 21, ..small("webserver") };
-    let mut run = Run::new(&filebench, Layout::BYTES_MIN, 1);
+    let mut run = FilebenchRun::new(&filebench, DiskLayout::BYTES_MIN, 1);
     let error = (0..10_000_000).find_map(|_| run.next().err()).expect("the log grows forever");
     let why = "workload.span: the files fill the file system; raise it (or device.capacity, if it is the whole device), or \
                lower workload.requests";

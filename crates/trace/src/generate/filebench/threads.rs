@@ -4,7 +4,7 @@ use super::file_system::{Bio, Full, Pages};
 use super::layout::BLOCK;
 use super::personality::{Access, Database, Personality, Role, Step, Work};
 use super::write_back::Committed;
-use super::{Actor, Run};
+use super::{Actor, FilebenchRun};
 use crate::{Op, flag};
 
 /// Size of one read or write of whole files in bytes.
@@ -42,7 +42,6 @@ pub(super) struct Thread {
 }
 
 impl Thread {
-    /// Creates the threads of a personality.
     pub fn all(personality: &Personality, threads: u32, files: u32) -> Vec<Self> {
         let thread =
             |role, steps| Self { role, steps, step: 0, file: None, amount: None, access: None, durable: Durable::No };
@@ -64,7 +63,7 @@ impl Thread {
     }
 }
 
-impl Run {
+impl FilebenchRun {
     /// Event of a thread.
     pub(super) fn thread(&mut self, thread: u32, now_ns: u64) -> Result<(), Full> {
         match self.threads[thread as usize].role {
@@ -203,7 +202,7 @@ impl Run {
                 }
                 if committed == Committed::Before {
                     // The inode is already in the log; only the pages must still be flushed.
-                    self.bios.push(Bio { op: Op::Flush, block: 0, blocks: 0, flags: flag::SYNC | flag::PREFLUSH });
+                    self.bios.push(Bio::FLUSH);
                     let done_ns = self.submit(now_ns, stream);
                     self.at(done_ns, Actor::Thread(number));
                 }

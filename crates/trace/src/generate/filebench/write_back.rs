@@ -1,8 +1,8 @@
 //! Kernel activity: write-back of dirty pages, throttling of writers, journal commits.
 
 use super::file_system::{Bio, Full, Pages};
-use super::{Actor, FLUSH_NS, Run};
-use crate::{Op, flag};
+use super::{Actor, FLUSH_NS, FilebenchRun};
+use crate::flag;
 
 /// Background write-back starts above 1 / this of the cache.
 const BACKGROUND: u32 = 10;
@@ -43,7 +43,7 @@ pub(super) enum Committed {
 
 /// State of jbd2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum Stage {
+enum CommitStage {
     #[default]
     Idle,
     /// Writing blocks to their home locations to make room in the log.
@@ -59,14 +59,14 @@ enum Stage {
 /// State of jbd2 and its waiting threads.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Commit {
-    stage: Stage,
+    stage: CommitStage,
     wanted: bool,
     /// Threads waiting for the running transaction.
     waiting: Vec<u32>,
     /// Threads waiting for the committing transaction.
     committing: Vec<u32>,
     /// Actors that found no room and retry after the next commit.
-    roomless: Vec<Actor>,
+    out_of_space: Vec<Actor>,
     /// Transaction whose commit timer is set.
     pub timed: u32,
 }
@@ -79,7 +79,7 @@ pub(super) struct Flusher {
     before_ns: u64,
 }
 
-impl Run {
+impl FilebenchRun {
     /// Schedules a writer to continue at `time_ns`, or later when fewer pages are dirty.
     pub(super) fn go_on(&mut self, actor: Actor, time_ns: u64, now_ns: u64) {
         let dirty = self.fs.cache.dirty();
@@ -139,9 +139,7 @@ impl Run {
         self.flusher.before_ns = now_ns.saturating_sub(EXPIRE_NS);
         self.wake_flusher(now_ns);
         let home = now_ns.checked_sub(EXPIRE_NS).map(|before_ns| self.fs.journal.aged(before_ns));
-        for block in home.into_iter().flatten() {
-            self.bios.push(Bio { op: Op::Write, block, blocks: 1, flags: flag::META });
-        }
+        self.bios.extend(home.into_iter().flatten().map(|block| Bio::write(block, flag::META)));
         self.submit(now_ns, self.flusher_stream());
     }
 
@@ -155,7 +153,7 @@ impl Run {
             Committed::WithFlush
         } else if transaction + 1 == running && self.fs.journal.is_committing() {
             self.commit.committing.push(thread);
-            if self.commit.stage == Stage::Seal { Committed::WithoutFlush } else { Committed::WithFlush }
+            if self.commit.stage == CommitStage::Seal { Committed::WithoutFlush } else { Committed::WithFlush }
         } else {
             Committed::Before
         }
@@ -163,7 +161,7 @@ impl Run {
 
     /// Requests a commit of the running transaction, now or after the current commit.
     pub(super) fn want_commit(&mut self, now_ns: u64) {
-        if !std::mem::replace(&mut self.commit.wanted, true) && self.commit.stage == Stage::Idle {
+        if !std::mem::replace(&mut self.commit.wanted, true) && self.commit.stage == CommitStage::Idle {
             self.at(now_ns, Actor::Journal);
         }
     }
@@ -173,7 +171,7 @@ impl Run {
         if !self.fs.journal.frees() {
             return Err(Full);
         }
-        self.commit.roomless.push(actor);
+        self.commit.out_of_space.push(actor);
         if !self.fs.journal.is_clean() {
             self.want_commit(now_ns);
         }
@@ -183,40 +181,39 @@ impl Run {
     /// Journal event: the I/O it waited for is done.
     pub(super) fn journal(&mut self, now_ns: u64) {
         let logged = flag::SYNC | flag::META;
-        let write = |block, flags| Bio { op: Op::Write, block, blocks: 1, flags };
         match self.commit.stage {
-            Stage::Log => {
+            CommitStage::Log => {
                 let block = self.fs.journal.seal();
-                self.bios.push(write(block, logged | flag::PREFLUSH | flag::FUA));
-                self.commit.stage = Stage::Seal;
+                self.bios.push(Bio::write(block, logged | flag::PREFLUSH | flag::FUA));
+                self.commit.stage = CommitStage::Seal;
             }
-            Stage::Home => {
-                self.bios.push(Bio { op: Op::Flush, block: 0, blocks: 0, flags: flag::SYNC | flag::PREFLUSH });
-                self.bios.push(write(self.fs.journal.superblock(), logged | flag::FUA));
-                self.commit.stage = Stage::Tail;
+            CommitStage::Home => {
+                self.bios.push(Bio::FLUSH);
+                self.bios.push(Bio::write(self.fs.journal.superblock(), logged | flag::FUA));
+                self.commit.stage = CommitStage::Tail;
             }
-            Stage::Idle | Stage::Tail | Stage::Seal => {
-                if self.commit.stage == Stage::Seal {
+            CommitStage::Idle | CommitStage::Tail | CommitStage::Seal => {
+                if self.commit.stage == CommitStage::Seal {
                     self.fs.end_commit(now_ns);
                     for thread in std::mem::take(&mut self.commit.committing) {
                         self.at(now_ns, Actor::Thread(thread));
                     }
-                    for actor in std::mem::take(&mut self.commit.roomless) {
+                    for actor in std::mem::take(&mut self.commit.out_of_space) {
                         self.at(now_ns, actor);
                     }
                 }
-                self.commit.stage = Stage::Idle;
+                self.commit.stage = CommitStage::Idle;
                 if !self.commit.wanted {
                     return;
                 }
                 if self.fs.journal.lacks_room() {
-                    self.bios.extend(self.fs.journal.checkpoint().into_iter().map(|block| write(block, logged)));
-                    self.commit.stage = Stage::Home;
+                    self.bios.extend(self.fs.journal.checkpoint().into_iter().map(|block| Bio::write(block, logged)));
+                    self.commit.stage = CommitStage::Home;
                 } else {
-                    self.bios.extend(self.fs.journal.begin().map(|block| write(block, logged)));
+                    self.bios.extend(self.fs.journal.begin().map(|block| Bio::write(block, logged)));
                     self.commit.wanted = false;
                     self.commit.committing = std::mem::take(&mut self.commit.waiting);
-                    self.commit.stage = Stage::Log;
+                    self.commit.stage = CommitStage::Log;
                 }
             }
         }

@@ -16,7 +16,6 @@ pub struct Personality {
     pub name: &'static str,
     /// Share of the files that exist at the start.
     pub(super) existing: f64,
-    /// Files per directory.
     pub(super) files_per_directory: u32,
     /// True if sizes follow a gamma distribution of shape 1.5; otherwise all equal the mean.
     pub(super) gamma: bool,

@@ -5,7 +5,7 @@ use ssdlab_core::Rng;
 /// A bijection of `0..count`: four Feistel rounds over the next power of four, repeated until the value is in range
 /// (cycle walking; four times at most on average).
 #[derive(Clone, Debug)]
-pub(crate) struct Scatter {
+pub(super) struct Scatter {
     count: u64,
     half_bits: u32,
     keys: [u64; 4],

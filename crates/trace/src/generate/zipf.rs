@@ -9,7 +9,7 @@ use ssdlab_core::Rng;
 
 /// Distribution over ranks 1 to n; the probability of rank k is proportional to `1 / k^theta`.
 #[derive(Clone, Debug)]
-pub(crate) struct Zipf {
+pub(super) struct Zipf {
     count: f64,
     theta: f64,
     first: f64,
