@@ -495,7 +495,7 @@ def test_figures_of_runs_are_those_that_are_declared(study: Path) -> None:
     [
         ('[[axes]]\n"ftl.page.gc" = ["greedy", "fifoo"]', 'f.toml: axes: ftl.page.gc: "fifoo" is not one of'),
         ('[[axes]]\n"ftl.page.gcc" = ["greedy"]', "f.toml: axis ftl.page.gcc: no setting is called so"),
-        ('preset = "fsat"\n[[axes]]\n"seed" = ["1", "2"]', 'f.toml: preset: no preset is called "fsat"'),
+        ('preset = "fsat"\n[[axes]]\n"seed" = ["1", "2"]', 'f.toml: preset: unknown preset "fsat"'),
         ('set = {"nand.read" = "7"}\n[[axes]]\n"seed" = ["1", "2"]', "f.toml: set: nand.read: "),
     ],
 )

@@ -1,6 +1,6 @@
 //! Which layer wins, what a variant brings and takes along, and what a configuration comes to.
 
-use ssdlab_config::{Config, DEFAULT_PRESET, Fallback, Layer, OPTIONS, Settings};
+use ssdlab_config::{Config, DEFAULT_PRESET, Fallback, Layer, OPTIONS};
 use ssdlab_core::Nanos;
 use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::gc;
@@ -182,17 +182,14 @@ fn parameters_reach_the_settings() {
 #[test]
 fn capacity_and_reserve() {
     let page = [file("page.toml", "ftl = \"page\"")];
-    let settings = |sets: &[&str], extent| resolve(Some("faster"), &page, sets).settings(extent).unwrap();
+    let blocks = |sets: &[&str]| {
+        let setup = resolve(Some("faster"), &page, sets).settings(None).unwrap().setup;
+        (setup.logical_pages, setup.geometry.blocks, setup.reserve_blocks())
+    };
     // 1 GiB of 2 KiB pages in blocks of 64: 8,192 blocks of data.
-    let inside = settings(&["device.op=25%"], None).device;
-    assert_eq!((inside.logical_pages, inside.blocks, inside.reserve_blocks), (524_288, 10_240, 3));
-    assert_eq!(inside.op_over_logical, 0.25);
-    let extra = settings(&["device.op=25%", "device.reserve=extra"], None).device;
-    assert_eq!(extra.blocks, 10_243);
-    assert_eq!(extra.op_without_reserve, 0.25);
-    let spare = settings(&["device.spare=20%", "ftl.page.survivors=shared"], None).device;
-    assert_eq!((spare.blocks, spare.reserve_blocks), (10_240, 2));
-    assert_eq!(spare.spare_of_physical, 0.2);
+    assert_eq!(blocks(&["device.op=25%"]), (524_288, 10_240, 3));
+    assert_eq!(blocks(&["device.op=25%", "device.reserve=extra"]), (524_288, 10_243, 3));
+    assert_eq!(blocks(&["device.spare=20%", "ftl.page.survivors=shared"]), (524_288, 10_240, 2));
 }
 
 /// An array of several planes is simulated with all of them at work, and none of them for long on end, unless something
@@ -213,18 +210,17 @@ fn several_planes_choose_clock_and_trigger() {
 /// Every plane has equally many blocks, its part of the data and a reserve of its own.
 #[test]
 fn planes_and_blocks() {
-    let of = |sets: &[&str]| resolve(Some("tlc-chip"), &[], sets).settings(None).unwrap();
-    let Settings { setup, device, .. } = of(&["nand.channels=4", "nand.ways=2", "nand.dies=2", "nand.planes=2"]);
+    let of = |sets: &[&str]| resolve(Some("tlc-chip"), &[], sets).settings(None).unwrap().setup;
+    let setup = of(&["nand.channels=4", "nand.ways=2", "nand.dies=2", "nand.planes=2"]);
     assert_eq!(setup.geometry.parallelism.planes(), 32);
     // 4,383 blocks with one plane; of each plane three for the FTL and four that partial collection keeps free.
-    assert_eq!((device.blocks, device.reserve_blocks), (4_384, 7 * 32));
-    assert_eq!(setup.geometry.blocks, device.blocks);
-    assert_eq!(device.physical_pages, 4_384 * 256);
-    let extra = of(&["nand.channels=32", "device.reserve=extra"]).device;
-    assert_eq!(extra.blocks, (4_383_u32 + 7 * 32).next_multiple_of(32));
+    assert_eq!((setup.geometry.blocks, setup.reserve_blocks()), (4_384, 7 * 32));
+    assert_eq!(setup.geometry.pages(), 4_384 * 256);
+    let extra = of(&["nand.channels=32", "device.reserve=extra"]);
+    assert_eq!(extra.geometry.blocks, (4_383_u32 + 7 * 32).next_multiple_of(32));
     // A log belongs to the whole device.
-    let log = of(&["nand.channels=32", "ftl=fast"]).device;
-    assert_eq!((log.blocks, log.reserve_blocks), (4_384, 1));
+    let log = of(&["nand.channels=32", "ftl=fast"]);
+    assert_eq!((log.geometry.blocks, log.reserve_blocks()), (4_384, 1));
 }
 
 /// Everything that the types of the parallel drive have reaches them.
@@ -354,7 +350,7 @@ fn log_space() {
 /// Every policy of the registry can be chosen by its name.
 #[test]
 fn cache_policies() {
-    for (at, info) in (0..).zip(cache::POLICIES) {
+    for (at, info) in (0..).zip(cache::POLICIES.iter()) {
         let set = format!("ftl.page.map.segments.policy={}", info.name);
         match resolve(None, &[], &[&set]).settings(None).unwrap().setup.ftl {
             FtlChoice::Page(_, map) => assert_eq!(map.get("policy"), at),
@@ -407,17 +403,17 @@ fn fitting_a_trace() {
     let extent = (3 << 30) + 1;
     let scaled = config("host.fit=scale").settings(Some(extent)).unwrap();
     assert_eq!(scaled.setup.fit, Fit::Scale { extent_bytes: extent });
-    assert_eq!(scaled.device.capacity_bytes, 1 << 30);
+    assert_eq!(scaled.setup.capacity_bytes(), 1 << 30);
 
     let grown = config("host.fit=grow").settings(Some(extent)).unwrap();
     assert_eq!(grown.setup.fit, Fit::Error);
-    assert_eq!(grown.device.capacity_bytes, (3 << 30) + 2048);
-    assert_eq!(grown.workload.span_bytes, grown.device.capacity_bytes);
+    assert_eq!(grown.setup.capacity_bytes(), (3 << 30) + 2048);
+    assert_eq!(grown.workload.span_bytes, grown.setup.capacity_bytes());
     let message = config("host.fit=grow").settings(Some(u64::MAX)).unwrap_err().to_string();
     assert!(message.starts_with("--set: host.fit: the trace needs 18446744073709551615B"), "{message}");
     assert!(message.ends_with("set it to \"wrap\""), "{message}");
     // A trace smaller than the device leaves it as it is.
-    assert_eq!(config("host.fit=grow").settings(Some(1)).unwrap().device.capacity_bytes, 1 << 30);
+    assert_eq!(config("host.fit=grow").settings(Some(1)).unwrap().setup.capacity_bytes(), 1 << 30);
 }
 
 /// Goal: what people type is what is meant, in settings and files alike. Method: each spelling against the canonical
@@ -480,30 +476,29 @@ fn settings_made_at_once_contradict_each_other_in_whatever_order() {
         (
             "ftl.fast.log=10%",
             "ftl=bast",
-            "ftl.fast.log: belongs to ftl = \"fast\", but ftl = \"bast\" is chosen (--set)",
+            "ftl.fast.log: needs ftl = \"fast\", but --set sets \"bast\"",
         ),
         (
             "ftl.fast.log=10%",
             "FTL='Bast'",
-            "ftl.fast.log: belongs to ftl = \"fast\", but ftl = \"bast\" is chosen (--set)",
+            "ftl.fast.log: needs ftl = \"fast\", but --set sets \"bast\"",
         ),
         (
             "ftl.fast.log=10%",
             "ftl.bast.log=3",
-            "ftl.fast.log: belongs to ftl = \"fast\", but ftl = \"bast\" is chosen (--set)",
+            "ftl.fast.log: needs ftl = \"fast\", but --set sets \"bast\"",
         ),
         (
             "host.replay.closed.queue_depth=1",
             "host.replay=open",
-            "host.replay.closed.queue_depth: belongs to host.replay = \"closed\", but host.replay = \"open\" is chosen \
-             (--set)",
+            "host.replay.closed.queue_depth: needs host.replay = \"closed\", but --set sets \"open\"",
         ),
         (
             "ftl.page.map.dftl.cmt=4096",
             "ftl.page.map=ram",
-            "ftl.page.map.dftl.cmt: belongs to ftl.page.map = \"dftl\", but ftl.page.map = \"ram\" is chosen (--set)",
+            "ftl.page.map.dftl.cmt: needs ftl.page.map = \"dftl\", but --set sets \"ram\"",
         ),
-        ("device.op=7%", "device.spare=9%", "device.spare: says the same in another way as device.op (--set)"),
+        ("device.op=7%", "device.spare=9%", "device.spare: device.op sets the same quantity (--set)"),
     ] {
         for at_once in [[one, other], [other, one]] {
             let message = resolved(&[&at_once]).unwrap_err().to_string();
@@ -530,7 +525,7 @@ fn more_requests_than_the_drive_holds_need_a_block_layer() {
     assert!(matches!(found.replay, Replay::Closed { depth: 64, .. }));
     assert_eq!(found.block.unwrap().slots, 31);
     let message = resolve(Some("sata-mlc"), &[], &sets[..1]).settings(None).unwrap_err().to_string();
-    assert!(message.contains("64 exceeds the 31 requests that drive.protocol sata holds"), "{message}");
+    assert!(message.contains("drive.protocol sata holds 31 requests, not 64"), "{message}");
 }
 
 /// Every example of the table can be set, and every variant is known to the settings.

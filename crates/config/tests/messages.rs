@@ -560,10 +560,10 @@ fn a_page_size_for_huge_drives_is_proposed() {
             };
             let told = of(4);
             let (_, proposed) =
-                told.split_once("exceed 4294967295 pages of 4KiB; raise nand.page_size to ").expect(&told);
+                told.split_once("exceeds 4294967295 pages of 4KiB; raise nand.page_size to ").expect(&told);
             let kibibytes = proposed.strip_suffix("KiB").expect(&told).parse().unwrap();
             assert_eq!(of(kibibytes), "accepted", "{}", preset.name);
-            assert!(of(kibibytes / 2).contains("exceed 4294967295 pages"), "{}", preset.name);
+            assert!(of(kibibytes / 2).contains("exceeds 4294967295 pages"), "{}", preset.name);
         }
     }
 }
@@ -574,7 +574,7 @@ fn a_page_size_for_huge_drives_is_proposed() {
 fn a_drive_grows_to_a_size_that_can_be_built() {
     let sets: Vec<Layer> = ["host.fit=grow", "device.capacity=64MiB"].iter().map(set).collect();
     let config = Config::resolve(None, &[], &sets).unwrap();
-    let capacity = |extent_bytes| config.settings(Some(extent_bytes)).unwrap().device.capacity_bytes;
+    let capacity = |extent_bytes| config.settings(Some(extent_bytes)).unwrap().setup.capacity_bytes();
     assert_eq!([capacity(64 << 20), capacity((128 << 20) + 4096)], [64 << 20, 256 << 20]);
     assert_eq!(capacity((4 << 30) + 4096), (4 << 30) + 4096);
 }

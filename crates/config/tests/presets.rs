@@ -7,9 +7,9 @@ use ssdlab_sim::Clock;
 fn the_defaults_make_a_device() {
     let config = Config::resolve(None, &[], &[]).unwrap();
     let settings = config.settings(None).unwrap();
-    assert_eq!(settings.device.capacity_bytes, 4 << 30);
+    assert_eq!(settings.setup.capacity_bytes(), 4 << 30);
     // 2,192 for 7 %, and beyond 7 of each of 16 dies.
-    assert_eq!(settings.device.blocks, 2_304);
+    assert_eq!(settings.setup.geometry.blocks, 2_304);
 }
 
 #[test]
@@ -17,7 +17,9 @@ fn every_preset_makes_a_device() {
     for preset in presets() {
         let config = Config::resolve(Some(preset.name), &[], &[]).unwrap_or_else(|error| panic!("{error}"));
         let settings = config.settings(None).unwrap_or_else(|error| panic!("{}: {error}", preset.name));
-        assert!(settings.device.op_without_reserve > 0.0);
+        let setup = settings.setup;
+        let blocks = setup.logical_pages.div_ceil(setup.geometry.pages_per_block) + setup.reserve_blocks();
+        assert!(setup.geometry.blocks > blocks, "{}", preset.name);
     }
 }
 

@@ -52,8 +52,9 @@ proptest! {
     fn any_values_are_answered(picks in picks(), extent: Option<u64>) {
         let config = Config::resolve(None, &[], &sets(&picks)).unwrap();
         if let Ok(settings) = config.settings(extent) {
-            prop_assert!(settings.device.op_without_reserve >= 0.0);
-            prop_assert_eq!(settings.setup.capacity_bytes(), settings.device.capacity_bytes);
+            let setup = settings.setup;
+            let data = setup.logical_pages.div_ceil(setup.geometry.pages_per_block);
+            prop_assert!(setup.geometry.blocks >= data + setup.reserve_blocks());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a drive was doing when, as columns for Python.
+//! Activity of a drive over time, as columns for Python.
 
 use numpy::PyArray2;
 use pyo3::prelude::*;
@@ -9,9 +9,9 @@ use ssdlab_trace::Op;
 use crate::columns::array;
 use crate::run::buckets;
 
-/// The fields of [`Activity`] by their names: integers, uint64 arrays (two-dimensional by die or channel, then bin),
-/// `gantt` as a dictionary of equally long columns, `waiting` like the response times of an outcome, `course` as
-/// [`course_columns`] has it, or None.
+/// Returns the fields of [`Activity`] by name: integers, uint64 arrays (two-dimensional by die or channel, then bin),
+/// `gantt` as a dictionary of equally long columns, `waiting` like the response times of an outcome, `course` as in
+/// [`course_columns`], or None.
 pub fn activity_columns<'py>(py: Python<'py>, activity: &Activity) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(py);
     columns.set_item("die_bin_ns", activity.die_bin_ns)?;
@@ -33,8 +33,8 @@ pub fn activity_columns<'py>(py: Python<'py>, activity: &Activity) -> PyResult<B
     Ok(columns)
 }
 
-/// By intervals of `interval_ns`: the columns of [`InInterval`] by operation and kind in `times`, those of [`Slow`] in
-/// `slowest`, and sums by operation and part in `parts_ns`.
+/// Returns columns by intervals of `interval_ns`: those of [`InInterval`] by operation and kind in `times`, those of
+/// [`Slow`] in `slowest`, and sums by operation and part in `parts_ns`.
 fn course_columns<'py>(py: Python<'py>, timeline: &Timeline) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(py);
     columns.set_item("interval_ns", timeline.interval_ns)?;

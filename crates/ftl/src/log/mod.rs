@@ -82,7 +82,7 @@ impl LogVictim {
     /// The parameter of the FTLs that choose.
     pub(crate) const PARAMETER: Parameter = Parameter::one_of(
         "victim",
-        &[("lru", "the one written to longest ago"), ("fifo", "the one taken longest ago")],
+        || vec![("lru", "the one written to longest ago"), ("fifo", "the one taken longest ago")],
         "Which log block is given up when all are taken.",
     )
     .example(1);

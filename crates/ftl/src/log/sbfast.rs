@@ -89,7 +89,12 @@ const SUB_BLOCK: Parameter = Parameter {
 
 const RLB_MERGE: Parameter = Parameter::one_of(
     "rlb_merge",
-    &[("victim", "those of the log block being reclaimed and of the data block"), ("block", "all, wherever they lie")],
+    || {
+        vec![
+            ("victim", "those of the log block being reclaimed and of the data block"),
+            ("block", "all, wherever they lie"),
+        ]
+    },
     "Which pages of a logical block are merged when a random log block is reclaimed.",
 )
 .example(1);

@@ -145,11 +145,11 @@ impl<P: TimedParts> TimedDrive<P> {
         let parallelism = stack.setup.geometry.parallelism;
         let measurement = Measurement::start(&mut stack);
         let closed_loop = !matches!(stack.setup.replay, Replay::Open { .. });
-        let capacity_bytes = stack.setup.capacity_bytes();
-        let block = stack.setup.block.map(|block| BlockStage::new(&block, capacity_bytes, closed_loop)).transpose()?;
+        let block = stack.setup.block.as_ref();
+        let block = block.map(|block| BlockStage::new(&stack.setup, block, closed_loop)).transpose()?;
         let attribution = stack.setup.attribution.then(|| Box::new(LatencyAttribution::new()));
         let oracle = (stack.sinks.checker.is_on() && options.buffer.is_some()).then(BufferOracle::default);
-        let cache = stack.setup.cache.map(|cache| CacheStage::new(&stack.setup, cache)).transpose()?;
+        let cache = stack.setup.cache.as_ref().map(|cache| CacheStage::new(&stack.setup, cache)).transpose()?;
         Ok(Self {
             options,
             fitter: AddressMapper::new(&stack.setup),

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use ssdlab_core::Nanos;
 use ssdlab_sched::SCHEDULERS;
 use ssdlab_sim::{
-    BlockOptions, BreakdownByPercentile, Clock, DriveOptions, FlushPolicy, Front, LatencyBreakdown, LatencySummary,
-    Outcome, PART_NAMES, Replay, ResponseSummary, Setup, WriteBuffer, run,
+    BreakdownByPercentile, Clock, DriveOptions, FlushPolicy, Front, LatencyBreakdown, LatencySummary, Outcome,
+    PART_NAMES, Replay, ResponseSummary, Setup, WriteBuffer, block_options, run,
 };
 use ssdlab_testkit::drives::{PLAIN, TIMING, array, drive_setup, on_any_drive};
 use ssdlab_testkit::strategies::requests;
@@ -52,7 +52,7 @@ proptest! {
         scheduler in prop::option::of(prop::sample::select(SCHEDULERS.to_vec())),
         requests in requests(200),
     ) {
-        let block = scheduler.map(|info| BlockOptions::of(info.name));
+        let block = scheduler.map(|info| block_options(info.name));
         let setup = Setup { attribution: true, block, check: false, ..setup };
         let outcome = replay(&setup, &requests);
         let found = response(&outcome);

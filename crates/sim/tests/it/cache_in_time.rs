@@ -7,8 +7,8 @@ use ssdlab_cache::WriteMode;
 use ssdlab_core::{Nanos, Rng};
 use ssdlab_sched::SCHEDULERS;
 use ssdlab_sim::{
-    BlockOptions, CacheOptions, CacheSummary, Clock, Finding, HostCounters, LatencyByOp, LatencySummary,
-    MOST_PARAMETERS, Outcome, Overwrite, Precondition, Replay, Setup, Subject, Summary, run,
+    CacheOptions, CacheSummary, Clock, Finding, HostCounters, LatencyByOp, LatencySummary, Outcome, Overwrite,
+    Precondition, Replay, Setup, Subject, Summary, block_options, run,
 };
 use ssdlab_testkit::drives::{array, drive_setup, on_any_drive};
 use ssdlab_testkit::strategies::requests;
@@ -26,8 +26,8 @@ const PROGRAM_NS: u64 = 1_020;
 /// A write-back cache of raw pages of 4 KiB that writes nothing ahead of need.
 fn lru(pages: u64, dirty_percent: u32) -> CacheOptions {
     CacheOptions {
-        policy: "lru",
-        parameters: [None; MOST_PARAMETERS],
+        policy: ssdlab_cache::POLICIES.get("lru").expect("a registered policy"),
+        parameters: Vec::new(),
         page_bytes: 4096,
         capacity_pages: pages,
         compressed: None,
@@ -236,7 +236,7 @@ fn what_a_trim_of_no_time_lets_go_is_unplugged_as_well() {
     let requests: Vec<_> = std::iter::once(trim).chain((0..4).map(|page| at(0, Op::Read, page))).collect();
     let together = Replay::Closed { depth: 8, per_stream: false, think: Nanos::ZERO };
     for scheduler in SCHEDULERS.iter() {
-        let block = Some(BlockOptions::of(scheduler.name));
+        let block = Some(block_options(scheduler.name));
         let (cache, _) = timed(&Setup { block, ..one_die(Some(lru(8, 100)), together) }, &requests);
         assert_eq!((cache.counters.reads_below, cache.requests), (4, 5), "{}", scheduler.name);
     }
@@ -299,7 +299,7 @@ proptest! {
     ) {
         let marked = |(at, request): (usize, &Request)| Request { flags: flags[at], stream: at as u16 % 3, ..*request };
         let requests: Vec<_> = requests.iter().enumerate().map(marked).collect();
-        let block = number.map(|number| BlockOptions::of(SCHEDULERS[number].name));
+        let block = number.map(|number| block_options(SCHEDULERS[number].name));
         let setup = Setup { cache: Some(cache), block, ..setup };
         let outcome = replay(&setup, &requests);
         let (cache, latency) = (outcome.summary.cache.as_ref().expect("a cache"), outcome.summary.latency.as_ref().expect("timed"));

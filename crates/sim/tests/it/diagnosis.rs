@@ -8,9 +8,9 @@ use ssdlab_ftl::page::{PageOptions, Trigger};
 use ssdlab_ftl::{FtlChoice, log, placement};
 use ssdlab_nand::{Cause, PageTimes, Parallelism, Timing};
 use ssdlab_sim::{
-    BlockOptions, CacheOptions, Clock, Collect, CollectGoal, DriveOptions, Finding, FlushPolicy, Front,
-    MOST_PARAMETERS, Overwrite, Part, Precondition, Protocol, Repeat, Replay, Setup, Subject, Summary, WhatIf,
-    WriteBuffer, WriteRate, run,
+    BlockOptions, CacheOptions, Clock, Collect, CollectGoal, DriveOptions, Finding, FlushPolicy, Front, Overwrite,
+    Part, Precondition, Protocol, Repeat, Replay, Setup, Subject, Summary, WhatIf, WriteBuffer, WriteRate,
+    block_options, run,
 };
 use ssdlab_testkit::SMALL_OPTIONS;
 use ssdlab_testkit::drives::{PLAIN, TIMING, array, drive_setup};
@@ -120,11 +120,11 @@ fn planted() -> Vec<Planted> {
     let setup = full(eight, 32, TIMING, in_front(one_slot));
     plant("queue_slots", setup, random(&setup, Op::Read), Some((WhatIf::Slots, 1.5)));
     let mut setup = full(eight, 32, TIMING, PLAIN);
-    setup.block = Some(BlockOptions { slots: 1, ..BlockOptions::of("none") });
+    setup.block = Some(BlockOptions { slots: 1, ..block_options("none") });
     plant("block_layer", setup, random(&setup, Op::Read), Some((WhatIf::NoBlockLayer, 2.0)));
     plant("block_layer", setup, random(&setup, Op::Read), Some((WhatIf::Slots, 1.5)));
     // The block layer gives the drive more than it takes.
-    let setup = Setup { block: Some(BlockOptions::of("none")), ..full(eight, 32, TIMING, in_front(one_slot)) };
+    let setup = Setup { block: Some(block_options("none")), ..full(eight, 32, TIMING, in_front(one_slot)) };
     plant("queue_slots", setup, random(&setup, Op::Read), Some((WhatIf::Slots, 1.5)));
     let setup = full(eight, 16, TIMING, PLAIN);
     let on_one_die =
@@ -217,7 +217,7 @@ fn a_block_layer_is_named_below_and_above_half_of_the_time() {
         [(1, 0, &["host_depth"][..]), (2, 239_880, &["block_layer", "host_depth"]), (3, 479_280, &["block_layer"])];
     for (depth, waited_ns, names) in expected {
         let mut setup = full(array(4, 2, 1, 1), depth, TIMING, PLAIN);
-        setup.block = Some(BlockOptions { slots: 1, ..BlockOptions::of("none") });
+        setup.block = Some(BlockOptions { slots: 1, ..block_options("none") });
         let requests = random(&setup, Op::Read);
         let summary = diagnosed(&setup, &requests);
         let all = summary.drive.as_ref().expect("a drive").response.as_ref().expect("watched").all.all;
@@ -371,8 +371,8 @@ fn only_what_was_there_before_makes_a_cache_too_small() {
     let once = |op| -> Vec<Request> { (0..pages).map(|page| at(op, page * PAGE, PAGE as u32)).collect() };
     let with_cache = |capacity_pages| {
         let cache = CacheOptions {
-            policy: "lru",
-            parameters: [None; MOST_PARAMETERS],
+            policy: ssdlab_cache::POLICIES.get("lru").expect("a registered policy"),
+            parameters: Vec::new(),
             page_bytes: PAGE as u32,
             capacity_pages,
             compressed: None,
@@ -581,7 +581,7 @@ fn slow_requests_of_a_saturated_drive_are_relieved_of_what_saturates_it() {
     let one_channel = full(array(1, 8, 1, 1), 64, busy_bus, PLAIN);
     let slow_controller = in_front(Front { command: Nanos(1_000), ..PLAIN.front });
     let mut below_block_layer = full(array(4, 2, 1, 1), 64, TIMING, slow_controller);
-    below_block_layer.block = Some(BlockOptions { slots: 16, ..BlockOptions::of("none") });
+    below_block_layer.block = Some(BlockOptions { slots: 16, ..block_options("none") });
     let cases = [
         (one_channel, "host_reads", &[WhatIf::Channels, WhatIf::Dies][..]),
         (below_block_layer, "block_layer", &[WhatIf::Controller]),
@@ -612,14 +612,14 @@ fn requests_one_at_a_time_are_not_uneven() {
 fn slow_requests_are_explained_by_what_holds_them_back() {
     let eight = array(4, 2, 1, 1);
     let few_slots = Front { protocol: Protocol::SingleQueue { depth: 1 }, ..PLAIN.front };
-    let one = BlockOptions { slots: 1, ..BlockOptions::of("none") };
+    let one = BlockOptions { slots: 1, ..block_options("none") };
     let cases = [
         // Where neither can be tried, what relieves the one that the others wait for can.
         (one, PLAIN, "block_layer", &[WhatIf::NoBlockLayer, WhatIf::Slots, WhatIf::Dies][..]),
         // Of its one process, which has no others to compete with, it gives four times the quantum of four.
-        (BlockOptions::of("cfq"), PLAIN, "block_layer", &[WhatIf::NoBlockLayer]),
+        (block_options("cfq"), PLAIN, "block_layer", &[WhatIf::NoBlockLayer]),
         // Half of the time here, half in the queue of the drive, for which those here wait.
-        (BlockOptions::of("none"), in_front(few_slots), "block_layer", &[WhatIf::Slots]),
+        (block_options("none"), in_front(few_slots), "block_layer", &[WhatIf::Slots]),
     ];
     for (block, drive, name, what_ifs) in cases {
         let setup = Setup { block: Some(block), ..full(eight, 64, TIMING, drive) };

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use ssdlab_core::Nanos;
 use ssdlab_sched::SCHEDULERS;
-use ssdlab_sim::{BlockOptions, Fit, Outcome, Replay, Setup, SimError, run};
+use ssdlab_sim::{Fit, Outcome, Replay, Setup, SimError, block_options, run};
 use ssdlab_testkit::drives::{array, drive_setup, on_any_drive};
 use ssdlab_testkit::strategies::requests;
 use ssdlab_trace::{Op, Placed, Request, SliceSource};
@@ -27,8 +27,8 @@ fn replay(setup: &Setup, requests: &[Request]) -> Outcome {
 /// Every scheduler above `setup`, which it is to be checked on.
 fn with_every_scheduler(setup: Setup) -> impl Iterator<Item = (&'static str, Setup)> {
     SCHEDULERS.iter().map(move |info| {
-        let block = BlockOptions { record: true, ..BlockOptions::of(info.name) };
-        (info.name, Setup { block: Some(block), check: true, ..setup })
+        let block = block_options(info.name);
+        (info.name, Setup { block: Some(block), record: true, check: true, ..setup.clone() })
     })
 }
 
@@ -41,7 +41,7 @@ proptest! {
         let requests = beyond(&requests, capacity);
         let extent_bytes = requests.iter().map(Request::end).max().unwrap_or(0).max(capacity);
         for fit in [Fit::Wrap, Fit::Scale { extent_bytes }] {
-            for (name, setup) in with_every_scheduler(Setup { fit, ..setup }) {
+            for (name, setup) in with_every_scheduler(Setup { fit, ..setup.clone() }) {
                 let outcome = replay(&setup, &requests);
                 let latency = outcome.summary.latency.expect("timed");
                 prop_assert_eq!(latency.all.map(|all| all.count), Some(requests.len() as u64), "{} {:?}", name, fit);

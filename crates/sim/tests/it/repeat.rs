@@ -7,8 +7,8 @@ use ssdlab_core::{Nanos, Rng};
 use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::map::ram;
 use ssdlab_sim::{
-    CacheOptions, Clock, Control, MOST_PARAMETERS, Monitor, Outcome, Overwrite, Phase, Precondition, Repeat, Replay,
-    Setup, SimError, Status, live, run,
+    CacheOptions, Clock, Control, Monitor, Outcome, Overwrite, Phase, Precondition, Repeat, Replay, Setup, SimError,
+    Status, live, run,
 };
 use ssdlab_testkit::drives::{PLAIN, TIMING, on_any_drive};
 use ssdlab_testkit::small_setup;
@@ -116,8 +116,8 @@ fn in_an_open_loop_no_queue_goes_on_from_one_phase_to_the_next() {
 #[test]
 fn in_an_open_loop_no_queue_of_a_cache_goes_on_from_one_replay_to_the_next() {
     let cache = CacheOptions {
-        policy: "lru",
-        parameters: [None; MOST_PARAMETERS],
+        policy: ssdlab_cache::POLICIES.get("lru").expect("a registered policy"),
+        parameters: Vec::new(),
         page_bytes: 4096,
         capacity_pages: 1,
         compressed: None,
@@ -339,8 +339,8 @@ fn a_trace_preconditions_no_drive_below_a_cache_and_no_live_drive() {
     let (setup, requests) = worn();
     let precondition = Precondition { fill: 1.0, overwrite: Overwrite::Trace(UNTIL_STEADY) };
     let cache = CacheOptions {
-        policy: "lru",
-        parameters: [None; MOST_PARAMETERS],
+        policy: ssdlab_cache::POLICIES.get("lru").expect("a registered policy"),
+        parameters: Vec::new(),
         page_bytes: 4096,
         capacity_pages: 8,
         compressed: None,

@@ -80,7 +80,7 @@ impl CacheStage {
     ///
     /// # Errors
     /// If the cache is impossible, or its pages do not fit the device.
-    pub fn new(setup: &Setup, options: CacheOptions) -> Result<Self, SimError> {
+    pub fn new(setup: &Setup, options: &CacheOptions) -> Result<Self, SimError> {
         let cache = Cache::new(setup, options, options.background_percent.min(options.dirty_percent))?;
         Ok(Self {
             hard_pages: cache.stage.hard_pages(),

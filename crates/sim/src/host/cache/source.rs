@@ -79,7 +79,7 @@ impl<'s, 'm> Cached<'s, 'm> {
     /// If the cache is impossible, or its pages do not fit the device.
     pub fn new(
         setup: &Setup,
-        options: CacheOptions,
+        options: &CacheOptions,
         above: &'s mut dyn Source,
         monitor: Shared<'s, 'm>,
     ) -> Result<Self, SimError> {
@@ -108,7 +108,7 @@ impl<'s, 'm> Cached<'s, 'm> {
     /// The set-up of the drive below: its requests lie on the device, and the warm-up ends when this source says so.
     pub fn setup_below(setup: &Setup) -> Setup {
         let warmup_requests = if setup.warmup_requests > 0 { u64::MAX } else { 0 };
-        Setup { cache: None, fit: Fit::Error, warmup_requests, ..*setup }
+        Setup { cache: None, fit: Fit::Error, warmup_requests, ..setup.clone() }
     }
 
     /// What it did in the measured phase, whether it was stopped, and how many requests were wrapped. `latency` is that
