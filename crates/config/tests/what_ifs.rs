@@ -57,7 +57,7 @@ fn settings_make_the_change() {
             }
             // A block layer takes whether it must flush from the drive below.
             let follows = what_if == WhatIf::Protected;
-            let applied = if follows { Setup { block: after.block, ..applied } } else { applied };
+            let applied = if follows { Setup { block: after.block.clone(), ..applied } } else { applied };
             assert_eq!(applied, after, "{what_if:?} of {sets:?}");
         }
     }
@@ -98,6 +98,6 @@ fn a_map_in_ram_is_that_of_the_drive_which_has_it_there() {
     let sets = ["device.capacity=256MiB", "ftl.page.map=dftl"];
     let (before, after) = before_and_after(&sets, WhatIf::Map);
     let in_ram = config(&owned(&sets[..1])).settings(None).expect("fits together").setup;
-    assert_eq!(after, Some(in_ram));
     assert!(in_ram.geometry.blocks < before.geometry.blocks);
+    assert_eq!(after, Some(in_ram));
 }

@@ -62,7 +62,7 @@ proptest! {
         cache in caches(),
         requests in requests(300),
     ) {
-        let setup = Setup { cache: Some(cache), ..setup };
+        let setup = Setup { cache: Some(cache), ..setup.clone() };
         let outcome = run(&setup, &mut SliceSource::new(&requests), &mut ()).expect("the data check finds nothing");
         let (host, cache) = (outcome.summary.host, outcome.summary.cache.expect("there is a cache"));
         let counters = cache.counters;
@@ -72,7 +72,7 @@ proptest! {
         prop_assert_eq!(cache.hits + cache.misses, counters.read_pages + counters.written_pages);
         prop_assert_eq!((host.read_requests, host.write_requests), (counters.reads_below, counters.writes_below));
         prop_assert_eq!(host.bytes_read, 512 * (counters.read_pages - counters.read_hits + counters.filled));
-        if setup.cache.is_some_and(|cache| cache.writes == WriteMode::Back) {
+        if setup.cache.clone().is_some_and(|cache| cache.writes == WriteMode::Back) {
             prop_assert_eq!((host.bytes_written, counters.written_through), (512 * cache.written_back, 0));
             let cleaned = cache.written_back + counters.discarded + counters.overwritten;
             prop_assert_eq!(counters.dirtied, cleaned + cache.dirty_pages);
@@ -102,7 +102,7 @@ proptest! {
 #[test]
 fn pages_that_do_not_divide_the_drive_are_an_error_that_says_which_do() {
     let cache = CacheOptions {
-        policy: ssdlab_cache::POLICIES.get("lru").expect("a registered policy"),
+        policy: POLICIES.get("lru").expect("a registered policy"),
         parameters: Vec::new(),
         page_bytes: 65_536,
         capacity_pages: 4,

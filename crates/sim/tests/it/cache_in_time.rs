@@ -258,7 +258,7 @@ fn a_flush_waits_for_what_is_dirty_or_on_its_way() {
     let cache = CacheOptions { background_percent: 0, ..lru(4, 100) };
     let requests = [at(0, Op::Write, 0), Request { bytes: 0, ..at(0, Op::Flush, 0) }, at(0, Op::Read, 0)];
     for cache in [cache, lru(4, 100)] {
-        let (summary, elapsed_ns) = timed(&one_die(Some(cache), Replay::ONE_BY_ONE), &requests);
+        let (summary, elapsed_ns) = timed(&one_die(Some(cache.clone()), Replay::ONE_BY_ONE), &requests);
         let ahead_ns = if cache.background_percent == 0 { 0 } else { COPY_NS };
         assert_eq!(elapsed_ns, ahead_ns + PROGRAM_NS + COPY_NS, "{:?}", summary.counters);
     }
@@ -275,10 +275,10 @@ proptest! {
         warmup_requests in 0_u64..100,
     ) {
         let cache = CacheOptions { background_percent: 100, ..cache };
-        let timed = Setup { cache: Some(cache), replay: Replay::ONE_BY_ONE, warmup_requests, ..setup };
+        let timed = Setup { cache: Some(cache), replay: Replay::ONE_BY_ONE, warmup_requests, ..setup.clone() };
         let (mut timed, untimed) = (
             replay(&timed, &requests).summary,
-            replay(&Setup { clock: Clock::Count, ..timed }, &requests).summary,
+            replay(&Setup { clock: Clock::Count, ..timed.clone() }, &requests).summary,
         );
         // A page that is in the write buffer of the drive and nowhere else is not mapped yet.
         let of_host = |host: HostCounters| HostCounters { unmapped_pages_read: 0, ..host };
@@ -300,7 +300,7 @@ proptest! {
         let marked = |(at, request): (usize, &Request)| Request { flags: flags[at], stream: at as u16 % 3, ..*request };
         let requests: Vec<_> = requests.iter().enumerate().map(marked).collect();
         let block = number.map(|number| block_options(SCHEDULERS[number].name));
-        let setup = Setup { cache: Some(cache), block, ..setup };
+        let setup = Setup { cache: Some(cache), block, ..setup.clone() };
         let outcome = replay(&setup, &requests);
         let (cache, latency) = (outcome.summary.cache.as_ref().expect("a cache"), outcome.summary.latency.as_ref().expect("timed"));
         prop_assert_eq!(cache.requests, requests.len() as u64);

@@ -20,7 +20,7 @@ const PAGE: u64 = 4096;
 const REQUESTS: u64 = 2_000;
 
 fn diagnosed(setup: &Setup, requests: &[Request]) -> Summary {
-    let setup = Setup { attribution: true, ..*setup };
+    let setup = Setup { attribution: true, ..setup.clone() };
     run(&setup, &mut SliceSource::new(requests), &mut ()).expect("runs").summary
 }
 
@@ -43,7 +43,7 @@ fn at(op: Op, offset: u64, bytes: u32) -> Request {
 fn full(parallelism: Parallelism, depth: u32, timing: Timing, drive: DriveOptions) -> Setup {
     let mut setup = drive_setup(parallelism, 24, 16, depth);
     setup.precondition.fill = 1.0;
-    Setup { clock: Clock::Event(timing, drive), ..setup }
+    Setup { clock: Clock::Event(timing, drive), ..setup.clone() }
 }
 
 fn in_front(front: Front) -> DriveOptions {
@@ -64,31 +64,31 @@ fn planted() -> Vec<Planted> {
     let mut plant = |name, setup: Setup, requests, confirmed| found.push((name, setup, requests, confirmed));
 
     let setup = full(eight, 16, TIMING, in_front(Front { command: Nanos(1_000), ..front }));
-    plant("controller", setup, random(&setup, Op::Read), Some((WhatIf::Controller, 1.8)));
+    plant("controller", setup.clone(), random(&setup, Op::Read), Some((WhatIf::Controller, 1.8)));
     let slow_link = Front { link_bytes_per_s: Some(2_000_000_000), ..front };
     let setup = full(eight, 16, TIMING, in_front(slow_link));
-    plant("link", setup, random(&setup, Op::Read), Some((WhatIf::Link, 1.8)));
+    plant("link", setup.clone(), random(&setup, Op::Read), Some((WhatIf::Link, 1.8)));
     let slow_bus = Timing { transfer_per_kib: Nanos(250), ..TIMING };
     let setup = full(array(1, 8, 1, 1), 32, slow_bus, PLAIN);
-    plant("channels", setup, random(&setup, Op::Read), Some((WhatIf::Channels, 1.8)));
+    plant("channels", setup.clone(), random(&setup, Op::Read), Some((WhatIf::Channels, 1.8)));
     let setup = full(array(1, 1, 1, 1), 8, TIMING, PLAIN);
-    plant("host_reads", setup, random(&setup, Op::Read), Some((WhatIf::Dies, 1.5)));
+    plant("host_reads", setup.clone(), random(&setup, Op::Read), Some((WhatIf::Dies, 1.5)));
     let mut setup = full(array(2, 1, 1, 1), 8, TIMING, PLAIN);
     setup.precondition.fill = 0.0;
     let fresh = (0..u64::from(setup.logical_pages)).map(|page| at(Op::Write, page * PAGE, PAGE as u32)).collect();
     plant("host_writes", setup, fresh, Some((WhatIf::Dies, 1.8)));
     let mut setup = full(array(2, 1, 1, 1), 16, TIMING, PLAIN);
     setup.precondition.overwrite = Overwrite::Passes(3.0);
-    plant("collection", setup, random(&setup, Op::Write), Some((WhatIf::Spare, 1.3)));
+    plant("collection", setup.clone(), random(&setup, Op::Write), Some((WhatIf::Spare, 1.3)));
     let mut setup = full(Parallelism::SINGLE, 4, TIMING, PLAIN);
     setup.ftl = FtlChoice::Log(log::fast::INFO.defaults(), 3);
-    plant("merges", setup, random(&setup, Op::Write), Some((WhatIf::Spare, 1.1)));
+    plant("merges", setup.clone(), random(&setup, Op::Write), Some((WhatIf::Spare, 1.1)));
     // Merges come one after the other: of eight dies, few work at a time, however much is waiting.
     for choice in [&log::bast::INFO, &log::fast::INFO, &log::faster::INFO, &log::sbfast::INFO] {
         for drive in [PLAIN, DriveOptions { backlog: 1, ..PLAIN }, buffered(128)] {
             let mut setup = full(eight, 32, TIMING, drive);
             setup.ftl = FtlChoice::Log(choice.defaults(), 8);
-            plant("merges", setup, random(&setup, Op::Write)[..600].to_vec(), Some((WhatIf::Dies, 1.5)));
+            plant("merges", setup.clone(), random(&setup, Op::Write)[..600].to_vec(), Some((WhatIf::Dies, 1.5)));
         }
     }
     let mut setup = full(array(2, 2, 1, 1), 32, TIMING, PLAIN);
@@ -96,7 +96,7 @@ fn planted() -> Vec<Planted> {
     // reserve of the map either: each loads an entry and writes another back.
     setup.ftl = FtlChoice::Page(SMALL_OPTIONS, dftl::INFO.set(&[("cmt", 4), ("entry", 64)]).expect("in range"));
     setup.geometry.blocks += 112;
-    plant("map", setup, random(&setup, Op::Write)[..800].to_vec(), Some((WhatIf::Map, 1.5)));
+    plant("map", setup.clone(), random(&setup, Op::Write)[..800].to_vec(), Some((WhatIf::Map, 1.5)));
     // Entries are loaded one after the other, each before anything else may begin: most requests wait for another die.
     let mut setup = full(array(4, 4, 1, 1), 32, TIMING, in_front(Front { command: Nanos(10), ..front }));
     setup.ftl = FtlChoice::Page(SMALL_OPTIONS, dftl::INFO.set(&[("cmt", 32)]).expect("in range"));
@@ -111,50 +111,50 @@ fn planted() -> Vec<Planted> {
     let parts = whole.iter().map(|&request| Request { bytes: 512, ..request }).collect();
     plant("partial_pages", setup, parts, Some((WhatIf::Dies, 1.5)));
     let setup = full(eight, 16, TIMING, buffered(2));
-    plant("full_buffer", setup, random(&setup, Op::Write)[..400].to_vec(), Some((WhatIf::Buffer, 1.5)));
+    plant("full_buffer", setup.clone(), random(&setup, Op::Write)[..400].to_vec(), Some((WhatIf::Buffer, 1.5)));
     let setup = full(eight, 1, TIMING, buffered(64));
     let flush = at(Op::Flush, 0, 0);
     let synced = random(&setup, Op::Write)[..400].iter().flat_map(|&write| [write, flush]).collect();
     plant("flush", setup, synced, Some((WhatIf::Protected, 1.8)));
     let one_slot = Front { protocol: Protocol::SingleQueue { depth: 1 }, ..front };
     let setup = full(eight, 32, TIMING, in_front(one_slot));
-    plant("queue_slots", setup, random(&setup, Op::Read), Some((WhatIf::Slots, 1.5)));
+    plant("queue_slots", setup.clone(), random(&setup, Op::Read), Some((WhatIf::Slots, 1.5)));
     let mut setup = full(eight, 32, TIMING, PLAIN);
     setup.block = Some(BlockOptions { slots: 1, ..block_options("none") });
-    plant("block_layer", setup, random(&setup, Op::Read), Some((WhatIf::NoBlockLayer, 2.0)));
-    plant("block_layer", setup, random(&setup, Op::Read), Some((WhatIf::Slots, 1.5)));
+    plant("block_layer", setup.clone(), random(&setup, Op::Read), Some((WhatIf::NoBlockLayer, 2.0)));
+    plant("block_layer", setup.clone(), random(&setup, Op::Read), Some((WhatIf::Slots, 1.5)));
     // The block layer gives the drive more than it takes.
     let setup = Setup { block: Some(block_options("none")), ..full(eight, 32, TIMING, in_front(one_slot)) };
-    plant("queue_slots", setup, random(&setup, Op::Read), Some((WhatIf::Slots, 1.5)));
+    plant("queue_slots", setup.clone(), random(&setup, Op::Read), Some((WhatIf::Slots, 1.5)));
     let setup = full(eight, 16, TIMING, PLAIN);
     let on_one_die =
         random(&setup, Op::Read).into_iter().map(|read| Request { offset: read.offset / PAGE / 8 * 8 * PAGE, ..read });
     plant("uneven_dies", setup, on_one_die.collect(), Some((WhatIf::Dies, 1.5)));
     let setup = full(eight, 1, TIMING, PLAIN);
-    plant("host_depth", setup, random(&setup, Op::Read), Some((WhatIf::Depth, 1.6)));
+    plant("host_depth", setup.clone(), random(&setup, Op::Read), Some((WhatIf::Depth, 1.6)));
     // Whatever requests wait for, a host that thinks for longer than they take asks for no more.
     let thinking = |setup: Setup, think| {
         let Replay::Closed { depth, per_stream, .. } = setup.replay else { unreachable!("a closed loop") };
-        Setup { replay: Replay::Closed { depth, per_stream, think: Nanos(think) }, ..setup }
+        Setup { replay: Replay::Closed { depth, per_stream, think: Nanos(think) }, ..setup.clone() }
     };
     let idle = full(eight, 4, TIMING, PLAIN);
-    let mut collecting = idle;
+    let mut collecting = idle.clone();
     collecting.precondition.overwrite = Overwrite::Passes(3.0);
-    for (setup, op) in [(idle, Op::Read), (idle, Op::Write), (collecting, Op::Write)] {
+    for (setup, op) in [(idle.clone(), Op::Read), (idle.clone(), Op::Write), (collecting.clone(), Op::Write)] {
         let setup = thinking(setup, 50_000);
         for (what_if, gain) in [(WhatIf::NoThink, 2.0), (WhatIf::Depth, 1.7)] {
-            plant("think_time", setup, random(&setup, op), Some((what_if, gain)));
+            plant("think_time", setup.clone(), random(&setup, op), Some((what_if, gain)));
         }
     }
-    let setup = Setup { replay: Replay::Processes { think: Nanos(50_000) }, ..idle };
-    plant("think_time", setup, random(&setup, Op::Read), Some((WhatIf::NoThink, 2.0)));
+    let setup = Setup { replay: Replay::Processes { think: Nanos(50_000) }, ..idle.clone() };
+    plant("think_time", setup.clone(), random(&setup, Op::Read), Some((WhatIf::NoThink, 2.0)));
     // So do many that think, however many of their requests come to one die at a time.
-    let setup = thinking(Setup { replay: full(eight, 128, TIMING, PLAIN).replay, ..collecting }, 200_000);
-    plant("think_time", setup, random(&setup, Op::Write), Some((WhatIf::NoThink, 1.5)));
+    let setup = thinking(Setup { replay: full(eight, 128, TIMING, PLAIN).replay, ..collecting.clone() }, 200_000);
+    plant("think_time", setup.clone(), random(&setup, Op::Write), Some((WhatIf::NoThink, 1.5)));
     // Thinking is short.
     plant("collection", thinking(collecting, 1_000), random(&idle, Op::Write), Some((WhatIf::Dies, 1.5)));
     let setup = thinking(full(eight, 32, TIMING, in_front(one_slot)), 1_000);
-    plant("queue_slots", setup, random(&setup, Op::Read), Some((WhatIf::Slots, 1.3)));
+    plant("queue_slots", setup.clone(), random(&setup, Op::Read), Some((WhatIf::Slots, 1.3)));
     let setup = Setup { replay: Replay::AS_TRACED, ..full(eight, 1, TIMING, PLAIN) };
     let sparse = (0..).zip(random(&setup, Op::Read)).map(|(n, read)| Request { time_ns: n * 10_000, ..read });
     plant("arrivals", setup, sparse.collect(), None);
@@ -300,7 +300,7 @@ fn pages_written_in_part_are_read_first_only_where_they_hold_something() {
     let setup = full(array(2, 1, 1, 1), 16, TIMING, PLAIN);
     let parts: Vec<Request> = random(&setup, Op::Write).iter().map(|&one| Request { bytes: 512, ..one }).collect();
     for fill in [0.0, 1.0] {
-        let setup = Setup { precondition: Precondition { fill, ..setup.precondition }, ..setup };
+        let setup = Setup { precondition: Precondition { fill, ..setup.precondition }, ..setup.clone() };
         let summary = diagnosed(&setup, &parts[..20]);
         let evidence = named(&summary, Subject::WriteAmplification, "partial_pages").evidence;
         let read = summary.flash.0.reads[Cause::ReadModifyWrite as usize] as f64;
@@ -334,7 +334,7 @@ fn inputs_that_deceive_are_found() {
     without(&summary, "times_ignored");
     // What a warm-up wrote before reads alone were measured has no write amplification that could settle.
     let read_back: Vec<Request> = few.iter().copied().chain(random(&setup, Op::Read)).collect();
-    let summary = diagnosed(&Setup { warmup_requests: 100, ..setup }, &read_back);
+    let summary = diagnosed(&Setup { warmup_requests: 100, ..setup.clone() }, &read_back);
     without(&summary, "too_short");
     // Overwritten at random and by the trace for long: nothing is wrong.
     setup.precondition = Precondition { fill: 1.0, overwrite: Overwrite::Passes(1.0) };
@@ -345,7 +345,7 @@ fn inputs_that_deceive_are_found() {
     // The trace has times: a closed loop ignores them, an open one may not keep up.
     let hasty: Vec<Request> = (0..).zip(&writes).map(|(n, write)| Request { time_ns: n * 10, ..*write }).collect();
     named(&diagnosed(&setup, &hasty), Subject::Input, "times_ignored");
-    let open = Setup { replay: Replay::AS_TRACED, ..setup };
+    let open = Setup { replay: Replay::AS_TRACED, ..setup.clone() };
     let summary = diagnosed(&open, &hasty);
     named(&summary, Subject::Input, "queue_grows");
     without(&summary, "times_ignored");
@@ -381,7 +381,7 @@ fn only_what_was_there_before_makes_a_cache_too_small() {
             background_percent: 100,
             copy: Nanos(10),
         };
-        Setup { cache: Some(cache), ..plain }
+        Setup { cache: Some(cache), ..plain.clone() }
     };
     let trimmed: Vec<Request> =
         (0..400).flat_map(|page| [Op::Write, Op::Trim].map(|op| at(op, page % 8 * PAGE, PAGE as u32))).collect();
@@ -398,7 +398,7 @@ fn only_what_was_there_before_makes_a_cache_too_small() {
     }
     // Of a full drive, a map cache for all entries would have every one.
     for (fill, share) in [(0.0, None), (1.0, Some(1.0))] {
-        let mut setup = plain;
+        let mut setup = plain.clone();
         setup.precondition.fill = fill;
         setup.ftl = FtlChoice::Page(SMALL_OPTIONS, dftl::INFO.set(&[("cmt", 4)]).expect("in range"));
         setup.geometry.blocks += 24;
@@ -416,7 +416,7 @@ fn a_drive_lives_at_the_rate_of_the_trace_unless_a_queue_grows() {
     let mut rates = Vec::new();
     for buffer in [None, Some(tenth)] {
         let setup = full(array(2, 1, 1, 1), 4, TIMING, DriveOptions { buffer, ..PLAIN });
-        let setup = Setup { replay: Replay::AS_TRACED, ..setup };
+        let setup = Setup { replay: Replay::AS_TRACED, ..setup.clone() };
         for gap_ns in [10, 1_000_000_000] {
             let writes = (0..).zip(random(&setup, Op::Write));
             let writes: Vec<Request> = writes.map(|(n, write)| Request { time_ns: n * gap_ns, ..write }).collect();
@@ -445,7 +445,7 @@ fn a_drive_that_has_not_settled_is_found() {
     assert_eq!(Some(whole), summary.write_amplification);
     // The last part alone, measured after as many requests as come before it.
     let last = tenth.len() - setup.geometry.pages() as usize;
-    let alone = diagnosed(&Setup { warmup_requests: last as u64, ..setup }, &tenth).write_amplification;
+    let alone = diagnosed(&Setup { warmup_requests: last as u64, ..setup.clone() }, &tenth).write_amplification;
     assert!((latest / alone.expect("written") - 1.0).abs() < 0.02, "{latest} {alone:?}");
     // What replays say goes before what the last of them says.
     setup.repeat = Repeat::Times(2);
@@ -468,7 +468,7 @@ fn a_queue_that_never_empties_is_told_though_it_does_not_grow() {
         let reads = random(&setup, Op::Read);
         let closed = diagnosed(&setup, &reads).time.expect("timed");
         let gap_ns = closed.elapsed_ns / reads.len() as u64;
-        let open = Setup { replay: Replay::AS_TRACED, ..setup };
+        let open = Setup { replay: Replay::AS_TRACED, ..setup.clone() };
         for (queued, grows) in [(0, false), (reads.len() as u64 / 4, true)] {
             // The queue is there at once; then requests come as fast as the drive serves them.
             let at =
@@ -516,7 +516,7 @@ fn slow_write_ns(summary: &Summary) -> f64 {
 fn slow_writes_are_explained_by_what_fills_the_buffer() {
     let full = full(array(2, 1, 1, 1), 16, TIMING, buffered(64));
     let collected =
-        Setup { precondition: Precondition { overwrite: Overwrite::Passes(3.0), ..full.precondition }, ..full };
+        Setup { precondition: Precondition { overwrite: Overwrite::Passes(3.0), ..full.precondition }, ..full.clone() };
     let mut fresh = full;
     fresh.geometry.blocks *= 4;
     for (setup, name, what_if) in [(collected, "collection", WhatIf::Spare), (fresh, "host_writes", WhatIf::Dies)] {
@@ -622,7 +622,7 @@ fn slow_requests_are_explained_by_what_holds_them_back() {
         (block_options("none"), in_front(few_slots), "block_layer", &[WhatIf::Slots]),
     ];
     for (block, drive, name, what_ifs) in cases {
-        let setup = Setup { block: Some(block), ..full(eight, 64, TIMING, drive) };
+        let setup = Setup { block: Some(block.clone()), ..full(eight, 64, TIMING, drive) };
         let reads = random(&setup, Op::Read);
         let summary = diagnosed(&setup, &reads);
         let slow = named(&summary, Subject::SlowReads, name);

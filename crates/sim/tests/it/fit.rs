@@ -79,7 +79,7 @@ fn the_request_beyond_the_device_is_named_below_every_scheduler() {
     let capacity_bytes = setup.capacity_bytes();
     let mut requests: Vec<_> = (0..8).map(|page| request(Op::Write, page * 4096, 4096)).collect();
     requests.push(request(Op::Read, capacity_bytes - 512, 1024));
-    for setup in with_every_scheduler(setup).map(|(_, setup)| setup).chain([setup]) {
+    for setup in with_every_scheduler(setup.clone()).map(|(_, setup)| setup).chain([setup]) {
         let error = run(&setup, &mut SliceSource::new(&requests), &mut ()).expect_err("beyond");
         let request = Placed::at("request 9".into(), &requests[8]);
         let expected = SimError::BeyondDevice { request, capacity_bytes };
@@ -93,7 +93,7 @@ fn a_wrapped_trace_is_the_trace_with_addresses_wrapped_by_hand() {
     let capacity = setup.capacity_bytes();
     let beyond: Vec<_> = (0..500_u64).map(|at| request(Op::Write, at * at % 977 * 4096, 4096)).collect();
     let by_hand: Vec<_> = beyond.iter().map(|one| Request { offset: one.offset % capacity, ..*one }).collect();
-    for (name, setup) in with_every_scheduler(setup).chain([("none", Setup { check: true, ..setup })]) {
+    for (name, setup) in with_every_scheduler(setup.clone()).chain([("none", Setup { check: true, ..setup.clone() })]) {
         let (wrapped, plain) = (replay(&setup, &beyond), replay(&setup, &by_hand));
         assert_eq!(wrapped.summary.time, plain.summary.time, "{name}");
         assert_eq!(wrapped.summary.flash, plain.summary.flash, "{name}");
