@@ -5,7 +5,7 @@ use super::nand::levels;
 use super::provision::{DEFAULT_PERCENT, Provision};
 use crate::checker::{Checker, Read};
 use crate::table::{TIB, U32};
-use ssdlab_core::units::{write_bytes, write_percent};
+use ssdlab_core::units::{counted, write_bytes, write_percent};
 use ssdlab_ftl::FtlChoice;
 use ssdlab_nand::Parallelism;
 
@@ -160,10 +160,12 @@ impl Checker<'_> {
         let keys = [provision, CAPACITY, FILL, largest_level(parallelism)];
         let key = keys.into_iter().find(|key| self.is_set_by_user(key)).unwrap_or(provision);
         let (needed, share) = (blocks.needed(), self.value(provision)?.as_set());
+        let set = if key == provision { share } else { format!("{provision} = {share}") };
         let remedy = self.more_blocks(key, provision, shape, logical_pages);
         let message = format!(
-            "{provision} = {share} gives {asked} blocks, but {planes} planes need {needed}: {data} for data, {kept} for \
-             the FTL, {} to collect; {remedy}",
+            "{set} gives {asked} of the {needed} blocks needed in {}: {data} for data, {kept} for the FTL, {} to \
+             collect; {remedy}",
+            counted(planes, "plane"),
             needed - data - kept
         );
         self.report(key, message);
