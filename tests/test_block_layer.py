@@ -217,7 +217,7 @@ def test_more_requests_wait_in_the_layer_than_the_drive_holds() -> None:
             "block.hardware_queues: the single-queue layer has one queue",
         ),
         ({"block.scheduler": "cfq", "time": "serial"}, 'set time to "event"'),
-        ({"block.frame": "modern"}, 'block.frame: was renamed; set block.layer to "single-queue" or "multi-queue"'),
+        ({"block.frame": "modern"}, 'block.frame: was renamed to block.layer = "single-queue" or "multi-queue"'),
     ],
 )
 def test_bad_settings_are_refused_with_the_remedy(sets: dict[str, str | int], message: str) -> None:

@@ -3,8 +3,8 @@
 use crate::config::Layer;
 use crate::error::Violation;
 use crate::kind::Kind;
-use crate::registry::{OPTIONS, RENAMED, SECTIONS, current_key, find, find_former};
-use crate::table::{Entries, Entry, Former, OptionSpec, below};
+use crate::registry::{OPTIONS, SECTIONS, find, renamed};
+use crate::table::{Entries, Entry, OptionSpec, below};
 use crate::value::{Value, describe, with_quotes};
 use ssdlab_core::suggest::{list, named, nearest, nearest_key, split};
 use std::collections::BTreeMap;
@@ -59,7 +59,7 @@ pub(crate) fn read_sets(sets: &[Layer], violations: &mut Vec<Violation>) -> Writ
         }
     }
     for (key, (place, origin, value)) in last {
-        let kind = find(&current_key(key)).map(|option| &option.kind);
+        let kind = find(key).map(|option| &option.kind);
         let document = format!("{key} = {}", with_quotes(kind, value));
         let mut errors = Vec::new();
         read_into(&mut written, Form::Set(origin), &document, &mut errors);
@@ -142,9 +142,6 @@ impl Reader<'_> {
 
     fn entry(&mut self, key: &str, key_start: usize, value: &Spanned<DeValue<'_>>) {
         let value_start = value.span().start;
-        if let Some(former) = value.get_ref().as_str().and_then(|name| find_former(key, name)) {
-            return self.choose(former, key_start);
-        }
         match (find(key), value.get_ref()) {
             (Some(choice @ OptionSpec { kind: Kind::Choice(_), .. }), DeValue::Table(table))
                 if choice.has_parameters() =>
@@ -167,8 +164,8 @@ impl Reader<'_> {
             }
             (None, _) => {
                 let known: Vec<&str> = KNOWN_KEYS.iter().map(String::as_str).collect();
-                let message = match (RENAMED.iter().find(|(former, _)| *former == key), nearest_key(key, &known)) {
-                    (Some((_, now)), _) => format!("was renamed; set {now} to {}", list_or(find(now))),
+                let message = match (renamed(key), nearest_key(key, &known)) {
+                    (Some(now), _) => format!("was renamed to {now}{}", values(&now)),
                     (None, Some(meant)) => format!("unknown setting; did you mean {meant}?"),
                     (None, None) => format!("unknown setting; known are {}", list(children(nearest_table(key)))),
                 };
@@ -190,10 +187,6 @@ impl Reader<'_> {
             let key = format!("{}.{}", choice.key, name.get_ref());
             let meant = named(name.get_ref(), choice.variants().iter().map(|variant| variant.name));
             let variant = choice.variants().iter().find(|variant| Some(variant.name) == meant);
-            if let Some(former) = find_former(choice.key, name.get_ref()) {
-                self.former(former, start, value.get_ref());
-                continue;
-            }
             match (variant, value.get_ref()) {
                 (Some(variant), DeValue::Table(parameters)) => {
                     let parameter = first_setting(&key, parameters);
@@ -207,27 +200,6 @@ impl Reader<'_> {
                 }
                 // Also reached by a parameter beside its variant.
                 (None, _) => self.entry(&key, start, value),
-            }
-        }
-    }
-
-    /// Reads `[ftl.dftl]`: the parameters of a former variant.
-    fn former(&mut self, former: &Former, start: usize, value: &DeValue<'_>) {
-        let DeValue::Table(parameters) = value else {
-            let message = format!("was renamed; use the table {}, not {}", former.parameters, describe(value));
-            return self.fault(start, Place::Key, &format!("{}.{}", former.choice, former.variant), message);
-        };
-        self.choose(former, start);
-        for (name, value) in parameters {
-            self.entry(&former.parameter(name.get_ref()), name.span().start, value);
-        }
-    }
-
-    /// Makes the choices equivalent to a former variant.
-    fn choose(&mut self, former: &Former, start: usize) {
-        for (choice, variant) in former.now {
-            if let Some(choice) = find(choice) {
-                self.set(choice, start, Value::Choice(variant), None);
             }
         }
     }
@@ -271,10 +243,11 @@ impl Reader<'_> {
     }
 }
 
-/// Lists the variants of a choice: `"single-queue" or "multi-queue"`.
-fn list_or(choice: Option<&OptionSpec>) -> String {
-    let names = choice.map_or(&[][..], OptionSpec::variants).iter().map(|variant| format!("{:?}", variant.name));
-    names.collect::<Vec<_>>().join(" or ")
+/// Lists the variants of a choice: ` = "single-queue" or "multi-queue"`.
+fn values(key: &str) -> String {
+    let variants = find(key).map_or(&[][..], |option| option.variants());
+    let names: Vec<_> = variants.iter().map(|variant| format!("{:?}", variant.name)).collect();
+    if names.is_empty() { String::new() } else { format!(" = {}", names.join(" or ")) }
 }
 
 /// Returns the key of the first setting in a table.

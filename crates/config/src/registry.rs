@@ -2,8 +2,7 @@
 
 use crate::kind::Step;
 use crate::sections::{block, cache, device, drive, ftl, general, host, nand, precondition, workload};
-use crate::table::{Fallback, Former, OptionSpec, Section, below};
-use std::borrow::Cow;
+use crate::table::{Fallback, OptionSpec, Section, below};
 use std::sync::LazyLock;
 
 /// All sections, in the order of the reference page.
@@ -57,29 +56,21 @@ fn spaced(option: OptionSpec) -> OptionSpec {
     steps.map_or(option, |(_, steps)| OptionSpec { kind: option.kind.stepped(steps), ..option })
 }
 
-/// Variants that were formerly written differently.
-static FORMER: &[Former] = &[ftl::DFTL_AS_FTL];
-
-/// Renamed options: former key and current key.
-pub(crate) const RENAMED: &[(&str, &str)] = &[("block.frame", "block.layer")];
+/// Renamed options and tables of options: former key and current key.
+const RENAMED: &[(&str, &str)] =
+    &[("block.frame", "block.layer"), ("ftl.dftl.trigger", "ftl.page.trigger"), ("ftl.dftl", "ftl.page.map.dftl")];
 
 /// Finds an option by its key.
 pub(crate) fn find(key: &str) -> Option<&'static OptionSpec> {
     OPTIONS.iter().find(|option| option.key == key)
 }
 
-/// Finds a former variant of a choice.
-pub(crate) fn find_former(choice: &str, name: &str) -> Option<&'static Former> {
-    FORMER.iter().find(|former| former.choice == choice && former.variant.eq_ignore_ascii_case(name))
-}
-
-/// Returns the current key of a parameter of a former variant.
-pub(crate) fn current_key(key: &str) -> Cow<'_, str> {
-    let parameter = |former: &Former| {
-        let name = below(former.variant, below(former.choice, key)?)?;
-        Some(former.parameter(name))
-    };
-    FORMER.iter().find_map(parameter).map_or(Cow::Borrowed(key), Cow::Owned)
+/// Returns the current key of a renamed option.
+pub(crate) fn renamed(key: &str) -> Option<String> {
+    RENAMED.iter().find_map(|(former, now)| match below(former, key) {
+        Some(rest) => Some(format!("{now}.{rest}")),
+        None => (key == *former).then(|| (*now).into()),
+    })
 }
 
 impl OptionSpec {

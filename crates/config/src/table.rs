@@ -199,35 +199,6 @@ impl Section {
     }
 }
 
-/// A variant that is now written differently; the former notation is still read.
-pub(crate) struct Former {
-    /// The choice.
-    pub choice: &'static str,
-    /// Its former variant.
-    pub variant: &'static str,
-    /// Equivalent choices and variants, outermost first.
-    pub now: &'static [(&'static str, &'static str)],
-    /// Table of its parameters.
-    pub parameters: &'static str,
-    /// Parameters elsewhere, with their keys.
-    pub moved: &'static [(&'static str, &'static str)],
-}
-
-impl Former {
-    /// Returns the current key of the parameter `name`.
-    pub fn parameter(&self, name: &str) -> String {
-        for (former, now) in self.moved {
-            if name == *former {
-                return (*now).into();
-            }
-            if let Some(inner) = below(former, name) {
-                return format!("{now}.{inner}");
-            }
-        }
-        format!("{}.{name}", self.parameters)
-    }
-}
-
 // Limits of ranges.
 pub(crate) const SECOND: u64 = 1_000_000_000;
 pub(crate) const KIB: u64 = 1 << 10;

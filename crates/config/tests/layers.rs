@@ -359,28 +359,19 @@ fn cache_policies() {
     }
 }
 
-/// DFTL as an FTL of its own, as it was written before, is page mapping with another map.
+/// Former keys are errors that name the current one.
 #[test]
-fn dftl_as_an_ftl_is_still_read() {
-    let same = |now: &str, before: &str, sets: &[&str]| {
-        let now = resolve(None, &[file("my.toml", now)], &[]);
-        let before = resolve(None, &[file("my.toml", before)], sets);
-        assert_eq!(before.to_toml(), now.to_toml());
-        assert_eq!(before.settings(None), now.settings(None));
-        assert!(matches!(before.settings(None).unwrap().setup.ftl, FtlChoice::Page(_, map) if map.is(&dftl::INFO)));
-    };
-    let plain = "ftl.page.map = \"dftl\"";
-    same(plain, "ftl = \"dftl\"", &[]);
-    same(plain, "[ftl.dftl]", &[]);
-    same(plain, "", &["ftl=dftl"]);
-    let parameters = "[ftl.page.map.dftl]\ncmt = 64\nbatch = false\n[ftl.page.trigger.batch]\nlow = 8";
-    same(parameters, "[ftl.dftl]\ncmt = 64\nbatch = false\n[ftl.dftl.trigger.batch]\nlow = 8", &[]);
-    same(parameters, "ftl.dftl.batch = false", &["ftl.dftl.cmt=64", "ftl.dftl.trigger.batch.low=8"]);
-    same("[ftl.page]\nmap = \"dftl\"\ntrigger = \"batch\"", "", &["ftl.dftl.trigger=batch"]);
-    let config = resolve(None, &[file("my.toml", "\n[ftl.dftl]\ncmt = 64")], &[]);
-    assert_told(&config, "ftl", "\"page\"", "my.toml:2");
-    assert_told(&config, "ftl.page.map", "\"dftl\"", "my.toml:2");
-    assert_told(&config, "ftl.page.map.dftl.cmt", "64", "my.toml:3");
+fn renamed_settings_name_the_current_key() {
+    for (set, message) in [
+        ("block.frame=modern", "block.frame: was renamed to block.layer = \"single-queue\" or \"multi-queue\""),
+        ("ftl.dftl.cmt=64", "ftl.dftl.cmt: was renamed to ftl.page.map.dftl.cmt"),
+        ("ftl.dftl.trigger.batch.low=8", "ftl.dftl.trigger.batch.low: was renamed to ftl.page.trigger.batch.low"),
+    ] {
+        let error = Config::resolve(None, &[], &[file("--set", set)]).unwrap_err().to_string();
+        assert_eq!(error, format!("--set: {message}"));
+    }
+    let error = Config::resolve(None, &[], &[file("--set", "ftl=dftl")]).unwrap_err().to_string();
+    assert!(error.ends_with("did you mean ftl.page.map = \"dftl\"?"), "{error}");
 }
 
 /// The entries and the protected share of the authors' simulator.
@@ -473,21 +464,9 @@ fn settings_made_at_once_contradict_each_other_in_whatever_order() {
         resolved(made).unwrap().leaves().into_iter().map(|leaf| (leaf.key, leaf.value)).collect()
     };
     for (one, other, fault) in [
-        (
-            "ftl.fast.log=10%",
-            "ftl=bast",
-            "ftl.fast.log: needs ftl = \"fast\", but --set sets \"bast\"",
-        ),
-        (
-            "ftl.fast.log=10%",
-            "FTL='Bast'",
-            "ftl.fast.log: needs ftl = \"fast\", but --set sets \"bast\"",
-        ),
-        (
-            "ftl.fast.log=10%",
-            "ftl.bast.log=3",
-            "ftl.fast.log: needs ftl = \"fast\", but --set sets \"bast\"",
-        ),
+        ("ftl.fast.log=10%", "ftl=bast", "ftl.fast.log: needs ftl = \"fast\", but --set sets \"bast\""),
+        ("ftl.fast.log=10%", "FTL='Bast'", "ftl.fast.log: needs ftl = \"fast\", but --set sets \"bast\""),
+        ("ftl.fast.log=10%", "ftl.bast.log=3", "ftl.fast.log: needs ftl = \"fast\", but --set sets \"bast\""),
         (
             "host.replay.closed.queue_depth=1",
             "host.replay=open",

@@ -92,16 +92,8 @@ fn files() {
             "workload.arrival.poisson.rate = \"0/s\"",
             "my.toml:1:33: workload.arrival.poisson.rate: 0/s is out of range: 1/s to 1000M/s",
         ),
-        // A variant that is written in another way now.
-        ("ftl.dftl = 5", "my.toml:1: ftl.dftl: is now the table ftl.page.map.dftl, not the number 5"),
-        (
-            "[ftl.dftl]\ncmtt = 5",
-            "my.toml:2: ftl.page.map.dftl.cmtt: no such setting; did you mean ftl.page.map.dftl.cmt?",
-        ),
-        (
-            "[ftl.dftl]\n[ftl.page.map.segments]",
-            r#"my.toml:2: ftl.page.map: "dftl" and "segments" are both chosen (my.toml:1); keep one"#,
-        ),
+        // Renamed.
+        ("ftl.dftl = 5", "my.toml:1: ftl.dftl: was renamed to ftl.page.map.dftl"),
         // Numbers and switches.
         (
             "nand.endurance = \"3000x\"",
@@ -525,7 +517,6 @@ fn sets() {
     ];
     let differing = differing(cases, |set| message("", &[set]));
     assert!(differing.is_empty(), "{}", differing.concat());
-    assert_eq!(message("", &["ftl=DFTL"]), "accepted");
     assert_eq!(
         message("", &["ftl=fast", "ftl.page.gc=fifo"]),
         r#"--set: ftl.page.gc: belongs to ftl = "page", but ftl = "fast" is chosen (--set); keep one"#

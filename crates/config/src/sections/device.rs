@@ -64,11 +64,7 @@ impl Device {
 
 impl Checker<'_> {
     /// Reads the device; `None` after a violation.
-    pub(crate) fn device(
-        &mut self,
-        ftl: &FtlChoice,
-        extent_bytes: Option<u64>,
-    ) -> Read<Option<Device>> {
+    pub(crate) fn device(&mut self, ftl: &FtlChoice, extent_bytes: Option<u64>) -> Read<Option<Device>> {
         let page_bytes = self.small("nand.page_size")?;
         if !self.check_power_of_two("nand.page_size", page_bytes) {
             return Ok(None);

@@ -44,7 +44,9 @@ impl Checker<'_> {
         let Some(count) = self.log_blocks(choice, device)? else {
             return Ok(None);
         };
-        if let Err(problem) = (choice.info.role.check)(choice, &LogBlocks { count, pages: device.geometry.pages_per_block }) {
+        if let Err(problem) =
+            (choice.info.role.check)(choice, &LogBlocks { count, pages: device.geometry.pages_per_block })
+        {
             self.report(&format!("{}.{}", path(choice.info), problem.parameter), problem.message);
             return Ok(None);
         }

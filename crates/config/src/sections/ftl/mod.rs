@@ -7,7 +7,7 @@ mod trigger;
 use crate::checker::{Checker, Read};
 use crate::kind::Kind;
 use crate::sections::device::Device;
-use crate::table::{Former, OptionSpec, Section, option};
+use crate::table::{OptionSpec, Section, option};
 use ssdlab_ftl::choice::LOG_FTLS;
 use ssdlab_ftl::page::{PageOptions, Trigger};
 use ssdlab_ftl::{FtlChoice, Shape};
@@ -28,15 +28,6 @@ fn ftl() -> OptionSpec {
         .example(page::PAGE.0)
         .help("Flash translation layer.")
 }
-
-/// DFTL was an FTL; it is now a map of page mapping.
-pub(crate) const DFTL_AS_FTL: Former = Former {
-    choice: "ftl",
-    variant: "dftl",
-    now: &[("ftl", "page"), ("ftl.page.map", "dftl")],
-    parameters: "ftl.page.map.dftl",
-    moved: &[("trigger", "ftl.page.trigger")],
-};
 
 /// Returns the FTL's reserve in blocks, for a drive that need not be valid yet.
 pub(super) fn reserve_blocks(
