@@ -1,4 +1,4 @@
-//! What people read when they get it wrong: one line each, with the place and the remedy.
+//! Error messages: one line each, with place and remedy.
 
 use ssdlab_config::{Config, ConfigError, Layer, presets};
 
@@ -13,7 +13,7 @@ fn check(file: &str, sets: &[&str]) -> Result<(), ConfigError> {
     Config::resolve(Some("tlc-chip"), &files, &sets)?.settings(None).map(drop)
 }
 
-/// Lists every message that differs, so that one run shows them all.
+/// Lists all differing messages, so that one run shows them all.
 fn differing<'a>(cases: impl IntoIterator<Item = (&'a str, &'a str)>, message: impl Fn(&str) -> String) -> Vec<String> {
     let cases = cases.into_iter().map(|(given, expected)| (given, expected, message(given)));
     let differing = cases.filter(|(_, expected, message)| message != expected);
@@ -249,7 +249,7 @@ fn files() {
             "my.toml:3: block.hardware_queues: 2, but drive.protocol nvme has 8 queues and each belongs to one; set it to 8",
         ),
         ("ftl.fast.log = 1", "my.toml:1: ftl.fast.log: 1 log block, and the FTL takes at least 2; raise it to 2"),
-        // What is proposed satisfies the isolation area too, which needs 8 log blocks by default.
+        // The remedy also satisfies the isolation area, which needs 8 log blocks by default.
         ("ftl.faster.log = 1", "my.toml:1: ftl.faster.log: 1 log block, and the FTL takes at least 2; raise it to 2"),
         (
             "ftl = \"faster\"\ndevice.capacity = \"8MiB\"",
@@ -302,7 +302,7 @@ fn files() {
             "device.capacity = \"256MiB\"\nftl.page.trigger.batch.high = 200\nnand.planes = 4",
             "my.toml:2: ftl.page.trigger.batch.high: 200 erased blocks in each of 4 planes are more than the 256 blocks of data; lower it to 64",
         ),
-        // More erased blocks than there are blocks of data.
+        // More erased blocks than data blocks.
         (
             "ftl.page.trigger.partial.low = 1048576",
             "my.toml:1: ftl.page.trigger.partial.low: 1048576 erased blocks are more than the 4096 blocks of data; lower it to 283",
@@ -321,7 +321,7 @@ fn files() {
         ),
         ("ftl.page.trigger.partial.low = 283", "accepted"),
         ("ftl.page.trigger.partial.low = 4096\ndevice.reserve = \"extra\"", "accepted"),
-        // The drive that works on many requests at once.
+        // Parallel drive.
         (
             "time = \"event\"\nnand.read = \"0ns\"\nnand.erase = \"0ns\"",
             "my.toml:2: nand.read: 0ns would let the simulation make infinitely many requests in no time; raise it to 1us\n\
@@ -388,7 +388,7 @@ fn files() {
             "time = \"event\"\ngantt.window.length = \"0ns\"",
             "my.toml:2: gantt.window.length: 0ns records nothing; raise it to 10ms",
         ),
-        // What the generator of the workload says, about the setting it concerns.
+        // Errors of the workload generator, at their settings.
         (
             "[workload.pattern.streams]\nlength = 9_000_000",
             "my.toml:2: workload.pattern.streams.length: 9000000 slots of 4KiB exceed the span 4GiB; lower it to 1048576",
@@ -467,7 +467,7 @@ fn files() {
     assert!(differing.is_empty(), "{}", differing.concat());
 }
 
-/// Without a preset of its own a file builds on the default drive, of 16 dies.
+/// Without a preset, a file builds on the default drive of 16 dies.
 #[test]
 fn the_default_drive() {
     for (text, expected) in [
@@ -528,7 +528,7 @@ fn sets() {
 }
 
 #[test]
-fn everything_is_told_at_once() {
+fn all_errors_are_reported_at_once() {
     let text = "seed = \"x\"\n[nand]\nreed = 1\nread = \"1\"\nerase = \"2\"";
     let error = check(text, &["check=maybe"]).unwrap_err();
     let places: Vec<&str> = error.0.iter().map(|violation| violation.key.as_str()).collect();
@@ -538,7 +538,7 @@ fn everything_is_told_at_once() {
     assert_eq!(check(text, &[]).unwrap_err().0.len(), 3);
 }
 
-/// Where 32 bits cannot number the pages of a drive, the proposed page size is accepted, and half of it is not.
+/// If 32 bits cannot number the pages, the proposed page size is accepted, and half of it is not.
 #[test]
 fn a_page_size_for_huge_drives_is_proposed() {
     for preset in presets() {
@@ -559,10 +559,10 @@ fn a_page_size_for_huge_drives_is_proposed() {
     }
 }
 
-/// A trace of 128 MiB and 4 KiB needs 5 blocks of 2 MiB in each of 16 planes for data, and one to collect: 96 blocks,
-/// where over-provisioning of 7 % gives 69. The next power of two has enough.
+/// A trace of 128 MiB and 4 KiB needs 96 blocks: in each of 16 planes 5 of 2 MiB for data, and one to collect.
+/// Over-provisioning of 7 % gives 69. The next power of two suffices.
 #[test]
-fn a_drive_grows_to_a_size_that_can_be_built() {
+fn a_drive_grows_to_a_valid_size() {
     let sets: Vec<Layer> = ["host.fit=grow", "device.capacity=64MiB"].iter().map(set).collect();
     let config = Config::resolve(None, &[], &sets).unwrap();
     let capacity = |extent_bytes| config.settings(Some(extent_bytes)).unwrap().setup.capacity_bytes();

@@ -1,4 +1,4 @@
-//! A resolved configuration, written as TOML and read again, is the same configuration.
+//! A configuration written as TOML and read again is the same.
 
 use common::{picks, set, sets};
 use proptest::prelude::*;
@@ -26,7 +26,7 @@ proptest! {
         }
     }
 
-    /// What is written means the same as what was set, however small the trace: settings, or why there are none.
+    /// A written configuration gives the same settings or errors, for traces of any size.
     #[test]
     fn toml_does_the_same(picks in picks(), fit in prop::sample::select(vec!["error", "compact"]), extent in 1u64..1 << 32) {
         let mut sets = sets(&picks);
@@ -38,7 +38,7 @@ proptest! {
         prop_assert_eq!(found(&again), found(&config));
     }
 
-    /// Whatever is written, there is an answer and no panic.
+    /// No text causes a panic.
     #[test]
     fn any_text_is_answered(text in "[a-z\\[\\].=\"0-9%{},\n ]{0,60}", set in ".{0,30}".prop_map(set)) {
         let file = Layer { origin: "any.toml".into(), text };
@@ -47,7 +47,7 @@ proptest! {
         }
     }
 
-    /// Values in range never panic on the way to settings either.
+    /// No values in range cause a panic.
     #[test]
     fn any_values_are_answered(picks in picks(), extent: Option<u64>) {
         let config = Config::resolve(None, &[], &sets(&picks)).unwrap();
@@ -59,7 +59,7 @@ proptest! {
     }
 }
 
-/// A configuration that was fitted to a small trace, or to what is beside it, is written as what was asked for.
+/// A written configuration keeps the requested values, not those fitted to a trace or to other settings.
 #[test]
 fn what_was_fitted_is_fitted_again() {
     for sets in [
