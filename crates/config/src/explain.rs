@@ -57,7 +57,7 @@ impl OptionSpec {
 
     /// Returns its values in the presets that set it, with their sources.
     pub fn stated(&self) -> Vec<Stated> {
-        let of = |preset: &'static str| {
+        let stated = |preset: &'static str| {
             let leaf =
                 Config::resolve(Some(preset), &[], &[]).ok()?.leaves().into_iter().find(|leaf| leaf.key == self.key)?;
             // The source of an inherited value is in the extended preset.
@@ -65,7 +65,7 @@ impl OptionSpec {
             let source = file.sources().into_iter().find(|(key, _)| key == self.key).map(|(_, source)| source);
             Some(Stated { preset, value: leaf.value, source: source.unwrap_or_default() })
         };
-        presets().iter().filter_map(|preset| of(preset.name)).collect()
+        presets().iter().filter_map(|preset| stated(preset.name)).collect()
     }
 }
 

@@ -141,8 +141,8 @@ mod tests {
     fn every_option_is_in_the_schema() {
         let schema: Value = serde_json::from_str(&json_schema()).unwrap();
         for option in OPTIONS.iter() {
-            let found = lookup(&schema, option.key).unwrap_or_else(|| panic!("{} is missing", option.key));
-            assert_eq!(found["description"], option.help, "{}", option.key);
+            let schema = lookup(&schema, option.key).unwrap_or_else(|| panic!("{} is missing", option.key));
+            assert_eq!(schema["description"], option.help, "{}", option.key);
         }
     }
 }

@@ -209,16 +209,16 @@ fn several_planes_choose_clock_and_trigger() {
 /// Every plane has an equal number of blocks, its share of the data and its own reserve.
 #[test]
 fn planes_and_blocks() {
-    let of = |sets: &[&str]| resolve(Some("tlc-chip"), &[], sets).settings(None).unwrap().setup;
-    let setup = of(&["nand.channels=4", "nand.ways=2", "nand.dies=2", "nand.planes=2"]);
+    let setup_of = |sets: &[&str]| resolve(Some("tlc-chip"), &[], sets).settings(None).unwrap().setup;
+    let setup = setup_of(&["nand.channels=4", "nand.ways=2", "nand.dies=2", "nand.planes=2"]);
     assert_eq!(setup.geometry.parallelism.planes(), 32);
     // 4,383 blocks with one plane; per plane, three for the FTL and four kept free by partial collection.
     assert_eq!((setup.geometry.blocks, setup.reserve_blocks()), (4_384, 7 * 32));
     assert_eq!(setup.geometry.pages(), 4_384 * 256);
-    let extra = of(&["nand.channels=32", "device.reserve=extra"]);
+    let extra = setup_of(&["nand.channels=32", "device.reserve=extra"]);
     assert_eq!(extra.geometry.blocks, (4_383_u32 + 7 * 32).next_multiple_of(32));
     // A log belongs to the whole device.
-    let log = of(&["nand.channels=32", "ftl=fast"]);
+    let log = setup_of(&["nand.channels=32", "ftl=fast"]);
     assert_eq!((log.geometry.blocks, log.reserve_blocks()), (4_384, 1));
 }
 
@@ -460,7 +460,7 @@ fn settings_made_at_once_contradict_each_other_in_whatever_order() {
     let values = |made: &[&[&str]]| -> Vec<_> {
         resolved(made).unwrap().leaves().into_iter().map(|leaf| (leaf.key, leaf.value)).collect()
     };
-    for (one, other, fault) in [
+    for (first, second, fault) in [
         ("ftl.fast.log=10%", "ftl=bast", "ftl.fast.log: needs ftl = \"fast\", but --set sets \"bast\""),
         ("ftl.fast.log=10%", "FTL='Bast'", "ftl.fast.log: needs ftl = \"fast\", but --set sets \"bast\""),
         ("ftl.fast.log=10%", "ftl.bast.log=3", "ftl.fast.log: needs ftl = \"fast\", but --set sets \"bast\""),
@@ -476,13 +476,13 @@ fn settings_made_at_once_contradict_each_other_in_whatever_order() {
         ),
         ("device.op=7%", "device.spare=9%", "device.spare: device.op sets the same quantity (--set)"),
     ] {
-        for at_once in [[one, other], [other, one]] {
+        for at_once in [[first, second], [second, first]] {
             let message = resolved(&[&at_once]).unwrap_err().to_string();
             assert_eq!(message, format!("--set: {fault}; keep one"), "{at_once:?}");
         }
         // A later group may choose again.
-        assert_eq!(values(&[&[one], &[other]]), values(&[&[other]]), "{one}, then {other}");
-        assert_eq!(values(&[&[other], &[one]]), values(&[&[one]]), "{other}, then {one}");
+        assert_eq!(values(&[&[first], &[second]]), values(&[&[second]]), "{first}, then {second}");
+        assert_eq!(values(&[&[second], &[first]]), values(&[&[first]]), "{second}, then {first}");
     }
     // A choice replaced by a later one of the same key contradicts nothing.
     let of_dftl = ["ftl.page.map.dftl.cmt=4096", "ftl.page.map=dftl"];
@@ -497,9 +497,9 @@ fn settings_made_at_once_contradict_each_other_in_whatever_order() {
 #[test]
 fn more_requests_than_the_drive_holds_need_a_block_layer() {
     let sets = ["host.replay.closed.queue_depth=64", "block.scheduler=deadline"];
-    let found = resolve(Some("sata-mlc"), &[], &sets).settings(None).unwrap().setup;
-    assert!(matches!(found.replay, Replay::Closed { depth: 64, .. }));
-    assert_eq!(found.block.unwrap().slots, 31);
+    let setup = resolve(Some("sata-mlc"), &[], &sets).settings(None).unwrap().setup;
+    assert!(matches!(setup.replay, Replay::Closed { depth: 64, .. }));
+    assert_eq!(setup.block.unwrap().slots, 31);
     let message = resolve(Some("sata-mlc"), &[], &sets[..1]).settings(None).unwrap_err().to_string();
     assert!(message.contains("drive.protocol sata holds 31 requests, not 64"), "{message}");
 }

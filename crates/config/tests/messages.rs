@@ -481,8 +481,8 @@ fn the_default_drive() {
         ),
     ] {
         let files = [Layer { origin: "my.toml".into(), text: text.into() }];
-        let found = Config::resolve(None, &files, &[]).and_then(|config| config.settings(None));
-        assert_eq!(found.unwrap_err().to_string(), expected, "{text}");
+        let checked = Config::resolve(None, &files, &[]).and_then(|config| config.settings(None));
+        assert_eq!(checked.unwrap_err().to_string(), expected, "{text}");
     }
 }
 
@@ -543,18 +543,18 @@ fn all_errors_are_reported_at_once() {
 fn a_page_size_for_huge_drives_is_proposed() {
     for preset in presets() {
         for tebibytes in [16, 64, 256] {
-            let of = |kibibytes: u64| {
+            let with_page = |kibibytes: u64| {
                 let page = format!("nand.page_size={kibibytes}KiB");
                 let sets = [set(&page), set(&format!("device.capacity={tebibytes}TiB"))];
                 let settings = Config::resolve(Some(preset.name), &[], &sets).unwrap().settings(None);
                 settings.map_or_else(|error| error.to_string(), |_| "accepted".to_owned())
             };
-            let told = of(4);
+            let message = with_page(4);
             let (_, proposed) =
-                told.split_once("exceeds 4294967295 pages of 4KiB; raise nand.page_size to ").expect(&told);
-            let kibibytes = proposed.strip_suffix("KiB").expect(&told).parse().unwrap();
-            assert_eq!(of(kibibytes), "accepted", "{}", preset.name);
-            assert!(of(kibibytes / 2).contains("exceeds 4294967295 pages"), "{}", preset.name);
+                message.split_once("exceeds 4294967295 pages of 4KiB; raise nand.page_size to ").expect(&message);
+            let kibibytes = proposed.strip_suffix("KiB").expect(&message).parse().unwrap();
+            assert_eq!(with_page(kibibytes), "accepted", "{}", preset.name);
+            assert!(with_page(kibibytes / 2).contains("exceeds 4294967295 pages"), "{}", preset.name);
         }
     }
 }

@@ -28,9 +28,9 @@ fn remedy(Violation { key, message, .. }: &Violation) -> Vec<String> {
 
 /// Returns the rule that a message names, without numbers and names.
 fn rule(Violation { key, message, .. }: &Violation) -> (String, String) {
-    let (told, _) = message.rsplit_once("; ").unwrap_or((message, ""));
+    let (problem, _) = message.rsplit_once("; ").unwrap_or((message, ""));
     let words =
-        told.split(' ').map(|word| if word.contains(|c: char| c.is_ascii_digit() || c == '"') { "#" } else { word });
+        problem.split(' ').map(|word| if word.contains(|c: char| c.is_ascii_digit() || c == '"') { "#" } else { word });
     (key.clone(), words.collect::<Vec<_>>().join(" "))
 }
 

@@ -34,8 +34,8 @@ proptest! {
         let config = Config::resolve(None, &[], &sets).unwrap();
         let file = Layer { origin: "again.toml".into(), text: config.to_toml() };
         let again = Config::resolve(None, &[file], &[]).unwrap();
-        let found = |config: &Config| config.settings(Some(extent)).map(|settings| format!("{settings:?}")).ok();
-        prop_assert_eq!(found(&again), found(&config));
+        let settings = |config: &Config| config.settings(Some(extent)).map(|settings| format!("{settings:?}")).ok();
+        prop_assert_eq!(settings(&again), settings(&config));
     }
 
     /// No text causes a panic.
@@ -70,13 +70,14 @@ fn what_was_fitted_is_fitted_again() {
         &["host.fit=compact", "ftl=sbfast", "cache.policy=arc", "time=serial"],
         &["host.fit=compact", "time=event", "block.scheduler=pardispatcher"],
     ] {
-        let preset = sets.iter().find_map(|one| one.strip_prefix("preset="));
+        let preset = sets.iter().find_map(|set| set.strip_prefix("preset="));
         let layers: Vec<Layer> =
-            sets.iter().filter(|one| !one.starts_with("preset=")).map(|one| set((*one).to_owned())).collect();
+            sets.iter().filter(|text| !text.starts_with("preset=")).map(|text| set((*text).to_owned())).collect();
         let config = Config::resolve(preset, &[], &layers).unwrap();
         let file = Layer { origin: "again.toml".into(), text: config.to_toml() };
         let again = Config::resolve(None, &[file], &[]).unwrap();
-        let found = |config: &Config| config.settings(Some(16 << 20)).map(|settings| format!("{settings:?}")).unwrap();
-        assert_eq!(found(&again), found(&config), "{sets:?}");
+        let settings =
+            |config: &Config| config.settings(Some(16 << 20)).map(|settings| format!("{settings:?}")).unwrap();
+        assert_eq!(settings(&again), settings(&config), "{sets:?}");
     }
 }

@@ -43,10 +43,10 @@ fn course_columns<'py>(py: Python<'py>, timeline: &Timeline) -> PyResult<Bound<'
         for (op, counted) in Op::ALL.iter().zip(by_op) {
             let column = |pick: fn(&InInterval) -> u64| array(py, counted.iter().map(pick).collect());
             let of_op = PyDict::new(py);
-            of_op.set_item("interval", column(|one| one.interval.into())?)?;
-            of_op.set_item("lower_ns", column(|one| one.bounds_ns().0)?)?;
-            of_op.set_item("upper_ns", column(|one| one.bounds_ns().1)?)?;
-            of_op.set_item("requests", column(|one| one.requests.into())?)?;
+            of_op.set_item("interval", column(|sample| sample.interval.into())?)?;
+            of_op.set_item("lower_ns", column(|sample| sample.bounds_ns().0)?)?;
+            of_op.set_item("upper_ns", column(|sample| sample.bounds_ns().1)?)?;
+            of_op.set_item("requests", column(|sample| sample.requests.into())?)?;
             times.set_item((op.name(), kind), of_op)?;
         }
     }

@@ -28,7 +28,10 @@ type PolicyRow = (&'static str, &'static str, Vec<ParameterRow>, bool, bool, boo
 type AdmissionRow = (&'static str, &'static str, Vec<ParameterRow>, bool);
 
 fn rows(parameters: &[Parameter]) -> Vec<ParameterRow> {
-    parameters.iter().map(|one| (one.name, one.unit.name(), one.default, one.min, one.max, one.help)).collect()
+    let row = |&Parameter { name, unit, default, min, max, help, .. }: &Parameter| {
+        (name, unit.name(), default, min, max, help)
+    };
+    parameters.iter().map(row).collect()
 }
 
 /// Returns all replacement policies as `(name, help, parameters, sizes, needs_future, one_pass)`.
@@ -198,8 +201,8 @@ impl CacheTrace {
             }
             let items = splitter.universe().len();
             let followed = followers.map(|followers| (followers.uses(), items));
-            let of = if future { AccessTrace::from_accesses } else { AccessTrace::of_the_past };
-            let trace = accesses.map(|accesses| of(accesses, items)).transpose()?;
+            let from = if future { AccessTrace::from_accesses } else { AccessTrace::of_the_past };
+            let trace = accesses.map(|accesses| from(accesses, items)).transpose()?;
             let trace = trace.map(|trace| if lives.is_empty() { trace } else { trace.expiring(lives) });
             let sample = sampler.map(Sampler::finish).transpose()?;
             Ok::<_, CacheError>((followed, trace, requests, sample))
@@ -284,8 +287,8 @@ impl CacheTrace {
             background_percent: dirty_percent,
             hard_percent: dirty_percent,
         };
-        let found = watched(stopped, |watch| ssdlab_sim::simulate_stage(requests, options, cache, watch))?;
-        let Some((counts, dirty_pages)) = found else { return Ok(None) };
+        let result = watched(stopped, |watch| ssdlab_sim::simulate_stage(requests, options, cache, watch))?;
+        let Some((counts, dirty_pages)) = result else { return Ok(None) };
         let named = counters::dict(py, &counts)?;
         named.set_item("dirty_pages", dirty_pages)?;
         Ok(Some(named))
@@ -296,22 +299,23 @@ impl CacheTrace {
     fn exact(&self, cache: Asked, stopped: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Point>>> {
         let cache = choice(cache)?;
         let trace = self.kept(self.trace.as_ref())?;
-        Ok(watched(stopped, |watch| ssdlab_sim::exact_point(trace, cache, watch))?.map(|one| vec![point(&one)]))
+        Ok(watched(stopped, |watch| ssdlab_sim::exact_point(trace, cache, watch))?.map(|result| vec![point(&result)]))
     }
 
     /// Returns the point of a cache simulated on the sample.
     fn sampled(&self, cache: Asked, stopped: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Point>>> {
         let cache = choice(cache)?;
         let sample = self.kept(self.sample.as_ref())?;
-        Ok(watched(stopped, |watch| ssdlab_sim::sampled_point(sample, cache, watch))?.map(|one| vec![point(&one)]))
+        Ok(watched(stopped, |watch| ssdlab_sim::sampled_point(sample, cache, watch))?
+            .map(|result| vec![point(&result)]))
     }
 
     /// Returns the points of a policy at all capacities, from one pass.
     fn one_pass(&self, name: &str, capacities: Vec<u64>, stopped: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Point>>> {
         let info = POLICIES.get(name).or_raise()?;
         let trace = self.kept(self.trace.as_ref())?;
-        let found = watched(stopped, |watch| ssdlab_sim::one_pass_points(trace, info, capacities, watch))?;
-        Ok(found.map(|points| points.iter().map(point).collect()))
+        let points = watched(stopped, |watch| ssdlab_sim::one_pass_points(trace, info, capacities, watch))?;
+        Ok(points.map(|points| points.iter().map(point).collect()))
     }
 }
 

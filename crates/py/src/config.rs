@@ -138,6 +138,6 @@ pub fn stated(key: &str) -> Vec<(&'static str, String, String)> {
         .map(ssdlab_config::OptionSpec::stated)
         .unwrap_or_default()
         .into_iter()
-        .map(|one| (one.preset, one.value, one.source))
+        .map(|stated| (stated.preset, stated.value, stated.source))
         .collect()
 }

@@ -52,9 +52,8 @@ impl Devices {
         first: usize,
     ) -> PyResult<Option<String>> {
         let devices = exclusive(&mut self.inner);
-        let found = detached(py, None, || devices.find_beyond(&batch.inner, capacity_bytes))?;
-        let found = found.or_raise()?;
-        Ok(found.map(|(row, request)| row_beyond(&request, capacity_bytes, table, first + row)))
+        let beyond = detached(py, None, || devices.find_beyond(&batch.inner, capacity_bytes))?.or_raise()?;
+        Ok(beyond.map(|(row, request)| row_beyond(&request, capacity_bytes, table, first + row)))
     }
 
     /// Completes the report; fails if the selected device was not found.

@@ -232,7 +232,7 @@ pub fn drive_settings(path: PathBuf) -> PyResult<Vec<(String, String)>> {
 /// Returns the kind of a drive file: `bytes`, or `state` for a saved drive; None for other files.
 #[pyfunction]
 pub fn drive_file(path: PathBuf) -> PyResult<Option<&'static str>> {
-    Ok(ssdlab_serve::drive_file(&path)?.map(|found| match found {
+    Ok(ssdlab_serve::drive_file(&path)?.map(|kind| match kind {
         DriveFile::Bytes => "bytes",
         DriveFile::State => "state",
     }))

@@ -102,7 +102,7 @@ impl MapAdvisor {
         dict.set_item("requests", advice.requests)?;
         dict.set_item("host_ns", advice.host_ns)?;
         dict.set_item("host_read_ns", advice.host_read_ns)?;
-        let segments = advice.segments.into_iter().map(|found| columns(py, found)).collect::<PyResult<Vec<_>>>()?;
+        let segments = advice.segments.into_iter().map(|segment| columns(py, segment)).collect::<PyResult<Vec<_>>>()?;
         dict.set_item("segments", segments)?;
         Ok(dict)
     }

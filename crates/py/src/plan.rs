@@ -77,8 +77,7 @@ impl Plan {
     }
 
     fn point<'py>(&self, py: Python<'py>, share: f64, corrections: Vec<String>) -> PyResult<Bound<'py, PyDict>> {
-        let found = self.inner.point(share, &named(&corrections)?).or_raise()?;
-        point(py, &found)
+        point(py, &self.inner.point(share, &named(&corrections)?).or_raise()?)
     }
 
     fn best<'py>(&self, py: Python<'py>, corrections: Vec<String>) -> PyResult<Bound<'py, PyDict>> {

@@ -184,8 +184,8 @@ impl Monitor for PythonMonitor<'_> {
     fn watch(&mut self, so_far: &SoFar) {
         let Some(watch) = self.watch else { return };
         let figures = serde_json::to_string(so_far).or_raise();
-        let told = figures.and_then(|figures| Python::attach(|py| watch.call1(py, (figures,))));
-        self.error = told.err();
+        let called = figures.and_then(|figures| Python::attach(|py| watch.call1(py, (figures,))));
+        self.error = called.err();
     }
 
     fn note(&mut self, text: &str) {

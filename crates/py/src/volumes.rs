@@ -122,12 +122,12 @@ impl Partition {
     /// Returns the totals of each volume.
     fn volumes(&self) -> Vec<Volume> {
         let files = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        let of = |(number, its): (usize, &ssdlab_trace::VolumeTotals)| {
-            let (name, file) = (its.name.clone(), Files::file_name(number));
-            let (requests, reads, writes) = (its.requests, its.reads, its.writes);
-            let (read, written, end) = (its.read_bytes, its.written_bytes, its.end_bytes);
-            (name, file, requests, reads, writes, read, written, end, its.first_ns, its.last_ns)
+        let row = |(number, volume): (usize, &ssdlab_trace::VolumeTotals)| {
+            let (name, file) = (volume.name.clone(), Files::file_name(number));
+            let (requests, reads, writes) = (volume.requests, volume.reads, volume.writes);
+            let (read, written, end) = (volume.read_bytes, volume.written_bytes, volume.end_bytes);
+            (name, file, requests, reads, writes, read, written, end, volume.first_ns, volume.last_ns)
         };
-        files.volumes().iter().enumerate().map(of).collect()
+        files.volumes().iter().enumerate().map(row).collect()
     }
 }

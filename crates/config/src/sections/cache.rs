@@ -39,7 +39,7 @@ fn options() -> Vec<OptionSpec> {
     let codec = Kind::of_names(CODECS.iter().map(|codec| (codec.name, codec.help)));
     let mut options =
         vec![option(POLICY, policy).default("none").example("arc").help("Replacement policy of the cache.")];
-    options.extend(policies().flat_map(|info| info.parameters.iter().map(|one| parameter(info.name, one))));
+    options.extend(policies().flat_map(|info| info.parameters.iter().map(|entry| parameter(info.name, entry))));
     options.extend(CACHE);
     options.push(
         option(CODEC, codec)
@@ -223,12 +223,12 @@ impl Checker<'_> {
             return Ok(None);
         }
         let room_pages = (capacity_pages as f64 * share).round() as u64;
-        let of = format!("{} of {capacity_pages} pages", write_percent(100.0 * share));
+        let part = format!("{} of {capacity_pages} pages", write_percent(100.0 * share));
         if room_pages == 0 {
-            self.report(COMPRESSED, format!("{of} is less than one page; set it to 0%"));
+            self.report(COMPRESSED, format!("{part} is less than one page; set it to 0%"));
         } else if room_pages >= capacity_pages {
             let less = if capacity_pages > 1 { "50%" } else { "0%" };
-            self.report(COMPRESSED, format!("{of} leaves no raw page; lower it to {less}"));
+            self.report(COMPRESSED, format!("{part} leaves no raw page; lower it to {less}"));
         }
         let codec = self.name(CODEC)?;
         let ratio_key = format!("{CODEC}.{codec}.ratio");

@@ -95,8 +95,8 @@ impl Checker<'_> {
         {
             logical_pages = bytes / u64::from(page_bytes);
         }
-        let found = shape.blocks(logical_pages);
-        let (Some(physical_pages), true) = (shape.physical_pages(&found), found.suffice()) else {
+        let blocks = shape.blocks(logical_pages);
+        let (Some(physical_pages), true) = (shape.physical_pages(&blocks), blocks.suffice()) else {
             self.report_blocks(key, &shape, &parallelism, logical_pages)?;
             return Ok(None);
         };
