@@ -113,21 +113,24 @@ pub(super) fn largest(most: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
 }
 
 impl Checker<'_> {
-    /// Reports settings for which no capacity suffices: more erased blocks than data, or too large blocks. Returns true
-    /// if it did.
-    pub(super) fn fits_no_drive(&mut self, shape: &Shape<'_>, parallelism: &Parallelism, logical_pages: u64) -> bool {
-        let Shape { planes, pages_per_block, .. } = *shape;
-        let data = logical_pages.div_ceil(pages_per_block.into());
-        if let Some((key, erased, least)) = kept_erased(shape.ftl) {
-            // By default, the smallest drives keep more blocks erased than their data fills.
-            let most = (data / u64::from(planes)).max(USUAL_ERASED);
-            if u64::from(erased) > most {
-                let remedy = if most >= least.into() { format!("lower it to {most}") } else { WITHOUT_ERASED.into() };
-                let message = format!("{erased} erased blocks per plane exceed the {data} blocks of data; {remedy}");
-                self.report(key, message);
-                return true;
-            }
+    /// Reports a trigger that keeps more blocks erased than data fills. Returns true if it did.
+    pub(super) fn keeps_too_many(&mut self, shape: &Shape<'_>, logical_pages: u64) -> bool {
+        let Some((key, erased, least)) = kept_erased(shape.ftl) else { return false };
+        let data = logical_pages.div_ceil(shape.pages_per_block.into());
+        // By default, the smallest drives keep more blocks erased than their data fills.
+        let most = (data / u64::from(shape.planes)).max(USUAL_ERASED);
+        let too_many = u64::from(erased) > most;
+        if too_many {
+            let remedy = if most >= least.into() { format!("lower it to {most}") } else { WITHOUT_ERASED.into() };
+            let message = format!("{erased} erased blocks per plane exceed the {data} blocks of data; {remedy}");
+            self.report(key, message);
         }
+        too_many
+    }
+
+    /// Reports an array for which no capacity suffices. Returns true if it did.
+    pub(super) fn fits_no_drive(&mut self, shape: &Shape<'_>, parallelism: &Parallelism) -> bool {
+        let Shape { planes, pages_per_block, .. } = *shape;
         let fits = |pages: u64| {
             let shape = Shape { pages_per_block: pages as u32, ..*shape };
             shape.by_default().larger_capacity(0).is_some()

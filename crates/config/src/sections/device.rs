@@ -78,26 +78,30 @@ impl Checker<'_> {
         let extra = self.choice("device.reserve", &RESERVES)?;
         let planes = parallelism.planes();
         let shape = Shape { ftl, provision, page_bytes, pages_per_block, planes, extra };
-        if self.fits_no_drive(&shape, &parallelism, logical_pages) {
+        if self.keeps_too_many(&shape, logical_pages) {
             return Ok(None);
         }
         let sized_by_trace = match self.applies(FILL) {
             true => self.share(FILL)? == 1.0,
             false => logical_pages > self.bytes(CAPACITY)? / u64::from(page_bytes),
         };
-        if !shape.numbers(logical_pages) {
-            self.report_pages(&shape, logical_pages, extent_bytes.filter(|_| sized_by_trace || self.applies(FILL)));
-            return Ok(None);
-        }
-        if !shape.blocks(logical_pages).suffice()
-            && sized_by_trace
+        if sized_by_trace
+            && shape.numbers(logical_pages)
+            && !shape.blocks(logical_pages).suffice()
             && let Some(bytes) = shape.larger_capacity(logical_pages)
         {
             logical_pages = bytes / u64::from(page_bytes);
         }
         let blocks = shape.blocks(logical_pages);
         let (Some(physical_pages), true) = (shape.physical_pages(&blocks), blocks.suffice()) else {
-            self.report_blocks(key, &shape, &parallelism, logical_pages)?;
+            let extent_bytes = extent_bytes.filter(|_| sized_by_trace || self.applies(FILL));
+            match self.fits_no_drive(&shape, &parallelism) {
+                true => {}
+                false if shape.numbers(logical_pages) => {
+                    self.report_blocks(key, &shape, &parallelism, logical_pages)?;
+                }
+                false => self.report_pages(&shape, logical_pages, extent_bytes),
+            }
             return Ok(None);
         };
         let reserve_blocks = reserve_blocks(ftl, logical_pages, page_bytes, pages_per_block, planes);

@@ -14,79 +14,61 @@ use super::drive::{DriveOptions, Front, Protocol, WriteBuffer};
 use super::host::{BlockOptions, CacheOptions, Replay};
 use super::{Clock, Setup};
 
-/// A change of one resource.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WhatIf {
+macro_rules! what_ifs {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal,)+) => {
+        /// A change of one resource.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum WhatIf {
+            $($(#[$doc])* $variant,)+
+        }
+
+        impl WhatIf {
+            /// Every change.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
+
+            /// Returns the name in results.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+        }
+    };
+}
+
+what_ifs! {
     /// Cells read, program and erase twice as fast.
-    Dies,
+    Dies = "dies",
     /// Channels move data twice as fast.
-    Channels,
+    Channels = "channels",
     /// The link moves data twice as fast.
-    Link,
+    Link = "link",
     /// The controller works twice as fast.
-    Controller,
+    Controller = "controller",
     /// The write buffer holds twice as many pages.
-    Buffer,
+    Buffer = "buffer",
     /// Power-loss protection of the write buffer.
-    Protected,
+    Protected = "protected",
     /// The drive and the block layer take twice as many requests at a time.
-    Slots,
+    Slots = "slots",
     /// The host keeps twice as many requests outstanding.
-    Depth,
+    Depth = "depth",
     /// No think time between requests.
-    NoThink,
+    NoThink = "no_think",
     /// No block layer.
-    NoBlockLayer,
+    NoBlockLayer = "no_block_layer",
     /// Twice the flash beyond capacity and reserve; with a log-block FTL, twice the log blocks.
-    Spare,
+    Spare = "spare",
     /// Garbage collection writes to its own open block.
-    Placement,
+    Placement = "placement",
     /// The whole map is in RAM.
-    Map,
+    Map = "map",
     /// The cache above the drive holds twice as many pages.
-    Cache,
+    Cache = "cache",
 }
 
 impl WhatIf {
-    /// Every change.
-    pub const ALL: [Self; 14] = [
-        Self::Dies,
-        Self::Channels,
-        Self::Link,
-        Self::Controller,
-        Self::Buffer,
-        Self::Protected,
-        Self::Slots,
-        Self::Depth,
-        Self::NoThink,
-        Self::NoBlockLayer,
-        Self::Spare,
-        Self::Placement,
-        Self::Map,
-        Self::Cache,
-    ];
-
-    /// Returns the name in results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Dies => "dies",
-            Self::Channels => "channels",
-            Self::Link => "link",
-            Self::Controller => "controller",
-            Self::Buffer => "buffer",
-            Self::Protected => "protected",
-            Self::Slots => "slots",
-            Self::Depth => "depth",
-            Self::NoThink => "no_think",
-            Self::NoBlockLayer => "no_block_layer",
-            Self::Spare => "spare",
-            Self::Placement => "placement",
-            Self::Map => "map",
-            Self::Cache => "cache",
-        }
-    }
-
     /// Returns the set-up with this change; `None` if it changes nothing.
     pub fn applied_to(self, setup: &Setup) -> Option<Setup> {
         let changed = match self {

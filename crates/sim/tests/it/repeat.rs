@@ -285,7 +285,8 @@ fn a_trace_that_does_not_settle_ends_all_the_same_and_says_so() {
 fn what_writes_nothing_is_steady_at_once_and_nothing_can_be_repeated() {
     let (setup, _) = worn();
     for requests in [vec![request(Op::Read, 3); 10], Vec::new()] {
-        let found = replay(&Setup { repeat: UNTIL_STEADY, ..setup.clone() }, &requests).summary.repeat.expect("repeated");
+        let found =
+            replay(&Setup { repeat: UNTIL_STEADY, ..setup.clone() }, &requests).summary.repeat.expect("repeated");
         assert_eq!((found.replays, found.steady), (1, Some(true)));
         let thrice = replay(&Setup { repeat: Repeat::Times(3), ..setup.clone() }, &requests).summary;
         assert_eq!(thrice.host.read_requests, requests.len() as u64);
@@ -302,7 +303,8 @@ fn preconditioning_by_the_trace_gives_the_steady_answer_of_the_first_replay() {
     let precondition = Precondition { fill: 1.0, overwrite: Overwrite::Trace(UNTIL_STEADY) };
     let found = replay(&Setup { precondition, ..setup.clone() }, &requests).summary;
     assert_eq!((found.precondition.stable, found.repeat.clone()), (Some(true), None));
-    let repeated = replay(&Setup { repeat: UNTIL_STEADY, ..setup.clone() }, &requests).summary.repeat.expect("repeated");
+    let repeated =
+        replay(&Setup { repeat: UNTIL_STEADY, ..setup.clone() }, &requests).summary.repeat.expect("repeated");
     assert_eq!(found.precondition.replays, Some(repeated.replays));
     assert_eq!(found.precondition.write_amplification, *repeated.write_amplification.last().expect("a replay"));
     // The measured replay is the next of them.
