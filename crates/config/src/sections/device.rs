@@ -1,6 +1,6 @@
 //! The drive as its host and data sheet see it: from capacity to whole blocks.
 
-use super::blocks::{CAPACITY, FILL, MOST_BYTES, Shape, largest};
+use super::blocks::{Blocks, CAPACITY, FILL, MOST_BYTES, Shape, largest};
 use super::ftl::reserve_blocks;
 use super::host::Fitting;
 use super::provision;
@@ -92,8 +92,8 @@ impl Checker<'_> {
         {
             logical_pages = bytes / u64::from(page_bytes);
         }
-        let blocks = shape.blocks(logical_pages);
-        let (Some(physical_pages), true) = (shape.physical_pages(&blocks), blocks.suffice()) else {
+        let blocks = shape.numbers(logical_pages).then(|| shape.blocks(logical_pages)).filter(Blocks::suffice);
+        let Some(physical_pages) = blocks.and_then(|blocks| shape.physical_pages(&blocks)) else {
             let extent_bytes = extent_bytes.filter(|_| sized_by_trace || self.applies(FILL));
             match self.fits_no_drive(&shape, &parallelism) {
                 true => {}
