@@ -17,7 +17,7 @@ pub fn codecs() -> Vec<(&'static str, &'static str, String)> {
 
 /// Parses a codec such as `"zstd:3"`.
 pub fn codec(text: &str) -> PyResult<CodecSpec> {
-    text.parse().or_raise()
+    text.parse::<CodecSpec>().or_raise()
 }
 
 /// Returns ratio and microseconds to compress and to restore a page for a modelled codec; None for a real one. Fails
