@@ -166,8 +166,8 @@ impl Checker<'_> {
         let set = if key == provision { share } else { format!("{provision} = {share}") };
         let remedy = self.more_blocks(key, provision, shape, logical_pages);
         let message = format!(
-            "{set} gives {asked} of the {needed} blocks needed in {}: {data} for data, {kept} for the FTL, {} to \
-             collect; {remedy}",
+            "{set} gives {asked} of the {needed} blocks needed in {}: {data} for data, {kept} for the FTL and {} more; \
+             {remedy}",
             counted(planes, "plane"),
             needed - data - kept
         );
