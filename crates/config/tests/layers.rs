@@ -363,8 +363,7 @@ fn cache_policies() {
 fn renamed_settings_name_the_current_key() {
     for (set, message) in [
         ("block.frame=modern", "block.frame: was renamed to block.layer = \"single-queue\" or \"multi-queue\""),
-        ("ftl.dftl.cmt=64", "ftl.dftl.cmt: was renamed to ftl.page.map.dftl.cmt"),
-        ("ftl.dftl.trigger.batch.low=8", "ftl.dftl.trigger.batch.low: was renamed to ftl.page.trigger.batch.low"),
+        ("ftl.dftl.cmt=64", "ftl.dftl: was renamed to ftl.page.map.dftl"),
     ] {
         let error = Config::resolve(None, &[], &[file("--set", set)]).unwrap_err().to_string();
         assert_eq!(error, format!("--set: {message}"));
