@@ -200,7 +200,7 @@ def test_more_requests_wait_in_the_layer_than_the_drive_holds() -> None:
         ({"block.scheduler": "cqf"}, 'block.scheduler: "cqf" .*did you mean "cfq"'),
         (
             {"block.scheduler.deadline.fifo_bach": 4},
-            "no such setting; did you mean block.scheduler.deadline.fifo_batch",
+            "unknown setting; did you mean block.scheduler.deadline.fifo_batch",
         ),
         ({"block.scheduler.deadline.read_expire": "0ns"}, "read_expire: 0ns is out of range: 1ms to"),
         ({"block.scheduler.deadline.read_expire": "1500us"}, "1.5ms is not a multiple of 1ms; set it to 1ms"),
@@ -211,13 +211,14 @@ def test_more_requests_wait_in_the_layer_than_the_drive_holds() -> None:
         ),
         (
             {"block.scheduler": "cfq", "block.wbt_lat": "2ms"},
-            "block.wbt_lat: the legacy frame, .* no writeback throttling",
+            "block.wbt_lat: the single-queue layer has no write-back throttling",
         ),
         (
             {"block.scheduler": "cfq", "block.hardware_queues": 2},
-            "block.hardware_queues: the legacy frame, .* single queue",
+            "block.hardware_queues: the single-queue layer has one queue",
         ),
         ({"block.scheduler": "cfq", "time": "serial"}, 'set time to "event"'),
+        ({"block.frame": "modern"}, 'block.frame: was renamed to block.layer = "single-queue" or "multi-queue"'),
     ],
 )
 def test_bad_settings_are_refused_with_the_remedy(sets: dict[str, str | int], message: str) -> None:

@@ -608,16 +608,16 @@ def test_compare_shows_both_pools(cli: Cli) -> None:
     [
         ({"cache.policy": "lur"}, "did you mean"),
         ({"cache.policy": "belady"}, "cache.policy"),
-        ({"cache.policy": "lru", "cache.size": "2KiB"}, "2KiB is smaller than a page of 4KiB"),
+        ({"cache.policy": "lru", "cache.size": "2KiB"}, "2KiB is less than a page"),
         ({"cache.policy": "lru", "cache.page": "3KiB"}, "3KiB is not a power of two; set it to 2KiB"),
-        ({"cache.policy": "lru", "cache.dirty": "2.5%"}, "is not a whole percentage"),
+        ({"cache.policy": "lru", "cache.dirty": "2.5%"}, "is not a whole number of percent"),
         (
             {"cache.policy": "lru", "cache.dirty_background": "5%", "time": "serial"},
             "cache.dirty_background: requests are served one by one",
         ),
         ({"cache.policy": "lru-k", "cache.policy.lru-k.k": "99"}, "cache.policy.lru-k.k"),
         ({"cache.policy": "lru", "cache.compressed": "100%"}, "100% of 16384 pages leaves no raw page"),
-        ({"cache.policy": "lru", "cache.compressed": "0.001%"}, "0.001% of 16384 pages is less than a page; set it"),
+        ({"cache.policy": "lru", "cache.compressed": "0.001%"}, "0.001% of 16384 pages is less than one page; set it"),
         (
             {"cache.policy": "lru", "cache.compressed": "9%", "cache.codec.zstd.ratio": "1.1", "cache.spread": "0%"},
             "cache.codec.zstd.ratio: 1.1 shrinks pages to 90.9% at best",

@@ -150,7 +150,7 @@ def test_foreign_parquet_reads_the_same_in_parts(tmp_path: Path) -> None:
         ({"time_us": [0.0, float("nan"), 1.0]}, "row 1: time_us nan is no number"),
         ({"time_us": None, "timestamp": [1, 2, 3]}, "timestamp holds numbers without a unit; call it time_ns"),
         ({"size": [512, None, 512]}, "column 'size' has 1 empty value, the first in row 1"),
-        ({"size": [512, 0, 512]}, "row 1: a write of no bytes"),
+        ({"size": [512, 0, 512]}, "row 1: a write of 0 bytes"),
         ({"size": [512, -1, 512]}, "row 1: size -1.* is not between 0 and"),
         ({"lba": [8, 1 << 60, 0]}, "row 1: lba 1152921504606846976 is not between 0 and .*; it counts 512 bytes each"),
         ({"lba": [8, -1, 0]}, "row 1: lba -1 is not between 0 and 18014398509481983; it counts 512 bytes each"),

@@ -338,7 +338,7 @@ def test_names_ignore_case(cli: Cli, trace: Path) -> None:
             '--set: device.op: "7" may mean 7% or, as a share of 1, 700%; write "7%" or "700%"',
         ),
         (["run", "--set", "device.op=0.07"], '"0.07" may mean 0.07% or, as a share of 1, 7%; write "0.07%" or "7%"'),
-        (["run", "-s", "ftl.fast.log=3", "-s", "ftl=bast"], '--set: ftl.fast.log: belongs to ftl = "fast"'),
+        (["run", "-s", "ftl.fast.log=3", "-s", "ftl=bast"], '--set: ftl.fast.log: needs ftl = "fast"'),
         (
             ["run", "--repeat", "3", "-s", "host.repeat=until-steady"],
             '--repeat: host.repeat.times.count: belongs to host.repeat = "times"',
@@ -349,7 +349,7 @@ def test_names_ignore_case(cli: Cli, trace: Path) -> None:
             "1438814044B is not a multiple of the page size 4KiB; raise it to 1405092KiB",
         ),
         (["run", "--fit", "wrong"], '--fit: host.fit: "wrong" is not one of error, wrap, scale, grow, compact'),
-        (["run", "--fit", "scale"], '--fit: host.fit: "scale" needs to know where a trace ends'),
+        (["run", "--fit", "scale"], '--fit: host.fit: "scale" needs a trace'),
         (["run", "--repeat", "until"], '--repeat: host.repeat: "until" is not one of times, until-steady'),
         (["run", "--repeat", "0"], "--repeat: host.repeat.times.count: 0 is out of range"),
         (["run", "-w", "zip"], '--workload: workload.pattern: "zip" is not one of'),
@@ -377,7 +377,7 @@ def test_names_ignore_case(cli: Cli, trace: Path) -> None:
             ["explain", "--set", "ftl=fast", "--requests", "0", "--beside", "ftl=fasst"],
             '--beside: ftl: "fasst" is not one of page, bast, fast, faster, sbfast; did you mean "fast"?',
         ),
-        (["explain", "--requests", "0", "--beside", "fl=fast"], "--beside: fl: no such setting; did you mean ftl?"),
+        (["explain", "--requests", "0", "--beside", "fl=fast"], "--beside: fl: unknown setting; did you mean ftl?"),
         (["explain", "--set", "ftl=fas", "--requests", "0", "--beside", "ftl=fast"], '--set: ftl: "fas" is not one of'),
         (["cache", "bench", "--pages", "many"], '--pages: "many" is not a whole number'),
         (["cache", "bench", "--writes", "0.1"], '--writes: "0.1" may mean 0.1% or'),
@@ -396,7 +396,7 @@ def test_errors_blame_the_typed_option(cli: Cli, arguments: list[str], said: str
 def test_errors_blame_python_keywords() -> None:
     with pytest.raises(ssdlab.ConfigError, match=r'^overrides: device\.op: "7" may mean 7%'):
         ssdlab.Config(overrides={"device.op": 7})
-    with pytest.raises(ssdlab.ConfigError, match=r"^config: nand\.reed: no such setting"):
+    with pytest.raises(ssdlab.ConfigError, match=r"^config: nand\.reed: unknown setting"):
         ssdlab.simulate({"nand": {"reed": "25us"}})
     assert ssdlab.Config(overrides={"workload": {"requests": 1e6}})["workload.requests"] == 1_000_000
     assert ssdlab.Config(overrides={"device.capacity": "8g"})["device.capacity"] == "8GiB"

@@ -431,7 +431,7 @@ def test_an_invalid_scale_is_an_error(tmp_path: Path, scale: Any) -> None:
     [
         (["--time", "slow"], "--time slow: write none, real, or a number from 0.001 on, such as 10"),
         (["--time", "1e-12"], "--time 1e-12: write none, real, or a number from 0.001 on"),
-        (["--listen", "nowhere"], "nowhere: no address with a port to listen at; write 127.0.0.1:10809"),
+        (["--listen", "nowhere"], "nowhere is not an address with a port; write 127.0.0.1:10809"),
         (["--set", "device.capacity=4TiB"], "lower device.capacity, or keep the bytes in a file"),
         (["--set", "cache.policy=lru"], "leave out cache.policy"),
         (["--set", "block.scheduler=noop"], "leave out block.scheduler"),

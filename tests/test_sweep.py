@@ -493,7 +493,7 @@ def test_declared_figures_equal_those_of_runs(study: Path) -> None:
     [
         ('[[axes]]\n"ftl.page.gc" = ["greedy", "fifoo"]', 'f.toml: axes: ftl.page.gc: "fifoo" is not one of'),
         ('[[axes]]\n"ftl.page.gcc" = ["greedy"]', "f.toml: axis ftl.page.gcc: unknown setting"),
-        ('preset = "fsat"\n[[axes]]\n"seed" = ["1", "2"]', 'f.toml: preset: no preset is called "fsat"'),
+        ('preset = "fsat"\n[[axes]]\n"seed" = ["1", "2"]', 'f.toml: preset: unknown preset "fsat"'),
         ('set = {"nand.read" = "7"}\n[[axes]]\n"seed" = ["1", "2"]', "f.toml: set: nand.read: "),
     ],
 )

@@ -77,7 +77,7 @@ def test_columns_may_be_left_out() -> None:
     [
         ({"op": ["write", "read", "trim", "erase"]}, "'erase' is not one of read, write, trim, flush"),
         ({"op": [0, 1, 2, 7]}, "row 3: op is 7"),
-        ({"bytes": [4096, 0, 8192, 0]}, "row 1: a read of no bytes"),
+        ({"bytes": [4096, 0, 8192, 0]}, "row 1: a read of 0 bytes"),
         ({"bytes": [4096, 512, 8192, 1]}, "row 3: a flush of 1 bytes"),
         ({"bytes": [4096, 512, 1 << 33, 0]}, "row 2: bytes 8589934592 is not between 0 and 4294967295"),
         ({"time_ns": [0, 5, 4, 9]}, "row 2: time_ns 4 is before the 5"),

@@ -149,7 +149,7 @@ impl MapAdvisor {
                     why.push_str(", and gantt to \"none\"");
                 }
                 let usual_percent = CacheOptions::USUAL_BACKGROUND_PERCENT;
-                if setup.cache.is_some_and(|cache| cache.background_percent != usual_percent) {
+                if setup.cache.as_ref().is_some_and(|cache| cache.background_percent != usual_percent) {
                     why.push_str(&format!(", and cache.dirty_background to {usual_percent}%"));
                 }
                 return Err(SimError::Setup(why));

@@ -179,7 +179,8 @@ fn report_attribution(requests: u64) {
         ("70 % reads, steady state", 0.7, drive(steady)),
         ("70 % reads, steady state, default drive", 0.7, Setup { warmup_requests: 4096, ..default }),
     ] {
-        let [(without, _), (with, summary)] = fastest(&[off, Setup { attribution: true, ..off }], requests, reads);
+        let [(without, _), (with, summary)] =
+            fastest(&[off.clone(), Setup { attribution: true, ..off }], requests, reads);
         println!(
             "| {label} | {:.0} | {:.0} | **{:.1} %** | {:08x} |",
             with / requests as f64 * 1e9,

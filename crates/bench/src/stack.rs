@@ -1,6 +1,6 @@
 //! Block layer above a drive: simulated requests per second relative to the drive alone.
 
-use ssdlab_sim::{BlockOptions, Overwrite, Setup};
+use ssdlab_sim::{BlockOptions, Overwrite, Setup, block_options};
 
 use crate::drive::{fastest, setup};
 use crate::{Scale, machine};
@@ -21,15 +21,15 @@ pub fn report(scale: Scale) {
     for (label, reads) in [("reads", 1.0), ("70 % reads", 0.7)] {
         let alone = setup(capacity_bytes, DEPTH, Overwrite::None);
         let above =
-            |name: &str, slots| Setup { block: Some(BlockOptions { slots, ..BlockOptions::of(name) }), ..alone };
+            |name: &str, slots| Setup { block: Some(BlockOptions { slots, ..block_options(name) }), ..alone.clone() };
         let stacks: [(&str, u32, Setup); 5] = [
-            ("direct", DEPTH, alone),
+            ("direct", DEPTH, alone.clone()),
             ("none", 32, above("none", 32)),
             ("mq-deadline", 32, above("mq-deadline", 32)),
             ("mq-deadline", DEPTH, above("mq-deadline", DEPTH)),
             ("pardispatcher", 31, above("pardispatcher", 31)),
         ];
-        let runs = fastest(&stacks.map(|(_, _, setup)| setup), requests, reads);
+        let runs = fastest(&stacks.clone().map(|(_, _, setup)| setup), requests, reads);
         let alone_seconds = runs[0].0;
         for ((name, slots, _), (seconds, summary)) in stacks.into_iter().zip(runs) {
             println!(

@@ -28,8 +28,7 @@ pub fn build_policy(
         return Err(CacheError::NoCapacity);
     }
     if !one_size && !info.role.sizes {
-        let supported = POLICIES.iter().filter(|info| info.role.sizes).map(|info| info.name);
-        return Err(CacheError::OneSizeOnly { policy: info.name, others: supported.collect::<Vec<_>>().join(", ") });
+        return Err(CacheError::OneSizeOnly { policy: info.name, others: POLICIES.names_of(|rules| rules.sizes) });
     }
     if capacity > info.role.largest {
         return Err(CacheError::TooLarge { policy: info.name, capacity, most: info.role.largest });

@@ -1,7 +1,7 @@
 //! Page compressors behind one trait, one file each, registered in [`CODECS`].
 //!
-//! To add one, write its file with an [`Info`] and an implementation of [`Codec`], and register it here. Parsing, help
-//! and the tests take it from the table.
+//! To add one, write its file with an `INFO` and an implementation of [`Codec`], and register it here; another crate
+//! calls [`Registry::register`]. Parsing, help and the tests take it from the table.
 
 mod libdeflate;
 mod lz4;
@@ -16,6 +16,8 @@ pub use modelled::Costs;
 pub use spec::{CodecSpec, SpecError};
 
 use std::io;
+
+use ssdlab_core::{Info, Registry};
 
 /// Compresses and restores pages. Owns and reuses its contexts, so each thread needs its own codec.
 pub trait Codec: Send {
@@ -55,16 +57,31 @@ impl Corrupt {
     }
 }
 
-/// Table entry of a codec.
+/// A registered codec.
+pub type CodecInfo = Info<CodecRules>;
+
+/// Parameters of a codec, and its constructor.
 #[derive(Debug)]
-pub struct Info {
-    /// Name in a specification.
-    pub name: &'static str,
-    /// One sentence for help texts.
-    pub help: &'static str,
-    /// Parameters that may follow the name, in this order, each after a colon.
+pub struct CodecRules {
+    /// Parameters that may follow the name, in this order, each after a colon. They may be negative or fractions, unlike
+    /// those of other registries.
     pub parameters: &'static [Parameter],
+    /// Creates the codec from a value for each parameter.
+    pub make: fn(&[f64]) -> io::Result<Box<dyn Codec>>,
+}
+
+/// Returns the form of a codec's specification, such as `zstd[:level]`.
+pub fn form(info: &CodecInfo) -> String {
+    info.role.parameters.iter().fold(info.name.to_owned(), |form, parameter| form + "[:" + parameter.name + "]")
+}
+
+const fn entry(
+    name: &'static str,
+    help: &'static str,
+    parameters: &'static [Parameter],
     make: fn(&[f64]) -> io::Result<Box<dyn Codec>>,
+) -> CodecInfo {
+    Info { name, help, source: "", parameters: &[], role: CodecRules { parameters, make } }
 }
 
 /// Numeric parameter of a codec.
@@ -89,5 +106,7 @@ impl Parameter {
 }
 
 /// Every codec.
-pub static CODECS: &[&Info] =
-    &[&none::INFO, &lz4::INFO, &lz4hc::INFO, &zstd::INFO, &zlib::INFO, &libdeflate::INFO, &modelled::INFO];
+pub static CODECS: Registry<CodecRules> = Registry::new(
+    "codec",
+    &[&none::INFO, &lz4::INFO, &lz4hc::INFO, &zstd::INFO, &zlib::INFO, &libdeflate::INFO, &modelled::INFO],
+);

@@ -4,14 +4,14 @@ use std::io;
 
 use libdeflater::{CompressionLvl, Compressor, Decompressor};
 
-use crate::{Codec, Corrupt, Info, Parameter};
+use crate::{Codec, CodecInfo, Corrupt, Parameter, entry};
 
-pub(crate) static INFO: Info = Info {
-    name: "libdeflate",
-    help: "Deflate by libdeflate: faster than zlib because it handles whole buffers only.",
-    parameters: &[Parameter::level(1, 12, 1)],
-    make: |values| Ok(Box::new(Libdeflate::new(values[0] as i32)?)),
-};
+pub(crate) static INFO: CodecInfo = entry(
+    "libdeflate",
+    "Deflate by libdeflate: faster than zlib because it handles whole buffers only.",
+    &[Parameter::level(1, 12, 1)],
+    |values| Ok(Box::new(Libdeflate::new(values[0] as i32)?)),
+);
 
 struct Libdeflate {
     compressor: Compressor,

@@ -3,14 +3,14 @@
 //! The C library decompresses 8 KiB pages in three quarters of the time that a Rust port takes. `lzzzz` keeps each
 //! thread's hash table between calls; the one-shot functions would clear 16 KiB for every page.
 
-use crate::{Codec, Corrupt, Info, Parameter};
+use crate::{Codec, CodecInfo, Corrupt, Parameter, entry};
 
-pub(crate) static INFO: Info = Info {
-    name: "lz4",
-    help: "LZ4 by the C library: fastest to compress and to restore.",
-    parameters: &[Parameter { name: "acceleration", min: 1.0, max: 65_537.0, default: 1.0, whole: true }],
-    make: |values| Ok(Box::new(Lz4 { acceleration: values[0] as i32 })),
-};
+pub(crate) static INFO: CodecInfo = entry(
+    "lz4",
+    "LZ4 by the C library: fastest to compress and to restore.",
+    &[Parameter { name: "acceleration", min: 1.0, max: 65_537.0, default: 1.0, whole: true }],
+    |values| Ok(Box::new(Lz4 { acceleration: values[0] as i32 })),
+);
 
 struct Lz4 {
     acceleration: i32,

@@ -1,13 +1,13 @@
 //! LZ4 with the high-compression matcher of the C library: smaller blocks, restored as fast as other LZ4 blocks.
 
-use crate::{Codec, Corrupt, Info, Parameter, lz4};
+use crate::{Codec, CodecInfo, Corrupt, Parameter, entry, lz4};
 
-pub(crate) static INFO: Info = Info {
-    name: "lz4hc",
-    help: "LZ4 high compression: compresses slowly, restores as fast as lz4; for pages read often and demoted rarely.",
-    parameters: &[Parameter::level(1, 12, 4)],
-    make: |values| Ok(Box::new(Lz4Hc { level: values[0] as i32 })),
-};
+pub(crate) static INFO: CodecInfo = entry(
+    "lz4hc",
+    "LZ4 high compression: compresses slowly, restores as fast as lz4; for pages read often and demoted rarely.",
+    &[Parameter::level(1, 12, 4)],
+    |values| Ok(Box::new(Lz4Hc { level: values[0] as i32 })),
+);
 
 struct Lz4Hc {
     level: i32,

@@ -1,6 +1,6 @@
 //! A codec with given compression ratio and times that does no work, to simulate hardware and unavailable codecs.
 
-use crate::{Codec, Corrupt, Info, Parameter};
+use crate::{Codec, CodecInfo, Corrupt, Parameter, entry};
 
 /// Compression ratio and times of a modelled codec.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,19 +15,19 @@ pub struct Costs {
 
 /// Defaults: LZ4 on 8 KiB pages with eight threads, in Harper 2018, "Viability of Time-Memory Trade-Offs in Large Data
 /// Sets", table 4.
-pub(crate) static INFO: Info = Info {
-    name: "modelled",
-    help: "Models a compression ratio and times in microseconds without compressing; for simulation only.",
-    parameters: &[
+pub(crate) static INFO: CodecInfo = entry(
+    "modelled",
+    "Models a compression ratio and times in microseconds without compressing; for simulation only.",
+    &[
         Parameter { name: "ratio", min: 1.0, max: 1e6, default: 2.13, whole: false },
         Parameter { name: "compress_us", min: 0.0, max: 1e9, default: 2.0, whole: false },
         Parameter { name: "decompress_us", min: 0.0, max: 1e9, default: 1.0, whole: false },
     ],
-    make: |values| {
+    |values| {
         let costs = Costs { ratio: values[0], compress_us: values[1], decompress_us: values[2] };
         Ok(Box::new(Modelled(costs)))
     },
-};
+);
 
 struct Modelled(Costs);
 

@@ -1,9 +1,8 @@
 //! No compression: the baseline, and the codec of a cache without compressed pages.
 
-use crate::{Codec, Corrupt, Info};
+use crate::{Codec, CodecInfo, Corrupt, entry};
 
-pub(crate) static INFO: Info =
-    Info { name: "none", help: "Copies the page.", parameters: &[], make: |_| Ok(Box::new(Copy)) };
+pub(crate) static INFO: CodecInfo = entry("none", "Copies the page.", &[], |_| Ok(Box::new(Copy)));
 
 struct Copy;
 

@@ -4,20 +4,20 @@ use std::fmt;
 use std::io;
 use std::str::FromStr;
 
-use ssdlab_core::suggest::{list, named, nearest};
+use ssdlab_core::suggest::{list, nearest};
 
-use crate::{CODECS, Codec, Info, Parameter};
+use crate::{CODECS, Codec, CodecInfo, Parameter, form};
 
 /// A codec with validated parameters.
 #[derive(Clone, Debug)]
 pub struct CodecSpec {
-    info: &'static Info,
+    info: &'static CodecInfo,
     values: Vec<f64>,
 }
 
 impl CodecSpec {
     /// Returns the table entry of the codec.
-    pub fn info(&self) -> &'static Info {
+    pub fn info(&self) -> &'static CodecInfo {
         self.info
     }
 
@@ -26,7 +26,7 @@ impl CodecSpec {
     /// # Errors
     /// If the library cannot allocate a context.
     pub fn build(&self) -> io::Result<Box<dyn Codec>> {
-        (self.info.make)(&self.values)
+        (self.info.role.make)(&self.values)
     }
 }
 
@@ -88,18 +88,16 @@ impl FromStr for CodecSpec {
     fn from_str(text: &str) -> Result<Self, SpecError> {
         let mut parts = text.trim().split(':');
         let name = parts.next().unwrap_or_default();
-        let names = || CODECS.iter().map(|info| info.name);
-        let codec_name = named(name, names());
-        let Some(info) = CODECS.iter().copied().find(|info| Some(info.name) == codec_name) else {
+        let Some(info) = CODECS.find(name) else {
+            let names = || CODECS.iter().map(|info| info.name);
             let hint = nearest(name, names()).map_or_else(|| ".".into(), |meant| format!("; did you mean {meant:?}?"));
             return Err(SpecError::UnknownCodec { name: name.to_owned(), hint, known: list(names()) });
         };
-        let mut spec = Self { info, values: info.parameters.iter().map(|parameter| parameter.default).collect() };
+        let mut spec = Self { info, values: info.role.parameters.iter().map(|parameter| parameter.default).collect() };
         let mut first_invalid = None;
         for (index, part) in parts.enumerate() {
-            let Some(parameter) = info.parameters.get(index) else {
-                let form = info.parameters.iter().fold(info.name.to_owned(), |form, p| form + "[:" + p.name + "]");
-                return Err(SpecError::TooMany { text: text.to_owned(), codec: info.name, form });
+            let Some(parameter) = info.role.parameters.get(index) else {
+                return Err(SpecError::TooMany { text: text.to_owned(), codec: info.name, form: form(info) });
             };
             spec.values[index] = parameter.parse(part).unwrap_or_else(|nearest| {
                 first_invalid.get_or_insert((parameter, part));

@@ -2,14 +2,14 @@
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
-use crate::{Codec, Corrupt, Info, Parameter};
+use crate::{Codec, CodecInfo, Corrupt, Parameter, entry};
 
-pub(crate) static INFO: Info = Info {
-    name: "zlib",
-    help: "Deflate by zlib-rs: same levels as zlib, slightly lower compression ratio at level 1.",
-    parameters: &[Parameter::level(1, 9, 6)],
-    make: |values| Ok(Box::new(Zlib::new(values[0] as u32))),
-};
+pub(crate) static INFO: CodecInfo = entry(
+    "zlib",
+    "Deflate by zlib-rs: same levels as zlib, slightly lower compression ratio at level 1.",
+    &[Parameter::level(1, 9, 6)],
+    |values| Ok(Box::new(Zlib::new(values[0] as u32))),
+);
 
 struct Zlib {
     compress: Compress,

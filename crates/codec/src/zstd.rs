@@ -4,14 +4,14 @@ use std::io;
 
 use zstd::bulk::{Compressor, Decompressor};
 
-use crate::{Codec, Corrupt, Info, Parameter};
+use crate::{Codec, CodecInfo, Corrupt, Parameter, entry};
 
-pub(crate) static INFO: Info = Info {
-    name: "zstd",
-    help: "Zstandard: the best compression ratio for its speed; negative levels are faster.",
-    parameters: &[Parameter::level(-100, 22, 3)],
-    make: |values| Ok(Box::new(Zstd::new(values[0] as i32)?)),
-};
+pub(crate) static INFO: CodecInfo = entry(
+    "zstd",
+    "Zstandard: the best compression ratio for its speed; negative levels are faster.",
+    &[Parameter::level(-100, 22, 3)],
+    |values| Ok(Box::new(Zstd::new(values[0] as i32)?)),
+);
 
 struct Zstd {
     compressor: Compressor<'static>,

@@ -13,7 +13,7 @@ fn codecs() -> Vec<(String, Box<dyn Codec>)> {
     let mut specs: Vec<String> = Vec::new();
     for info in CODECS.iter().filter(|info| info.name != "modelled") {
         specs.push(info.name.to_owned());
-        if let [parameter] = info.parameters {
+        if let [parameter] = info.role.parameters {
             specs.extend([parameter.min, parameter.max].map(|value| format!("{}:{value}", info.name)));
         }
     }

@@ -1,33 +1,34 @@
-//! Reads typed values out of a merged configuration and collects what does not fit together.
+//! Reads typed values from a merged configuration, and collects violations across options.
 
 use crate::error::Violation;
 use crate::kind::{Choices, Kind};
-use crate::table::{Entries, OptionSpec};
+use crate::registry::find;
+use crate::table::Entries;
 use crate::value::Value;
 use ssdlab_core::Nanos;
+use ssdlab_core::units::write_bytes;
 
-/// What sections are read and checked with.
+/// Reader of settings, with the violations found so far.
 ///
-/// `Err` of its methods means that the table of options and the reader of a section disagree; a faulty configuration is
-/// not an `Err` but adds to `violations`.
+/// Its methods return `Err` only if the table of options and a section disagree; a wrong configuration adds to
+/// `violations` instead.
 pub(crate) struct Checker<'a> {
     pub entries: &'a Entries,
-    pub options: &'a [OptionSpec],
-    /// First byte after the last one the trace addresses, if it is known.
+    /// First byte past the last address of the trace, if known.
     pub extent_bytes: Option<u64>,
     pub violations: Vec<Violation>,
 }
 
 pub(crate) type Read<T> = Result<T, Violation>;
 
-/// Reads what a variant comes to with its parameters.
+/// Reads a variant with its parameters.
 pub(crate) type Reader<T> = fn(&mut Checker<'_>) -> Read<T>;
 
 macro_rules! getter {
-    ($name:ident, $variant:ident, $type:ty) => {
+    ($name:ident, $type:ty, $pattern:pat => $value:expr) => {
         pub fn $name(&self, key: &str) -> Read<$type> {
             match self.value(key)? {
-                Value::$variant(value) => Ok(value.clone()),
+                $pattern => Ok($value),
                 _ => Err(self.wrong_type(key)),
             }
         }
@@ -35,9 +36,8 @@ macro_rules! getter {
 }
 
 impl<'a> Checker<'a> {
-    /// A checker of what the `options` are set to.
-    pub const fn new(entries: &'a Entries, options: &'a [OptionSpec], extent_bytes: Option<u64>) -> Self {
-        Self { entries, options, extent_bytes, violations: Vec::new() }
+    pub const fn new(entries: &'a Entries, extent_bytes: Option<u64>) -> Self {
+        Self { entries, extent_bytes, violations: Vec::new() }
     }
 
     pub fn value(&self, key: &str) -> Read<&'a Value> {
@@ -45,95 +45,93 @@ impl<'a> Checker<'a> {
         Ok(&entry.value)
     }
 
-    getter!(bytes, Bytes, u64);
-    getter!(durations, Durations, Vec<u64>);
-    getter!(count, Count, u64);
-    getter!(counts, Counts, Vec<u64>);
-    getter!(float, Float, f64);
-    getter!(flag, Bool, bool);
-    getter!(rate, Rate, u64);
-    getter!(bandwidth, Bandwidth, Option<u64>);
-    getter!(sizes, Sizes, Vec<(u32, f64)>);
-    getter!(span, Span, Option<u64>);
-    getter!(name, Choice, &'static str);
-
-    pub fn nanos(&self, key: &str) -> Read<Nanos> {
-        match self.value(key)? {
-            Value::Nanos(nanos) => Ok(Nanos(*nanos)),
-            _ => Err(self.wrong_type(key)),
-        }
-    }
-
-    /// A percentage as a share of 1.
-    pub fn share(&self, key: &str) -> Read<f64> {
-        match self.value(key)? {
-            Value::Percent(percent) => Ok(percent / 100.0),
-            _ => Err(self.wrong_type(key)),
-        }
-    }
-
-    /// A size or count whose range ends within 32 bits.
+    getter!(bytes, u64, Value::Bytes(bytes) => *bytes);
+    getter!(nanos, Nanos, Value::Nanos(nanos) => Nanos(*nanos));
+    getter!(durations, Vec<u64>, Value::Durations(all) => all.clone());
+    getter!(count, u64, Value::Count(count) => *count);
+    getter!(counts, Vec<u64>, Value::Counts(all) => all.clone());
+    getter!(float, f64, Value::Float(number) => *number);
+    // As a fraction of 1.
+    getter!(share, f64, Value::Percent(percent) => percent / 100.0);
+    getter!(flag, bool, Value::Bool(yes) => *yes);
+    getter!(rate, u64, Value::Rate(rate) => *rate);
+    getter!(bandwidth, Option<u64>, Value::Bandwidth(bandwidth) => *bandwidth);
+    getter!(sizes, Vec<(u32, f64)>, Value::Sizes(sizes) => sizes.clone());
+    getter!(span, Option<u64>, Value::Span(span) => *span);
+    getter!(name, &'static str, Value::Choice(name) => name);
+    /// Reads a size or count whose range ends within 32 bits.
     pub fn small(&self, key: &str) -> Read<u32> {
-        let number = match self.value(key)? {
-            Value::Bytes(number) | Value::Count(number) => *number,
-            _ => return Err(self.wrong_type(key)),
-        };
-        u32::try_from(number).map_err(|_| self.at(key, "exceeds 32 bits"))
+        match self.value(key)? {
+            Value::Bytes(number) | Value::Count(number) => u32::try_from(*number).map_err(|_| self.wrong_type(key)),
+            _ => Err(self.wrong_type(key)),
+        }
     }
 
-    /// What the chosen name comes to, which `find` knows.
+    /// Reads a choice with `find`, which knows its names.
     pub fn named<T>(&self, key: &str, find: impl FnOnce(&str) -> Option<T>) -> Read<T> {
         let name = self.name(key)?;
         find(name).ok_or_else(|| self.at(key, format!("variant {name:?} is not implemented")))
     }
 
-    /// What the chosen name comes to.
+    /// Reads a choice.
     pub fn choice<T: Copy, const N: usize>(&self, key: &str, choices: &Choices<T, N>) -> Read<T> {
         self.named(key, |name| choices.get(name))
     }
 
-    /// What the chosen variant comes to with its parameters.
+    /// Reads a choice with the parameters of the chosen variant.
     pub fn variant<T, const N: usize>(&mut self, key: &str, choices: &Choices<Reader<T>, N>) -> Read<T> {
         let read = self.choice(key, choices)?;
         read(self)
     }
 
-    /// A violation of `key`, placed where its value was written.
+    /// Creates a violation of `key`, placed where its value was set.
     fn at(&self, key: &str, message: impl Into<String>) -> Violation {
         let origin = self.entries.get(key).map_or("default", |entry| &entry.origin);
         Violation::new(origin, key, message)
     }
 
-    /// Whether it has a value, be it a default.
+    /// True if the option applies, and so has a value.
     pub fn applies(&self, key: &str) -> bool {
         self.entries.contains_key(key)
     }
 
-    /// Whether it has the value that it has where nobody sets it, whoever wrote it: a written configuration holds every
-    /// setting, and does the same.
+    /// True if the option has its default value, even if somebody set it: a complete configuration, which sets all
+    /// options, must behave the same.
     pub fn is_default(&self, key: &str) -> bool {
-        let option = self.options.iter().find(|option| option.key == key);
-        let default = option.and_then(|option| option.default_entry(self.entries).ok().flatten());
+        let default = find(key).and_then(|option| option.default_entry(self.entries).ok().flatten());
         default.is_some_and(|default| self.entries.get(key).is_some_and(|entry| entry.value == default.value))
     }
 
-    /// Whether a person set it, not a preset; for messages.
-    pub fn is_chosen(&self, key: &str) -> bool {
-        let by_person = |origin: &str| !origin.starts_with("default") && !origin.starts_with("preset ");
-        self.entries.get(key).is_some_and(|entry| by_person(&entry.origin))
+    /// True if the user set the option, not a preset.
+    pub fn is_set_by_user(&self, key: &str) -> bool {
+        let by_user = |origin: &str| !origin.starts_with("default") && !origin.starts_with("preset ");
+        self.entries.get(key).is_some_and(|entry| by_user(&entry.origin))
     }
 
-    /// Type and range of an option.
-    pub fn kind(&self, key: &str) -> Option<Kind> {
-        self.options.iter().find(|option| option.key == key).map(|option| option.kind)
+    /// Returns the largest share that an option allows, in percent.
+    pub fn most_percent(&self, key: &str) -> f64 {
+        match find(key).map(|option| option.kind) {
+            Some(Kind::Percent { max, .. }) => max,
+            _ => 0.0,
+        }
     }
 
     pub fn wrong_type(&self, key: &str) -> Violation {
         self.at(key, "has another type in the table of options")
     }
 
-    pub fn report(&mut self, key: &str, message: String) {
+    pub fn report(&mut self, key: &str, message: impl Into<String>) {
         let violation = self.at(key, message);
         self.violations.push(violation);
+    }
+
+    /// Reports a size that is not a power of two; returns true if it is one.
+    pub fn check_power_of_two(&mut self, key: &str, bytes: u32) -> bool {
+        let is_power = bytes.is_power_of_two();
+        if !is_power {
+            let below = write_bytes(1 << bytes.ilog2());
+            self.report(key, format!("{} is not a power of two; set it to {below}", write_bytes(bytes.into())));
+        }
+        is_power
     }
 }

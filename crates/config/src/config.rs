@@ -1,4 +1,4 @@
-//! The second stage: layers merged into one value per option, each of which remembers where it came from.
+//! Second stage: layers merged into one value per option, with its origin.
 
 use crate::document::{Form, Named, Written, read, read_sets};
 use crate::error::{ConfigError, Violation};
@@ -7,10 +7,10 @@ use crate::registry::{OPTIONS, find};
 use crate::table::{Entries, Entry, OptionSpec, below};
 use crate::value::Value;
 
-/// What was written, and where: a TOML document, one setting as `key=value`, or the name of a preset.
+/// Text with its origin: a TOML document, a setting `key=value`, or the name of a preset.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Layer {
-    /// What messages call it: the path of the file, or the option, such as `--set`.
+    /// Name in messages: the path of a file, or an option such as `--set`.
     pub origin: String,
     /// The document, setting or name.
     pub text: String,
@@ -23,26 +23,24 @@ pub struct Leaf {
     pub key: &'static str,
     /// The value as TOML.
     pub value: String,
-    /// Where it was written: `default`, `preset tlc-nvme`, `my.toml:12`, `--set`.
+    /// Where it was set: `default`, `preset tlc-nvme`, `my.toml:12`, `--set`.
     pub origin: String,
 }
 
-/// A merged configuration: a value for every option that applies.
+/// Merged configuration: a value for every option that applies.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Config {
     pub(crate) entries: Entries,
 }
 
 impl Config {
-    /// Merges defaults, the preset with what it extends, `files` in order, and the settings `sets`, made at once; later
-    /// ones win.
+    /// Merges the defaults, the preset with those it extends, `files` in order, and the settings `sets` of one command;
+    /// later layers win.
     ///
-    /// A preset given here beats the one a file names; of several files naming one, the last wins. Where none is named,
-    /// the preset is [`DEFAULT_PRESET`].
+    /// `preset` overrides presets named in files, of which the last wins. Without any, [`DEFAULT_PRESET`] is used.
     ///
     /// # Errors
-    ///
-    /// Every unknown key, unreadable value and contradiction of every layer.
+    /// All unknown keys, invalid values and contradictions of every layer.
     pub fn resolve(preset: Option<&str>, files: &[Layer], sets: &[Layer]) -> Result<Self, ConfigError> {
         Self::resolve_on(
             preset.map(|name| Layer { origin: "preset".into(), text: name.into() }),
@@ -51,12 +49,11 @@ impl Config {
         )
     }
 
-    /// As [`Self::resolve`], where the name of the preset says where it was written. Each of `sets` was made at once,
-    /// on top of the one before: only in one of them do choices contradict each other.
+    /// Like [`Self::resolve`], with an origin of the preset and several groups of settings. Later groups override earlier
+    /// ones; only settings of the same group can contradict each other.
     ///
     /// # Errors
-    ///
-    /// As [`Self::resolve`].
+    /// See [`Self::resolve`].
     pub fn resolve_on(preset: Option<Layer>, files: &[Layer], sets: &[Vec<Layer>]) -> Result<Self, ConfigError> {
         let mut violations = Vec::new();
         let files: Vec<Written> =
@@ -66,7 +63,7 @@ impl Config {
         let base = preset.map(|Layer { origin, text }| Named { name: text, origin }).or(named);
 
         let mut layers = base.map_or_else(Vec::new, |base| preset_chain(presets(), base, &mut violations));
-        // Whoever names a preset that does not exist is told of nothing else that it should have said.
+        // After an unknown preset, errors about its missing settings would only confuse.
         if layers.is_empty() {
             layers = default_drive(&mut violations);
         }
@@ -81,7 +78,7 @@ impl Config {
         if violations.is_empty() { Ok(Self { entries }) } else { Err(ConfigError(violations)) }
     }
 
-    /// Every setting, by key.
+    /// Returns all settings, sorted by key.
     pub fn leaves(&self) -> Vec<Leaf> {
         let leaf = |(&key, entry): (&&'static str, &Entry)| Leaf {
             key,
@@ -92,7 +89,7 @@ impl Config {
     }
 }
 
-/// The preset and what it extends, lowest first. A chain that meets itself again ends there.
+/// Returns the preset and those it extends, lowest first; a cycle ends the chain.
 fn preset_chain(presets: &'static [Preset], base: Named, violations: &mut Vec<Violation>) -> Vec<Written> {
     let mut chain = Vec::new();
     let mut seen = Vec::new();
@@ -114,10 +111,10 @@ fn preset_chain(presets: &'static [Preset], base: Named, violations: &mut Vec<Vi
     chain
 }
 
-/// The origin of a value of the default drive begins like this.
+/// Start of the origins of values of the default drive.
 pub(crate) const OF_DEFAULT_DRIVE: &str = "default (preset ";
 
-/// The layers of the default preset, whose settings nobody has asked for.
+/// Returns the layers of the default preset, marked as defaults.
 fn default_drive(violations: &mut Vec<Violation>) -> Vec<Written> {
     let base = Named { name: DEFAULT_PRESET.into(), origin: "default".into() };
     let mut chain = preset_chain(presets(), base, violations);
@@ -131,7 +128,7 @@ fn default_drive(violations: &mut Vec<Violation>) -> Vec<Written> {
 pub(crate) fn merge(lower: &mut Entries, higher: Entries) {
     for (key, entry) in higher {
         if let Value::Choice(variant) = entry.value {
-            // Parameters of a variant no longer chosen go with it.
+            // Drop the parameters of other variants.
             lower.retain(|other, _| match below(key, other) {
                 Some(rest) => rest.split('.').next() == Some(variant),
                 None => true,
@@ -144,7 +141,7 @@ pub(crate) fn merge(lower: &mut Entries, higher: Entries) {
     }
 }
 
-/// A packed trace sizes the drive, also that of a preset, unless somebody else says how large it is.
+/// Lets a packed trace size the drive, unless the user set a size; the size of a preset does not count.
 fn size_by_trace(entries: &mut Entries) {
     let packed = matches!(entries.get("host.fit"), Some(Entry { value: Value::Choice("compact"), .. }));
     let of_preset = |origin: &str| origin.starts_with("preset ") || origin.starts_with(OF_DEFAULT_DRIVE);
@@ -156,7 +153,7 @@ fn size_by_trace(entries: &mut Entries) {
     }
 }
 
-/// Adds the defaults of the options that apply. Choices come before their parameters in the table.
+/// Adds the defaults of the options that apply. In the table, choices come before their parameters.
 fn complete(entries: &mut Entries, violations: &mut Vec<Violation>) {
     for option in OPTIONS.iter() {
         let chosen = |(choice, variant): (&OptionSpec, &str)| match entries.get(choice.key) {
@@ -174,7 +171,7 @@ fn complete(entries: &mut Entries, violations: &mut Vec<Violation>) {
                 entries.insert(option.key, entry);
             }
             Ok(None) => {}
-            // Whoever wrote a value that cannot be read has been told so.
+            // An invalid value has been reported already.
             Err(_) if violations.iter().any(|violation| violation.key == option.key) => {}
             Err(message) => violations.push(Violation::new(origin, option.key, message)),
         }

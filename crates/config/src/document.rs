@@ -1,53 +1,53 @@
-//! One layer as written: a TOML document, or settings one by one, read into keys and values with their places.
+//! Reads a layer, a TOML document or single settings, into keys and values with their places.
 
 use crate::config::Layer;
 use crate::error::Violation;
 use crate::kind::Kind;
-use crate::registry::{OPTIONS, SECTIONS, current_key, find, find_former};
-use crate::table::{Entries, Entry, Former, OptionSpec, below};
-use crate::value::{Value, found, with_quotes};
+use crate::registry::{OPTIONS, SECTIONS, find, renamed};
+use crate::table::{Entries, Entry, OptionSpec, below};
+use crate::value::{Value, describe, with_quotes};
 use ssdlab_core::suggest::{list, named, nearest, nearest_key, split};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// What one layer says.
+/// Contents of a layer.
 #[derive(Default, Debug)]
 pub(crate) struct Written {
     /// Values by key.
     pub entries: Entries,
-    /// Preset it builds on: `preset` in a file, `extends` in a preset.
+    /// Preset that it builds on: `preset` in a file, `extends` in a preset.
     pub base: Option<Named>,
 }
 
-/// The name of a preset and where it was written.
+/// Name of a preset, and where it was written.
 #[derive(Clone, Debug)]
 pub(crate) struct Named {
     pub name: String,
     pub origin: String,
 }
 
-/// How a layer names places and the preset it builds on.
+/// Kind of a layer.
 #[derive(Clone, Copy)]
 pub(crate) enum Form<'a> {
-    /// A file: places are lines, `preset` names the base.
+    /// File: places are lines, `preset` names the base.
     File(&'a str),
-    /// A preset: the whole is one place, `extends` names the base.
+    /// Preset: one place, `extends` names the base.
     Preset(&'a str),
-    /// A setting by itself, such as an argument of `--set`: one place, no base.
+    /// Single setting, such as an argument of `--set`: one place, no base.
     Set(&'a str),
 }
 
-/// Reads one document; everything wrong with it goes to `violations`.
+/// Reads a document; errors go to `violations`.
 pub(crate) fn read(form: Form<'_>, text: &str, violations: &mut Vec<Violation>) -> Written {
     let mut written = Written::default();
     read_into(&mut written, form, text, violations);
     written
 }
 
-/// Reads settings that were made at once, each `key=value`, as one layer. The last of several with the same key counts;
-/// else their order is without meaning, as in a file, but for that in which faults are told.
+/// Reads the settings of one command, each `key=value`, as one layer. For repeated keys, the last one counts; otherwise
+/// their order matters only for the order of errors.
 pub(crate) fn read_sets(sets: &[Layer], violations: &mut Vec<Violation>) -> Written {
     let mut written = Written::default();
     let mut last = BTreeMap::new();
@@ -59,25 +59,24 @@ pub(crate) fn read_sets(sets: &[Layer], violations: &mut Vec<Violation>) -> Writ
         }
     }
     for (key, (place, origin, value)) in last {
-        let kind = find(&current_key(key)).map(|option| &option.kind);
+        let kind = find(key).map(|option| &option.kind);
         let document = format!("{key} = {}", with_quotes(kind, value));
-        let mut found = Vec::new();
-        read_into(&mut written, Form::Set(origin), &document, &mut found);
-        faults.extend(found.into_iter().map(|fault| (place, fault)));
+        let mut errors = Vec::new();
+        read_into(&mut written, Form::Set(origin), &document, &mut errors);
+        faults.extend(errors.into_iter().map(|fault| (place, fault)));
     }
     faults.sort_by_key(|(place, _)| *place);
     violations.extend(faults.into_iter().map(|(_, fault)| fault));
     written
 }
 
-/// Whether `text` is a dotted path of bare TOML keys.
+/// True if `text` is a dotted path of bare TOML keys.
 fn is_key(text: &str) -> bool {
     text.split('.')
         .all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b)))
 }
 
 impl Form<'_> {
-    /// The layer as a whole.
     fn name(self) -> String {
         match self {
             Self::File(name) => name.into(),
@@ -101,7 +100,7 @@ fn read_into(written: &mut Written, form: Form<'_>, text: &str, violations: &mut
     violations.extend(faults.into_iter().map(|(_, violation)| violation));
 }
 
-/// What of `key = value` a fault concerns: keys are found by their line, values need the column as well.
+/// Part of `key = value` with an error; errors in values give the column too.
 #[derive(Clone, Copy)]
 enum Place {
     Key,
@@ -112,7 +111,7 @@ struct Reader<'a> {
     form: Form<'a>,
     text: &'a str,
     written: &'a mut Written,
-    /// Byte offset and violation; tables come in alphabetical order, faults are told in that of the text.
+    /// Byte offset and violation. Tables are read in alphabetical order; errors are reported in that of the text.
     faults: Vec<(usize, Violation)>,
 }
 
@@ -143,9 +142,6 @@ impl Reader<'_> {
 
     fn entry(&mut self, key: &str, key_start: usize, value: &Spanned<DeValue<'_>>) {
         let value_start = value.span().start;
-        if let Some(former) = value.get_ref().as_str().and_then(|name| find_former(key, name)) {
-            return self.choose(former, key_start);
-        }
         match (find(key), value.get_ref()) {
             (Some(choice @ OptionSpec { kind: Kind::Choice(_), .. }), DeValue::Table(table))
                 if choice.has_parameters() =>
@@ -163,25 +159,26 @@ impl Reader<'_> {
             (None, value) if key == "preset" || key == "extends" => self.base(key, key_start, value_start, value),
             (None, DeValue::Table(table)) if is_table(key) => self.table(key, table),
             (None, value) if is_table(key) => {
-                let message = format!("is a table ({}), not {}", list(children(key)), found(value));
+                let message = format!("expected a table of {}, found {}", list(children(key)), describe(value));
                 self.fault(value_start, Place::Value, key, message);
             }
             (None, _) => {
                 let known: Vec<&str> = KNOWN_KEYS.iter().map(String::as_str).collect();
-                let remedy = match nearest_key(key, &known) {
-                    Some(meant) => format!("did you mean {meant}?"),
-                    None => format!("known here: {}", list(children(nearest_table(key)))),
+                let message = match (renamed(key), nearest_key(key, &known)) {
+                    (Some(now), _) => format!("was renamed to {now}{}", values(&now)),
+                    (None, Some(meant)) => format!("unknown setting; did you mean {meant}?"),
+                    (None, None) => format!("unknown setting; known are {}", list(children(nearest_table(key)))),
                 };
-                self.fault(key_start, Place::Key, key, format!("no such setting; {remedy}"));
+                self.fault(key_start, Place::Key, key, message);
             }
         }
     }
 
-    /// `[ftl.page.gc.d_choices]`: a table that holds exactly one variant, which holds its parameters.
+    /// Reads `[ftl.page.gc.d_choices]`: a table with one variant, which is the table of its parameters.
     fn variant(&mut self, choice: &'static OptionSpec, start: usize, table: &DeTable<'_>) {
         if table.is_empty() {
             let names = list(choice.variants().iter().map(|variant| variant.name));
-            self.fault(start, Place::Key, choice.key, format!("names none of {names}"));
+            self.fault(start, Place::Key, choice.key, format!("empty table; choose one of {names}"));
         }
         let mut in_order: Vec<_> = table.iter().collect();
         in_order.sort_by_key(|(name, _)| name.span().start);
@@ -190,10 +187,6 @@ impl Reader<'_> {
             let key = format!("{}.{}", choice.key, name.get_ref());
             let meant = named(name.get_ref(), choice.variants().iter().map(|variant| variant.name));
             let variant = choice.variants().iter().find(|variant| Some(variant.name) == meant);
-            if let Some(former) = find_former(choice.key, name.get_ref()) {
-                self.former(former, start, value.get_ref());
-                continue;
-            }
             match (variant, value.get_ref()) {
                 (Some(variant), DeValue::Table(parameters)) => {
                     let parameter = first_setting(&key, parameters);
@@ -201,42 +194,17 @@ impl Reader<'_> {
                     self.table(&key, parameters);
                 }
                 (Some(variant), other) => {
-                    let message = format!(
-                        "is a variant, not a setting with the value {}; write {} = {:?}",
-                        found(other),
-                        choice.key,
-                        variant.name
-                    );
+                    let (value, choice, name) = (describe(other), choice.key, variant.name);
+                    let message = format!("a variant cannot be set to {value}; write {choice} = {name:?}");
                     self.fault(start, Place::Key, &key, message);
                 }
-                // Also what a parameter written beside its variant comes to.
+                // Also reached by a parameter beside its variant.
                 (None, _) => self.entry(&key, start, value),
             }
         }
     }
 
-    /// `[ftl.dftl]`: the parameters of a variant that is written in another way now.
-    fn former(&mut self, former: &Former, start: usize, value: &DeValue<'_>) {
-        let DeValue::Table(parameters) = value else {
-            let message = format!("is now the table {}, not {}", former.parameters, found(value));
-            return self.fault(start, Place::Key, &format!("{}.{}", former.choice, former.variant), message);
-        };
-        self.choose(former, start);
-        for (name, value) in parameters {
-            self.entry(&former.parameter(name.get_ref()), name.span().start, value);
-        }
-    }
-
-    /// Makes the choices that a former variant comes to.
-    fn choose(&mut self, former: &Former, start: usize) {
-        for (choice, variant) in former.now {
-            if let Some(choice) = find(choice) {
-                self.set(choice, start, Value::Choice(variant), None);
-            }
-        }
-    }
-
-    /// Sets an option. Where the value is a variant that only follows from a parameter of it, that is `parameter`.
+    /// Sets an option. `parameter` is the parameter that implies the variant, if the variant is not named itself.
     fn set(&mut self, option: &'static OptionSpec, start: usize, value: Value, parameter: Option<&str>) {
         let origin = self.origin(start, Place::Key);
         if let Some(first) = self.written.entries.get(option.key)
@@ -245,16 +213,14 @@ impl Reader<'_> {
             let (first, value, choice) = (first, value.to_toml(), option.key);
             let (chosen, place) = (first.value.to_toml(), &first.origin);
             let (key, message) = match parameter {
-                Some(key) => (
-                    key,
-                    format!("belongs to {choice} = {value}, but {choice} = {chosen} is chosen ({place}); keep one"),
-                ),
-                None => (choice, format!("{chosen} and {value} are both chosen ({place}); keep one")),
+                Some(key) => (key, format!("needs {choice} = {value}, but {place} sets {chosen}; keep one")),
+                None => (choice, format!("{value} contradicts {chosen} ({place}); keep one")),
             };
             return self.fault(start, Place::Key, key, message);
         }
-        if let Some(first) = option.alternative().and_then(|other| self.written.entries.get_key_value(other)) {
-            let message = format!("says the same in another way as {} ({}); keep one", first.0, first.1.origin);
+        let alternative = option.alternative().and_then(|other| self.written.entries.get_key_value(other));
+        if let Some((other, Entry { origin, .. })) = alternative {
+            let message = format!("{other} sets the same quantity ({origin}); keep one");
             return self.fault(start, Place::Key, option.key, message);
         }
         self.written.entries.insert(option.key, Entry { value, origin });
@@ -267,17 +233,24 @@ impl Reader<'_> {
                 self.written.base = Some(Named { name: name.to_string(), origin });
                 return;
             }
-            (Form::File(_), "preset", other) => format!("expected the name of a preset, found {}", found(other)),
-            (Form::File(_), ..) => "only a preset extends another; write preset = \"...\"".into(),
-            (Form::Preset(_), ..) => "a preset builds on another with extends = \"...\"".into(),
-            (Form::Set("--set"), ..) => "a preset is no setting; give it as --preset NAME".into(),
-            (Form::Set(_), ..) => "a preset is no setting; give it as Config(\"NAME\", overrides=...)".into(),
+            (Form::File(_), "preset", other) => format!("expected the name of a preset, found {}", describe(other)),
+            (Form::File(_), ..) => "allowed only in presets; write preset = \"...\"".into(),
+            (Form::Preset(_), ..) => "allowed only in files; write extends = \"...\"".into(),
+            (Form::Set("--set"), ..) => "not a setting; use --preset NAME".into(),
+            (Form::Set(_), ..) => "not a setting; use Config(\"NAME\", overrides=...)".into(),
         };
         self.fault(key_start, Place::Key, key, message);
     }
 }
 
-/// The key of the first setting in a table, if it has one.
+/// Lists the variants of a choice: ` = "single-queue" or "multi-queue"`.
+fn values(key: &str) -> String {
+    let variants = find(key).map_or(&[][..], |option| option.variants());
+    let names: Vec<_> = variants.iter().map(|variant| format!("{:?}", variant.name)).collect();
+    if names.is_empty() { String::new() } else { format!(" = {}", names.join(" or ")) }
+}
+
+/// Returns the key of the first setting in a table.
 fn first_setting(path: &str, table: &DeTable<'_>) -> Option<String> {
     let (name, value) = table.iter().min_by_key(|(name, _)| name.span().start)?;
     let key = format!("{path}.{}", name.get_ref());
@@ -287,33 +260,33 @@ fn first_setting(path: &str, table: &DeTable<'_>) -> Option<String> {
     }
 }
 
-/// Suggests the other choice that has the variant `name`: the one whose key has most in common with this choice. None
-/// where this choice has a variant of a similar name.
+/// Suggests another choice with the variant `name`, the one with the longest common key. Returns `None` if this choice
+/// has a similar variant.
 fn chosen_elsewhere(choice: &OptionSpec, name: &str) -> Option<String> {
-    if choice.variants().is_empty() || nearest(name, choice.variants().iter().map(|one| one.name)).is_some() {
+    if choice.variants().is_empty() || nearest(name, choice.variants().iter().map(|variant| variant.name)).is_some() {
         return None;
     }
-    let variant = |other: &OptionSpec| other.variants().iter().find(|one| one.name.eq_ignore_ascii_case(name)).copied();
+    let variant = |other: &OptionSpec| other.variants().iter().find(|variant| variant.name.eq_ignore_ascii_case(name));
     let common =
         |other: &OptionSpec| other.key.split('.').zip(choice.key.split('.')).take_while(|(a, b)| a == b).count();
     let others = OPTIONS.iter().filter(|other| other.key != choice.key && variant(other).is_some());
-    // Of equals, the first.
+    // The first of equals.
     let nearest = others.rev().max_by_key(|other| common(other))?;
     Some(format!("did you mean {} = {:?}?", nearest.key, variant(nearest)?.name))
 }
 
-/// Whether `key` is a table: a section, or a variant with parameters.
+/// True if `key` is a table: a section, or a variant with parameters.
 fn is_table(key: &str) -> bool {
     OPTIONS.iter().any(|option| below(key, option.key).is_some())
 }
 
-/// The nearest enclosing table there is.
+/// Returns the nearest enclosing table.
 fn nearest_table(key: &str) -> &str {
     let (table, _) = split(key);
     if table.is_empty() || is_table(table) { table } else { nearest_table(table) }
 }
 
-/// Every key, section and variant that may be written.
+/// All keys, sections and variants that may be written.
 static KNOWN_KEYS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let sections = SECTIONS.iter().map(|section| section.name).filter(|name| !name.is_empty()).map(str::to_string);
     let keys = OPTIONS.iter().map(|option| option.key.to_string());
@@ -324,12 +297,12 @@ static KNOWN_KEYS: LazyLock<Vec<String>> = LazyLock::new(|| {
     sections.chain(keys).chain(variants).collect()
 });
 
-/// A key as it is known, whatever the case in which it was typed; an unknown one as it was typed.
+/// Returns a known key in its own case, and an unknown key unchanged.
 fn known_key(key: &str) -> &str {
     named(key, KNOWN_KEYS.iter().map(String::as_str)).unwrap_or(key)
 }
 
-/// The names directly in a table.
+/// Returns the names directly in a table.
 fn children(table: &str) -> Vec<&'static str> {
     let mut names: Vec<&str> = OPTIONS
         .iter()

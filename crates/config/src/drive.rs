@@ -1,4 +1,4 @@
-//! What of a configuration describes the drive, and the same drive with something else.
+//! Settings of the drive within a configuration, and changes to them.
 
 use ssdlab_ftl::FtlChoice;
 
@@ -6,33 +6,33 @@ use crate::config::{Config, Layer};
 use crate::error::ConfigError;
 use crate::value::{LogSpace, Value};
 
-/// The sections that describe a drive, and what else does.
-const OF_DRIVE: [&str; 6] = ["device", "drive", "ftl", "nand", "seed", "time"];
+/// Sections and options that describe the drive.
+const DRIVE: [&str; 6] = ["device", "drive", "ftl", "nand", "seed", "time"];
 
 impl Config {
-    /// All that describes the drive, as `key` and the value that `--set` takes.
+    /// Returns the settings of the drive as keys and values that `--set` takes.
     pub fn drive_settings(&self) -> Vec<(String, String)> {
-        let of_drive = |key: &str| OF_DRIVE.contains(&key.split('.').next().unwrap_or(key));
-        let drive = self.entries.iter().filter(|(key, _)| of_drive(key));
+        let is_drive = |key: &str| DRIVE.contains(&key.split('.').next().unwrap_or(key));
+        let drive = self.entries.iter().filter(|(key, _)| is_drive(key));
         drive.map(|(key, entry)| (key.to_string(), entry.value.as_set())).collect()
     }
 
-    /// The setting with which flash may fail: of a log that takes all blocks beyond the data half, so that the others
-    /// can take the place of those that fail; none where a log is not asked for in this way.
+    /// Returns the setting that halves a log of all spare blocks, so that the other half can replace failed blocks;
+    /// `None` for other drives.
     ///
     /// # Errors
-    /// Everything that makes no drive.
+    /// If the drive is invalid.
     pub fn spared(&self) -> Result<Option<(&'static str, String)>, ConfigError> {
-        let all = |entry: &Value| *entry == Value::LogSpace(LogSpace::All);
-        let Some((key, _)) = self.entries.iter().find(|(_, entry)| all(&entry.value)) else { return Ok(None) };
+        let all = Value::LogSpace(LogSpace::All);
+        let Some((key, _)) = self.entries.iter().find(|(_, entry)| entry.value == all) else { return Ok(None) };
         let FtlChoice::Log(_, blocks) = self.settings(None)?.setup.ftl else { return Ok(None) };
         Ok(Some((key, blocks.div_ceil(2).to_string())))
     }
 
-    /// The same with another value of a setting.
+    /// Returns the configuration with another value of one setting.
     ///
     /// # Errors
-    /// As of [`Self::resolve`].
+    /// See [`Self::resolve`].
     pub fn with(&self, key: &str, value: &str) -> Result<Self, ConfigError> {
         let all = Layer { origin: "configuration".into(), text: self.to_toml() };
         let set = Layer { origin: "change".into(), text: format!("{key}={value}") };

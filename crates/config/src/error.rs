@@ -1,18 +1,17 @@
-//! What is wrong with a configuration: everything at once, one line each, with the remedy.
+//! Errors of a configuration: all at once, one line each, with a remedy.
 
-/// One thing that is wrong.
+/// One error.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
-    /// Where it was written: `my.toml:12:7`, `preset tlc-nvme`, `--set`, `default`.
+    /// Where the value was set: `my.toml:12:7`, `preset tlc-nvme`, `--set`, `default`.
     pub origin: String,
-    /// The key concerned; empty where a document as a whole cannot be read.
+    /// Key of the option; empty for errors of a whole document.
     pub key: String,
-    /// What is wrong and how to put it right.
+    /// Problem and remedy.
     pub message: String,
 }
 
 impl Violation {
-    /// A violation of `key` as set in `origin`.
     pub(crate) fn new(origin: impl Into<String>, key: impl Into<String>, message: impl Into<String>) -> Self {
         Self { origin: origin.into(), key: key.into(), message: message.into() }
     }
@@ -25,7 +24,7 @@ impl std::fmt::Display for Violation {
     }
 }
 
-/// Everything that is wrong with a configuration.
+/// All errors of a configuration.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{}", lines(.0))]
 pub struct ConfigError(pub Vec<Violation>);

@@ -1,4 +1,4 @@
-//! One option in words: what the reference page and `ssdlab config explain` say.
+//! Describes an option in words, for the reference page and `ssdlab config explain`.
 
 use crate::config::{Config, OF_DEFAULT_DRIVE};
 use crate::kind::Kind;
@@ -8,29 +8,30 @@ use crate::table::{Entries, Fallback, OptionSpec};
 use ssdlab_core::units::{write_bytes, write_nanos, write_percent};
 use ssdlab_nand::timing::MAX_PAGE_TYPES;
 
-/// What a preset says of an option.
+/// Value of an option in a preset.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stated {
     /// The preset.
     pub preset: &'static str,
-    /// Its value as TOML.
+    /// Value as TOML.
     pub value: String,
-    /// Where the number comes from, as its file says.
+    /// Source of the number.
     pub source: String,
 }
 
 impl OptionSpec {
-    /// The option with this key.
+    /// Finds an option by its key.
     pub fn of(key: &str) -> Option<&'static Self> {
         find(key)
     }
 
-    /// What holds when nobody sets it, in words, and what the default drive says of it.
+    /// Returns its default in words, with its value in the default drive.
     pub fn describe_default(&self) -> String {
         let default = self.describe_fallback();
         let drive = Config::resolve(None, &[], &[]).map_or_else(|_| Vec::new(), |config| config.leaves());
-        let of_drive = drive.into_iter().find(|leaf| leaf.key == self.key && leaf.origin.starts_with(OF_DEFAULT_DRIVE));
-        match of_drive.map(|leaf| format!("`{}`", leaf.value)).filter(|value| *value != default) {
+        let of_default =
+            drive.into_iter().find(|leaf| leaf.key == self.key && leaf.origin.starts_with(OF_DEFAULT_DRIVE));
+        match of_default.map(|leaf| format!("`{}`", leaf.value)).filter(|value| *value != default) {
             Some(value) => format!("{default}; {value} in the default drive"),
             None => default,
         }
@@ -39,9 +40,9 @@ impl OptionSpec {
     fn describe_fallback(&self) -> String {
         let entry = self.default_entry(&Entries::new()).ok().flatten();
         match (self.fallback, entry.map(|entry| entry.value.to_toml())) {
-            (Fallback::Preset, _) => "that of the preset".into(),
+            (Fallback::Preset, _) => "set by the preset".into(),
             (Fallback::Unless(_, cases), Some(value)) => {
-                let cases = cases.chunk_by(|one, next| one.value == next.value).map(|alike| {
+                let cases = cases.chunk_by(|case, next| case.value == next.value).map(|alike| {
                     let conditions: Vec<String> = alike.iter().map(|case| format!("`{}`", case.condition())).collect();
                     format!("`{}` if {}", alike[0].value, conditions.join(" or "))
                 });
@@ -49,27 +50,27 @@ impl OptionSpec {
             }
             (Fallback::Derived(derived), _) => derived.rule.into(),
             (_, Some(value)) => format!("`{value}`"),
-            (Fallback::InsteadOf(other), None) => format!("none; it is another way to say `{other}`"),
-            (_, None) => "none; it must be set where its variant is chosen".into(),
+            (Fallback::InsteadOf(other), None) => format!("none; replaces `{other}`"),
+            (_, None) => "none; must be set with its variant".into(),
         }
     }
 
-    /// What the presets that set it say, with their sources.
+    /// Returns its values in the presets that set it, with their sources.
     pub fn stated(&self) -> Vec<Stated> {
-        let of = |preset: &'static str| {
+        let stated = |preset: &'static str| {
             let leaf =
                 Config::resolve(Some(preset), &[], &[]).ok()?.leaves().into_iter().find(|leaf| leaf.key == self.key)?;
-            // What a preset takes over from the one it extends has its source there.
+            // The source of an inherited value is in the extended preset.
             let file = find_preset(presets(), leaf.origin.strip_prefix("preset ")?).ok()?;
             let source = file.sources().into_iter().find(|(key, _)| key == self.key).map(|(_, source)| source);
             Some(Stated { preset, value: leaf.value, source: source.unwrap_or_default() })
         };
-        presets().iter().filter_map(|preset| of(preset.name)).collect()
+        presets().iter().filter_map(|preset| stated(preset.name)).collect()
     }
 }
 
 impl Kind {
-    /// Type and range in words.
+    /// Returns type and range in words.
     pub fn describe(&self) -> String {
         match *self {
             Self::Stepped(kind, _) => kind.describe(),
@@ -77,7 +78,10 @@ impl Kind {
             Self::Nanos { min: 0, max } => format!("duration, up to {} s", max / 1_000_000_000),
             Self::Nanos { min, max } => format!("duration, {} to {} s", write_nanos(min), max / 1_000_000_000),
             Self::Durations { max } => {
-                format!("duration, up to {} s, or up to {MAX_PAGE_TYPES} of them", max / 1_000_000_000)
+                format!(
+                    "one duration up to {} s, or one for each of up to {MAX_PAGE_TYPES} page types",
+                    max / 1_000_000_000
+                )
             }
             Self::Percent { min, max } => format!("share, {} to {}", write_percent(min), write_percent(max)),
             Self::Count { min, max: 0x7FFF_FFFF_FFFF_FFFF } => format!("whole number from {min}"),
@@ -94,7 +98,7 @@ impl Kind {
         }
     }
 
-    /// How its value is written: the units there are, or nothing for numbers and names.
+    /// Returns the units of its values; empty for numbers and names.
     pub const fn units(&self) -> &'static str {
         match self {
             Self::Stepped(kind, _) => kind.units(),

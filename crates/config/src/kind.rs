@@ -1,79 +1,45 @@
-//! What an option may be: its type and range, or the names there are to choose from.
+//! Types and ranges of options, and the variants of choices.
 
 /// Type and range of an option; both ends of a range are allowed.
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[allow(missing_docs, reason = "`min` and `max` of each kind are in the unit that its comment names")]
 pub enum Kind {
-    /// A size, `"4KiB"`.
-    Bytes {
-        /// Smallest, in bytes.
-        min: u64,
-        /// Largest, in bytes.
-        max: u64,
-    },
-    /// A duration, `"25us"`.
-    Nanos {
-        /// Shortest, in nanoseconds.
-        min: u64,
-        /// Longest, in nanoseconds.
-        max: u64,
-    },
-    /// A duration for all pages, or one for each page type: `"40us,80us"`.
-    Durations {
-        /// Longest, in nanoseconds.
-        max: u64,
-    },
-    /// A share, `"7%"`.
-    Percent {
-        /// Smallest, in percent.
-        min: f64,
-        /// Largest, in percent.
-        max: f64,
-    },
-    /// A whole number.
-    Count {
-        /// Smallest.
-        min: u64,
-        /// Largest.
-        max: u64,
-    },
-    /// Whole numbers, `"4,2,1"`.
-    Counts {
-        /// Smallest.
-        min: u64,
-        /// Largest.
-        max: u64,
-        /// How many at most.
-        most: usize,
-    },
-    /// A number.
-    Float {
-        /// Smallest.
-        min: f64,
-        /// Largest.
-        max: f64,
-    },
+    /// Size in bytes, `"4KiB"`.
+    Bytes { min: u64, max: u64 },
+    /// Duration in nanoseconds, `"25us"`.
+    Nanos { min: u64, max: u64 },
+    /// Duration of all pages, or one per page type, in nanoseconds: `"40us,80us"`.
+    Durations { max: u64 },
+    /// Share in percent, `"7%"`.
+    Percent { min: f64, max: f64 },
+    /// Whole number.
+    Count { min: u64, max: u64 },
+    /// Up to `most` whole numbers, `"4,2,1"`.
+    Counts { min: u64, max: u64, most: usize },
+    /// Number.
+    Float { min: f64, max: f64 },
     /// `true` or `false`.
     Bool,
-    /// Events per second, `"20k/s"`; more than none.
+    /// Events per second above 0, `"20k/s"`.
     Rate,
-    /// Bytes per second, `"600MB/s"`, or `"none"` for as many as there are.
+    /// Bytes per second, `"600MB/s"`; `"none"` is unlimited.
     Bandwidth,
     /// Request sizes: `"4KiB"`, or a mix with shares, `"4KiB:70%,64KiB:30%"`.
     Sizes,
-    /// A part of the device: a size, or `"device"` for all of it.
+    /// Part of the device: a size, or `"device"` for all of it.
     Span,
     /// Log blocks: `40`, `"3%"` of the data blocks, or `"all"`.
     LogSpace,
     /// One of several variants.
     Choice(&'static [Variant]),
-    /// A number of the given kind, of which only some values within the range are possible: those that meet all steps.
+    /// Number of the given kind whose values must also satisfy all steps.
     Stepped(&'static Kind, &'static [Step]),
 }
 
-/// A rule that spaces the possible values of a number; in its base unit, which is a byte, a nanosecond or a percent.
+/// Rule on the possible values of a number, in its base unit: bytes, nanoseconds or percent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// Multiples of this many base units.
+    /// Multiples of this number.
     Multiple(u64),
     /// Powers of two.
     PowerOfTwo,
@@ -86,21 +52,21 @@ pub enum Step {
 /// One value of a [`Kind::Choice`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Variant {
-    /// As written.
+    /// Name in settings.
     pub name: &'static str,
-    /// What choosing it means.
+    /// Help text.
     pub help: &'static str,
 }
 
 impl Kind {
-    /// One of the names that another crate lists, each with what it means. The list lives as long as the program: this
-    /// is for the table of options, which is put together once.
+    /// Creates a choice of names and help texts from another crate. The list is leaked; call it only for the table of
+    /// options, which is built once.
     pub(crate) fn of_names(names: impl IntoIterator<Item = (&'static str, &'static str)>) -> Self {
         let variants: Vec<Variant> = names.into_iter().map(|(name, help)| Variant { name, help }).collect();
         Self::Choice(variants.leak())
     }
 
-    /// Rules that space its values; empty if every value within its range is possible by itself.
+    /// Returns the rules on its values; empty if every value in its range is possible.
     pub const fn steps(&self) -> &'static [Step] {
         match self {
             Self::Stepped(_, steps) => steps,
@@ -108,14 +74,13 @@ impl Kind {
         }
     }
 
-    /// The same kind, spaced by `steps`. For the table of options, which is put together once.
+    /// Adds rules on its values. The kind is leaked, as in [`Self::of_names`].
     pub(crate) fn stepped(self, steps: &'static [Step]) -> Self {
         Self::Stepped(Box::leak(Box::new(self)), steps)
     }
 }
 
-/// The names of a choice, what they mean and what each comes to: the one list behind help, schema, messages and
-/// settings.
+/// Variants of a choice with their values: the one list behind help, schema, messages and settings.
 pub(crate) struct Choices<T, const N: usize> {
     variants: [Variant; N],
     values: [T; N],
@@ -139,7 +104,7 @@ impl<T: Copy, const N: usize> Choices<T, N> {
         Kind::Choice(&self.variants)
     }
 
-    /// What `name` comes to.
+    /// Returns the value of the variant `name`.
     pub fn get(&self, name: &str) -> Option<T> {
         let at = self.variants.iter().position(|variant| variant.name == name)?;
         Some(self.values[at])

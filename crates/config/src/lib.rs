@@ -1,20 +1,18 @@
-//! Configuration in three stages: options as written, merged with their origins, settings checked across options.
+//! Configuration in three stages: read layers of TOML, merge them with their origins, check settings across options.
 //!
 //! One table, [`OPTIONS`], declares every option; reading, ranges, suggestions, help, the JSON schema and the reference
-//! page follow from it. It is put together from the sections, of which each is one file or folder below `sections/`
-//! with its options, its reader and its checks. Policies and schedulers declare their parameters themselves, so the
-//! table is built when it is first needed. Positions in errors come from the spans of the TOML parser.
+//! page follow from it. Each section is a file or folder below `sections/` with its options, its reader and its checks.
+//! The table is built on first use, because registries of policies and schedulers may have gained members. Positions in
+//! errors come from the TOML parser.
 //!
-//! Nothing here opens a file: callers hand in text with the name it goes by.
+//! This crate opens no files: callers pass text with its origin.
 
 mod checker;
 mod config;
-mod defaults;
 mod document;
 mod drive;
 mod error;
 mod explain;
-mod figures;
 mod kind;
 mod parameters;
 mod presets;
@@ -25,14 +23,12 @@ mod schema;
 mod sections;
 mod settings;
 mod table;
-mod units;
 mod value;
 mod what_if;
 
 pub use config::{Config, Layer, Leaf};
 pub use error::{ConfigError, Violation};
 pub use explain::Stated;
-pub use figures::DeviceFigures;
 pub use kind::{Kind, Step, Variant};
 pub use presets::{DEFAULT_PRESET, Preset, presets};
 pub use reference::{presets_markdown, reference_markdown};

@@ -1,16 +1,15 @@
-//! Parameters of schedulers and policies as options: declared where they are used, named and written here.
+//! Parameters of registered members as options.
 
 use crate::checker::{Checker, Read};
 use crate::kind::{Kind, Step};
-use crate::table::{Fallback, OptionSpec};
+use crate::table::{OptionSpec, option};
 use ssdlab_core::parameter::{Quantity, percent};
-use ssdlab_core::{Choice, Registry};
-use ssdlab_core::{Parameter, Settings};
+use ssdlab_core::{Choice, Info, Parameter, Registry, Settings};
 
-/// A parameter as the option `key`.
-pub(crate) fn option(key: String, parameter: &Parameter, help: &'static str) -> OptionSpec {
-    // A count of a configuration has 63 bits.
-    let most = |value: u64| value.min(i64::MAX as u64);
+/// Returns a parameter as the option `key`.
+pub(crate) fn of_parameter(key: String, parameter: &Parameter, help: &'static str) -> OptionSpec {
+    // Counts of a configuration have 63 bits.
+    let limited = |value: u64| value.min(i64::MAX as u64);
     let in_percent = |share: u64| share as f64 / percent(1) as f64;
     let Parameter { unit, default, min, max, example, .. } = *parameter;
     let kind = match unit.quantity() {
@@ -18,39 +17,45 @@ pub(crate) fn option(key: String, parameter: &Parameter, help: &'static str) -> 
         Quantity::Size(unit_bytes) => {
             in_units(Kind::Bytes { min: min * unit_bytes, max: max * unit_bytes }, unit_bytes)
         }
-        Quantity::Number => Kind::Count { min, max: most(max) },
+        Quantity::Number => Kind::Count { min, max: limited(max) },
         Quantity::Share => Kind::Percent { min: in_percent(min), max: in_percent(max) },
         Quantity::Switch => Kind::Bool,
-        Quantity::Name(names) => Kind::of_names(names.iter().copied()),
+        Quantity::Name(names) => Kind::of_names(names.get()),
     };
-    let written = |value| -> &'static str { unit.write(most(value)).leak() };
-    let default_text = written(default);
-    let example = example.map_or(default_text, written);
-    OptionSpec { key: key.leak(), kind, fallback: Fallback::Value(default_text), help, example }
+    let text = |value| -> &'static str { unit.write(limited(value)).leak() };
+    option(key.leak(), kind).default(text(default)).example(text(example.unwrap_or(default))).help(help)
 }
 
-/// A quantity that is given in whole units.
+/// Returns a quantity in whole units.
 fn in_units(kind: Kind, unit: u64) -> Kind {
     if unit == 1 { kind } else { kind.stepped(vec![Step::Multiple(unit)].leak()) }
 }
 
-/// The parameters in a table as options below `path`.
-pub(crate) fn parameters(path: &str, table: &[Parameter]) -> Vec<OptionSpec> {
+/// Returns the parameters of a table as options below `path`.
+pub(crate) fn of_table(path: &str, table: &[Parameter]) -> impl Iterator<Item = OptionSpec> {
     let settings = table.iter().filter(|parameter| !parameter.is_fixed());
-    settings.map(|one| option(format!("{path}.{}", one.name), one, one.help)).collect()
+    settings.map(move |parameter| of_parameter(format!("{path}.{}", parameter.name), parameter, parameter.help))
 }
 
-/// The choice `key` of what a table has, and the parameters of each; the first line is the default, the second the
-/// example.
-pub(crate) fn choice<R>(key: &'static str, help: &'static str, table: &Registry<R>) -> Vec<OptionSpec> {
-    let kind = Kind::of_names(table.iter().map(|info| (info.name, info.help)));
-    let choice = OptionSpec { key, kind, fallback: Fallback::Value(table[0].name), help, example: table[1].name };
-    let inner = table.iter().flat_map(|info| parameters(&format!("{key}.{}", info.name), info.parameters));
-    std::iter::once(choice).chain(inner).collect()
+/// Returns the parameters of all members as options below the choice `key`.
+pub(crate) fn of_members<R>(key: &str, members: &[&'static Info<R>]) -> Vec<OptionSpec> {
+    members
+        .iter()
+        .flat_map(|info| of_table(&format!("{key}.{}", info.name), info.parameters).collect::<Vec<_>>())
+        .collect()
+}
+
+/// Returns the choice `key` of a registry's members, with their parameters. The first member is the default, the second
+/// the example.
+pub(crate) fn choice<R>(key: &'static str, help: &'static str, registry: &Registry<R>) -> Vec<OptionSpec> {
+    let kind = Kind::of_names(registry.iter().map(|info| (info.name, info.help)));
+    let mut options = vec![option(key, kind).default(registry[0].name).example(registry[1].name).help(help)];
+    options.extend(of_members(key, registry));
+    options
 }
 
 impl Checker<'_> {
-    /// A parameter in its own unit.
+    /// Reads a parameter in its own unit.
     pub(crate) fn parameter(&mut self, key: &str, parameter: &Parameter) -> Read<u64> {
         let quantity = match parameter.unit.quantity() {
             Quantity::Time(_) => self.nanos(key)?.0,
@@ -59,7 +64,7 @@ impl Checker<'_> {
             Quantity::Share => (self.share(key)? * percent(100) as f64).round() as u64,
             Quantity::Switch => u64::from(self.flag(key)?),
             Quantity::Name(names) => {
-                self.named(key, |chosen| names.iter().position(|(name, _)| *name == chosen))? as u64
+                self.named(key, |chosen| names.get().iter().position(|(name, _)| *name == chosen))? as u64
             }
         };
         Ok(parameter.in_units(quantity).unwrap_or_else(|why| {
@@ -68,18 +73,19 @@ impl Checker<'_> {
         }))
     }
 
-    /// Values for the parameters of a table, as set below `path`.
+    /// Reads all parameters of a table below `path`.
     pub(crate) fn parameters(&mut self, path: &str, table: &'static [Parameter]) -> Read<Settings> {
-        let value = |one: &Parameter| {
-            if one.is_fixed() { Ok(one.default) } else { self.parameter(&format!("{path}.{}", one.name), one) }
+        let value = |parameter: &Parameter| match parameter.is_fixed() {
+            true => Ok(parameter.default),
+            false => self.parameter(&format!("{path}.{}", parameter.name), parameter),
         };
         let values = table.iter().map(value).collect::<Read<Vec<u64>>>()?;
         Ok(Settings::with(table, &values))
     }
 
-    /// What `key` chooses of a table, with its parameters.
-    pub(crate) fn chosen<R>(&mut self, key: &str, table: &Registry<R>) -> Read<Choice<R>> {
-        let info = self.named(key, |name| table.find(name))?;
+    /// Reads the member that `key` chooses, with its parameters.
+    pub(crate) fn chosen<R>(&mut self, key: &str, registry: &Registry<R>) -> Read<Choice<R>> {
+        let info = self.named(key, |name| registry.find(name))?;
         Ok(Choice { info, settings: self.parameters(&format!("{key}.{}", info.name), info.parameters)? })
     }
 }

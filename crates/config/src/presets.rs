@@ -1,16 +1,16 @@
-//! The presets: drives of the documents and of the market, each number with its source.
+//! Presets: drives from publications and the market, with the source of every number.
 
 use ssdlab_core::suggest::{list, named, nearest};
 
-/// The default drive: the preset of whoever names none.
+/// Preset used if none is named.
 pub const DEFAULT_PRESET: &str = "small-nvme";
 
 /// A named configuration that ships with ssdlab.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Preset {
-    /// As written after `preset =`.
+    /// Name in `preset = "..."`.
     pub name: &'static str,
-    /// The TOML document; its first line is the title, its comments give the source of every number.
+    /// TOML document; the first line is the title, comments give the sources.
     pub text: &'static str,
 }
 
@@ -27,18 +27,18 @@ static PRESETS: &[Preset] = &[
     Preset { name: "mobile-ufs", text: include_str!("../../../presets/mobile-ufs.toml") },
 ];
 
-/// Every preset.
+/// Returns all presets.
 pub fn presets() -> &'static [Preset] {
     PRESETS
 }
 
 impl Preset {
-    /// What it models, in one line.
+    /// Returns its title.
     pub fn title(&self) -> &'static str {
         self.text.lines().next().unwrap_or_default().trim_start_matches('#').trim()
     }
 
-    /// Each key whose source the file gives, with that source, in the order of the file.
+    /// Returns the keys with a source, and the source, in the order of the file.
     pub fn sources(&self) -> Vec<(String, String)> {
         let mut sources = Vec::new();
         let mut table = "";
@@ -59,12 +59,12 @@ impl Preset {
     }
 }
 
-/// The one of `presets` called `name`.
+/// Finds a preset by its name.
 pub(crate) fn find_preset(presets: &'static [Preset], name: &str) -> Result<&'static Preset, String> {
     let names = || presets.iter().map(|preset| preset.name);
     if let Some(preset) = named(name, names()).and_then(|name| presets.iter().find(|preset| preset.name == name)) {
         return Ok(preset);
     }
     let hint = nearest(name, names()).map_or_else(String::new, |meant| format!("did you mean {meant:?}? "));
-    Err(format!("no preset is called {name:?}; {hint}there are {}", list(names())))
+    Err(format!("unknown preset {name:?}; {hint}presets are {}", list(names())))
 }

@@ -1,13 +1,11 @@
-//! Every option there is, in one table put together from the sections: from it come validation, suggestions, the JSON
-//! schema and the reference page.
+//! The table of all options.
 
 use crate::kind::Step;
 use crate::sections::{block, cache, device, drive, ftl, general, host, nand, precondition, workload};
-use crate::table::{Fallback, Former, OptionSpec, Section, below};
-use std::borrow::Cow;
+use crate::table::{Fallback, OptionSpec, Section, below};
 use std::sync::LazyLock;
 
-/// Every section in the order of the reference page.
+/// All sections, in the order of the reference page.
 pub(crate) static SECTIONS: &[Section] = &[
     general::SECTION,
     device::SECTION,
@@ -21,13 +19,13 @@ pub(crate) static SECTIONS: &[Section] = &[
     workload::SECTION,
 ];
 
-/// Every option in the order of the reference page; a choice comes before the parameters of its variants. Schedulers
-/// and caches bring tables of their own, so this one is put together when it is first needed.
+/// All options, in the order of the reference page; a choice comes before the parameters of its variants. Built on first
+/// use from the registries, which accept no further members afterwards.
 pub static OPTIONS: LazyLock<Vec<OptionSpec>> =
     LazyLock::new(|| SECTIONS.iter().flat_map(|section| (section.options)()).map(spaced).collect());
 
-/// Spacing of the values that an option may have, where a check needs more than its range. Ranges of sweeps and searches
-/// are drawn by it. Parameters of schedulers and policies add the units that they are counted in.
+/// Rules on the values of options beyond their ranges, for drawing values in sweeps and searches. Parameters of schedulers
+/// and policies add multiples of their units.
 const STEPS: &[(&str, &[Step])] = &[
     ("device.capacity", &[Step::MultipleOf("nand.page_size"), Step::MultipleOf("cache.page")]),
     ("nand.page_size", &[Step::PowerOfTwo]),
@@ -52,41 +50,36 @@ const STEPS: &[(&str, &[Step])] = &[
     ("workload.pattern.locality.region", &[Step::MultipleOf("workload.align")]),
 ];
 
-/// The option with the steps of its values.
+/// Adds the rules of an option.
 fn spaced(option: OptionSpec) -> OptionSpec {
     let steps = STEPS.iter().find(|(key, _)| *key == option.key);
     steps.map_or(option, |(_, steps)| OptionSpec { kind: option.kind.stepped(steps), ..option })
 }
 
-/// Every variant that was written in another way before.
-static FORMER: &[Former] = &[ftl::DFTL_AS_FTL];
+/// Renamed options and tables of options: former key and current key.
+const RENAMED: &[(&str, &str)] =
+    &[("block.frame", "block.layer"), ("ftl.dftl.trigger", "ftl.page.trigger"), ("ftl.dftl", "ftl.page.map.dftl")];
 
-/// The option with this key.
+/// Finds an option by its key.
 pub(crate) fn find(key: &str) -> Option<&'static OptionSpec> {
     OPTIONS.iter().find(|option| option.key == key)
 }
 
-/// The former variant of this name of a choice.
-pub(crate) fn find_former(choice: &str, name: &str) -> Option<&'static Former> {
-    FORMER.iter().find(|former| former.choice == choice && former.variant.eq_ignore_ascii_case(name))
-}
-
-/// The key by which an option goes now.
-pub(crate) fn current_key(key: &str) -> Cow<'_, str> {
-    let parameter = |former: &Former| {
-        let name = below(former.variant, below(former.choice, key)?)?;
-        Some(former.parameter(name))
-    };
-    FORMER.iter().find_map(parameter).map_or(Cow::Borrowed(key), Cow::Owned)
+/// Returns the current key of a renamed option.
+pub(crate) fn renamed(key: &str) -> Option<String> {
+    RENAMED.iter().find_map(|(former, now)| match below(former, key) {
+        Some(rest) => Some(format!("{now}.{rest}")),
+        None => (key == *former).then(|| (*now).into()),
+    })
 }
 
 impl OptionSpec {
-    /// Whether some variant of this choice has parameters, so that a table may be written.
+    /// True if a variant of this choice has parameters, so that a table may be written.
     pub fn has_parameters(&self) -> bool {
         !self.variants().is_empty() && OPTIONS.iter().any(|option| below(self.key, option.key).is_some())
     }
 
-    /// The choices this option depends on, outermost first, each with the variant it needs.
+    /// Returns the choices that this option depends on, outermost first, each with the required variant.
     pub fn conditions(&self) -> impl Iterator<Item = (&'static OptionSpec, &'static str)> {
         let key = self.key;
         OPTIONS.iter().filter(|option| !option.variants().is_empty()).filter_map(move |choice| {
@@ -95,13 +88,14 @@ impl OptionSpec {
         })
     }
 
-    /// Where else it is used, in words, beside those choices; empty for everywhere.
+    /// Returns the further conditions under which it is used, in words.
     pub fn used(&self) -> Vec<String> {
         let section = self.key.split_once('.').map_or("", |(section, _)| section);
-        SECTIONS.iter().find(|one| one.name == section).map_or_else(Vec::new, |one| one.used(self.key))
+        let section = SECTIONS.iter().find(|other| other.name == section);
+        section.map_or_else(Vec::new, |section| section.used(self.key))
     }
 
-    /// The option that says the same in another way, if there is one.
+    /// Returns the option that sets the same quantity in another unit, if any.
     pub fn alternative(&self) -> Option<&'static str> {
         match self.fallback {
             Fallback::InsteadOf(other) => Some(other),
@@ -117,11 +111,11 @@ mod tests {
     #[test]
     fn steps_name_options() {
         for (key, steps) in STEPS {
-            let option = find(key).unwrap_or_else(|| panic!("{key} is no option"));
+            let option = find(key).unwrap_or_else(|| panic!("unknown option {key}"));
             assert_eq!(option.kind.steps(), *steps);
             for step in *steps {
                 if let Step::MultipleOf(other) | Step::DivisorOf(other) = step {
-                    assert!(find(other).is_some(), "{key}: {other} is no option");
+                    assert!(find(other).is_some(), "{key}: unknown option {other}");
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! A resolved configuration as TOML: sorted, stable, and the same when read again.
+//! Writes a configuration as TOML, sorted; reading it gives the same configuration.
 
 use crate::config::Config;
 use crate::registry::find;
@@ -8,12 +8,12 @@ use ssdlab_core::suggest::split;
 use std::collections::BTreeMap;
 
 impl Config {
-    /// The whole configuration as TOML; reading it gives the same configuration.
+    /// Returns the whole configuration as TOML.
     pub fn to_toml(&self) -> String {
         self.render(false)
     }
 
-    /// Like [`Self::to_toml`], each line with a comment that says where the value was set.
+    /// Returns the whole configuration as TOML; a comment on each line has the origin of the value.
     pub fn to_toml_with_origins(&self) -> String {
         self.render(true)
     }
@@ -22,7 +22,7 @@ impl Config {
         let comment = |entry: &Entry| if origins { format!("  # {}", entry.origin) } else { String::new() };
         let mut tables: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for (&key, entry) in &self.entries {
-            if self.is_told_by_table(key, entry) {
+            if self.has_table(key, entry) {
                 continue;
             }
             let (table, name) = split(key);
@@ -42,15 +42,15 @@ impl Config {
         text
     }
 
-    /// Whether a choice needs no line of its own because the parameters of its variant follow as a table.
-    fn is_told_by_table(&self, key: &str, entry: &Entry) -> bool {
+    /// True if a choice needs no line because its variant's parameters are written as a table.
+    fn has_table(&self, key: &str, entry: &Entry) -> bool {
         let Value::Choice(variant) = entry.value else {
             return false;
         };
         self.entries.keys().any(|other| below(key, other).and_then(|rest| below(variant, rest)).is_some())
     }
 
-    /// The choice that the header of a variant's table makes.
+    /// Returns the choice that the header of a variant's table makes.
     fn choice_of(&self, table: &str) -> Option<&Entry> {
         let (choice, _) = split(table);
         find(choice).and_then(|option| self.entries.get(option.key))

@@ -1,4 +1,4 @@
-//! The JSON schema (draft 2020-12) of a configuration file, for editors and for checking files elsewhere.
+//! JSON schema (draft 2020-12) of a configuration file, for editors and other programs.
 
 use crate::kind::Kind;
 use crate::presets::presets;
@@ -12,12 +12,12 @@ const NUMBER: &str = r"[0-9][0-9_]*(\.[0-9]+)?";
 const BYTES: &str = "(B|KiB|MiB|GiB|TiB|kB|MB|GB|TB)";
 const PERCENT: &str = " *%";
 
-/// The schema as indented JSON text.
+/// Returns the schema as indented JSON.
 pub fn json_schema() -> String {
     let mut root = table("");
     let names: Vec<&str> = presets().iter().map(|preset| preset.name).collect();
     if let Some(properties) = root.get_mut("properties").and_then(Value::as_object_mut) {
-        let preset = json!({ "enum": names, "description": "The preset this file builds on." });
+        let preset = json!({ "enum": names, "description": "Preset that this file builds on." });
         properties.insert("preset".into(), preset);
     }
     root.insert("$schema".into(), "https://json-schema.org/draft/2020-12/schema".into());
@@ -25,7 +25,7 @@ pub fn json_schema() -> String {
     format!("{:#}\n", Value::Object(root))
 }
 
-/// The object with everything directly below `path`: options, and tables of options.
+/// Returns the schema of the table `path`.
 fn table(path: &str) -> Map<String, Value> {
     let mut properties = Map::new();
     for option in OPTIONS.iter() {
@@ -100,12 +100,12 @@ fn pattern(pattern: &str) -> Value {
     json!({ "type": "string", "pattern": pattern })
 }
 
-/// Values as one text with commas, as an array, or a single one.
+/// Returns the schema of several values: comma-separated text, an array, or a single value.
 fn list(text: Value, item: Value, most: usize) -> Value {
     json!({ "anyOf": [text, item, { "type": "array", "items": item, "minItems": 1, "maxItems": most }] })
 }
 
-/// A variant's name, or a table that holds one variant.
+/// Returns the schema of a choice: a variant's name, or a table with one variant.
 fn choice(option: &OptionSpec) -> Value {
     let names: Vec<&str> = option.variants().iter().map(|variant| variant.name).collect();
     if !option.has_parameters() {
@@ -129,7 +129,7 @@ fn choice(option: &OptionSpec) -> Value {
 mod tests {
     use super::*;
 
-    /// Follows a key through objects, and through the one of the forms of a choice that has the variant.
+    /// Follows a key through objects and the forms of choices.
     fn lookup<'a>(schema: &'a Value, key: &str) -> Option<&'a Value> {
         let (name, rest) = key.split_once('.').map_or((key, None), |(name, rest)| (name, Some(rest)));
         let forms = schema["oneOf"].as_array().map_or(std::slice::from_ref(schema), Vec::as_slice);
@@ -141,8 +141,8 @@ mod tests {
     fn every_option_is_in_the_schema() {
         let schema: Value = serde_json::from_str(&json_schema()).unwrap();
         for option in OPTIONS.iter() {
-            let found = lookup(&schema, option.key).unwrap_or_else(|| panic!("{} is missing", option.key));
-            assert_eq!(found["description"], option.help, "{}", option.key);
+            let schema = lookup(&schema, option.key).unwrap_or_else(|| panic!("{} is missing", option.key));
+            assert_eq!(schema["description"], option.help, "{}", option.key);
         }
     }
 }

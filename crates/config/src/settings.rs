@@ -1,32 +1,28 @@
-//! The third stage: complete settings, checked across options, all violations at once.
+//! Third stage: complete settings, checked across options.
 
 use crate::checker::{Checker, Read};
 use crate::config::Config;
 use crate::error::ConfigError;
-use crate::figures::DeviceFigures;
-use crate::registry::OPTIONS;
+use crate::sections::device::Device;
 use crate::sections::host::Fitting;
 use ssdlab_sim::Setup;
 use ssdlab_trace::Workload;
 
-/// Everything a run needs, in plain numbers.
+/// Settings of a run, in plain numbers.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Settings {
-    /// The simulation.
+    /// Options of the simulation.
     pub setup: Setup,
-    /// The generated workload, for runs without a trace.
+    /// Generated workload, for runs without a trace.
     pub workload: Workload,
-    /// The device in whole blocks and unambiguous ratios.
-    pub device: DeviceFigures,
 }
 
 impl Config {
-    /// The settings this configuration comes to. `extent_bytes` is the first byte after the last one the trace
-    /// addresses, after packing if [`Self::packed_page_bytes`] asks for it; see [`Self::needs_extent`].
+    /// Returns the checked settings. `extent_bytes` is the first byte past the last address of the trace, after packing
+    /// if [`Self::packed_page_bytes`] requires it; see [`Self::needs_extent`].
     ///
     /// # Errors
-    ///
-    /// Everything that does not fit together, each with its remedy.
+    /// All violations across options, each with a remedy.
     pub fn settings(&self, extent_bytes: Option<u64>) -> Result<Settings, ConfigError> {
         let mut checker = self.checker(extent_bytes);
         match settings(&mut checker)? {
@@ -35,12 +31,12 @@ impl Config {
         }
     }
 
-    /// Whether [`Self::settings`] needs to know where the trace ends, as some values of `host.fit` do.
+    /// True if [`Self::settings`] needs the extent of the trace, as for some values of `host.fit`.
     pub fn needs_extent(&self) -> bool {
         self.checker(None).fitting().is_ok_and(Fitting::needs_extent)
     }
 
-    /// Bytes of the pages to which a trace is packed, if it is. Pages that cannot be are left to [`Self::settings`].
+    /// Returns the page size for packing the trace; `None` if it is not packed. [`Self::settings`] reports invalid sizes.
     pub fn packed_page_bytes(&self) -> Option<u32> {
         let checker = self.checker(None);
         let packs = checker.fitting().is_ok_and(|fitting| fitting == Fitting::Compact);
@@ -49,32 +45,32 @@ impl Config {
     }
 
     fn checker(&self, extent_bytes: Option<u64>) -> Checker<'_> {
-        Checker::new(&self.entries, &OPTIONS, extent_bytes)
+        Checker::new(&self.entries, extent_bytes)
     }
 }
 
-/// None where something leaves the drive without meaning.
-pub(crate) fn settings(checker: &mut Checker<'_>) -> Read<Option<Settings>> {
+/// Returns `None` if violations leave no valid drive.
+fn settings(checker: &mut Checker<'_>) -> Read<Option<Settings>> {
     let extent_bytes = checker.extent_bytes;
-    let plan = checker.plan()?;
+    let ftl = checker.ftl()?;
     let precondition = checker.precondition()?;
-    let sized = checker.device(&plan, extent_bytes)?;
-    let clock = checker.clock(&plan, sized.as_ref())?;
-    let block = checker.block(&clock, sized.as_ref().map(|(_, device)| device.capacity_bytes))?;
+    let device = checker.device(&ftl, extent_bytes)?;
+    let clock = checker.clock(&ftl, device.as_ref())?;
+    let block = checker.block(&clock, device.as_ref().map(Device::capacity_bytes))?;
     let cache = checker.cache(&clock)?;
     let gantt = checker.gantt(&clock)?;
     let replay = checker.replay(&clock, block.as_ref())?;
     let fit = checker.fit(extent_bytes)?;
-    let Some((geometry, device)) = sized else {
+    let Some(device) = device else {
         return Ok(None);
     };
-    let ftl = checker.ftl(plan, &device, geometry.pages_per_block)?;
-    let workload = checker.workload(geometry.page_bytes, device.capacity_bytes, fit)?;
+    let ftl = checker.with_log_blocks(ftl, &device)?;
+    let workload = checker.workload(device.geometry.page_bytes, device.capacity_bytes(), fit)?;
     let Some(ftl) = ftl else {
         return Ok(None);
     };
     let setup = Setup {
-        geometry,
+        geometry: device.geometry,
         logical_pages: device.logical_pages,
         endurance_cycles: checker.small("nand.endurance")?,
         ftl,
@@ -83,6 +79,7 @@ pub(crate) fn settings(checker: &mut Checker<'_>) -> Read<Option<Settings>> {
         repeat: checker.repeat("host.repeat")?,
         cache,
         block,
+        record: checker.records()?,
         gantt,
         attribution: false,
         fit,
@@ -92,5 +89,5 @@ pub(crate) fn settings(checker: &mut Checker<'_>) -> Read<Option<Settings>> {
         seed: checker.count("seed")?,
     };
     checker.refuse_endless(&setup, &workload);
-    Ok(Some(Settings { setup, workload, device }))
+    Ok(Some(Settings { setup, workload }))
 }

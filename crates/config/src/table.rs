@@ -1,4 +1,4 @@
-//! An entry of the table of options, and what it is set to.
+//! Entries of the table of options, and values that options are set to.
 //!
 //! A key is a dotted path. An option of kind [`Kind::Choice`] names a *variant*; options whose key continues with that
 //! name (`ftl.page.gc` and `ftl.page.gc.d_choices.d`) are the variant's parameters and exist only while it is chosen.
@@ -8,44 +8,76 @@ use crate::kind::{Kind, Variant};
 use crate::value::Value;
 use std::collections::BTreeMap;
 
-/// One option: where it is, what it may be, and what it means.
+/// One option.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct OptionSpec {
     /// Dotted path, such as `nand.read`.
     pub key: &'static str,
     /// Type and range.
     pub kind: Kind,
-    /// What holds when nobody sets it.
+    /// Value if nobody sets it.
     pub fallback: Fallback,
-    /// One sentence for the reader of the reference page.
+    /// One sentence for the reference page.
     pub help: &'static str,
-    /// A value as `--set` takes it.
+    /// Example value, as `--set` takes it.
     pub example: &'static str,
 }
 
-/// What holds when an option is not set.
+/// Starts the declaration of an option, which every preset must set unless it gets a default.
+pub(crate) const fn option(key: &'static str, kind: Kind) -> OptionSpec {
+    OptionSpec { key, kind, fallback: Fallback::Preset, help: "", example: "" }
+}
+
+impl OptionSpec {
+    /// Sets the default, as `--set` takes it.
+    pub(crate) const fn default(self, text: &'static str) -> Self {
+        self.fallback(Fallback::Value(text))
+    }
+
+    pub(crate) const fn fallback(self, fallback: Fallback) -> Self {
+        Self { fallback, ..self }
+    }
+
+    pub(crate) const fn example(self, example: &'static str) -> Self {
+        Self { example, ..self }
+    }
+
+    pub(crate) const fn help(self, help: &'static str) -> Self {
+        Self { help, ..self }
+    }
+
+    /// Returns its variants; empty unless it is a choice.
+    pub fn variants(&self) -> &'static [Variant] {
+        match self.kind {
+            Kind::Choice(variants) => variants,
+            _ => &[],
+        }
+    }
+}
+
+/// Value of an option that nobody sets.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Fallback {
     /// This value, as `--set` takes it.
     Value(&'static str),
     /// The value of the first case that holds, else this one.
     Unless(&'static str, &'static [Case]),
-    /// Nothing: every preset says it, with its source.
+    /// None: every preset sets it, with its source.
     Preset,
-    /// What follows from other options.
+    /// A value computed from other options.
     Derived(Derived),
-    /// Nothing: whoever chooses the variant must set it.
+    /// None: users who choose the variant must set it.
     Required,
-    /// Nothing: it is another way to say this option, and replaces it.
+    /// None: it replaces this option, which says the same in another unit.
     InsteadOf(&'static str),
 }
 
-/// A default that follows from other options.
+/// Default computed from other options.
 #[derive(Clone, Copy, Debug)]
 pub struct Derived {
     /// The rule in words.
     pub rule: &'static str,
-    /// The default, as `--set` takes it, beside what is set.
+    /// Computes the default, as `--set` takes it, from the options set.
     pub(crate) value: fn(&Entries) -> String,
 }
 
@@ -55,80 +87,100 @@ impl PartialEq for Derived {
     }
 }
 
-/// When an option has another default.
+/// Condition for another default.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Case {
-    /// The option that decides. By its default no case holds.
+    /// The deciding option. Its own default must satisfy no case.
     pub key: &'static str,
-    /// What it must be.
+    /// Required value.
     pub is: Is,
-    /// The default then, as `--set` takes it.
+    /// The default in this case, as `--set` takes it.
     pub value: &'static str,
 }
 
-/// What decides a [`Case`].
+/// Required value of a [`Case`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Is {
-    /// A count of more than one.
+    /// A count above one.
     Many,
     /// This variant.
     Variant(&'static str),
 }
 
 impl Case {
-    /// The condition in words.
+    /// Returns the condition in words.
     pub fn condition(&self) -> String {
         match self.is {
             Is::Many => format!("{} > 1", self.key),
             Is::Variant(name) => format!("{} = {name:?}", self.key),
         }
     }
-}
 
-impl OptionSpec {
-    /// The names of its variants; empty unless it is a choice.
-    pub fn variants(&self) -> &'static [Variant] {
-        match self.kind {
-            Kind::Choice(variants) => variants,
-            _ => &[],
+    fn holds(&self, entries: &Entries) -> bool {
+        match (self.is, entries.get(self.key).map(|entry| &entry.value)) {
+            (Is::Many, Some(Value::Count(count))) => *count > 1,
+            (Is::Variant(name), Some(Value::Choice(chosen))) => *chosen == name,
+            _ => false,
         }
     }
 }
 
-/// A value and where it was written, such as `my.toml:12`.
+/// A value and where it was set, such as `my.toml:12`.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Entry {
     pub value: Value,
     pub origin: String,
 }
 
-/// What options are set to, by key.
+/// Values of options, by key.
 pub(crate) type Entries = BTreeMap<&'static str, Entry>;
+
+impl OptionSpec {
+    /// Returns the default next to `entries`; `None` if there is none and none is needed.
+    ///
+    /// # Errors
+    /// If users must set it.
+    pub(crate) fn default_entry(&self, entries: &Entries) -> Result<Option<Entry>, String> {
+        let (text, origin) = match self.fallback {
+            Fallback::Value(text) => (text.into(), "default".into()),
+            Fallback::Unless(text, cases) => match cases.iter().find(|case| case.holds(entries)) {
+                Some(case) => (case.value.into(), format!("default ({})", case.condition())),
+                None => (text.into(), "default".into()),
+            },
+            Fallback::Derived(derived) => ((derived.value)(entries), "default".into()),
+            Fallback::Preset | Fallback::Required => {
+                return Err(format!("must be set; write it like \"{}\"", self.example));
+            }
+            Fallback::InsteadOf(_) => return Ok(None),
+        };
+        Ok(Some(Entry { value: self.kind.read_plain(&text)?, origin }))
+    }
+}
 
 /// A top-level table of options.
 pub(crate) struct Section {
-    /// Its name; empty for the options outside any table.
+    /// Name; empty for the options outside any table.
     pub name: &'static str,
-    /// A sentence for the reference page.
+    /// One sentence for the reference page.
     pub help: &'static str,
-    /// Where its options are used, beside the choices of which they are parameters; empty for everywhere.
+    /// Choices under which its options are used, besides those whose parameters they are; empty if always used.
     pub used: &'static [Use],
-    /// Its options in the order of the reference page, a choice before the parameters of its variants.
+    /// Returns its options in the order of the reference page, a choice before the parameters of its variants.
     pub options: fn() -> Vec<OptionSpec>,
 }
 
-/// What must be chosen for the options of a section to be used.
+/// Choice under which the options of a section are used.
 pub(crate) enum Use {
     /// This variant of this choice.
     With(&'static str, &'static str),
-    /// Any other variant of this choice, which is in the section itself and used without that.
+    /// Any other variant of this choice, which belongs to the section itself and is always used.
     Unless(&'static str, &'static str),
 }
 
 impl Section {
-    /// Where one of its options is used, in words.
+    /// Returns the choices under which an option is used, in words.
     pub fn used(&self, key: &str) -> Vec<String> {
-        let words = |one: &Use| match *one {
+        let words = |condition: &Use| match *condition {
             Use::With(choice, name) => Some(format!("{choice} = {name}")),
             Use::Unless(choice, name) => {
                 (key != choice && below(choice, key).is_none()).then(|| format!("{choice} is not {name}"))
@@ -137,55 +189,24 @@ impl Section {
         self.used.iter().filter_map(words).collect()
     }
 
-    /// What it is and where it is used.
+    /// Returns its help with the choices under which it is used.
     pub fn describe(&self) -> String {
-        match self.used(self.name).as_slice() {
-            [] => self.help.into(),
-            used => {
-                let used: Vec<String> = used.iter().map(|one| format!("`{one}`")).collect();
-                format!("{} Used where {}.", self.help, used.join(" and "))
-            }
+        let used: Vec<String> = self.used(self.name).iter().map(|condition| format!("`{condition}`")).collect();
+        match used.is_empty() {
+            true => self.help.into(),
+            false => format!("{} Used with {}.", self.help, used.join(" and ")),
         }
     }
 }
 
-/// A variant that is written in another way now; as it was written before, it is still read.
-pub(crate) struct Former {
-    /// The choice.
-    pub choice: &'static str,
-    /// Its former name.
-    pub variant: &'static str,
-    /// What it comes to: these choices with these variants, outermost first.
-    pub now: &'static [(&'static str, &'static str)],
-    /// Where its parameters are.
-    pub parameters: &'static str,
-    /// Those that are elsewhere, with their keys.
-    pub moved: &'static [(&'static str, &'static str)],
-}
-
-impl Former {
-    /// The key that the parameter `name` has now.
-    pub fn parameter(&self, name: &str) -> String {
-        for (former, now) in self.moved {
-            if name == *former {
-                return (*now).into();
-            }
-            if let Some(inner) = below(former, name) {
-                return format!("{now}.{inner}");
-            }
-        }
-        format!("{}.{name}", self.parameters)
-    }
-}
-
-// Ends of ranges.
+// Limits of ranges.
 pub(crate) const SECOND: u64 = 1_000_000_000;
 pub(crate) const KIB: u64 = 1 << 10;
 pub(crate) const MEBI: u64 = 1 << 20;
 pub(crate) const TIB: u64 = 1 << 40;
 pub(crate) const U32: u64 = u32::MAX as u64;
 
-/// What follows `prefix` and a dot in `key`.
+/// Returns the rest of `key` after `prefix` and a dot.
 pub fn below<'a>(prefix: &str, key: &'a str) -> Option<&'a str> {
     key.strip_prefix(prefix)?.strip_prefix('.')
 }

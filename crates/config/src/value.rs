@@ -1,16 +1,16 @@
-//! A value: read from TOML according to its option's kind, and written back in one canonical form.
+//! Values of options: read from TOML by their kind, and written in one canonical form.
 
 use crate::kind::{Kind, Variant};
-use crate::units::{percent, write_float};
 use ssdlab_core::suggest::{list, named, nearest};
 use ssdlab_core::units::{
-    parse_bandwidth, parse_count, parse_rate, write_bandwidth, write_bytes, write_nanos, write_percent, write_rate,
+    parse_bandwidth, parse_count, parse_percent, parse_rate, write_bandwidth, write_bytes, write_nanos, write_percent,
+    write_rate,
 };
 use ssdlab_core::{Bytes, Nanos, UnitError};
 use ssdlab_nand::timing::MAX_PAGE_TYPES;
 use toml::de::DeValue;
 
-/// What an option is set to.
+/// Value of an option.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Value {
     Bytes(u64),
@@ -25,35 +25,38 @@ pub(crate) enum Value {
     Bool(bool),
     /// Per second.
     Rate(u64),
-    /// Bytes per second, or as many as there are.
+    /// Bytes per second; `None` is unlimited.
     Bandwidth(Option<u64>),
     /// Bytes and share in percent.
     Sizes(Vec<(u32, f64)>),
-    /// Bytes, or the whole device.
+    /// Bytes; `None` is the whole device.
     Span(Option<u64>),
     LogSpace(LogSpace),
     Choice(&'static str),
 }
 
-/// How many blocks are log blocks.
+/// Number of log blocks.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum LogSpace {
-    /// Every block beyond the data and what merges need.
+    /// All blocks beyond the data and the merge reserve.
     All,
     Blocks(u64),
     /// Of the data blocks, in percent.
     Percent(f64),
 }
 
-/// The word for a link that takes no time.
+/// Word for unlimited bandwidth.
 const NONE: &str = "none";
-/// The word for the whole device as a span.
+/// Word for the span of the whole device.
 const DEVICE: &str = "device";
-/// The word for all space beyond the data.
+/// Word for all log blocks.
 const ALL: &str = "all";
 
 impl Kind {
-    /// Reads a TOML value; the error says what is wrong with it and how to write it.
+    /// Reads a TOML value.
+    ///
+    /// # Errors
+    /// The problem, and the expected form.
     pub(crate) fn read(&self, value: &DeValue<'_>) -> Result<Value, String> {
         match *self {
             Self::Stepped(kind, _) => kind.read(value),
@@ -89,7 +92,7 @@ impl Kind {
             Self::Bool => read_bool(value).map(Value::Bool).ok_or_else(|| expected("true or false", value)),
             Self::Rate => {
                 let rate = quantity(value, "a rate such as \"20k/s\"", parse_rate)?;
-                // The unit reader yields whole numbers, as a float.
+                // The parser yields whole numbers as floats.
                 in_range(rate as u64, 1, 1_000_000_000, write_rate).map(Value::Rate)
             }
             Self::Bandwidth => match value.as_str() {
@@ -97,7 +100,7 @@ impl Kind {
                 _ => quantity(value, "a bandwidth such as \"600MB/s\"", parse_bandwidth)
                     .and_then(|bytes| in_range(bytes, 1_000_000, 1_000_000_000_000, write_bandwidth))
                     .map(|bytes| Value::Bandwidth(Some(bytes)))
-                    .map_err(|why| format!("{why}, or {NONE:?} for a link that takes no time")),
+                    .map_err(|why| format!("{why}, or {NONE:?}")),
             },
             Self::Sizes => {
                 quantity(value, "a size or mix of sizes such as \"4KiB:70%,64KiB:30%\"", read_sizes).map(Value::Sizes)
@@ -106,7 +109,7 @@ impl Kind {
                 Some(word) if is_word(word, DEVICE) => Ok(Value::Span(None)),
                 _ => match read_bytes(value, 512, u64::MAX) {
                     Ok(bytes) => Ok(Value::Span(Some(bytes))),
-                    Err(why) => Err(format!("{why}, or {DEVICE:?} for all of it")),
+                    Err(why) => Err(format!("{why}, or {DEVICE:?}")),
                 },
             },
             Self::LogSpace => match value {
@@ -128,21 +131,21 @@ impl Kind {
         }
     }
 
-    /// Reads a value as `--set` takes it: without the quotes TOML wants.
+    /// Reads a value as `--set` takes it, without the quotes of TOML.
     pub(crate) fn read_plain(&self, text: &str) -> Result<Value, String> {
         let quoted = with_quotes(Some(self), text);
         let value = DeValue::parse(&quoted).map_err(|error| error.message().to_string())?;
         self.read(value.get_ref())
     }
 
-    /// Whether TOML writes its values in quotes.
+    /// True if TOML needs quotes around its values.
     const fn is_quoted(&self) -> bool {
         !matches!(self, Self::Count { .. } | Self::Float { .. } | Self::Bool | Self::LogSpace)
     }
 }
 
-/// The text of a value as TOML. Where the option is unknown, or the text is no TOML value, it is taken as a string;
-/// reading it then says what was expected instead.
+/// Returns a value of `--set` as TOML. Values of unknown options and invalid TOML become strings, which are rejected when
+/// they are read.
 pub(crate) fn with_quotes(kind: Option<&Kind>, text: &str) -> String {
     let is_toml = DeValue::parse(text).is_ok();
     let is_bare = kind.is_some_and(|kind| !kind.is_quoted()) || text.starts_with(['"', '\'', '{', '[']);
@@ -150,7 +153,7 @@ pub(crate) fn with_quotes(kind: Option<&Kind>, text: &str) -> String {
 }
 
 impl Value {
-    /// The value as TOML, always the same text for the same value.
+    /// Returns the value as TOML; equal values give equal text.
     pub(crate) fn to_toml(&self) -> String {
         match self {
             Self::Bytes(bytes) => format!("\"{}\"", write_bytes(*bytes)),
@@ -180,7 +183,7 @@ impl Value {
         }
     }
 
-    /// The value as `--set` takes it.
+    /// Returns the value as `--set` takes it.
     pub(crate) fn as_set(&self) -> String {
         self.to_toml().trim_matches('"').to_owned()
     }
@@ -196,8 +199,8 @@ impl LogSpace {
     }
 }
 
-/// What was found instead, for a message.
-pub(crate) fn found(value: &DeValue<'_>) -> String {
+/// Describes a TOML value for a message.
+pub(crate) fn describe(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => format!("the string {text:?}"),
         DeValue::Integer(integer) => format!("the number {integer}"),
@@ -210,10 +213,10 @@ pub(crate) fn found(value: &DeValue<'_>) -> String {
 }
 
 fn expected(what: &str, value: &DeValue<'_>) -> String {
-    format!("expected {what}, found {}", found(value))
+    format!("expected {what}, found {}", describe(value))
 }
 
-/// A quantity in quotes. A bare number goes through `parse` as well, which says that the unit is missing.
+/// Reads a quantity in quotes. Bare numbers go to `parse` too, which reports the missing unit.
 fn quantity<T, E: ToString>(
     value: &DeValue<'_>,
     what: &str,
@@ -228,7 +231,7 @@ fn quantity<T, E: ToString>(
     parse(text).map_err(|error| error.to_string())
 }
 
-/// One to `most` values: a string with commas, or a TOML array.
+/// Reads one to `most` values from a comma-separated string or a TOML array.
 fn list_of<T>(
     value: &DeValue<'_>,
     what: &str,
@@ -243,17 +246,16 @@ fn list_of<T>(
     let values = values?;
     match values.len() {
         0 => Err(format!("expected {what}, found an empty list")),
-        count if count > most => Err(format!("{count} values are more than the {most} there may be")),
+        count if count > most => Err(format!("{count} values; at most {most} are allowed")),
         _ => Ok(values),
     }
 }
 
-/// The values of a list as `--set` takes it.
 fn join<T>(values: &[T], write: impl Fn(&T) -> String) -> String {
     values.iter().map(write).collect::<Vec<_>>().join(",")
 }
 
-/// Reads a quantity; one that is too large to be read is beyond its range.
+/// Reads a quantity; one that overflows is out of range.
 fn in_limits<T>(
     text: &str,
     parse: impl Fn(&str) -> Result<T, UnitError>,
@@ -326,6 +328,18 @@ fn read_sizes(text: &str) -> Result<Vec<(u32, f64)>, String> {
         return Err(format!("the shares of {text:?} add up to {}, not 100%", write_percent(total)));
     }
     Ok(sizes)
+}
+
+/// Reads a percentage, in percent.
+fn percent(text: &str) -> Result<f64, String> {
+    let share = parse_percent(text).map_err(|error| error.to_string())?;
+    // The digits as written: `share * 100` may round.
+    let number = text.trim().trim_end_matches('%').trim_end();
+    Ok(number.parse().unwrap_or(share * 100.0))
+}
+
+fn write_float(number: f64) -> String {
+    format!("{number:?}")
 }
 
 fn read_choice(name: &str, variants: &'static [Variant]) -> Result<&'static str, String> {

@@ -1,4 +1,4 @@
-//! One thing changed, as settings: what the drive would be that is asked for so.
+//! Settings of the counterfactuals of a diagnosis.
 
 use ssdlab_nand::Geometry;
 use ssdlab_sim::WhatIf;
@@ -8,8 +8,8 @@ use crate::sections::provision::Provision;
 use crate::value::{LogSpace, Value};
 
 impl Config {
-    /// The settings that make this change, as `key` and the value that `--set` takes; none where there is nothing to
-    /// change. They may ask for more than there can be.
+    /// Returns the settings of a change as keys and values that `--set` takes; empty if it changes nothing. They may be
+    /// invalid, as beyond a range.
     pub fn what_if(&self, what_if: WhatIf) -> Vec<(&'static str, String)> {
         let choose = |key, name| vec![(key, Some(Value::Choice(name)))];
         let changes = match what_if {
@@ -58,7 +58,7 @@ impl Config {
         self.entries.get(key).is_some_and(|entry| matches!(entry.value, Value::Choice(chosen) if chosen == name))
     }
 
-    /// Those of these settings that apply, changed.
+    /// Changes the settings that apply.
     fn each(
         &self,
         keys: &[&'static str],
@@ -68,11 +68,10 @@ impl Config {
         keys.iter().filter_map(entry).collect()
     }
 
-    /// Twice the flash beyond the capacity that is asked for, which says nothing of a reserve beside it, or twice what
-    /// there is where blocks are few; and twice the log blocks, unless they are whatever there is.
+    /// Doubles the over-provisioning, as set or, with few blocks, as rounded; and the log blocks unless they are `all`.
     fn more_spare(&self) -> Vec<(&'static str, Option<Value>)> {
         let of_physical = |value: &Value| match value {
-            // Of the flash that there is then, in steps that are enough.
+            // Relative to the larger flash, rounded up to 0.01 %.
             Value::Percent(percent) => Some(Value::Percent((20_000.0 * percent / (100.0 + percent)).ceil() / 100.0)),
             _ => None,
         };
@@ -81,7 +80,7 @@ impl Config {
         for (key, value) in &mut changes {
             if let Some(Value::Percent(percent)) = value {
                 let provision = if *key == "device.op" { Provision::OverLogical } else { Provision::OfPhysical };
-                *percent = self.twice_what_there_is(provision(*percent / 100.0)).unwrap_or(*percent);
+                *percent = self.twice_actual(provision(*percent / 100.0)).unwrap_or(*percent);
             }
         }
         let log = self.entries.iter().find(|(_, entry)| matches!(entry.value, Value::LogSpace(_)));
@@ -89,9 +88,9 @@ impl Config {
         changes
     }
 
-    /// The percentage that gives twice the flash beyond the capacity that there is; none if `asked` gives more than
-    /// there is, and twice as much up to a block in each plane, or if there is no such drive.
-    fn twice_what_there_is(&self, asked: Provision) -> Option<f64> {
+    /// Returns the percentage that doubles the actual over-provisioning; `None` if `asked` doubles it up to a block per
+    /// plane, or the drive is invalid.
+    fn twice_actual(&self, asked: Provision) -> Option<f64> {
         let setup = self.settings(None).ok()?.setup;
         let Geometry { pages_per_block, parallelism, blocks, .. } = setup.geometry;
         let (pages, pages_per_block) = (u64::from(setup.logical_pages), u64::from(pages_per_block));

@@ -1,6 +1,6 @@
-//! Which layer wins, what a variant brings and takes along, and what a configuration comes to.
+//! Merging of layers, parameters of variants, and the settings of a configuration.
 
-use ssdlab_config::{Config, DEFAULT_PRESET, Fallback, Layer, OPTIONS, Settings};
+use ssdlab_config::{Config, DEFAULT_PRESET, Fallback, Layer, OPTIONS};
 use ssdlab_core::Nanos;
 use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::gc;
@@ -25,13 +25,13 @@ fn resolve(preset: Option<&str>, files: &[Layer], sets: &[&str]) -> Config {
     Config::resolve(preset, files, &sets).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Value and origin of a key; `None` where the option does not apply.
-fn told(config: &Config, key: &str) -> Option<(String, String)> {
+/// Returns value and origin of a key; `None` if the option does not apply.
+fn leaf(config: &Config, key: &str) -> Option<(String, String)> {
     config.leaves().into_iter().find(|leaf| leaf.key == key).map(|leaf| (leaf.value, leaf.origin))
 }
 
-fn assert_told(config: &Config, key: &str, value: &str, origin: &str) {
-    assert_eq!(told(config, key), Some((value.into(), origin.into())), "{key}");
+fn assert_leaf(config: &Config, key: &str, value: &str, origin: &str) {
+    assert_eq!(leaf(config, key), Some((value.into(), origin.into())), "{key}");
 }
 
 #[test]
@@ -41,46 +41,46 @@ fn later_layers_win_and_origins_are_kept() {
         file("b.toml", "nand.program = \"310us\"\nnand.erase = \"3.1ms\""),
     ];
     let config = resolve(None, &files, &["nand.erase=4ms", "nand.erase=5ms"]);
-    assert_told(&config, "nand.copyback", "false", "preset faster");
-    assert_told(&config, "nand.read", "\"30us\"", "a.toml:3");
-    assert_told(&config, "nand.program", "\"310us\"", "b.toml:1");
-    assert_told(&config, "nand.erase", "\"5ms\"", "--set");
-    assert_told(&config, "seed", "1", "default");
+    assert_leaf(&config, "nand.copyback", "false", "preset faster");
+    assert_leaf(&config, "nand.read", "\"30us\"", "a.toml:3");
+    assert_leaf(&config, "nand.program", "\"310us\"", "b.toml:1");
+    assert_leaf(&config, "nand.erase", "\"5ms\"", "--set");
+    assert_leaf(&config, "seed", "1", "default");
     let defaults = resolve(None, &[], &[]);
-    assert_told(&defaults, "nand.read", "\"74us\"", "default (preset tlc-chip)");
+    assert_leaf(&defaults, "nand.read", "\"74us\"", "default (preset tlc-chip)");
 }
 
-/// Who names no preset gets the default drive; who names one gets nothing of it.
+/// Without a preset, the default drive is used; a preset replaces it completely.
 #[test]
 fn the_default_drive_is_a_preset() {
     let values =
         |config: &Config| -> Vec<_> { config.leaves().into_iter().map(|leaf| (leaf.key, leaf.value)).collect() };
     let drive = resolve(None, &[], &[]);
     assert_eq!(values(&drive), values(&resolve(Some(DEFAULT_PRESET), &[], &[])));
-    assert_told(&drive, "device.capacity", "\"4GiB\"", "default (preset small-nvme)");
-    assert_told(&drive, "nand.channels", "4", "default (preset tlc-nvme)");
-    assert_told(&drive, "drive.protocol", "\"nvme\"", "default (preset tlc-nvme)");
-    assert_told(&drive, "time", "\"event\"", "default (nand.channels > 1)");
+    assert_leaf(&drive, "device.capacity", "\"4GiB\"", "default (preset small-nvme)");
+    assert_leaf(&drive, "nand.channels", "4", "default (preset tlc-nvme)");
+    assert_leaf(&drive, "drive.protocol", "\"nvme\"", "default (preset tlc-nvme)");
+    assert_leaf(&drive, "time", "\"event\"", "default (nand.channels > 1)");
     let faster = resolve(Some("faster"), &[], &[]);
     assert!(faster.leaves().iter().all(|leaf| leaf.origin == "preset faster" || !leaf.origin.contains("preset")));
-    assert_told(&faster, "drive.protocol", "\"direct\"", "default");
+    assert_leaf(&faster, "drive.protocol", "\"direct\"", "default");
 }
 
 #[test]
-fn a_preset_given_beats_one_in_a_file() {
+fn a_preset_argument_overrides_one_in_a_file() {
     let files = [file("a.toml", "preset = \"faster\""), file("b.toml", "preset = \"sbfast\"")];
-    assert_told(&resolve(None, &files, &[]), "nand.erase", "\"2ms\"", "preset sbfast");
-    assert_told(&resolve(Some("faster"), &files, &[]), "nand.erase", "\"1.5ms\"", "preset faster");
+    assert_leaf(&resolve(None, &files, &[]), "nand.erase", "\"2ms\"", "preset sbfast");
+    assert_leaf(&resolve(Some("faster"), &files, &[]), "nand.erase", "\"1.5ms\"", "preset faster");
 }
 
 #[test]
 fn spare_and_op_replace_each_other() {
     let config = resolve(Some("tlc-nvme"), &[], &["device.spare=10%"]);
-    assert_told(&config, "device.spare", "\"10%\"", "--set");
-    assert_eq!(told(&config, "device.op"), None);
+    assert_leaf(&config, "device.spare", "\"10%\"", "--set");
+    assert_eq!(leaf(&config, "device.op"), None);
     let config = resolve(None, &[file("a.toml", "device.spare = \"10%\"")], &["device.op=20%"]);
-    assert_eq!(told(&config, "device.spare"), None);
-    assert_told(&config, "device.op", "\"20%\"", "--set");
+    assert_eq!(leaf(&config, "device.spare"), None);
+    assert_leaf(&config, "device.op", "\"20%\"", "--set");
 }
 
 #[test]
@@ -97,12 +97,12 @@ fn another_variant_drops_the_parameters_of_the_first() {
     // Naming the same variant keeps them.
     assert_eq!(gc(&["ftl.page.gc=d_choices"]), gc::d_choices::INFO.with(&[3]));
     assert_eq!(gc(&["ftl.page.gc={ cost_benefit = {} }"]), gc::cost_benefit::INFO.defaults());
-    // Parameters that went do not come back.
+    // Dropped parameters do not come back.
     let back = [file("a.toml", &files[0].text), file("b.toml", "ftl.page.gc = \"fifo\"")];
-    assert_told(&resolve(None, &back, &["ftl.page.gc=d_choices"]), "ftl.page.gc.d_choices.d", "10", "default");
+    assert_leaf(&resolve(None, &back, &["ftl.page.gc=d_choices"]), "ftl.page.gc.d_choices.d", "10", "default");
 }
 
-/// A variant works by name, its parameters having defaults, and parameters choose it.
+/// A variant is chosen by its name, with default parameters, or by setting a parameter.
 #[test]
 fn parameters_reach_the_settings() {
     let settings = |sets: &[&str]| resolve(None, &[], sets).settings(None).unwrap();
@@ -151,7 +151,7 @@ fn parameters_reach_the_settings() {
         }
     );
     assert_eq!(settings(&["workload.pattern=locality"]).workload.pattern, Pattern::LOCALITY);
-    // Defaults go by personality.
+    // Defaults depend on the personality.
     for (name, files, file_bytes, threads) in [
         ("fileserver", 10_000, 128 << 10, 50),
         ("webserver", 1000, 16 << 10, 100),
@@ -182,52 +182,47 @@ fn parameters_reach_the_settings() {
 #[test]
 fn capacity_and_reserve() {
     let page = [file("page.toml", "ftl = \"page\"")];
-    let settings = |sets: &[&str], extent| resolve(Some("faster"), &page, sets).settings(extent).unwrap();
+    let blocks = |sets: &[&str]| {
+        let setup = resolve(Some("faster"), &page, sets).settings(None).unwrap().setup;
+        (setup.logical_pages, setup.geometry.blocks, setup.reserve_blocks())
+    };
     // 1 GiB of 2 KiB pages in blocks of 64: 8,192 blocks of data.
-    let inside = settings(&["device.op=25%"], None).device;
-    assert_eq!((inside.logical_pages, inside.blocks, inside.reserve_blocks), (524_288, 10_240, 3));
-    assert_eq!(inside.op_over_logical, 0.25);
-    let extra = settings(&["device.op=25%", "device.reserve=extra"], None).device;
-    assert_eq!(extra.blocks, 10_243);
-    assert_eq!(extra.op_without_reserve, 0.25);
-    let spare = settings(&["device.spare=20%", "ftl.page.survivors=shared"], None).device;
-    assert_eq!((spare.blocks, spare.reserve_blocks), (10_240, 2));
-    assert_eq!(spare.spare_of_physical, 0.2);
+    assert_eq!(blocks(&["device.op=25%"]), (524_288, 10_240, 3));
+    assert_eq!(blocks(&["device.op=25%", "device.reserve=extra"]), (524_288, 10_243, 3));
+    assert_eq!(blocks(&["device.spare=20%", "ftl.page.survivors=shared"]), (524_288, 10_240, 2));
 }
 
-/// An array of several planes is simulated with all of them at work, and none of them for long on end, unless something
-/// else is said.
+/// Several planes select the event clock and partial collection by default.
 #[test]
 fn several_planes_choose_clock_and_trigger() {
-    assert_told(&resolve(Some("tlc-chip"), &[], &[]), "time", "\"serial\"", "default");
+    assert_leaf(&resolve(Some("tlc-chip"), &[], &[]), "time", "\"serial\"", "default");
     let ways = [file("a.toml", "nand.ways = 2")];
-    assert_told(&resolve(Some("tlc-chip"), &ways, &[]), "time", "\"event\"", "default (nand.ways > 1)");
-    assert_told(&resolve(Some("tlc-chip"), &ways, &["nand.ways=1"]), "time", "\"serial\"", "default");
-    assert_told(&resolve(Some("tlc-chip"), &ways, &["time=count"]), "time", "\"count\"", "--set");
-    assert_told(&resolve(Some("tlc-chip"), &[], &[]), "ftl.page.trigger", "\"victim\"", "default");
-    assert_told(&resolve(Some("tlc-chip"), &ways, &[]), "ftl.page.trigger", "\"partial\"", "default (nand.ways > 1)");
+    assert_leaf(&resolve(Some("tlc-chip"), &ways, &[]), "time", "\"event\"", "default (nand.ways > 1)");
+    assert_leaf(&resolve(Some("tlc-chip"), &ways, &["nand.ways=1"]), "time", "\"serial\"", "default");
+    assert_leaf(&resolve(Some("tlc-chip"), &ways, &["time=count"]), "time", "\"count\"", "--set");
+    assert_leaf(&resolve(Some("tlc-chip"), &[], &[]), "ftl.page.trigger", "\"victim\"", "default");
+    assert_leaf(&resolve(Some("tlc-chip"), &ways, &[]), "ftl.page.trigger", "\"partial\"", "default (nand.ways > 1)");
     let sata = resolve(Some("tlc-chip"), &[], &["drive.protocol=sata"]);
-    assert_told(&sata, "host.replay.closed.queue_depth", "31", "default (drive.protocol = \"sata\")");
+    assert_leaf(&sata, "host.replay.closed.queue_depth", "31", "default (drive.protocol = \"sata\")");
 }
 
-/// Every plane has equally many blocks, its part of the data and a reserve of its own.
+/// Every plane has an equal number of blocks, its share of the data and its own reserve.
 #[test]
 fn planes_and_blocks() {
-    let of = |sets: &[&str]| resolve(Some("tlc-chip"), &[], sets).settings(None).unwrap();
-    let Settings { setup, device, .. } = of(&["nand.channels=4", "nand.ways=2", "nand.dies=2", "nand.planes=2"]);
+    let setup_of = |sets: &[&str]| resolve(Some("tlc-chip"), &[], sets).settings(None).unwrap().setup;
+    let setup = setup_of(&["nand.channels=4", "nand.ways=2", "nand.dies=2", "nand.planes=2"]);
     assert_eq!(setup.geometry.parallelism.planes(), 32);
-    // 4,383 blocks with one plane; of each plane three for the FTL and four that partial collection keeps free.
-    assert_eq!((device.blocks, device.reserve_blocks), (4_384, 7 * 32));
-    assert_eq!(setup.geometry.blocks, device.blocks);
-    assert_eq!(device.physical_pages, 4_384 * 256);
-    let extra = of(&["nand.channels=32", "device.reserve=extra"]).device;
-    assert_eq!(extra.blocks, (4_383_u32 + 7 * 32).next_multiple_of(32));
+    // 4,383 blocks with one plane; per plane, three for the FTL and four kept free by partial collection.
+    assert_eq!((setup.geometry.blocks, setup.reserve_blocks()), (4_384, 7 * 32));
+    assert_eq!(setup.geometry.pages(), 4_384 * 256);
+    let extra = setup_of(&["nand.channels=32", "device.reserve=extra"]);
+    assert_eq!(extra.geometry.blocks, (4_383_u32 + 7 * 32).next_multiple_of(32));
     // A log belongs to the whole device.
-    let log = of(&["nand.channels=32", "ftl=fast"]).device;
-    assert_eq!((log.blocks, log.reserve_blocks), (4_384, 1));
+    let log = setup_of(&["nand.channels=32", "ftl=fast"]);
+    assert_eq!((log.geometry.blocks, log.reserve_blocks()), (4_384, 1));
 }
 
-/// Everything that the types of the parallel drive have reaches them.
+/// All options of a parallel drive reach the settings.
 #[test]
 fn drive() {
     let text = r#"
@@ -307,7 +302,7 @@ fn drive() {
     assert_eq!(open.replay, Replay::Open { time_scale: 0.5 });
 }
 
-/// What no preset asks for: one queue of everything, no link, no buffer, no collection ahead of need.
+/// Defaults of a parallel drive: no queues, link, buffer or collection ahead of need.
 #[test]
 fn drive_by_default() {
     let setup = resolve(Some("tlc-chip"), &[], &["time=event"]).settings(None).unwrap().setup;
@@ -332,7 +327,7 @@ fn drive_by_default() {
     assert_eq!(setup.replay, Replay::Closed { depth: 32, per_stream: false, think: Nanos::ZERO });
 }
 
-/// Log space is what lies beyond the data and the reserve, or what was asked for.
+/// Log blocks are all blocks beyond data and reserve, or as set.
 #[test]
 fn log_space() {
     let ftl = |sets: &[&str]| resolve(Some("faster"), &[], sets).settings(None).unwrap().setup.ftl;
@@ -351,10 +346,10 @@ fn log_space() {
     assert_eq!(fast, FtlChoice::Log(fast::INFO.with(&[1]), 2));
 }
 
-/// Every policy of the registry can be chosen by its name.
+/// Every map-cache policy can be chosen by its name.
 #[test]
 fn cache_policies() {
-    for (at, info) in (0..).zip(cache::POLICIES) {
+    for (at, info) in (0..).zip(cache::POLICIES.iter()) {
         let set = format!("ftl.page.map.segments.policy={}", info.name);
         match resolve(None, &[], &[&set]).settings(None).unwrap().setup.ftl {
             FtlChoice::Page(_, map) => assert_eq!(map.get("policy"), at),
@@ -363,28 +358,18 @@ fn cache_policies() {
     }
 }
 
-/// DFTL as an FTL of its own, as it was written before, is page mapping with another map.
+/// Former keys are errors that name the current one.
 #[test]
-fn dftl_as_an_ftl_is_still_read() {
-    let same = |now: &str, before: &str, sets: &[&str]| {
-        let now = resolve(None, &[file("my.toml", now)], &[]);
-        let before = resolve(None, &[file("my.toml", before)], sets);
-        assert_eq!(before.to_toml(), now.to_toml());
-        assert_eq!(before.settings(None), now.settings(None));
-        assert!(matches!(before.settings(None).unwrap().setup.ftl, FtlChoice::Page(_, map) if map.is(&dftl::INFO)));
-    };
-    let plain = "ftl.page.map = \"dftl\"";
-    same(plain, "ftl = \"dftl\"", &[]);
-    same(plain, "[ftl.dftl]", &[]);
-    same(plain, "", &["ftl=dftl"]);
-    let parameters = "[ftl.page.map.dftl]\ncmt = 64\nbatch = false\n[ftl.page.trigger.batch]\nlow = 8";
-    same(parameters, "[ftl.dftl]\ncmt = 64\nbatch = false\n[ftl.dftl.trigger.batch]\nlow = 8", &[]);
-    same(parameters, "ftl.dftl.batch = false", &["ftl.dftl.cmt=64", "ftl.dftl.trigger.batch.low=8"]);
-    same("[ftl.page]\nmap = \"dftl\"\ntrigger = \"batch\"", "", &["ftl.dftl.trigger=batch"]);
-    let config = resolve(None, &[file("my.toml", "\n[ftl.dftl]\ncmt = 64")], &[]);
-    assert_told(&config, "ftl", "\"page\"", "my.toml:2");
-    assert_told(&config, "ftl.page.map", "\"dftl\"", "my.toml:2");
-    assert_told(&config, "ftl.page.map.dftl.cmt", "64", "my.toml:3");
+fn renamed_settings_name_the_current_key() {
+    for (set, message) in [
+        ("block.frame=modern", "block.frame: was renamed to block.layer = \"single-queue\" or \"multi-queue\""),
+        ("ftl.dftl.cmt=64", "ftl.dftl: was renamed to ftl.page.map.dftl"),
+    ] {
+        let error = Config::resolve(None, &[], &[file("--set", set)]).unwrap_err().to_string();
+        assert_eq!(error, format!("--set: {message}"));
+    }
+    let error = Config::resolve(None, &[], &[file("--set", "ftl=dftl")]).unwrap_err().to_string();
+    assert!(error.ends_with("did you mean ftl.page.map = \"dftl\"?"), "{error}");
 }
 
 /// The entries and the protected share of the authors' simulator.
@@ -407,21 +392,20 @@ fn fitting_a_trace() {
     let extent = (3 << 30) + 1;
     let scaled = config("host.fit=scale").settings(Some(extent)).unwrap();
     assert_eq!(scaled.setup.fit, Fit::Scale { extent_bytes: extent });
-    assert_eq!(scaled.device.capacity_bytes, 1 << 30);
+    assert_eq!(scaled.setup.capacity_bytes(), 1 << 30);
 
     let grown = config("host.fit=grow").settings(Some(extent)).unwrap();
     assert_eq!(grown.setup.fit, Fit::Error);
-    assert_eq!(grown.device.capacity_bytes, (3 << 30) + 2048);
-    assert_eq!(grown.workload.span_bytes, grown.device.capacity_bytes);
+    assert_eq!(grown.setup.capacity_bytes(), (3 << 30) + 2048);
+    assert_eq!(grown.workload.span_bytes, grown.setup.capacity_bytes());
     let message = config("host.fit=grow").settings(Some(u64::MAX)).unwrap_err().to_string();
-    assert!(message.starts_with("--set: host.fit: the trace needs 18446744073709551615B"), "{message}");
+    assert!(message.starts_with("--set: host.fit: a drive of 18446744073709551615B"), "{message}");
     assert!(message.ends_with("set it to \"wrap\""), "{message}");
     // A trace smaller than the device leaves it as it is.
-    assert_eq!(config("host.fit=grow").settings(Some(1)).unwrap().device.capacity_bytes, 1 << 30);
+    assert_eq!(config("host.fit=grow").settings(Some(1)).unwrap().setup.capacity_bytes(), 1 << 30);
 }
 
-/// Goal: what people type is what is meant, in settings and files alike. Method: each spelling against the canonical
-/// one.
+/// Goal: variant spellings of values and names are accepted. Method: compares each with the canonical spelling.
 #[test]
 fn values_and_names_are_read_as_they_are_typed() {
     for (typed, meant) in [
@@ -448,11 +432,11 @@ fn values_and_names_are_read_as_they_are_typed() {
     }
     let table = file("typed.toml", "[FTL.page.gc.D-Choices]\nd = 3\n[Workload]\nrequests = 1e6");
     let config = resolve(Some("TLC_NVMe"), &[table], &[]);
-    assert_told(&config, "ftl.page.gc.d_choices.d", "3", "typed.toml:2");
-    assert_told(&config, "workload.requests", "1000000", "typed.toml:4");
+    assert_leaf(&config, "ftl.page.gc.d_choices.d", "3", "typed.toml:2");
+    assert_leaf(&config, "workload.requests", "1000000", "typed.toml:4");
 }
 
-/// A fault is that of the option that was typed.
+/// Errors name the option that was typed.
 #[test]
 fn settings_remember_the_option_that_set_them() {
     let typed = |origin: &str, text: &str| Layer { origin: origin.into(), text: text.into() };
@@ -460,12 +444,11 @@ fn settings_remember_the_option_that_set_them() {
     let message = Config::resolve(None, &[], &sets).unwrap_err().to_string();
     assert_eq!(message, "--repeat: host.repeat: \"2x\" is not one of times, until-steady");
     let config = Config::resolve(None, &[], &sets[..2]).unwrap();
-    assert_told(&config, "host.fit", "\"scale\"", "--set");
+    assert_leaf(&config, "host.fit", "\"scale\"", "--set");
     assert!(config.settings(None).unwrap_err().to_string().starts_with("--set: host.fit: "));
 }
 
-/// Goal: no setting is dropped without a word. Method: contradictions in both orders, made at once and one after the
-/// other.
+/// Goal: no setting is dropped silently. Method: contradictions in both orders, in one group and in two.
 #[test]
 fn settings_made_at_once_contradict_each_other_in_whatever_order() {
     let set = |text: &&str| Layer { origin: "--set".into(), text: (*text).into() };
@@ -476,71 +459,58 @@ fn settings_made_at_once_contradict_each_other_in_whatever_order() {
     let values = |made: &[&[&str]]| -> Vec<_> {
         resolved(made).unwrap().leaves().into_iter().map(|leaf| (leaf.key, leaf.value)).collect()
     };
-    for (one, other, fault) in [
-        (
-            "ftl.fast.log=10%",
-            "ftl=bast",
-            "ftl.fast.log: belongs to ftl = \"fast\", but ftl = \"bast\" is chosen (--set)",
-        ),
-        (
-            "ftl.fast.log=10%",
-            "FTL='Bast'",
-            "ftl.fast.log: belongs to ftl = \"fast\", but ftl = \"bast\" is chosen (--set)",
-        ),
-        (
-            "ftl.fast.log=10%",
-            "ftl.bast.log=3",
-            "ftl.fast.log: belongs to ftl = \"fast\", but ftl = \"bast\" is chosen (--set)",
-        ),
+    for (first, second, fault) in [
+        ("ftl.fast.log=10%", "ftl=bast", "ftl.fast.log: needs ftl = \"fast\", but --set sets \"bast\""),
+        ("ftl.fast.log=10%", "FTL='Bast'", "ftl.fast.log: needs ftl = \"fast\", but --set sets \"bast\""),
+        ("ftl.fast.log=10%", "ftl.bast.log=3", "ftl.fast.log: needs ftl = \"fast\", but --set sets \"bast\""),
         (
             "host.replay.closed.queue_depth=1",
             "host.replay=open",
-            "host.replay.closed.queue_depth: belongs to host.replay = \"closed\", but host.replay = \"open\" is chosen \
-             (--set)",
+            "host.replay.closed.queue_depth: needs host.replay = \"closed\", but --set sets \"open\"",
         ),
         (
             "ftl.page.map.dftl.cmt=4096",
             "ftl.page.map=ram",
-            "ftl.page.map.dftl.cmt: belongs to ftl.page.map = \"dftl\", but ftl.page.map = \"ram\" is chosen (--set)",
+            "ftl.page.map.dftl.cmt: needs ftl.page.map = \"dftl\", but --set sets \"ram\"",
         ),
-        ("device.op=7%", "device.spare=9%", "device.spare: says the same in another way as device.op (--set)"),
+        ("device.op=7%", "device.spare=9%", "device.spare: device.op sets the same quantity (--set)"),
     ] {
-        for at_once in [[one, other], [other, one]] {
+        for at_once in [[first, second], [second, first]] {
             let message = resolved(&[&at_once]).unwrap_err().to_string();
             assert_eq!(message, format!("--set: {fault}; keep one"), "{at_once:?}");
         }
-        // What comes later may choose again.
-        assert_eq!(values(&[&[one], &[other]]), values(&[&[other]]), "{one}, then {other}");
-        assert_eq!(values(&[&[other], &[one]]), values(&[&[one]]), "{other}, then {one}");
+        // A later group may choose again.
+        assert_eq!(values(&[&[first], &[second]]), values(&[&[second]]), "{first}, then {second}");
+        assert_eq!(values(&[&[second], &[first]]), values(&[&[first]]), "{second}, then {first}");
     }
-    // A choice that a later one of the same key replaces contradicts nothing.
+    // A choice replaced by a later one of the same key contradicts nothing.
     let of_dftl = ["ftl.page.map.dftl.cmt=4096", "ftl.page.map=dftl"];
     assert_eq!(values(&[&["ftl.page.map=ram", of_dftl[0], of_dftl[1]]]), values(&[&of_dftl]));
-    // What is wrong with what is replaced is told all the same.
+    // Errors in replaced settings are still reported.
     let fault = |wrong| resolved(&[&[wrong], &["ftl.page.map=ram"]]).unwrap_err().to_string();
     assert!(fault("ftl.page.map.dftl.cmd=4096").contains("did you mean ftl.page.map.dftl.cmt?"));
     assert!(fault("ftl.page.map.dftl.cmt=x").contains("expected a whole number"));
 }
 
-/// What the drive does not take waits in the block layer.
+/// The block layer holds requests beyond the drive's queues.
 #[test]
 fn more_requests_than_the_drive_holds_need_a_block_layer() {
     let sets = ["host.replay.closed.queue_depth=64", "block.scheduler=deadline"];
-    let found = resolve(Some("sata-mlc"), &[], &sets).settings(None).unwrap().setup;
-    assert!(matches!(found.replay, Replay::Closed { depth: 64, .. }));
-    assert_eq!(found.block.unwrap().slots, 31);
+    let setup = resolve(Some("sata-mlc"), &[], &sets).settings(None).unwrap().setup;
+    assert!(matches!(setup.replay, Replay::Closed { depth: 64, .. }));
+    assert_eq!(setup.block.unwrap().slots, 31);
     let message = resolve(Some("sata-mlc"), &[], &sets[..1]).settings(None).unwrap_err().to_string();
-    assert!(message.contains("64 exceeds the 31 requests that drive.protocol sata holds"), "{message}");
+    assert!(message.contains("drive.protocol sata holds 31 requests, not 64"), "{message}");
 }
 
-/// Every example of the table can be set, and every variant is known to the settings.
+/// Every example and every variant can be set.
 #[test]
 fn the_table_of_options_is_sound() {
     for option in OPTIONS.iter() {
         let config = resolve(None, &[], &[&format!("{}={}", option.key, option.example)]);
-        assert_eq!(told(&config, option.key).unwrap().1, "--set", "{}", option.key);
+        assert_eq!(leaf(&config, option.key).unwrap().1, "--set", "{}", option.key);
         for variant in option.variants() {
-            // Most of the drive is looked at only with this model of time.
+            // Most options of the drive are read only with this clock.
             let mut sets = vec!["time=event".to_string(), format!("{}={}", option.key, variant.name)];
             let required = OPTIONS.iter().filter(|other| other.fallback == Fallback::Required);
             let prefix = format!("{}.{}.", option.key, variant.name);

@@ -1,5 +1,5 @@
-//! Goal: whatever the values, checking settings takes little memory and work. Method: random values for all options, and
-//! an allocator that counts; one test, as it counts all threads.
+//! Goal: checking settings takes little memory and time for any values. Method: random values for all options, and a
+//! counting allocator; a single test, because it counts all threads.
 
 use std::alloc::System;
 
@@ -13,7 +13,7 @@ mod common;
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// A check allocates no more than this in all, freed or not: bytes, and times.
+/// Limits of one check: total bytes allocated, and number of allocations.
 const MOST_BYTES: usize = 4 << 20;
 const MOST_ALLOCATIONS: usize = 40_000;
 
@@ -23,7 +23,7 @@ proptest! {
     #[test]
     fn a_check_takes_little_memory(picks in picks(), extent: Option<u64>) {
         let sets = sets(&picks);
-        // Tables of options are made once.
+        // Build the table of options first.
         drop(Config::resolve(None, &[], &[]));
         let texts = sets.iter().map(|layer| layer.text.clone()).collect::<Vec<_>>().join(" ");
         let region = Region::new(ALLOCATOR);

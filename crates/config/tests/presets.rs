@@ -1,4 +1,4 @@
-//! Every preset resolves, and says where each of its figures comes from.
+//! Every preset is valid, and has a source for each number.
 
 use ssdlab_config::{Config, Fallback, OPTIONS, presets};
 use ssdlab_sim::Clock;
@@ -7,9 +7,9 @@ use ssdlab_sim::Clock;
 fn the_defaults_make_a_device() {
     let config = Config::resolve(None, &[], &[]).unwrap();
     let settings = config.settings(None).unwrap();
-    assert_eq!(settings.device.capacity_bytes, 4 << 30);
-    // 2,192 for 7 %, and beyond 7 of each of 16 dies.
-    assert_eq!(settings.device.blocks, 2_304);
+    assert_eq!(settings.setup.capacity_bytes(), 4 << 30);
+    // 2,192 for 7 %, and a reserve of 7 per die.
+    assert_eq!(settings.setup.geometry.blocks, 2_304);
 }
 
 #[test]
@@ -17,11 +17,13 @@ fn every_preset_makes_a_device() {
     for preset in presets() {
         let config = Config::resolve(Some(preset.name), &[], &[]).unwrap_or_else(|error| panic!("{error}"));
         let settings = config.settings(None).unwrap_or_else(|error| panic!("{}: {error}", preset.name));
-        assert!(settings.device.op_without_reserve > 0.0);
+        let setup = settings.setup;
+        let blocks = setup.logical_pages.div_ceil(setup.geometry.pages_per_block) + setup.reserve_blocks();
+        assert!(setup.geometry.blocks > blocks, "{}", preset.name);
     }
 }
 
-/// Chips of several planes are there to work at once.
+/// Presets of several planes use the event clock.
 #[test]
 fn parallel_presets_run_in_time() {
     let parallel = ["small-nvme", "tlc-nvme", "sata-mlc", "enterprise-nvme", "mobile-ufs"];
@@ -41,7 +43,7 @@ fn every_figure_of_a_preset_has_a_source() {
         let own = format!("preset {}", preset.name);
         let leaves = config.leaves();
         let own: Vec<&str> = leaves.iter().filter(|leaf| leaf.origin == own).map(|leaf| leaf.key).collect();
-        // A choice that is made by setting parameters of a variant needs no source of its own.
+        // A choice implied by parameters needs no source.
         let implied = |key: &str| own.iter().any(|other| other.starts_with(&format!("{key}.")));
         let set: Vec<&str> = own.iter().copied().filter(|key| !implied(key)).collect();
         assert_eq!(set, sourced_in_order(&sourced), "{}: what is set and what has a source", preset.name);

@@ -1,5 +1,5 @@
-//! Goal: following the messages ends at settings that are accepted. Method: random values for all options; the remedy of
-//! the first message is typed, which ends that violation, until none is left.
+//! Goal: following the remedies leads to valid settings. Method: random values for all options; applies the remedy of the
+//! first message, which must end that violation, until none is left.
 
 use common::{picks, set, sets};
 use proptest::prelude::*;
@@ -7,34 +7,34 @@ use ssdlab_config::{Config, ConfigError, Layer, Settings, Violation, presets};
 
 mod common;
 
-/// What settings on a preset come to, made in layers.
+/// Checks groups of settings on a preset.
 fn check(preset: Option<&str>, layers: &[Vec<Layer>], extent: Option<u64>) -> Result<Settings, ConfigError> {
     let preset = preset.map(|name| Layer { origin: "preset".into(), text: name.into() });
     Config::resolve_on(preset, &[], layers)?.settings(extent)
 }
 
-/// The settings that the remedy of a message makes: the part behind its last semicolon, such as `lower it to 4KiB` or
+/// Returns the settings of a remedy: the part after the last semicolon, such as `lower it to 4KiB` or
 /// `raise device.capacity to 8GiB and device.op to 7%`.
 fn remedy(Violation { key, message, .. }: &Violation) -> Vec<String> {
     let (_, remedy) = message.rsplit_once("; ").unwrap_or_else(|| panic!("{key}: {message}: no remedy"));
     let (remedy, _) = remedy.split_once(" instead of ").unwrap_or((remedy, ""));
-    let setting = |one: &str| {
-        let (change, value) = one.split_once(" to ").unwrap_or_else(|| panic!("{key}: {message}: no value"));
+    let setting = |part: &str| {
+        let (change, value) = part.split_once(" to ").unwrap_or_else(|| panic!("{key}: {message}: no value"));
         let name = change.split(' ').next_back().unwrap();
         format!("{}={}", if name == "it" { key } else { name }, value.trim_matches('"'))
     };
     remedy.split(" and ").map(setting).collect()
 }
 
-/// The rule that a message names, without the numbers and names of this case.
+/// Returns the rule that a message names, without numbers and names.
 fn rule(Violation { key, message, .. }: &Violation) -> (String, String) {
-    let (told, _) = message.rsplit_once("; ").unwrap_or((message, ""));
+    let (problem, _) = message.rsplit_once("; ").unwrap_or((message, ""));
     let words =
-        told.split(' ').map(|word| if word.contains(|c: char| c.is_ascii_digit() || c == '"') { "#" } else { word });
+        problem.split(' ').map(|word| if word.contains(|c: char| c.is_ascii_digit() || c == '"') { "#" } else { word });
     (key.clone(), words.collect::<Vec<_>>().join(" "))
 }
 
-/// Follows remedies, each of which must end the violation that it is for, until nothing is wrong.
+/// Follows remedies until the settings are valid; each must end its violation.
 fn follow(preset: Option<&str>, first: Vec<Layer>, extent: Option<u64>) {
     let mut layers = vec![first];
     for _ in 0..40 {
@@ -70,7 +70,7 @@ proptest! {
     }
 }
 
-/// The same for too few blocks: every preset and FTL, whatever the capacity, the space beyond it and the planes.
+/// Too few blocks: every preset and FTL, with various capacities, over-provisioning and planes.
 #[test]
 fn remedies_for_too_few_blocks_work() {
     for preset in presets() {

@@ -1,4 +1,4 @@
-//! A resolved configuration, written as TOML and read again, is the same configuration.
+//! A configuration written as TOML and read again is the same.
 
 use common::{picks, set, sets};
 use proptest::prelude::*;
@@ -26,7 +26,7 @@ proptest! {
         }
     }
 
-    /// What is written means the same as what was set, however small the trace: settings, or why there are none.
+    /// A written configuration gives the same settings or errors, for traces of any size.
     #[test]
     fn toml_does_the_same(picks in picks(), fit in prop::sample::select(vec!["error", "compact"]), extent in 1u64..1 << 32) {
         let mut sets = sets(&picks);
@@ -34,11 +34,11 @@ proptest! {
         let config = Config::resolve(None, &[], &sets).unwrap();
         let file = Layer { origin: "again.toml".into(), text: config.to_toml() };
         let again = Config::resolve(None, &[file], &[]).unwrap();
-        let found = |config: &Config| config.settings(Some(extent)).map(|settings| format!("{settings:?}")).ok();
-        prop_assert_eq!(found(&again), found(&config));
+        let settings = |config: &Config| config.settings(Some(extent)).map(|settings| format!("{settings:?}")).ok();
+        prop_assert_eq!(settings(&again), settings(&config));
     }
 
-    /// Whatever is written, there is an answer and no panic.
+    /// No text causes a panic.
     #[test]
     fn any_text_is_answered(text in "[a-z\\[\\].=\"0-9%{},\n ]{0,60}", set in ".{0,30}".prop_map(set)) {
         let file = Layer { origin: "any.toml".into(), text };
@@ -47,18 +47,19 @@ proptest! {
         }
     }
 
-    /// Values in range never panic on the way to settings either.
+    /// No values in range cause a panic.
     #[test]
     fn any_values_are_answered(picks in picks(), extent: Option<u64>) {
         let config = Config::resolve(None, &[], &sets(&picks)).unwrap();
         if let Ok(settings) = config.settings(extent) {
-            prop_assert!(settings.device.op_without_reserve >= 0.0);
-            prop_assert_eq!(settings.setup.capacity_bytes(), settings.device.capacity_bytes);
+            let setup = settings.setup;
+            let data = setup.logical_pages.div_ceil(setup.geometry.pages_per_block);
+            prop_assert!(setup.geometry.blocks >= data + setup.reserve_blocks());
         }
     }
 }
 
-/// A configuration that was fitted to a small trace, or to what is beside it, is written as what was asked for.
+/// A written configuration keeps the requested values, not those fitted to a trace or to other settings.
 #[test]
 fn what_was_fitted_is_fitted_again() {
     for sets in [
@@ -69,13 +70,14 @@ fn what_was_fitted_is_fitted_again() {
         &["host.fit=compact", "ftl=sbfast", "cache.policy=arc", "time=serial"],
         &["host.fit=compact", "time=event", "block.scheduler=pardispatcher"],
     ] {
-        let preset = sets.iter().find_map(|one| one.strip_prefix("preset="));
+        let preset = sets.iter().find_map(|set| set.strip_prefix("preset="));
         let layers: Vec<Layer> =
-            sets.iter().filter(|one| !one.starts_with("preset=")).map(|one| set((*one).to_owned())).collect();
+            sets.iter().filter(|text| !text.starts_with("preset=")).map(|text| set((*text).to_owned())).collect();
         let config = Config::resolve(preset, &[], &layers).unwrap();
         let file = Layer { origin: "again.toml".into(), text: config.to_toml() };
         let again = Config::resolve(None, &[file], &[]).unwrap();
-        let found = |config: &Config| config.settings(Some(16 << 20)).map(|settings| format!("{settings:?}")).unwrap();
-        assert_eq!(found(&again), found(&config), "{sets:?}");
+        let settings =
+            |config: &Config| config.settings(Some(16 << 20)).map(|settings| format!("{settings:?}")).unwrap();
+        assert_eq!(settings(&again), settings(&config), "{sets:?}");
     }
 }

@@ -1,5 +1,5 @@
-//! Goal: a change as settings is the change of the set-up that a diagnosis judges by. Method: drives that have all
-//! there is to change, read with the settings of each change.
+//! Goal: the settings of a counterfactual give the set-up that a diagnosis simulates. Method: drives on which every
+//! change has an effect.
 
 use ssdlab_config::{Config, Layer};
 use ssdlab_nand::Geometry;
@@ -15,7 +15,7 @@ fn owned(sets: &[&str]) -> Vec<String> {
     sets.iter().map(|&set| set.into()).collect()
 }
 
-/// The drive of these settings, and with a change too.
+/// Returns the set-up of the settings, and the one with a change.
 fn before_and_after(sets: &[&str], what_if: WhatIf) -> (Setup, Option<Setup>) {
     let before = config(&owned(sets));
     let changes: Vec<String> = before.what_if(what_if).iter().map(|(key, value)| format!("{key}={value}")).collect();
@@ -55,16 +55,15 @@ fn settings_make_the_change() {
             if what_if == WhatIf::Spare {
                 continue;
             }
-            // A block layer takes whether it must flush from the drive below.
+            // The block layer takes the need to flush from the drive.
             let follows = what_if == WhatIf::Protected;
-            let applied = if follows { Setup { block: after.block, ..applied } } else { applied };
+            let applied = if follows { Setup { block: after.block.clone(), ..applied } } else { applied };
             assert_eq!(applied, after, "{what_if:?} of {sets:?}");
         }
     }
 }
 
-/// What is asked for is twice as much, or what there is where rounding up to whole blocks in each plane gives far more,
-/// and the reserve as it was; all is rounded up so.
+/// The over-provisioning doubles, as set or as rounded to whole blocks per plane; the reserve stays the same.
 #[test]
 fn twice_the_spare_leaves_the_reserve_alone() {
     for sets in DRIVES {
@@ -92,12 +91,12 @@ fn twice_the_spare_leaves_the_reserve_alone() {
     }
 }
 
-/// No flash that a map no longer needs becomes spare.
+/// Flash freed by the map does not become over-provisioning.
 #[test]
-fn a_map_in_ram_is_that_of_the_drive_which_has_it_there() {
+fn moving_the_map_to_ram_frees_its_flash() {
     let sets = ["device.capacity=256MiB", "ftl.page.map=dftl"];
     let (before, after) = before_and_after(&sets, WhatIf::Map);
     let in_ram = config(&owned(&sets[..1])).settings(None).expect("fits together").setup;
-    assert_eq!(after, Some(in_ram));
     assert!(in_ram.geometry.blocks < before.geometry.blocks);
+    assert_eq!(after, Some(in_ram));
 }

@@ -10,6 +10,31 @@ pub const MOST: usize = 16;
 /// One percent in the units of [`Unit::Share`].
 const PARTS_OF_PERCENT: f64 = 1e7;
 
+/// Names to choose among, each with its meaning. A function, because members may have been registered at run time.
+#[derive(Clone, Copy)]
+pub struct Names(fn() -> Vec<(&'static str, &'static str)>);
+
+impl Names {
+    /// Returns the names with their meanings.
+    pub fn get(self) -> Vec<(&'static str, &'static str)> {
+        (self.0)()
+    }
+}
+
+impl PartialEq for Names {
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl Eq for Names {}
+
+impl fmt::Debug for Names {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.get()).finish()
+    }
+}
+
 /// Unit of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
@@ -31,8 +56,8 @@ pub enum Unit {
     Share,
     /// 1 for on, 0 for off.
     Switch,
-    /// One of several names, each with its meaning; the value is an index.
-    OneOf(&'static [(&'static str, &'static str)]),
+    /// One of several names; the value is an index.
+    OneOf(Names),
     /// A count of the thing named.
     Count(&'static str),
     /// A count that the source fixes: not a setting, but tests vary it.
@@ -53,7 +78,7 @@ pub enum Quantity {
     /// On or off.
     Switch,
     /// One of several names, each with its meaning.
-    Name(&'static [(&'static str, &'static str)]),
+    Name(Names),
 }
 
 impl Unit {
@@ -97,7 +122,7 @@ impl Unit {
             Quantity::Size(unit_bytes) => write_bytes(value * unit_bytes),
             Quantity::Number => value.to_string(),
             Quantity::Share => write_percent(value as f64 / PARTS_OF_PERCENT),
-            Quantity::Name(names) => names[value as usize].0.into(),
+            Quantity::Name(names) => names.get()[value as usize].0.into(),
             Quantity::Switch => (value != 0).to_string(),
         }
     }
@@ -149,14 +174,22 @@ impl Parameter {
         Self { name, unit: Unit::Switch, default: default as u64, min: 0, max: 1, example: None, help }
     }
 
-    /// Creates a choice among names, each with its meaning; the first is the default.
+    /// Creates a choice among names, each with its meaning; the first is the default. [`Self::largest`] is its maximum.
     pub const fn one_of(
         name: &'static str,
-        names: &'static [(&'static str, &'static str)],
+        names: fn() -> Vec<(&'static str, &'static str)>,
         help: &'static str,
     ) -> Self {
-        let max = names.len() as u64 - 1;
-        Self { name, unit: Unit::OneOf(names), default: 0, min: 0, max, example: None, help }
+        let unit = Unit::OneOf(Names(names));
+        Self { name, unit, default: 0, min: 0, max: u64::MAX, example: None, help }
+    }
+
+    /// Returns the largest value, which a choice among names takes from the names there are now.
+    pub fn largest(&self) -> u64 {
+        match self.unit {
+            Unit::OneOf(names) => names.get().len() as u64 - 1,
+            _ => self.max,
+        }
     }
 
     /// True if users cannot set it.
@@ -287,7 +320,8 @@ impl Settings {
                 let known = if known.is_empty() { "none".into() } else { known };
                 return Err(ParameterError::Unknown { owner, name: name.into(), known });
             };
-            let Parameter { name, min, max, unit, .. } = table[at];
+            let Parameter { name, min, unit, .. } = table[at];
+            let max = table[at].largest();
             if !(min..=max).contains(value) {
                 return Err(ParameterError::OutOfRange { owner, name, value: *value, min, max, unit });
             }

@@ -1,5 +1,5 @@
 //! Registries: every interchangeable part (policy, scheduler, map, codec, ...) has a file with a static `INFO`, and a
-//! line in the registry of its kind.
+//! line in the registry of its kind. Other crates add parts with [`Registry::register`].
 //!
 //! Settings, help, documents and random choices of tests derive from the registry. The first member is the default, the
 //! second the example in documents.
@@ -16,9 +16,9 @@ use crate::suggest::named;
 pub struct Info<R: 'static> {
     /// Name in settings; the source's name where it has one.
     pub name: &'static str,
-    /// One short sentence or half of one, for help texts.
+    /// Short help text.
     pub help: &'static str,
-    /// Paper or program that describes it; its file says more. Empty if the idea has no single source.
+    /// Paper or program that describes it; empty if it has no single source.
     pub source: &'static str,
     /// Its parameters, with defaults and ranges.
     pub parameters: &'static [Parameter],
@@ -26,7 +26,7 @@ pub struct Info<R: 'static> {
     pub role: R,
 }
 
-/// Members are the same if they are one static.
+/// Members are equal if they are the same static.
 impl<R> PartialEq for Info<R> {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
@@ -79,7 +79,7 @@ pub enum RegisterError {
         /// The name.
         name: &'static str,
     },
-    /// Somebody has listed the members already, so that this one would be missing there.
+    /// The registry has been used already, without this member.
     #[error("{kind} `{name}` was registered after the first use of the registry; register it before")]
     TooLate {
         /// The kind of member.
@@ -89,13 +89,13 @@ pub enum RegisterError {
     },
 }
 
-/// A name that no member has.
+/// An unknown name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown {kind} `{name}`; known are {known}")]
 pub struct UnknownMember {
     /// The kind of member.
     pub kind: &'static str,
-    /// The name asked for.
+    /// The unknown name.
     pub name: String,
     /// All names.
     pub known: String,
@@ -124,7 +124,7 @@ impl<R> Registry<R> {
         Ok(())
     }
 
-    /// Finds a member by its name, whatever its case and separators (see [`named`]).
+    /// Finds a member by its name, ignoring case and separators (see [`named`]).
     pub fn find(&self, name: &str) -> Option<&'static Info<R>> {
         let name = named(name, self.iter().map(|info| info.name))?;
         self.iter().copied().find(|info| info.name == name)
@@ -138,9 +138,24 @@ impl<R> Registry<R> {
         self.find(name).ok_or_else(|| UnknownMember { kind: self.kind, name: name.to_owned(), known: self.names() })
     }
 
+    /// Returns the names and help texts of all members, for a parameter that is one of them.
+    ///
+    /// # Panics
+    /// If a member has parameters.
+    pub fn choices(&self) -> Vec<(&'static str, &'static str)> {
+        assert!(self.iter().all(|info| info.parameters.is_empty()), "the choices of a parameter have no parameters");
+        self.iter().map(|info| (info.name, info.help)).collect()
+    }
+
     /// Returns the names of all members, separated by commas.
     pub fn names(&self) -> String {
-        self.iter().map(|info| info.name).collect::<Vec<_>>().join(", ")
+        self.names_of(|_| true)
+    }
+
+    /// Returns the names of the members with a property, separated by commas.
+    pub fn names_of(&self, property: impl Fn(&R) -> bool) -> String {
+        let members = self.iter().filter(|info| property(&info.role));
+        members.map(|info| info.name).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -201,22 +216,6 @@ impl<R> fmt::Debug for Choice<R> {
     }
 }
 
-/// Names and help texts of members without parameters, for a parameter that is one of them.
-///
-/// # Panics
-/// If a member has parameters, or the table has not `N` members.
-pub const fn names<R, const N: usize>(table: &[&'static Info<R>]) -> [(&'static str, &'static str); N] {
-    assert!(table.len() == N, "a name for each line");
-    let mut names = [("", ""); N];
-    let mut at = 0;
-    while at < N {
-        assert!(table[at].parameters.is_empty(), "a parameter has no parameters of its own");
-        names[at] = (table[at].name, table[at].help);
-        at += 1;
-    }
-    names
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -240,7 +239,6 @@ mod tests {
         assert!(HALF.is(TABLE.find("drawn").unwrap()) && TABLE.find("brawn").is_none());
         assert_eq!((HALF.get("part"), format!("{HALF:?}")), (50, r#"drawn {"part": "50"}"#.into()));
         assert!(DRAWN.set(&[("part", 101)]).is_err());
-        assert_eq!(names::<_, 1>(&[&PLAIN]), [("plain", "As it is.")]);
     }
 
     #[test]
@@ -250,6 +248,7 @@ mod tests {
         assert_eq!(OPEN.register(&OWN), Ok(()));
         assert_eq!(OPEN.register(&OWN), Err(RegisterError::NameTaken { kind: "thing", name: "own" }));
         assert_eq!(OPEN.register(&PLAIN), Err(RegisterError::NameTaken { kind: "thing", name: "plain" }));
+        assert_eq!(OPEN.choices(), [("plain", "As it is."), ("own", "Mine.")]);
         assert_eq!((OPEN.names(), OPEN.len()), ("plain, own".into(), 2));
         assert_eq!(OPEN.register(&DRAWN), Err(RegisterError::TooLate { kind: "thing", name: "drawn" }));
         assert_eq!(OPEN.get("own"), Ok(&OWN));

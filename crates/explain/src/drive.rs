@@ -232,8 +232,8 @@ fn parse(parameter: &Parameter, text: &str) -> Result<u64, String> {
             _ => Err(format!("{text} must be true or false")),
         },
         Quantity::Name(names) => {
-            let index = names.iter().position(|(name, _)| *name == text);
-            index.map(|index| index as u64).ok_or_else(|| unknown("choice", text, names.iter().map(|(name, _)| *name)))
+            let index = names.get().iter().position(|(name, _)| *name == text);
+            index.map(|index| index as u64).ok_or_else(|| unknown("choice", text, names.get().iter().map(|(name, _)| *name)))
         }
         Quantity::Number | Quantity::Time(_) => text.parse().map_err(|_| format!("{text} is not a whole number")),
     }

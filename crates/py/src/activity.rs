@@ -1,4 +1,4 @@
-//! What a drive was doing when, as columns for Python.
+//! Activity of a drive over time, as columns for Python.
 
 use numpy::PyArray2;
 use pyo3::prelude::*;
@@ -10,9 +10,9 @@ use ssdlab_trace::Op;
 use crate::columns::array;
 use crate::run::buckets;
 
-/// The fields of [`Activity`] by their names: integers, uint64 arrays (two-dimensional by die or channel, then bin),
-/// `gantt` as a dictionary of equally long columns, `waiting` like the response times of an outcome, `course` as
-/// [`course_columns`] has it, or None.
+/// Returns the fields of [`Activity`] by name: integers, uint64 arrays (two-dimensional by die or channel, then bin),
+/// `gantt` as a dictionary of equally long columns, `waiting` like the response times of an outcome, `course` as in
+/// [`course_columns`], or None.
 pub fn activity_columns<'py>(py: Python<'py>, activity: &Activity) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(py);
     columns.set_item("die_bin_ns", activity.die_bin_ns)?;
@@ -34,8 +34,8 @@ pub fn activity_columns<'py>(py: Python<'py>, activity: &Activity) -> PyResult<B
     Ok(columns)
 }
 
-/// By intervals of `interval_ns`: the columns of [`InInterval`] by operation and kind in `times`, those of [`Slow`] in
-/// `slowest`, and sums by operation and part in `parts_ns`.
+/// Returns columns by intervals of `interval_ns`: those of [`InInterval`] by operation and kind in `times`, those of
+/// [`Slow`] in `slowest`, and sums by operation and part in `parts_ns`.
 fn course_columns<'py>(py: Python<'py>, timeline: &Timeline) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(py);
     columns.set_item("interval_ns", timeline.interval_ns)?;
@@ -44,10 +44,10 @@ fn course_columns<'py>(py: Python<'py>, timeline: &Timeline) -> PyResult<Bound<'
         for (op, counted) in Op::ALL.iter().zip(by_op) {
             let column = |pick: fn(&InInterval) -> u64| array(py, counted.iter().map(pick).collect());
             let of_op = PyDict::new(py);
-            of_op.set_item("interval", column(|one| one.interval.into())?)?;
-            of_op.set_item("lower_ns", column(|one| one.bounds_ns().0)?)?;
-            of_op.set_item("upper_ns", column(|one| one.bounds_ns().1)?)?;
-            of_op.set_item("requests", column(|one| one.requests.into())?)?;
+            of_op.set_item("interval", column(|sample| sample.interval.into())?)?;
+            of_op.set_item("lower_ns", column(|sample| sample.bounds_ns().0)?)?;
+            of_op.set_item("upper_ns", column(|sample| sample.bounds_ns().1)?)?;
+            of_op.set_item("requests", column(|sample| sample.requests.into())?)?;
             times.set_item((op.name(), kind), of_op)?;
         }
     }

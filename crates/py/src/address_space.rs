@@ -1,4 +1,4 @@
-//! Where a trace lies, for the settings that depend on it.
+//! Extent or used pages of a trace, for settings that depend on them.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,30 +9,30 @@ use crate::config::Config;
 use crate::errors::detached;
 use crate::requests::Requests;
 
-/// What one pass over a trace tells of its addresses: where they end, or which pages are used if it is to be packed.
+/// Extent of a trace from one pass, or its used pages if it is to be packed.
 #[pyclass(frozen, module = "ssdlab._ssdlab")]
 pub struct AddressSpace {
     inner: Mutex<Seen>,
 }
 
-/// What has been seen of a trace.
+/// Addresses seen so far.
 enum Seen {
-    /// Where it ends.
+    /// End of the trace.
     Extent(u64),
-    /// Its pages.
+    /// Used pages.
     Pages(UsedPages),
 }
 
-/// The address space of a whole trace.
+/// Address space of a whole trace.
 pub enum Space {
-    /// The first byte after it.
+    /// First byte past its end.
     Extent(u64),
-    /// Its places after packing.
+    /// Addresses after packing.
     Packed(Packing),
 }
 
 impl Space {
-    /// The first byte after what the drive sees of it.
+    /// Returns the first byte past its end on the drive.
     pub fn end_bytes(&self) -> u64 {
         match self {
             Self::Extent(bytes) => *bytes,
@@ -56,7 +56,7 @@ impl Space {
 }
 
 impl AddressSpace {
-    /// What is known once the whole trace has been added.
+    /// Returns the address space after the whole trace has been added.
     pub fn known(&self) -> Space {
         match &*self.inner.lock().unwrap_or_else(PoisonError::into_inner) {
             Seen::Extent(bytes) => Space::Extent(*bytes),
@@ -67,7 +67,7 @@ impl AddressSpace {
 
 #[pymethods]
 impl AddressSpace {
-    /// Begins a pass for `config`, which says whether the trace is packed.
+    /// Starts a pass for `config`, which determines if the trace is packed.
     #[new]
     fn new(config: &Config) -> Self {
         let page_bytes = config.inner.packed_page_bytes();
@@ -75,7 +75,7 @@ impl AddressSpace {
         Self { inner: Mutex::new(seen) }
     }
 
-    /// Whether it is to be packed and nothing of it would be left.
+    /// True if the trace is packed and has no pages.
     fn is_empty(&self) -> bool {
         match &*self.inner.lock().unwrap_or_else(PoisonError::into_inner) {
             Seen::Extent(_) => false,

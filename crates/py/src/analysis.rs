@@ -1,4 +1,4 @@
-//! What a workload is like.
+//! Analysis of a workload.
 
 use std::sync::Mutex;
 
@@ -9,7 +9,7 @@ use ssdlab_trace::Op;
 use ssdlab_trace::analysis::{SequentialRuns, steps};
 
 use crate::columns::{array, columns};
-use crate::errors::{TraceError, detached, trace_error};
+use crate::errors::{OrRaise, TraceError, detached};
 use crate::profile::by_op;
 use crate::requests::Requests;
 use crate::source::exclusive;
@@ -50,11 +50,11 @@ fn sequential<'py>(py: Python<'py>, runs: &SequentialRuns) -> PyResult<Bound<'py
 
 #[pymethods]
 impl Analysis {
-    /// Nothing yet; addresses are counted in ranges of a size such as `"16MiB"`.
+    /// Creates an empty analysis that counts addresses in ranges of a size such as `"16MiB"`.
     #[new]
     fn new(range: &str) -> PyResult<Self> {
         let range = Bytes::parse(range).map_err(|error| TraceError::new_err(error.to_string()))?;
-        let inner = ssdlab_trace::Analysis::new(range.0).map_err(|error| trace_error(&error))?;
+        let inner = ssdlab_trace::Analysis::new(range.0).or_raise()?;
         Ok(Self { inner: Mutex::new(inner) })
     }
 
@@ -64,7 +64,7 @@ impl Analysis {
         detached(py, None, || inner.add(&requests.inner))
     }
 
-    /// Every figure that is no column, by name.
+    /// Returns all figures that are not columns, by name.
     fn figures<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let analysis = exclusive(&mut self.inner);
         let dict = PyDict::new(py);
@@ -95,13 +95,13 @@ impl Analysis {
         Ok(dict)
     }
 
-    /// Columns of the ranges that requests begin in, by number.
+    /// Returns columns of the ranges in which requests start, by number.
     fn ranges<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = exclusive(&mut self.inner).ranges().into_iter();
         columns(py, ["range", KINDS[0], KINDS[1], KINDS[2]], rows.map(|(range, [r, w, t])| [range, r, w, t]))
     }
 
-    /// Columns of the deviations in ranges, from `lower` to below `upper`.
+    /// Returns columns of the deviations in ranges, from `lower` to below `upper`.
     fn deviations<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = exclusive(&mut self.inner).deviations();
         let dict = columns(py, KINDS, rows.iter().map(|row| row.2))?;
@@ -110,7 +110,7 @@ impl Analysis {
         Ok(dict)
     }
 
-    /// Columns of the sizes in sectors, from `lower` to below `upper`.
+    /// Returns columns of the sizes in sectors, from `lower` to below `upper`.
     fn sizes<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = exclusive(&mut self.inner).sizes().into_iter();
         let names = ["lower", "upper", KINDS[0], KINDS[1], KINDS[2]];
@@ -121,7 +121,7 @@ impl Analysis {
         )
     }
 
-    /// Columns of the alignments: requests by address, and by address and size.
+    /// Returns columns of the alignments: requests by address, and by address and size.
     fn alignments<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = exclusive(&mut self.inner).alignments().into_iter();
         let names = ["bytes", KINDS[0], KINDS[1], KINDS[2], "whole_reads", "whole_writes", "whole_trims"];
@@ -135,7 +135,7 @@ impl Analysis {
         )
     }
 
-    /// Columns of the runs by length in requests, from `lower` to below `upper`.
+    /// Returns columns of the runs by length in requests, from `lower` to below `upper`.
     fn runs<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let runs = exclusive(&mut self.inner).runs();
         let rows = steps(runs.each_ref().map(|kind| &kind.lengths)).into_iter();
@@ -143,14 +143,14 @@ impl Analysis {
         columns(py, names, rows.map(|(lower, upper, [r, w, t])| [lower, upper, r, w, t]))
     }
 
-    /// Columns of the times between requests, from `lower_ns` to below `upper_ns`.
+    /// Returns columns of the times between requests, from `lower_ns` to below `upper_ns`.
     fn gaps<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = steps(exclusive(&mut self.inner).gaps()).into_iter();
         let names = ["lower_ns", "upper_ns", "all", KINDS[0], KINDS[1], KINDS[2], "flushes"];
         columns(py, names, rows.map(|(lower, upper, [all, r, w, t, f])| [lower, upper, all, r, w, t, f]))
     }
 
-    /// Columns of the windows.
+    /// Returns columns of the windows.
     fn windows<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (_, windows) = exclusive(&mut self.inner).windows();
         let names = [

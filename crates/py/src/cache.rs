@@ -1,4 +1,4 @@
-//! Simulated caches: their policies, and what many of them do with one trace.
+//! Simulated caches: policies, and results on a trace.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,29 +13,28 @@ use ssdlab_sim::{CacheChoice, Control, CurvePoint, Follower, Followers, Watch};
 use ssdlab_trace::Request;
 
 use crate::counters;
-use crate::errors::{ConfigError, detached};
+use crate::errors::{ConfigError, OrRaise, detached};
 use crate::quantity::size;
 use crate::requests::Requests;
 use crate::source::exclusive;
 
-fn cache_error(error: &CacheError) -> PyErr {
-    ConfigError::new_err(error.to_string())
-}
-
-/// A parameter of a policy: name, unit, default, least and largest value, help.
+/// Parameter of a policy: name, unit, default, smallest and largest value, help.
 type ParameterRow = (&'static str, &'static str, u64, u64, u64, &'static str);
 
-/// A policy: name, help, parameters, whether it takes sizes, needs the future, has a curve in one pass.
+/// Policy: name, help, parameters, then flags: supports sizes, needs the future, has a one-pass curve.
 type PolicyRow = (&'static str, &'static str, Vec<ParameterRow>, bool, bool, bool);
 
-/// An admission: name, help, parameters, whether it takes sizes.
+/// Admission policy: name, help, parameters, flag for supporting sizes.
 type AdmissionRow = (&'static str, &'static str, Vec<ParameterRow>, bool);
 
 fn rows(parameters: &[Parameter]) -> Vec<ParameterRow> {
-    parameters.iter().map(|one| (one.name, one.unit.name(), one.default, one.min, one.max, one.help)).collect()
+    let row = |&Parameter { name, unit, default, min, max, help, .. }: &Parameter| {
+        (name, unit.name(), default, min, max, help)
+    };
+    parameters.iter().map(row).collect()
 }
 
-/// Every replacement policy as `(name, help, parameters, sizes, needs_future, one_pass)`.
+/// Returns all replacement policies as `(name, help, parameters, sizes, needs_future, one_pass)`.
 #[pyfunction]
 pub fn cache_policies() -> Vec<PolicyRow> {
     let row = |info: &&ssdlab_cache::PolicyInfo| {
@@ -51,37 +50,38 @@ pub fn cache_policies() -> Vec<PolicyRow> {
     POLICIES.iter().map(row).collect()
 }
 
-/// Every admission as `(name, help, parameters, sizes)`; a policy's change `admission` is the place in this list.
+/// Returns all admission policies as `(name, help, parameters, sizes)`; the change `admission` of a policy is the
+/// index in this list.
 #[pyfunction]
 pub fn cache_admissions() -> Vec<AdmissionRow> {
     ADMISSIONS.iter().map(|info| (info.name, info.help, rows(info.parameters), info.role.sizes)).collect()
 }
 
-/// Fails if there is no such policy, or not with these parameters or for items of different sizes.
+/// Fails if the policy is unknown, has no such parameters, or does not support items of different sizes.
 #[pyfunction]
 pub fn check_cache(name: &str, changes: Vec<(String, u64)>, one_size: bool) -> PyResult<()> {
-    let info = POLICIES.get(name).map_err(|error| cache_error(&error.into()))?;
-    build_policy(info, &changes, 1, 0, one_size).map(drop).map_err(|error| cache_error(&error))
+    let info = POLICIES.get(name).or_raise()?;
+    build_policy(info, &changes, 1, 0, one_size).map(drop).or_raise()
 }
 
-/// One cache asked for: policy, changes to its parameters, units of capacity.
+/// A cache: policy, changed parameters, capacity in units.
 type Asked = (String, Vec<(String, u64)>, u64);
 
 fn choice((name, changes, capacity): Asked) -> PyResult<CacheChoice> {
-    let info = POLICIES.get(&name).map_err(|error| cache_error(&error.into()))?;
+    let info = POLICIES.get(&name).or_raise()?;
     Ok(CacheChoice { info, changes, capacity })
 }
 
-/// What is kept of a trace while it passes by.
+/// Data kept while a trace passes.
 struct Gathering {
     splitter: Splitter,
-    /// Caches that are simulated meanwhile.
+    /// Caches simulated while the trace passes.
     followers: Option<Followers>,
     accesses: Option<Vec<Access>>,
     future: bool,
-    /// Whether items expire.
+    /// True if items expire.
     expire: bool,
-    /// Of each access, with the stream of its request for the time to live; empty if items live for ever.
+    /// Time of each access, with the stream of its request in place of the time to live; empty if items never expire.
     lives: Vec<Life>,
     requests: Option<Vec<Request>>,
     sampler: Option<Sampler>,
@@ -110,12 +110,12 @@ impl Gathering {
     }
 }
 
-/// A trace as accesses to items, gathered batch by batch, and caches simulated on it.
+/// A trace as accesses to items, gathered in batches, with the caches simulated on it.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct CacheTrace {
     gathering: Mutex<Option<Gathering>>,
     granularity: Granularity,
-    /// Accesses and items of a trace that was only followed.
+    /// Accesses and items of a trace that was followed but not kept.
     followed: Option<(u64, u32)>,
     trace: Option<Arc<AccessTrace>>,
     requests: Option<Arc<Vec<Request>>>,
@@ -124,9 +124,9 @@ pub struct CacheTrace {
 
 #[pymethods]
 impl CacheTrace {
-    /// `granularity` is `pages` (of the size `page`), `objects` or `sized-objects`. Kept are the accesses with
-    /// `accesses`, with their future if there is `future`, and when they are made where items `expire`; the requests
-    /// with `requests`, and a sample with `sample`: its rate or else its items, and its replicas.
+    /// Creates an empty trace. `granularity` is `pages` (of the size `page`), `objects` or `sized-objects`. It keeps
+    /// the accesses with `accesses`, their future with `future`, their times with `expire`, the requests with
+    /// `requests`, and a sample with `sample`: its rate or else its items, and its replicas.
     #[new]
     #[expect(clippy::too_many_arguments, reason = "each is named in Python")]
     fn new(
@@ -143,7 +143,7 @@ impl CacheTrace {
             "objects" => Granularity::Objects,
             "sized-objects" => Granularity::SizedObjects,
             "pages" => {
-                let too_large = |_| ConfigError::new_err(format!("pages of {page}: write 1GiB at most"));
+                let too_large = |_| ConfigError::new_err(format!("pages of {page} are too large; write at most 1GiB"));
                 Granularity::Pages { page_bytes: u32::try_from(size(page)?).map_err(too_large)? }
             }
             other => {
@@ -157,27 +157,27 @@ impl CacheTrace {
             Sampler::new(granularity, trims, SampleOptions { size, replicas, ..SampleOptions::default() })
         });
         let gathering = Gathering {
-            splitter: Splitter::new(granularity, trims).map_err(|error| cache_error(&error))?,
+            splitter: Splitter::new(granularity, trims).or_raise()?,
             followers: None,
             accesses: accesses.then(Vec::new),
             future,
             expire,
             lives: Vec::new(),
             requests: requests.then(Vec::new),
-            sampler: sampler.transpose().map_err(|error| cache_error(&error))?,
+            sampler: sampler.transpose().or_raise()?,
         };
         let gathering = Mutex::new(Some(gathering));
         Ok(Self { gathering, granularity, followed: None, trace: None, requests: None, sample: None })
     }
 
-    /// Caches to be simulated while requests are added; asked for before the first of these, and where items are of one
-    /// size and live for ever.
+    /// Simulates caches while requests are added. Call it before the first request, and only for items of one size
+    /// that do not expire.
     fn follow(&mut self, caches: Vec<Asked>) -> PyResult<Vec<FollowingCache>> {
         let granularity = self.granularity;
         let Some(gathering) = exclusive(&mut self.gathering) else { return Ok(Vec::new()) };
         let followers = gathering.followers.get_or_insert_with(|| Followers::new(granularity));
         let mut follow = |cache| {
-            let follower = followers.follow(&choice(cache)?).map_err(|error| cache_error(&error))?;
+            let follower = followers.follow(&choice(cache)?).or_raise()?;
             Ok(FollowingCache { inner: Mutex::new(Some(follower)) })
         };
         caches.into_iter().map(&mut follow).collect()
@@ -186,11 +186,11 @@ impl CacheTrace {
     /// Adds requests in replay order.
     fn add(&mut self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
         let Some(gathering) = exclusive(&mut self.gathering) else { return Ok(()) };
-        detached(py, None, || gathering.add(&requests.inner))?.map_err(|error| cache_error(&error))
+        detached(py, None, || gathering.add(&requests.inner))?.or_raise()
     }
 
-    /// Nothing more will be added. Where items expire, `ttls_s` has the seconds that they live, 0 for ever, by the
-    /// stream of the request that brings them in; later streams are as the last.
+    /// Ends the trace. If items expire, `ttls_s` has their lifetimes in seconds, 0 for infinite, by the stream of the
+    /// request that brings them in; the last one holds for later streams.
     fn finish(&mut self, py: Python<'_>, ttls_s: Vec<u32>) -> PyResult<()> {
         let Some(gathering) = exclusive(&mut self.gathering).take() else { return Ok(()) };
         let finished = detached(py, None, || {
@@ -201,20 +201,20 @@ impl CacheTrace {
             }
             let items = splitter.universe().len();
             let followed = followers.map(|followers| (followers.uses(), items));
-            let of = if future { AccessTrace::from_accesses } else { AccessTrace::of_the_past };
-            let trace = accesses.map(|accesses| of(accesses, items)).transpose()?;
+            let from = if future { AccessTrace::from_accesses } else { AccessTrace::of_the_past };
+            let trace = accesses.map(|accesses| from(accesses, items)).transpose()?;
             let trace = trace.map(|trace| if lives.is_empty() { trace } else { trace.expiring(lives) });
             let sample = sampler.map(Sampler::finish).transpose()?;
-            Ok((followed, trace, requests, sample))
+            Ok::<_, CacheError>((followed, trace, requests, sample))
         })?;
-        let (followed, trace, requests, sample) = finished.map_err(|error: CacheError| cache_error(&error))?;
+        let (followed, trace, requests, sample) = finished.or_raise()?;
         self.followed = followed;
         (self.trace, self.requests, self.sample) = (trace.map(Arc::new), requests.map(Arc::new), sample.map(Arc::new));
         Ok(())
     }
 
-    /// Accesses, items, and units of all items, each of the largest size it is accessed with; the last two are
-    /// estimates where only a sample was kept.
+    /// Returns accesses, items, and units of all items at their largest sizes. With only a sample, the last two are
+    /// estimates.
     fn footprint(&self) -> (u64, u64, u64) {
         let units = |trace: &AccessTrace| {
             if trace.one_size() {
@@ -241,19 +241,19 @@ impl CacheTrace {
         }
     }
 
-    /// Whether a curve of all sizes can be had in one pass: items are of one size and none is dropped.
+    /// True if one pass gives the curve of all sizes: items have one size and none is dropped.
     fn is_stack(&self) -> bool {
         let no_drops = |trace: &Arc<AccessTrace>| trace.uses() == trace.accesses().len() as u64;
         self.granularity.one_size() && self.trace.as_ref().is_some_and(no_drops)
     }
 
-    /// Share of the items that the sample holds; None without one.
+    /// Returns the sampling rate; None without a sample.
     fn sample_rate(&self) -> Option<f64> {
         self.sample.as_ref().map(|sample| sample.rate())
     }
 
-    /// Counters of a cache by name. Here as below, `stopped()` is asked some twenty times a second, and None is
-    /// returned once it says something true.
+    /// Returns the counters of a cache by name. Calls `stopped()` about twenty times a second, here and below, and
+    /// returns None once it is true.
     fn simulate<'py>(
         &self,
         py: Python<'py>,
@@ -266,8 +266,8 @@ impl CacheTrace {
         counts.map(|counts| counters::dict(py, &counts)).transpose()
     }
 
-    /// The same of a write-back cache, with the pages left dirty as `dirty_pages`; `dirty_percent` of the pages may be
-    /// dirty.
+    /// Returns the counters of a write-back cache, with the pages left dirty as `dirty_pages`; at most `dirty_percent`
+    /// of the pages may be dirty.
     fn simulate_write_back<'py>(
         &self,
         py: Python<'py>,
@@ -287,38 +287,39 @@ impl CacheTrace {
             background_percent: dirty_percent,
             hard_percent: dirty_percent,
         };
-        let found = watched(stopped, |watch| ssdlab_sim::simulate_write_back(requests, options, cache, watch))?;
-        let Some((counts, dirty_pages)) = found else { return Ok(None) };
+        let result = watched(stopped, |watch| ssdlab_sim::simulate_write_back(requests, options, cache, watch))?;
+        let Some((counts, dirty_pages)) = result else { return Ok(None) };
         let named = counters::dict(py, &counts)?;
         named.set_item("dirty_pages", dirty_pages)?;
         Ok(Some(named))
     }
 
-    /// The point of a cache simulated in full, in a list: its miss ratios with their standard errors, and the units of
-    /// each replica's cache, which are 0 where they are exact.
+    /// Returns the point of a fully simulated cache, in a list: miss ratios, their standard errors, and the units of
+    /// each replica's cache, which are 0 for exact results.
     fn exact(&self, cache: Asked, stopped: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Point>>> {
         let cache = choice(cache)?;
         let trace = self.kept(self.trace.as_ref())?;
-        Ok(watched(stopped, |watch| ssdlab_sim::exact_point(trace, cache, watch))?.map(|one| vec![point(&one)]))
+        Ok(watched(stopped, |watch| ssdlab_sim::exact_point(trace, cache, watch))?.map(|result| vec![point(&result)]))
     }
 
-    /// The same from the sample.
+    /// Returns the point of a cache simulated on the sample.
     fn sampled(&self, cache: Asked, stopped: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Point>>> {
         let cache = choice(cache)?;
         let sample = self.kept(self.sample.as_ref())?;
-        Ok(watched(stopped, |watch| ssdlab_sim::sampled_point(sample, cache, watch))?.map(|one| vec![point(&one)]))
+        Ok(watched(stopped, |watch| ssdlab_sim::sampled_point(sample, cache, watch))?
+            .map(|result| vec![point(&result)]))
     }
 
-    /// The points of a policy at every capacity, in one pass.
+    /// Returns the points of a policy at all capacities, from one pass.
     fn one_pass(&self, name: &str, capacities: Vec<u64>, stopped: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Point>>> {
-        let info = POLICIES.get(name).map_err(|error| cache_error(&error.into()))?;
+        let info = POLICIES.get(name).or_raise()?;
         let trace = self.kept(self.trace.as_ref())?;
-        let found = watched(stopped, |watch| ssdlab_sim::one_pass_points(trace, info, capacities, watch))?;
-        Ok(found.map(|points| points.iter().map(point).collect()))
+        let points = watched(stopped, |watch| ssdlab_sim::one_pass_points(trace, info, capacities, watch))?;
+        Ok(points.map(|points| points.iter().map(point).collect()))
     }
 }
 
-/// A cache that is simulated while its trace is gathered.
+/// A cache simulated while its trace is gathered.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct FollowingCache {
     inner: Mutex<Option<Follower>>,
@@ -326,7 +327,7 @@ pub struct FollowingCache {
 
 #[pymethods]
 impl FollowingCache {
-    /// As that of `CacheTrace`, once; returns when the trace is finished.
+    /// Returns the counters, once, when the trace is finished; see `CacheTrace.simulate`.
     fn simulate<'py>(&mut self, py: Python<'py>, stopped: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(follower) = exclusive(&mut self.inner).take() else { return Ok(None) };
         let counts = watched(stopped, |watch| follower.simulate(watch))?;
@@ -336,12 +337,12 @@ impl FollowingCache {
 
 impl CacheTrace {
     fn kept<'a, T>(&self, part: Option<&'a T>) -> PyResult<&'a T> {
-        part.ok_or_else(|| ConfigError::new_err("what this needs of the trace was not kept, or is not finished"))
+        part.ok_or_else(|| ConfigError::new_err("the trace is not finished, or did not keep the data for this"))
     }
 }
 
-/// Miss ratio and that of units, their standard errors, units of each replica's cache, hits of what had outgrown its
-/// item and the units that it lacked.
+/// Miss ratio by accesses and by units, their standard errors, units of each replica's cache, hits on outgrown items
+/// and the units these lacked.
 type Point = (f64, f64, f64, f64, u64, u64, u64);
 
 fn point(point: &CurvePoint) -> Point {
@@ -371,6 +372,6 @@ fn watched<T: Send>(
             Control::Stop
         }
     };
-    let found = detached(py, None, || run(&mut watch))?.map_err(|error| cache_error(&error))?;
+    let found = detached(py, None, || run(&mut watch))?.or_raise()?;
     raised.map_or(Ok(found), Err)
 }

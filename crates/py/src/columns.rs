@@ -5,14 +5,14 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// The values as an array. Its first use in a process loads numpy: here, as the bindings panic if that fails, by Ctrl-C
-/// too.
+/// Returns the values as an array. Imports numpy explicitly, because the bindings would panic if that failed, even by
+/// Ctrl-C.
 pub fn array<T: Element>(py: Python<'_>, values: Vec<T>) -> PyResult<Bound<'_, PyArray1<T>>> {
     py.import(intern!(py, "numpy"))?;
     Ok(values.into_pyarray(py))
 }
 
-/// Columns by name from rows.
+/// Returns rows as named columns.
 pub fn columns<'py, T: Element, const N: usize>(
     py: Python<'py>,
     names: [&str; N],

@@ -1,30 +1,27 @@
-//! Measuring page compressors.
+//! Measurement of page compressors.
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyDict;
-use ssdlab_codec::{CODECS, CodecSpec};
+use ssdlab_codec::{CODECS, CodecSpec, form};
 use ssdlab_measure::Time;
 use ssdlab_measure::compress::{self, Measured, Options};
 
-use crate::errors::{ConfigError, SimulationError, detached};
+use crate::errors::{ConfigError, OrRaise, SimulationError, detached};
 
-/// Name and help of every codec, and the form in which its numbers follow.
+/// Returns name, help and form of all codecs.
 #[pyfunction]
 pub fn codecs() -> Vec<(&'static str, &'static str, String)> {
-    let form = |info: &ssdlab_codec::Info| {
-        info.parameters.iter().fold(info.name.to_owned(), |form, parameter| form + "[:" + parameter.name + "]")
-    };
     CODECS.iter().map(|info| (info.name, info.help, form(info))).collect()
 }
 
-/// The codec that a text such as `"zstd:3"` names.
+/// Parses a codec such as `"zstd:3"`.
 pub fn codec(text: &str) -> PyResult<CodecSpec> {
-    text.parse().map_err(|error: ssdlab_codec::SpecError| ConfigError::new_err(error.to_string()))
+    text.parse::<CodecSpec>().or_raise()
 }
 
-/// Ratio and microseconds to compress and to restore a page of a codec that only says so; None of a real one. Fails
-/// unless `text` names a codec.
+/// Returns ratio and microseconds to compress and to restore a page for a modelled codec; None for a real one. Fails
+/// for an unknown codec.
 #[pyfunction]
 pub fn modelled_codec(text: &str) -> PyResult<Option<(f64, f64, f64)>> {
     let spec = codec(text)?;
@@ -32,7 +29,7 @@ pub fn modelled_codec(text: &str) -> PyResult<Option<(f64, f64, f64)>> {
     Ok(built.modelled().map(|costs| (costs.ratio, costs.compress_us, costs.decompress_us)))
 }
 
-/// A question to Python whether to stop, which tells how much is done and lets Ctrl-C through. What it raises is kept.
+/// Asks Python whether to stop, passes the progress and lets Ctrl-C through. Keeps the first exception.
 pub struct Watch<'a> {
     stop: &'a Py<PyAny>,
     error: Option<PyErr>,
@@ -55,14 +52,14 @@ impl<'a> Watch<'a> {
         })
     }
 
-    /// The exception for an error: what Python raised comes first.
+    /// Returns the exception that Python raised, or else that of the error.
     pub fn exception(self, error: impl FnOnce() -> PyErr) -> PyErr {
         self.error.unwrap_or_else(error)
     }
 }
 
-/// Measures codecs on the contents of files; one dictionary for each. `stop(done)` is called now and then, with the
-/// runs of a codec that are done, and ends it with KeyboardInterrupt if true.
+/// Measures codecs on the contents of files; returns a dictionary per codec. Calls `stop(done)` now and then with the
+/// finished runs of a codec; if true, raises KeyboardInterrupt.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "each is a named argument of its one caller")]
 pub fn bench_codecs<'py>(

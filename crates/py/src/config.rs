@@ -1,4 +1,4 @@
-//! Configurations: resolving, looking at, and the tables they come from.
+//! Configurations and the table of options.
 
 use pyo3::prelude::*;
 use ssdlab_config::{Layer, Step};
@@ -6,9 +6,9 @@ use ssdlab_device::FaultPlan;
 use ssdlab_sim::WhatIf;
 
 use crate::drive::enough;
-use crate::errors::{ConfigError, config_error};
+use crate::errors::{ConfigError, OrRaise};
 
-/// A resolved configuration: one value for every option that applies.
+/// Resolved configuration: a value for every option that applies.
 #[pyclass(frozen, module = "ssdlab._ssdlab")]
 pub struct Config {
     pub inner: ssdlab_config::Config,
@@ -16,8 +16,7 @@ pub struct Config {
 
 #[pymethods]
 impl Config {
-    /// Merges defaults, the name of a preset, files and `key=value` overrides, each made at once, all as
-    /// `(origin, text)`; later ones win.
+    /// Merges defaults, a preset, files and groups of `key=value` overrides, all as `(origin, text)`; later ones win.
     #[new]
     #[pyo3(signature = (preset, files, overrides))]
     fn new(
@@ -29,62 +28,62 @@ impl Config {
         let layers = |written: Vec<(String, String)>| -> Vec<Layer> { written.into_iter().map(layer).collect() };
         let overrides: Vec<_> = overrides.into_iter().map(layers).collect();
         let resolved = ssdlab_config::Config::resolve_on(preset.map(layer), &layers(files), &overrides);
-        Ok(Self { inner: resolved.map_err(|error| config_error(&error))? })
+        Ok(Self { inner: resolved.or_raise()? })
     }
 
-    /// Every setting as `(key, value as TOML, origin)`, by key.
+    /// Returns all settings as `(key, value as TOML, origin)`, sorted by key.
     fn leaves(&self) -> Vec<(&'static str, String, String)> {
         self.inner.leaves().into_iter().map(|leaf| (leaf.key, leaf.value, leaf.origin)).collect()
     }
 
-    /// The whole configuration as TOML, each line with a comment on its origin if asked for.
+    /// Returns the whole configuration as TOML, with a comment on the origin of each line if `origins`.
     fn to_toml(&self, origins: bool) -> String {
         if origins { self.inner.to_toml_with_origins() } else { self.inner.to_toml() }
     }
 
-    /// The settings that make the change of this name, as `(key, value)`; none where there is nothing to change.
+    /// Returns the settings of a counterfactual as `(key, value)`; empty if it changes nothing.
     fn what_if(&self, name: &str) -> Vec<(&'static str, String)> {
-        let found = WhatIf::ALL.into_iter().find(|what_if| what_if.name() == name);
-        found.map_or_else(Vec::new, |what_if| self.inner.what_if(what_if))
+        let what_if = WhatIf::ALL.into_iter().find(|what_if| what_if.name() == name);
+        what_if.map_or_else(Vec::new, |what_if| self.inner.what_if(what_if))
     }
 
-    /// The setting with which the flash of a drive may fail, as `(key, value)`; none where nothing is to be changed.
+    /// Returns the setting that lets flash fail, as `(key, value)`; None if no change is needed.
     fn spared(&self) -> PyResult<Option<(&'static str, String)>> {
-        let found = self.inner.spared().map_err(|error| config_error(&error))?;
-        if let Some((key, half)) = &found
+        let setting = self.inner.spared().or_raise()?;
+        if let Some((key, half)) = &setting
             && self.inner.with(key, half).and_then(|with| with.settings(None)).is_err()
         {
             let remedy = enough(&self.inner, &FaultPlan { programs: 1, ..FaultPlan::default() });
-            let problem = "too few blocks lie beyond the data for some of them to replace those that fail";
+            let problem = "too few spare blocks to replace failed ones";
             return Err(ConfigError::new_err(format!("{problem}; {remedy}")));
         }
-        Ok(found)
+        Ok(setting)
     }
 
-    /// Whether a run needs to know where the trace lies before it starts.
+    /// True if a run needs the extent of the trace before it starts.
     fn needs_extent(&self) -> bool {
         self.inner.needs_extent()
     }
 
-    /// Checks what only shows across options; `extent` is the first byte after the trace.
+    /// Checks settings across options; `extent` is the first byte past the end of the trace.
     fn check(&self, extent: Option<u64>) -> PyResult<()> {
-        self.inner.settings(extent).map(drop).map_err(|error| config_error(&error))
+        self.inner.settings(extent).map(drop).or_raise()
     }
 }
 
-/// The presets that ship with ssdlab as `(name, title, TOML text)`.
+/// Returns all presets as `(name, title, TOML text)`.
 #[pyfunction]
 pub fn presets() -> Vec<(&'static str, &'static str, &'static str)> {
     ssdlab_config::presets().iter().map(|preset| (preset.name, preset.title(), preset.text)).collect()
 }
 
-/// The JSON schema of a configuration file.
+/// Returns the JSON schema of a configuration file.
 #[pyfunction]
 pub fn json_schema() -> String {
     ssdlab_config::json_schema()
 }
 
-/// Every option as `(key, help, example, variants)`; `variants` is empty unless one of several names is chosen.
+/// Returns all options as `(key, help, example, variants)`; `variants` is empty unless the option is a choice.
 #[pyfunction]
 pub fn options() -> Vec<(&'static str, &'static str, &'static str, Vec<&'static str>)> {
     ssdlab_config::OPTIONS
@@ -96,7 +95,7 @@ pub fn options() -> Vec<(&'static str, &'static str, &'static str, Vec<&'static 
         .collect()
 }
 
-/// The variants of the option `key` as `(name, help)`; none unless it is a choice.
+/// Returns the variants of an option as `(name, help)`; empty unless it is a choice.
 #[pyfunction]
 pub fn variants(key: &str) -> Vec<(&'static str, &'static str)> {
     ssdlab_config::OPTIONS
@@ -106,11 +105,11 @@ pub fn variants(key: &str) -> Vec<(&'static str, &'static str)> {
         .collect()
 }
 
-/// The choices that an option needs, as `(key, variant)`.
+/// Choices that an option needs, as `(key, variant)`.
 type Conditions = Vec<(&'static str, String)>;
 
-/// What the option `key` is, in words, as `(range, units, default, conditions, used)`, these being the choices it needs
-/// as `(key, variant)`, and where else it is used; `None` if there is no such option.
+/// Describes an option as `(range, units, default, conditions, used)`: the choices it needs as `(key, variant)`, and
+/// further conditions; None for an unknown option.
 #[pyfunction]
 pub fn explain(key: &str) -> Option<(String, &'static str, String, Conditions, Vec<String>)> {
     let option = ssdlab_config::OptionSpec::of(key)?;
@@ -119,7 +118,7 @@ pub fn explain(key: &str) -> Option<(String, &'static str, String, Conditions, V
     Some((option.kind.describe(), option.kind.units(), default, conditions, option.used()))
 }
 
-/// The steps that space the values of the option `key`, as `(rule, number, other option)`.
+/// Returns the rules on the values of an option as `(rule, number, other option)`.
 #[pyfunction]
 pub fn spacing(key: &str) -> Vec<(&'static str, u64, &'static str)> {
     let steps = ssdlab_config::OptionSpec::of(key).map_or(&[][..], |option| option.kind.steps());
@@ -132,13 +131,13 @@ pub fn spacing(key: &str) -> Vec<(&'static str, u64, &'static str)> {
     steps.iter().map(step).collect()
 }
 
-/// What presets say of the option `key`, as `(preset, value as TOML, source)`.
+/// Returns the values of an option in presets as `(preset, value as TOML, source)`.
 #[pyfunction]
 pub fn stated(key: &str) -> Vec<(&'static str, String, String)> {
     ssdlab_config::OptionSpec::of(key)
         .map(ssdlab_config::OptionSpec::stated)
         .unwrap_or_default()
         .into_iter()
-        .map(|one| (one.preset, one.value, one.source))
+        .map(|stated| (stated.preset, stated.value, stated.source))
         .collect()
 }

@@ -1,18 +1,18 @@
-//! Counters for Python, whichever they are.
+//! Counters for Python.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use ssdlab_core::counters::Counters;
 
-/// A counter as (name, unit, help, value).
+/// Counter: name, unit, help, value.
 pub type Row = (&'static str, &'static str, &'static str, u64);
 
-/// Every counter with what is known of it.
+/// Returns all counters.
 pub fn rows(counters: &impl Counters) -> Vec<Row> {
     counters.rows().map(|(counter, value)| (counter.name, counter.unit, counter.help, value)).collect()
 }
 
-/// Values by name.
+/// Returns the values by name.
 pub fn dict<'py>(py: Python<'py>, counters: &impl Counters) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     counters.rows().try_for_each(|(counter, value)| dict.set_item(counter.name, value))?;

@@ -1,16 +1,16 @@
-//! Requests of the devices that are asked for, among those of several.
+//! Selection of devices from a table of several.
 
 use std::sync::Mutex;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::errors::{detached, trace_error};
+use crate::errors::{OrRaise, detached};
 use crate::requests::{Requests, row_beyond};
 use crate::source::{device_choice, exclusive, report};
 use crate::volumes::Parted;
 
-/// Chooses among the devices of a table.
+/// Selects devices of a table.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct Devices {
     inner: Mutex<ssdlab_trace::Devices>,
@@ -18,31 +18,31 @@ pub struct Devices {
 
 #[pymethods]
 impl Devices {
-    /// `device` is a name, `"all"`, `"overlay"`, or None for the device of the first request.
+    /// Creates a selection: a name, `"all"`, `"overlay"`, or None for the device of the first request.
     #[new]
     #[pyo3(signature = (device=None))]
     fn new(device: Option<String>) -> Self {
         Self { inner: Mutex::new(ssdlab_trace::Devices::new(&device_choice(device))) }
     }
 
-    /// Whether this is the first of two passes, which `lay_out` ends.
+    /// True during the first of two passes, which `lay_out` ends.
     fn measuring(&mut self) -> bool {
         exclusive(&mut self.inner).measuring()
     }
 
     /// Ends the first pass.
     fn lay_out(&mut self) -> PyResult<()> {
-        exclusive(&mut self.inner).lay_out().map_err(|error| trace_error(&error))
+        exclusive(&mut self.inner).lay_out().or_raise()
     }
 
-    /// The requests that are asked for of a batch.
+    /// Returns the selected requests of a batch.
     fn take(&mut self, py: Python<'_>, batch: &Parted) -> PyResult<Requests> {
         let (devices, mut inner) = (exclusive(&mut self.inner), Vec::new());
-        detached(py, None, || devices.take(&batch.inner, &mut inner))?.map_err(|error| trace_error(&error))?;
+        detached(py, None, || devices.take(&batch.inner, &mut inner))?.or_raise()?;
         Ok(Requests { inner })
     }
 
-    /// Of the requests that are asked for, what `Requests.beyond` says.
+    /// Checks the selected requests as `Requests.beyond` does.
     fn beyond(
         &mut self,
         py: Python<'_>,
@@ -52,22 +52,21 @@ impl Devices {
         first: usize,
     ) -> PyResult<Option<String>> {
         let devices = exclusive(&mut self.inner);
-        let found = detached(py, None, || devices.find_beyond(&batch.inner, capacity_bytes))?;
-        let found = found.map_err(|error| trace_error(&error))?;
-        Ok(found.map(|(row, request)| row_beyond(&request, capacity_bytes, table, first + row)))
+        let beyond = detached(py, None, || devices.find_beyond(&batch.inner, capacity_bytes))?.or_raise()?;
+        Ok(beyond.map(|(row, request)| row_beyond(&request, capacity_bytes, table, first + row)))
     }
 
-    /// Completes the report; fails if the device that is asked for was not met.
+    /// Completes the report; fails if the selected device was not found.
     fn conclude(&mut self) -> PyResult<()> {
-        exclusive(&mut self.inner).conclude().map_err(|error| trace_error(&error))
+        exclusive(&mut self.inner).conclude().or_raise()
     }
 
-    /// Names of the streams taken so far.
+    /// Returns the names of the streams taken so far.
     fn streams(&mut self) -> Vec<String> {
         exclusive(&mut self.inner).streams().to_vec()
     }
 
-    /// What was met, as `Reader.report` has it.
+    /// Returns the report; see `Reader.report`.
     fn report<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         report(py, exclusive(&mut self.inner).report())
     }

@@ -18,7 +18,7 @@ use ssdlab_sim::Setup;
 use crate::columns::array;
 use crate::config::Config;
 use crate::counters;
-use crate::errors::{ConfigError, config_error, detached, drive_error, drive_file_error};
+use crate::errors::{ConfigError, OrRaise, Raise, detached, drive_error};
 use crate::memory;
 
 type Inner = Drive<FaultBackend<Box<dyn Backend>>>;
@@ -29,19 +29,19 @@ pub struct FlashDrive {
     inner: Mutex<Inner>,
     timing: Option<Timing>,
     path: Option<PathBuf>,
-    /// What the latest mount did; none of a drive that was made and not mounted since.
+    /// Report of the latest mount; None for a new drive that was not mounted since.
     mounted: Mutex<Option<MountReport>>,
 }
 
 #[pymethods]
 impl FlashDrive {
-    /// A drive in memory, or in the file at `path`, which is created where it does not exist; mounted. `faults` are the
-    /// fields of `FaultPlan` by name.
+    /// Opens a mounted drive in memory, or in the file at `path`, which is created if missing. `faults` are the fields
+    /// of `FaultPlan` by name.
     #[new]
     #[pyo3(signature = (config, path, faults))]
     fn new(py: Python<'_>, config: &Config, path: Option<PathBuf>, faults: Vec<(String, u64)>) -> PyResult<Self> {
         let config = &config.inner;
-        let setup = config.settings(None).map_err(|error| config_error(&error))?.setup;
+        let setup = config.settings(None).or_raise()?.setup;
         memory::require_drive(&setup, path.is_some())?;
         let plan = plan(&faults)?;
         let options = options(&setup, &plan)?;
@@ -54,7 +54,7 @@ impl FlashDrive {
         let over = |flash| FaultBackend::new(flash, plan);
         let opened = detached(py, None, || open(path.as_deref(), setup.geometry, options, &settings, over))?;
         let (inner, mounted) = opened.map_err(|error| match error {
-            OpenError::File(error) => drive_file_error(&error),
+            OpenError::File(error) => error.exception(),
             OpenError::Drive(error) => drive_error(&error, path.as_deref()),
         })?;
         let timing = setup.clock.timing().copied();
@@ -82,7 +82,7 @@ impl FlashDrive {
     }
 
     fn read(&self, py: Python<'_>, offset: u64, size: u64) -> PyResult<Py<PyBytes>> {
-        // Before anything of that size is made.
+        // Check before allocating.
         self.check_range(offset, size)?;
         let bytes = self.work(py, |drive| {
             let mut bytes = vec![0; size as usize];
@@ -112,7 +112,7 @@ impl FlashDrive {
         self.work(py, Inner::shut_down)
     }
 
-    /// Switches the power off: at once, or after so many programs, erases and writes to the log.
+    /// Cuts the power: at once, or after a number of programs, erases and log writes.
     fn cut_power(&self, after: Option<u64>, torn: bool) {
         let mut drive = self.locked();
         match after {
@@ -130,7 +130,7 @@ impl FlashDrive {
         Ok(())
     }
 
-    /// What the latest mount did, by name.
+    /// Returns the report of the latest mount by name.
     fn mounted<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let mounted = *self.mounted.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(report) = mounted else { return Ok(None) };
@@ -165,7 +165,7 @@ impl FlashDrive {
         self.locked().buffered_pages()
     }
 
-    /// Runs of bytes as `(offset, bytes, written)`.
+    /// Returns runs of bytes as `(offset, bytes, written)`.
     fn allocation(&self, offset: u64, size: u64) -> PyResult<Vec<(u64, u64, bool)>> {
         let runs = self.locked().allocation(offset, size).map_err(|error| self.raised(&error))?;
         Ok(runs.into_iter().map(|(run, written)| (run.start, run.end - run.start, written)).collect())
@@ -174,7 +174,7 @@ impl FlashDrive {
 
 impl FlashDrive {
     fn locked(&self) -> MutexGuard<'_, Inner> {
-        // A panic is reported as one; what it left behind can still be asked.
+        // After a panic, which was reported, the drive can still be inspected.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -197,13 +197,13 @@ impl FlashDrive {
     }
 }
 
-/// What of a set-up makes a drive with bytes, whose flash fails by this plan.
+/// Returns the options of a drive with bytes whose flash fails by `plan`.
 fn options(setup: &Setup, plan: &FaultPlan) -> PyResult<Options> {
     let options = drive_options(setup).map_err(|error| ConfigError::new_err(error.to_string()))?;
     Ok(Options { spare_for_failures: if plan.programs > 0 { SPARE_FOR_FAILURES } else { 0 }, ..options })
 }
 
-/// What to do so that blocks of such a drive may fail: the first over-provisioning of some that is enough.
+/// Returns a remedy for tolerating block failures: the first candidate over-provisioning that suffices.
 pub fn enough(config: &ssdlab_config::Config, plan: &FaultPlan) -> String {
     let suffices = |op: &str| {
         let mut more = config.with("device.op", op).ok()?;
@@ -220,20 +220,19 @@ pub fn enough(config: &ssdlab_config::Config, plan: &FaultPlan) -> String {
     format!("make a drive with device.op={op}{instead}")
 }
 
-/// More programs than these do not fail in the course of one collection, unless flash fails much more often than it
-/// may.
+/// Maximum number of program failures expected during one collection.
 const SPARE_FOR_FAILURES: u32 = 3;
 
-/// The settings that the drive in a file was made with, as `key` and value.
+/// Returns the settings of the drive in a file, as keys and values.
 #[pyfunction]
 pub fn drive_settings(path: PathBuf) -> PyResult<Vec<(String, String)>> {
-    FileBackend::settings(&path).map_err(|error| drive_file_error(&error))
+    FileBackend::settings(&path).or_raise()
 }
 
-/// What a path names, if it is a file with a drive: its `bytes`, or the `state` of one that was kept.
+/// Returns the kind of a drive file: `bytes`, or `state` for a saved drive; None for other files.
 #[pyfunction]
 pub fn drive_file(path: PathBuf) -> PyResult<Option<&'static str>> {
-    Ok(ssdlab_serve::drive_file(&path)?.map(|found| match found {
+    Ok(ssdlab_serve::drive_file(&path)?.map(|kind| match kind {
         DriveFile::Bytes => "bytes",
         DriveFile::State => "state",
     }))
@@ -249,14 +248,15 @@ fn plan(faults: &[(String, u64)]) -> PyResult<FaultPlan> {
             "flips" => &mut plan.flips,
             "factory" => &mut plan.factory,
             "seed" => &mut plan.seed,
-            other => return Err(PyValueError::new_err(format!("there is no fault {other:?}"))),
+            other => return Err(PyValueError::new_err(format!("unknown fault {other:?}"))),
         };
         *field = *value;
     }
     Ok(plan)
 }
 
-/// Operations as `{"reads": {cause: pages}, "programs": ..., "erases": ...}`; causes that did not occur are left out.
+/// Returns operations as `{"reads": {cause: pages}, "programs": ..., "erases": ...}`, without causes that did not
+/// occur.
 fn by_cause<'py>(py: Python<'py>, counts: &Counts) -> PyResult<Bound<'py, PyDict>> {
     let result = PyDict::new(py);
     for (name, counts) in [("reads", &counts.reads), ("programs", &counts.programs), ("erases", &counts.erases)] {

@@ -12,63 +12,94 @@ use ssdlab_device::{DriveError, FileError};
 use ssdlab_sim::SimError;
 use ssdlab_trace::Placed;
 
-create_exception!(ssdlab, SsdlabError, PyException, "Base of every error that ssdlab raises on purpose.");
-create_exception!(
-    ssdlab,
-    ConfigError,
-    SsdlabError,
-    "A configuration is wrong; one line for each fault, with its remedy."
-);
-create_exception!(ssdlab, TraceError, SsdlabError, "A trace is wrong: file, place, fault and remedy in one line.");
+create_exception!(ssdlab, SsdlabError, PyException, "Base class of ssdlab's errors.");
+create_exception!(ssdlab, ConfigError, SsdlabError, "Invalid configuration; one line per error, with its remedy.");
+create_exception!(ssdlab, TraceError, SsdlabError, "Invalid trace: file, place, error and remedy in one line.");
 create_exception!(
     ssdlab,
     SimulationError,
     SsdlabError,
-    "A simulation cannot start or go on. Where a request lies beyond the device, `capacity_bytes` is its capacity."
+    "A simulation cannot start or continue. For a request beyond the device, `capacity_bytes` is its capacity."
 );
 create_exception!(
     ssdlab,
     InternalError,
     SsdlabError,
-    "A defect of ssdlab itself. `config` holds the resolved configuration as TOML (or None) to report with it."
+    "A bug in ssdlab. `config` has the resolved configuration as TOML (or None) for the bug report."
 );
 
-/// The Python exception for an error of the configuration.
-pub fn config_error(error: &ssdlab_config::ConfigError) -> PyErr {
-    ConfigError::new_err(error.to_string())
+/// An error of another crate with its Python exception.
+pub trait Raise {
+    fn exception(&self) -> PyErr;
 }
 
-/// The Python exception for an error of a trace.
-pub fn trace_error(error: &ssdlab_trace::TraceError) -> PyErr {
-    match error {
-        ssdlab_trace::TraceError::Workload { .. } | ssdlab_trace::TraceError::Full => {
-            ConfigError::new_err(error.to_string())
-        }
-        _ => TraceError::new_err(error.to_string()),
+/// Converts the error of a result to its Python exception.
+pub trait OrRaise<T> {
+    fn or_raise(self) -> PyResult<T>;
+}
+
+impl<T, E: Raise> OrRaise<T> for Result<T, E> {
+    fn or_raise(self) -> PyResult<T> {
+        self.map_err(|error| error.exception())
     }
 }
 
-/// The Python exception for an error of a simulation.
-pub fn sim_error(error: &SimError) -> PyErr {
-    match error {
-        SimError::Trace(error) => trace_error(error),
-        SimError::Setup(message) => ConfigError::new_err(message.clone()),
-        SimError::BeyondDevice { capacity_bytes, .. } => {
-            let refused = SimulationError::new_err(error.to_string());
-            let told = Python::attach(|py| refused.value(py).setattr("capacity_bytes", capacity_bytes));
-            told.err().unwrap_or(refused)
+macro_rules! config_errors {
+    ($($error:ty),+ $(,)?) => {
+        $(impl Raise for $error {
+            fn exception(&self) -> PyErr {
+                ConfigError::new_err(self.to_string())
+            }
+        })+
+    };
+}
+
+config_errors! {
+    ssdlab_config::ConfigError,
+    ssdlab_cache::CacheError,
+    ssdlab_cache::plan::PlanError,
+    ssdlab_codec::SpecError,
+    ssdlab_core::UnitError,
+    ssdlab_core::registry::UnknownMember,
+}
+
+impl Raise for ssdlab_trace::TraceError {
+    fn exception(&self) -> PyErr {
+        match self {
+            Self::Workload { .. } | Self::Full => ConfigError::new_err(self.to_string()),
+            _ => TraceError::new_err(self.to_string()),
         }
-        _ => SimulationError::new_err(error.to_string()),
     }
 }
 
-/// What is wrong with a request beyond the device.
+impl Raise for SimError {
+    fn exception(&self) -> PyErr {
+        match self {
+            Self::Trace(error) => error.exception(),
+            Self::Setup(message) => ConfigError::new_err(message.clone()),
+            Self::BeyondDevice { capacity_bytes, .. } => {
+                let error = SimulationError::new_err(self.to_string());
+                let set = Python::attach(|py| error.value(py).setattr("capacity_bytes", capacity_bytes));
+                set.err().unwrap_or(error)
+            }
+            _ => SimulationError::new_err(self.to_string()),
+        }
+    }
+}
+
+impl Raise for serde_json::Error {
+    fn exception(&self) -> PyErr {
+        SsdlabError::new_err(self.to_string())
+    }
+}
+
+/// Returns the message for a request beyond the device.
 pub fn beyond_device(request: Placed, capacity_bytes: u64) -> String {
     SimError::BeyondDevice { request, capacity_bytes }.to_string()
 }
 
-/// The Python exception for an error of a drive that holds bytes, in the file at `path` if there is one: an `OSError`
-/// with its number, but for a drive that cannot be.
+/// Returns the exception of a drive that holds bytes, in the file at `path` if any: an `OSError` with its number, or a
+/// `ConfigError` for an invalid drive.
 pub fn drive_error(error: &DriveError, path: Option<&Path>) -> PyErr {
     match (error, path) {
         (DriveError::Options(text), _) => ConfigError::new_err(text.clone()),
@@ -77,20 +108,22 @@ pub fn drive_error(error: &DriveError, path: Option<&Path>) -> PyErr {
     }
 }
 
-/// The Python exception for an error of a drive's file, whose text names it.
-pub fn drive_file_error(error: &FileError) -> PyErr {
-    match error {
-        FileError::Differs { .. } => ConfigError::new_err(error.to_string()),
-        _ => PyOSError::new_err((error.errno(), error.to_string())),
+/// The text names the file.
+impl Raise for FileError {
+    fn exception(&self) -> PyErr {
+        match self {
+            Self::Differs { .. } => ConfigError::new_err(self.to_string()),
+            _ => PyOSError::new_err((self.errno(), self.to_string())),
+        }
     }
 }
 
 thread_local! {
-    /// Where the last panic of this thread happened; the payload that unwinding carries does not say.
+    /// Location of the last panic of this thread, which the payload lacks.
     static PANIC_PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Makes panics silent and remembers their place: [`detached`] reports them as exceptions.
+/// Silences panics and records their location for [`detached`].
 pub fn install_panic_hook() {
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map(ToString::to_string);
@@ -103,23 +136,21 @@ fn panic_message(payload: &(dyn Any + Send)) -> &str {
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("unknown cause")
 }
 
-/// The Python exception where the system gives no more threads.
+/// Returns the exception for a thread that cannot be started.
 pub fn no_thread() -> PyErr {
-    PyBlockingIOError::new_err("the system gives no more threads; raise its limit of processes, or end some")
+    PyBlockingIOError::new_err("cannot start a thread; raise the system's limit of processes (ulimit -u)")
 }
 
-/// How the standard library's panic begins where the system gives no more threads.
+/// Start of the standard library's panic message for the same.
 const NO_THREAD: &str = "failed to spawn thread";
 
 fn internal_error(py: Python<'_>, payload: &(dyn Any + Send), config: Option<&str>) -> PyErr {
-    let place = PANIC_PLACE.with(|last| last.borrow_mut().take()).unwrap_or_else(|| "an unknown place".into());
+    let place = PANIC_PLACE.with(|last| last.borrow_mut().take()).unwrap_or_else(|| "unknown place".into());
     let message = panic_message(payload);
     if message.starts_with(NO_THREAD) {
-        return PyBlockingIOError::new_err(
-            "the system gives no more threads; raise its limit of processes, or end some",
-        );
+        return no_thread();
     }
-    let error = InternalError::new_err(format!("{message} (at {place}); this is a defect of ssdlab, please report it"));
+    let error = InternalError::new_err(format!("{message} (at {place}); this is a bug in ssdlab, please report it"));
     match error.value(py).setattr("config", config) {
         Ok(()) => error,
         Err(other) => other,
@@ -128,6 +159,6 @@ fn internal_error(py: Python<'_>, payload: &(dyn Any + Send), config: Option<&st
 
 /// Runs `work` with the interpreter released; a panic becomes an [`InternalError`] that carries `config`.
 pub fn detached<T: Send>(py: Python<'_>, config: Option<&str>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
-    // Whatever `work` left half-done is unreachable afterwards or reports its own state.
+    // Data that `work` left inconsistent is unreachable afterwards or reports its own state.
     py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|payload| internal_error(py, &*payload, config))
 }

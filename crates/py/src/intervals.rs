@@ -1,4 +1,4 @@
-//! When written pages are written again.
+//! Write intervals of pages.
 
 use std::sync::Mutex;
 
@@ -8,11 +8,11 @@ use ssdlab_core::Bytes;
 use ssdlab_trace::{LogSize, LogWindow};
 
 use crate::columns::{array, columns};
-use crate::errors::{TraceError, detached, trace_error};
+use crate::errors::{OrRaise, TraceError, detached};
 use crate::requests::Requests;
 use crate::source::exclusive;
 
-/// The pages that a trace writes: a first pass, before [`Intervals`].
+/// Pages that a trace writes: the first pass, before [`Intervals`].
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct WrittenPages {
     inner: Mutex<ssdlab_trace::WrittenPages>,
@@ -20,49 +20,49 @@ pub struct WrittenPages {
 
 #[pymethods]
 impl WrittenPages {
-    /// Nothing yet, in pages of a size such as `"4KiB"`.
+    /// Creates an empty pass with pages of a size such as `"4KiB"`.
     #[new]
     fn new(page: &str) -> PyResult<Self> {
         let page = Bytes::parse(page).map_err(|error| TraceError::new_err(error.to_string()))?;
-        let inner = ssdlab_trace::WrittenPages::new(page.0).map_err(|error| trace_error(&error))?;
+        let inner = ssdlab_trace::WrittenPages::new(page.0).or_raise()?;
         Ok(Self { inner: Mutex::new(inner) })
     }
 
     /// Adds requests in replay order.
     fn add(&mut self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
         let inner = exclusive(&mut self.inner);
-        detached(py, None, || inner.add(&requests.inner))?.map_err(|error| trace_error(&error))
+        detached(py, None, || inner.add(&requests.inner))?.or_raise()
     }
 
-    /// Bytes of a page.
+    /// Returns the page size in bytes.
     fn page_bytes(&mut self) -> u64 {
         exclusive(&mut self.inner).page_bytes()
     }
 
-    /// Page writes of all requests.
+    /// Returns the number of page writes.
     fn page_writes(&mut self) -> u64 {
         exclusive(&mut self.inner).page_writes()
     }
 
-    /// Different pages written.
+    /// Returns the number of distinct pages written.
     fn pages(&mut self) -> u64 {
         exclusive(&mut self.inner).pages()
     }
 
-    /// Number of the lowest page written, and of the one behind the highest.
+    /// Returns the lowest page written, and one past the highest.
     fn extent(&mut self) -> (u64, u64) {
         let extent = exclusive(&mut self.inner).extent();
         (extent.start, extent.end)
     }
 }
 
-/// Refuses what is not the size of a log.
+/// Fails if the text is not the size of a log.
 #[pyfunction]
 pub fn check_log_size(text: &str) -> PyResult<()> {
-    LogSize::parse(text).map(drop).map_err(|error| trace_error(&error))
+    LogSize::parse(text).map(drop).or_raise()
 }
 
-/// Write intervals of a trace, counted against logs of some sizes.
+/// Write intervals of a trace, compared with logs of several sizes.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct Intervals {
     inner: Mutex<ssdlab_trace::Intervals>,
@@ -75,17 +75,17 @@ impl Intervals {
     fn new(mut written: PyRefMut<'_, WrittenPages>, logs: Vec<String>) -> PyResult<Self> {
         let written = exclusive(&mut written.inner);
         let pages = logs.iter().map(|log| LogSize::parse(log)?.pages(written));
-        let pages = pages.collect::<Result<Vec<u64>, _>>().map_err(|error| trace_error(&error))?;
+        let pages = pages.collect::<Result<Vec<u64>, _>>().or_raise()?;
         Ok(Self { inner: Mutex::new(ssdlab_trace::Intervals::new(written, &pages)) })
     }
 
     /// Adds requests in replay order.
     fn add(&mut self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
         let inner = exclusive(&mut self.inner);
-        detached(py, None, || inner.add(&requests.inner))?.map_err(|error| trace_error(&error))
+        detached(py, None, || inner.add(&requests.inner))?.or_raise()
     }
 
-    /// Columns of the logs, one row for each.
+    /// Returns columns of the logs, one row each.
     fn windows<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let names = ["log_pages", "hot_writes", "warm_writes", "cold_writes", "hot_pages", "warm_pages", "cold_pages"];
         let row = |w: LogWindow| {
@@ -94,19 +94,19 @@ impl Intervals {
         columns(py, names, exclusive(&mut self.inner).windows().into_iter().map(row))
     }
 
-    /// Columns of the intervals: steps from `lower` to below `upper`, with their page writes.
+    /// Returns columns of the intervals: steps from `lower` to below `upper`, with their page writes.
     fn histogram<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = exclusive(&mut self.inner).histogram();
         columns(py, ["lower", "upper", "writes"], rows.into_iter().map(<[u64; 3]>::from))
     }
 
-    /// Columns of the frequencies: how many pages were written so many times.
+    /// Returns columns of the number of pages by number of writes.
     fn frequencies<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = exclusive(&mut self.inner).pages_by_writes();
         columns(py, ["writes", "pages"], rows.into_iter().map(<[u64; 2]>::from))
     }
 
-    /// Page writes by time and address as one array of rows, and its numbers of rows and columns.
+    /// Returns page writes by time and address as one array of rows, with its numbers of rows and columns.
     fn time_address<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (u64, u64))> {
         let (counts, steps) = exclusive(&mut self.inner).time_address();
         Ok((array(py, counts.to_vec())?.into_any(), steps))

@@ -1,10 +1,9 @@
-//! Python bindings: conversion of arguments, results and errors, and calls. No model is here.
+//! Python bindings: conversion of arguments, results and errors; no models.
 //!
-//! What parses text for Python, such as the sizes and shares of `quantity.rs`, calls the parser of `ssdlab-core`. Calls
-//! that take long release the interpreter.
+//! Text is parsed by `ssdlab-core`. Long calls release the interpreter.
 
 #![deny(unsafe_code)]
-// Documentation for people is in the package (`python/ssdlab`) and its stub file.
+// The documentation is in the package (`python/ssdlab`) and its stub file.
 #![allow(missing_docs)]
 
 mod activity;

@@ -1,4 +1,4 @@
-//! What map caches of many sizes would cost on a trace.
+//! Costs of map caches of many sizes on a trace.
 
 use std::sync::Mutex;
 
@@ -10,12 +10,12 @@ use ssdlab_trace::Packing;
 use crate::address_space::{AddressSpace, Space};
 use crate::columns::array;
 use crate::config::Config;
-use crate::errors::{ConfigError, config_error, detached, sim_error};
+use crate::errors::{ConfigError, OrRaise, detached};
 use crate::quantity::size;
 use crate::requests::Requests;
 use crate::source::exclusive;
 
-/// Follows one trace for map caches of all sizes asked for.
+/// Follows a trace for map caches of several sizes.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct MapAdvisor {
     inner: Mutex<ssdlab_advice::MapAdvisor>,
@@ -25,12 +25,12 @@ pub struct MapAdvisor {
     packing: Option<Packing>,
 }
 
-/// The size of something within a page.
+/// Parses a size within a page.
 fn small(text: &str) -> PyResult<u32> {
     u32::try_from(size(text)?).map_err(|_| ConfigError::new_err(format!("{text} exceeds any page; lower it")))
 }
 
-/// `values` in ascending order, each once.
+/// Sorts and deduplicates `values`.
 fn ascending<T: Ord>(mut values: Vec<T>) -> Vec<T> {
     values.sort_unstable();
     values.dedup();
@@ -39,8 +39,9 @@ fn ascending<T: Ord>(mut values: Vec<T>) -> Vec<T> {
 
 #[pymethods]
 impl MapAdvisor {
-    /// Starts a pass on the device of `config`. Sizes are texts such as `"64KiB"`; without any those of the map-cache
-    /// document, as far as pages allow. `space` is where the trace lies, where `config.needs_extent()`.
+    /// Starts a pass on the device of `config`. Sizes are texts such as `"64KiB"`; the defaults are those of the
+    /// map-cache document that fit the page size. `space` is the address space of the trace, if
+    /// `config.needs_extent()`.
     #[new]
     #[pyo3(signature = (config, entry, caches=None, segments=None, space=None))]
     fn new(
@@ -52,7 +53,7 @@ impl MapAdvisor {
     ) -> PyResult<Self> {
         let space = space.map(AddressSpace::known);
         let extent = space.as_ref().map(Space::end_bytes);
-        let settings = config.inner.settings(extent).map_err(|error| config_error(&error))?;
+        let settings = config.inner.settings(extent).or_raise()?;
         let (setup, page_bytes) = (&settings.setup, settings.setup.geometry.page_bytes);
         let mut sizes = MapSizes::usual(page_bytes, small(entry)?);
         if let Some(segments) = segments {
@@ -62,7 +63,7 @@ impl MapAdvisor {
         if let Some(caches) = caches {
             sizes.cache_bytes = ascending(caches.iter().map(|text| size(text)).collect::<PyResult<_>>()?);
         }
-        let inner = ssdlab_advice::MapAdvisor::new(setup, &sizes).map_err(|error| sim_error(&error))?;
+        let inner = ssdlab_advice::MapAdvisor::new(setup, &sizes).or_raise()?;
         let packing = space.and_then(Space::into_packing);
         Ok(Self { inner: Mutex::new(inner), sizes, page_bytes, logical_pages: setup.logical_pages, packing })
     }
@@ -78,22 +79,22 @@ impl MapAdvisor {
             }
             None => inner.add(&requests.inner),
         };
-        detached(py, None, add)?.map_err(|error| sim_error(&error))
+        detached(py, None, add)?.or_raise()
     }
 
-    /// Bytes of a page, bytes of an entry, pages of the device.
+    /// Returns the bytes of a page, the bytes of an entry, and the pages of the device.
     fn device(&self) -> (u32, u32, u32) {
         (self.page_bytes, self.sizes.entry_bytes, self.logical_pages)
     }
 
-    /// Bytes of every cache asked for, ascending.
+    /// Returns the cache sizes in bytes, ascending.
     fn caches(&self) -> Vec<u64> {
         self.sizes.cache_bytes.clone()
     }
 
-    /// `requests`, `host_ns` and of these `host_read_ns` with the whole map in RAM; `segments` has for each size,
-    /// ascending, its numbers, `write_backs` and `busy_ns` for each cache, and columns with a row for each number of
-    /// cached segments.
+    /// Returns `requests`, and with the whole map in RAM `host_ns` and its part `host_read_ns`. `segments` has for
+    /// each size, ascending, its numbers, `write_backs` and `busy_ns` for each cache, and columns with a row per
+    /// number of cached segments.
     fn advice<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let inner = exclusive(&mut self.inner);
         let advice = detached(py, None, || inner.advice())?;
@@ -101,7 +102,7 @@ impl MapAdvisor {
         dict.set_item("requests", advice.requests)?;
         dict.set_item("host_ns", advice.host_ns)?;
         dict.set_item("host_read_ns", advice.host_read_ns)?;
-        let segments = advice.segments.into_iter().map(|found| columns(py, found)).collect::<PyResult<Vec<_>>>()?;
+        let segments = advice.segments.into_iter().map(|segment| columns(py, segment)).collect::<PyResult<Vec<_>>>()?;
         dict.set_item("segments", segments)?;
         Ok(dict)
     }

@@ -1,4 +1,4 @@
-//! Whether a device fits into memory: the system may kill a process that takes more, without a word.
+//! Checks that a device fits into memory; otherwise the system may kill the process without a message.
 
 use pyo3::PyErr;
 use ssdlab_device::SPARE_BYTES;
@@ -6,25 +6,25 @@ use ssdlab_sim::Setup;
 
 use crate::errors::ConfigError;
 
-/// Tables of the FTL, per page of either kind: the map and its inverse.
+/// FTL tables per logical and per physical page: the map and its inverse.
 const PER_PAGE: u64 = 4;
-/// The shadow of the data, per page of either kind.
+/// Data checker, per logical and per physical page.
 const PER_PAGE_CHECKED: u64 = 12;
-/// Everything that is kept per block.
+/// Tables per block.
 const PER_BLOCK: u64 = 40;
-/// What a mount reads of each physical page: state, logical page, version and sequence number.
+/// Data that a mount reads per physical page: state, logical page, version and sequence number.
 const PER_PAGE_MOUNTED: u64 = 21;
 
 const FEWER_PAGES: &str = "lower device.capacity, or raise nand.page_size or nand.pages_per_block";
 
-/// Fails if the tables of the device are larger than the memory that is free.
+/// Fails if the tables of the device exceed the free memory.
 pub fn require(setup: &Setup) -> Result<(), PyErr> {
     let per_page = PER_PAGE + if setup.check { PER_PAGE_CHECKED } else { 0 };
     demand(setup, tables(setup, per_page), FEWER_PAGES)
 }
 
-/// Fails if a drive that holds bytes needs more than the memory that is free, with all of its bytes unless they are in
-/// a file: it is to be filled, not to end its process when it is half full.
+/// Fails if a drive that holds bytes exceeds the free memory when it is full. Its bytes count unless they are in a
+/// file.
 pub fn require_drive(setup: &Setup, is_in_file: bool) -> Result<(), PyErr> {
     let Setup { geometry, .. } = setup;
     let tables = tables(setup, PER_PAGE) + geometry.pages() * PER_PAGE_MOUNTED;
@@ -42,34 +42,34 @@ fn tables(setup: &Setup, per_page: u64) -> u64 {
 fn demand(setup: &Setup, needed: u64, remedy: &str) -> Result<(), PyErr> {
     let Some(shortage) = shortage(needed) else { return Ok(()) };
     let free = shortage.free.filter(|_| !shortage.refused);
-    let free = free.map_or("the system refuses that much".into(), |free| format!("{} are free", gib(free)));
+    let free = free.map_or("the system refuses it".into(), |free| format!("{} are free", gib(free)));
     Err(ConfigError::new_err(format!(
-        "a device of {} blocks of {} pages needs {} of memory and {free}; {remedy}",
+        "a device of {} blocks of {} pages needs {} of memory, but {free}; {remedy}",
         setup.geometry.blocks,
         setup.geometry.pages_per_block,
         gib(needed)
     )))
 }
 
-/// Fails if a cache of this budget is larger than the memory that is free.
+/// Fails if the budget of a cache exceeds the free memory.
 pub fn require_budget(bytes: u64) -> Result<(), PyErr> {
     let Some(shortage) = shortage(bytes) else { return Ok(()) };
     let free = shortage.free.filter(|&free| free < bytes);
-    let than = free.map_or("the system gives".into(), |free| format!("the {} that are free", gib(free)));
-    Err(ConfigError::new_err(format!("a budget of {} is more than {than}; lower it", gib(bytes))))
+    let than = free.map_or("the system allows".into(), |free| format!("the {} free", gib(free)));
+    Err(ConfigError::new_err(format!("a budget of {} exceeds {than}; lower it", gib(bytes))))
 }
 
-/// Too little memory.
+/// Lack of memory.
 struct Shortage {
-    /// Whether the system refuses so much, whatever is free.
+    /// True if the system refuses the allocation, independent of free memory.
     refused: bool,
-    /// What is free, where the system tells.
+    /// Free bytes, if known.
     free: Option<u64>,
 }
 
-/// Why so many bytes cannot be had, if so.
+/// Returns the reason why `needed` bytes are not available, if so.
 fn shortage(needed: u64) -> Option<Shortage> {
-    // Asking for the address space finds limits of the process; nothing is touched.
+    // Reserving address space finds limits of the process without touching memory.
     let refused = Vec::<u8>::new().try_reserve_exact(usize::try_from(needed).unwrap_or(usize::MAX)).is_err();
     let free = free_bytes();
     let fits = !refused && free.is_none_or(|free| needed <= free);
@@ -80,14 +80,14 @@ fn gib(bytes: u64) -> String {
     format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
 }
 
-/// Memory that can be had without swapping, where the system tells.
+/// Returns the memory available without swapping, if known.
 fn free_bytes() -> Option<u64> {
     let read = |path: &str| std::fs::read_to_string(path).ok();
     let system = read("/proc/meminfo").and_then(|text| {
         let kib = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
         kib.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
     });
-    // Of a container; it holds "max" where there is no limit.
+    // Limit of a container; "max" is none.
     let container = read("/sys/fs/cgroup/memory.max").and_then(|text| text.trim().parse().ok());
     system.into_iter().chain(container).min()
 }

@@ -1,33 +1,29 @@
-//! What compressing part of a page cache is worth.
+//! Benefit of compressing part of a page cache.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use ssdlab_cache::plan::{Compressor, Correction, Memory, PlanError, Point, Popularity};
+use ssdlab_cache::plan::{Compressor, Correction, Memory, Point, Popularity};
 
-use crate::errors::ConfigError;
+use crate::errors::{ConfigError, OrRaise};
 
-/// A cache and a compressor for it.
+/// A cache with a compressor.
 #[pyclass(module = "ssdlab._ssdlab", frozen)]
 pub struct Plan {
     inner: ssdlab_cache::plan::Plan,
 }
 
-fn plan_error(error: &PlanError) -> PyErr {
-    ConfigError::new_err(error.to_string())
-}
-
-/// The corrections of these names.
+/// Finds corrections by name.
 fn named(names: &[String]) -> PyResult<Vec<Correction>> {
     let find = |name: &String| {
         Correction::ALL.iter().find(|(_, known)| known == name).map(|(correction, _)| *correction).ok_or_else(|| {
             let known = corrections().join(", ");
-            ConfigError::new_err(format!("no correction is called {name}; known are {known}"))
+            ConfigError::new_err(format!("unknown correction {name}; known are {known}"))
         })
     };
     names.iter().map(find).collect()
 }
 
-/// Names of all corrections.
+/// Returns the names of all corrections.
 #[pyfunction]
 pub fn corrections() -> Vec<&'static str> {
     Correction::ALL.iter().map(|(_, name)| *name).collect()
@@ -45,8 +41,9 @@ fn point<'py>(py: Python<'py>, point: &Point) -> PyResult<Bound<'py, PyDict>> {
 
 #[pymethods]
 impl Plan {
-    /// `memory` are bytes of the budget, of the data and of a page, `compressor` the ratio, microseconds to compress
-    /// and to decompress and the share of pages that shrink; `distribution` is a name, or points of a hit-ratio curve.
+    /// Creates a plan. `memory` has the bytes of the budget, of the data and of a page; `compressor` the ratio,
+    /// microseconds to compress and to decompress, and the share of pages that shrink; `distribution` is a name, or
+    /// points of a hit-ratio curve.
     #[new]
     fn new(
         memory: (f64, f64, f64),
@@ -63,11 +60,11 @@ impl Plan {
             data_bytes: memory.1,
             page_bytes: memory.2,
             device_us,
-            popularity: popularity.map_err(|error| plan_error(&error))?,
+            popularity: popularity.or_raise()?,
         };
         let (ratio, compress_us, decompress_us, shrinking) = compressor;
         let compressor = Compressor { ratio, compress_us, decompress_us, shrinking };
-        let inner = ssdlab_cache::plan::Plan::new(memory, compressor).map_err(|error| plan_error(&error))?;
+        let inner = ssdlab_cache::plan::Plan::new(memory, compressor).or_raise()?;
         Ok(Self { inner })
     }
 
@@ -80,8 +77,7 @@ impl Plan {
     }
 
     fn point<'py>(&self, py: Python<'py>, share: f64, corrections: Vec<String>) -> PyResult<Bound<'py, PyDict>> {
-        let found = self.inner.point(share, &named(&corrections)?).map_err(|error| plan_error(&error))?;
-        point(py, &found)
+        point(py, &self.inner.point(share, &named(&corrections)?).or_raise()?)
     }
 
     fn best<'py>(&self, py: Python<'py>, corrections: Vec<String>) -> PyResult<Bound<'py, PyDict>> {
@@ -101,7 +97,7 @@ impl Plan {
     }
 }
 
-/// How requests spread over the pages.
+/// Parses the distribution of requests over pages.
 #[derive(FromPyObject)]
 enum Distribution {
     Named(String),

@@ -1,4 +1,4 @@
-//! The two-pool cache, and measuring it.
+//! Two-pool cache and its measurement.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -18,11 +18,11 @@ use ssdlab_pool::{Demotion, Loader, Options, PageId, PoolError, Share, Usage, po
 use crate::compress::{Watch, codec};
 use crate::config::Config;
 use crate::counters;
-use crate::errors::{ConfigError, SimulationError, config_error, detached, sim_error};
+use crate::errors::{ConfigError, OrRaise, SimulationError, detached};
 use crate::memory;
 use crate::run::PythonMonitor;
 
-/// How the compressed pool is used; the fields of [`Options`] that differ from one cache to the next.
+/// Options of a cache; the fields of [`Options`] that vary.
 #[derive(FromPyObject)]
 pub struct Settings {
     budget_bytes: u64,
@@ -64,9 +64,11 @@ impl Settings {
             };
             return Ok(Share::Adaptive { miss_us, restore_us });
         }
-        let percent = text.trim_end_matches('%').trim_end().parse().map_err(|_| {
-            ConfigError::new_err(format!("the share \"{text}\" is no percentage; write 25% or adaptive, for example"))
-        })?;
+        let percent = text
+            .trim_end_matches('%')
+            .trim_end()
+            .parse()
+            .map_err(|_| ConfigError::new_err(format!("invalid share \"{text}\"; write 25% or adaptive")))?;
         Ok(Share::Fixed { percent })
     }
 }
@@ -88,18 +90,19 @@ fn system_error(error: &StorageError) -> PyErr {
     }
 }
 
-/// The number of "permission denied", on every Unix.
+/// Error number of "permission denied" on every Unix.
 const EACCES: i32 = 13;
 
-/// What lies below a cache of Python's.
+/// Storage below a cache.
 enum Below {
-    /// An object, and what it raised to end the program rather than as an error of storage.
+    /// Python object, and the exception with which it wants to end the program.
     Python(Py<PyAny>, Arc<Mutex<Option<PyErr>>>),
     File(PagedFile),
 }
 
 impl Below {
-    /// The error of a call; what is no `Exception`, as Ctrl-C, has to reach whoever called the cache.
+    /// Converts the error of a call. An exception that is no `Exception`, such as Ctrl-C, must reach the caller of the
+    /// cache.
     fn failed(kept: &Mutex<Option<PyErr>>, error: PyErr) -> BelowError {
         let ends = Python::attach(|py| !error.is_instance_of::<PyException>(py));
         if ends {
@@ -151,7 +154,7 @@ impl Loader for Below {
     }
 }
 
-/// The exception for an error of a cache: that of the loader itself, with a note on the page, where it has one.
+/// Returns the exception of a cache error: that of the loader with a note on the page, if any.
 fn exception(py: Python<'_>, error: PoolError<BelowError>) -> PyErr {
     let note = match &error {
         PoolError::Load { page, .. } => format!("while loading page {page} into the cache"),
@@ -176,10 +179,10 @@ fn exception(py: Python<'_>, error: PoolError<BelowError>) -> PyErr {
 #[pyclass(module = "ssdlab._ssdlab", frozen)]
 pub struct PagePool {
     inner: RwLock<Option<Arc<ssdlab_pool::Pool<Below>>>>,
-    /// What a loader raised to end the program, while the cache went on.
+    /// Exception with which a loader wants to end the program.
     ended: Arc<Mutex<Option<PyErr>>>,
     direct: bool,
-    /// Why nothing can be written, if so.
+    /// Reason why the cache is read-only, if so.
     read_only: Option<String>,
 }
 
@@ -189,7 +192,7 @@ impl PagePool {
         inner.clone().ok_or_else(|| PyValueError::new_err("the cache is closed"))
     }
 
-    /// What came of a call, unless a loader wants the program to end.
+    /// Returns the result of a call, unless a loader wants to end the program.
     fn unless_ended<T>(&self, result: PyResult<T>) -> PyResult<T> {
         match self.ended.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(error) => Err(error),
@@ -200,7 +203,7 @@ impl PagePool {
 
 #[pymethods]
 impl PagePool {
-    /// A cache in front of an object with `load(page) -> bytes` and `store(page, bytes)`, or of a file.
+    /// Creates a cache of an object with `load(page) -> bytes` and `store(page, bytes)`, or of a file.
     #[new]
     fn new(py: Python<'_>, settings: Settings, loader: Option<Py<PyAny>>, path: Option<PathBuf>) -> PyResult<Self> {
         let options = settings.options()?;
@@ -211,7 +214,7 @@ impl PagePool {
                 Below::File(file.map_err(|error| system_error(&error))?)
             }
             (Some(object), None) => Below::Python(object, Arc::clone(&ended)),
-            (None, None) => return Err(ConfigError::new_err("a cache needs a loader or a file below")),
+            (None, None) => return Err(ConfigError::new_err("a cache needs a loader or a file")),
         };
         let direct = matches!(&below, Below::File(file) if file.direct());
         let read_only = match &below {
@@ -222,13 +225,13 @@ impl PagePool {
         Ok(Self { inner: RwLock::new(Some(Arc::new(pool))), ended, direct, read_only })
     }
 
-    /// The bytes of a page.
+    /// Reads a page.
     fn read<'py>(&self, py: Python<'py>, page: u64) -> PyResult<Bound<'py, PyBytes>> {
         let pool = self.pool()?;
         let (result, out) = detached(py, None, move || {
             let mut out = vec![0; pool.options().page_bytes as usize];
             let result = pool.read(page, &mut out);
-            // Dropped here, as the last one writes back.
+            // The last owner writes back, so drop it here.
             drop(pool);
             (result, out)
         })?;
@@ -260,21 +263,21 @@ impl PagePool {
         self.unless_ended(flushed)
     }
 
-    /// Writes dirty pages back and ends the workers; a second time does nothing.
+    /// Writes dirty pages back and stops the workers; a second call does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let Some(pool) = self.inner.write().unwrap_or_else(PoisonError::into_inner).take() else { return Ok(()) };
         let flushed = detached(py, None, move || pool.flush())?.map_err(|error| exception(py, error));
         self.unless_ended(flushed)
     }
 
-    /// Counts and bytes of memory, by name.
+    /// Returns counters and memory usage by name.
     fn statistics<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
         let pool = self.pool()?;
         let (counts, usage) = detached(py, None, move || (pool.transitions(), pool.usage()))?;
         Ok((counters::dict(py, &counts)?, usage_dict(py, usage)?))
     }
 
-    /// Whether a file below is read and written past the page cache of the system.
+    /// True if the file is accessed with direct I/O.
     fn direct(&self) -> bool {
         self.direct
     }
@@ -283,20 +286,20 @@ impl PagePool {
 impl Drop for PagePool {
     fn drop(&mut self) {
         if let Some(pool) = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
-            // Workers may be waiting for the interpreter, which has to be let go until they have ended.
+            // Workers may wait for the interpreter, so release it until they have ended.
             Python::attach(|py| py.detach(|| drop(pool)));
         }
     }
 }
 
-/// Bytes and pages by name, with the bytes that count against the budget.
+/// Returns the usage by name, with the total that counts against the budget.
 fn usage_dict(py: Python<'_>, usage: Usage) -> PyResult<Bound<'_, PyDict>> {
     let dict = counters::dict(py, &usage)?;
     dict.set_item("total_bytes", usage.total_bytes())?;
     Ok(dict)
 }
 
-/// A simulated drive that serves the measured caches of a run of measurements, one after the other.
+/// A simulated drive below measured caches, one at a time.
 #[pyclass(module = "ssdlab._ssdlab", frozen)]
 pub struct SimulatedDrive {
     inner: Arc<ssdlab_measure::simulated::SimulatedDrive>,
@@ -304,11 +307,11 @@ pub struct SimulatedDrive {
 
 #[pymethods]
 impl SimulatedDrive {
-    /// The drive of a configuration, of which the first `bytes` at least hold data. Threads that wait for it spin or
-    /// sleep. `monitor` is that of `simulate`.
+    /// Creates the drive of a configuration with data in at least its first `bytes`. Waiting threads spin if `busy`,
+    /// else sleep. `monitor` is as in `simulate`.
     #[new]
     fn new(py: Python<'_>, config: &Config, bytes: u64, busy: bool, monitor: Option<Py<PyAny>>) -> PyResult<Self> {
-        let mut setup = config.inner.settings(Some(bytes)).map_err(|error| config_error(&error))?.setup;
+        let mut setup = config.inner.settings(Some(bytes)).or_raise()?.setup;
         let capacity_bytes = setup.capacity_bytes();
         if bytes > capacity_bytes {
             return Err(ConfigError::new_err(format!(
@@ -317,7 +320,7 @@ impl SimulatedDrive {
             )));
         }
         memory::require(&setup)?;
-        // Pages never written would cost nothing.
+        // Unwritten pages would cost nothing.
         setup.precondition.fill = setup.precondition.fill.max(bytes as f64 / capacity_bytes as f64);
         let toml = config.inner.to_toml();
         let mut monitor = PythonMonitor::new(monitor.as_ref());
@@ -325,7 +328,7 @@ impl SimulatedDrive {
         if let Some(error) = monitor.error {
             return Err(error);
         }
-        let Some(drive) = drive.map_err(|error| sim_error(&error))? else {
+        let Some(drive) = drive.or_raise()? else {
             return Err(PyKeyboardInterrupt::new_err("stopped while the drive was prepared"));
         };
         Ok(Self { inner: Arc::new(ssdlab_measure::simulated::SimulatedDrive::new(drive, wait(busy))) })
@@ -336,7 +339,7 @@ fn wait(busy: bool) -> Wait {
     if busy { Wait::Busy } else { Wait::Sleep }
 }
 
-/// Storage below a measured cache: a drive, a file, or else a fixed cost.
+/// Storage below a measured cache: a drive, a file, or a fixed cost.
 #[derive(FromPyObject)]
 pub struct BenchStorage {
     drive: Option<Py<SimulatedDrive>>,
@@ -346,8 +349,8 @@ pub struct BenchStorage {
 }
 
 /// Sends accesses through a new cache: the first `warm_up` of them unmeasured, the rest measured. An access is twice
-/// the number of its page, and one more if it writes. `stop(done)` is called now and then, with the accesses that are
-/// done, and ends it with KeyboardInterrupt if true.
+/// the page number, plus one for a write. Calls `stop(done)` now and then with the finished accesses; if true, raises
+/// KeyboardInterrupt.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "each is a named argument of its one caller")]
 pub fn bench_cache<'py>(
@@ -410,7 +413,7 @@ pub fn bench_cache<'py>(
     Ok(dict)
 }
 
-/// Bytes of Python's for several owners.
+/// Python bytes with several owners.
 struct Shared(Arc<PyBackedBytes>);
 
 impl AsRef<[u8]> for Shared {

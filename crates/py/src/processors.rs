@@ -1,11 +1,11 @@
-//! How many processors there are to share work out to.
+//! Number of available processors.
 
 use std::num::NonZero;
 use std::thread;
 
 use pyo3::prelude::*;
 
-/// Processors that this process may use, as the system tells: affinity and the quota of a container limit them.
+/// Returns the number of processors that this process may use, limited by affinity and container quota.
 #[pyfunction]
 pub fn processors() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)

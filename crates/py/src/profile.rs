@@ -1,4 +1,4 @@
-//! What a trace is like.
+//! Characterisation of a trace.
 
 use std::sync::Mutex;
 
@@ -10,7 +10,7 @@ use crate::errors::detached;
 use crate::requests::Requests;
 use crate::source::exclusive;
 
-/// Request sizes that `figures` lists.
+/// Number of request sizes in `figures`.
 const SIZES_LISTED: usize = 10;
 
 /// Characterisation of a trace, from one pass.
@@ -19,7 +19,7 @@ pub struct Profile {
     inner: Mutex<ssdlab_trace::Profile>,
 }
 
-/// Values by the names of the operations.
+/// Returns values by operation.
 pub fn by_op<'py>(py: Python<'py>, values: &[u64; 4]) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for (op, value) in Op::ALL.iter().zip(values) {
@@ -41,12 +41,12 @@ impl Profile {
         detached(py, None, || inner.add(&requests.inner))
     }
 
-    /// Requests of every operation.
+    /// Returns the number of requests.
     fn requests(&mut self) -> u64 {
         exclusive(&mut self.inner).total_requests()
     }
 
-    /// Every figure by name.
+    /// Returns all figures by name.
     fn figures<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let profile = exclusive(&mut self.inner);
         let dict = PyDict::new(py);

@@ -1,4 +1,4 @@
-//! Requests in memory, as columns to and from NumPy.
+//! Requests in memory, converted from and to NumPy columns.
 
 use std::sync::Mutex;
 
@@ -21,15 +21,15 @@ pub struct Requests {
     pub inner: Vec<Request>,
 }
 
-/// One request from its columns, or what is wrong with it.
+/// Builds a request from its columns.
 fn request(time_ns: u64, op: u8, offset: u64, bytes: u32, flags: u8, stream: u16) -> Result<Request, String> {
     let Some(&op) = Op::ALL.get(usize::from(op)) else {
         return Err(format!("op is {op}; use 0 (read), 1 (write), 2 (trim) or 3 (flush)"));
     };
     match op {
-        Op::Flush if bytes != 0 => return Err(format!("a flush of {bytes} bytes; a flush carries none")),
+        Op::Flush if bytes != 0 => return Err(format!("a flush of {bytes} bytes; a flush has 0 bytes")),
         Op::Read | Op::Write | Op::Trim if bytes == 0 => {
-            return Err(format!("a {} of no bytes; leave it out", op.name()));
+            return Err(format!("a {} of 0 bytes; remove it", op.name()));
         }
         _ => {}
     }
@@ -75,7 +75,7 @@ impl Requests {
         Ok(Self { inner })
     }
 
-    /// The requests of several batches, one after the other.
+    /// Concatenates batches.
     #[staticmethod]
     fn concatenate(batches: Vec<PyRef<'_, Self>>) -> Self {
         let mut inner = Vec::with_capacity(batches.iter().map(|batch| batch.inner.len()).sum());
@@ -89,14 +89,14 @@ impl Requests {
         self.inner.len()
     }
 
-    /// What is wrong with the first request that ends beyond a device, with its row in `table`, of which these are the
-    /// rows from `first` on; None if none does.
+    /// Returns the message for the first request beyond the device, with its row in `table`, or None. `first` is the
+    /// row of the first request.
     fn beyond(&self, capacity_bytes: u64, table: &str, first: usize) -> Option<String> {
         let row = self.inner.iter().position(|request| request.ends_beyond(capacity_bytes))?;
         Some(row_beyond(&self.inner[row], capacity_bytes, table, first + row))
     }
 
-    /// One column: `time_ns` u64, `op` u8, `offset` u64, `bytes` u32, `flags` u8 or `stream` u16.
+    /// Returns a column: `time_ns` u64, `op` u8, `offset` u64, `bytes` u32, `flags` u8 or `stream` u16.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let requests = &self.inner;
         match name {
@@ -110,7 +110,7 @@ impl Requests {
         }
     }
 
-    /// Every column by its name.
+    /// Returns all columns by name.
     fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let columns = PyDict::new(py);
         for name in COLUMNS {
@@ -120,7 +120,7 @@ impl Requests {
     }
 }
 
-/// Puts requests in order of time, as the reader of files does; times count from the first request of each file.
+/// Sorts requests by time as the file reader does; times count from the first request of each file.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct InOrder {
     inner: Mutex<ssdlab_trace::InOrder>,
@@ -139,23 +139,23 @@ impl InOrder {
         detached(py, None, || order.push(&mut requests.inner.clone()))
     }
 
-    /// Ends a file, which the next one follows.
+    /// Ends a file before the next one.
     fn turn(&mut self) {
         exclusive(&mut self.inner).turn();
     }
 
-    /// Hands out the next requests that are in order, at most `max`.
+    /// Returns the next sorted requests, at most `max`.
     fn take(&mut self, max: usize) -> Requests {
         Requests { inner: exclusive(&mut self.inner).take(max).to_vec() }
     }
 
-    /// Requests that were out of order, and those of them that came too late to be moved to their place.
+    /// Returns the number of requests out of order, and of those too late to be sorted.
     fn counts(&mut self) -> (u64, u64) {
         exclusive(&mut self.inner).counts()
     }
 }
 
-/// What is wrong with a request beyond a device that is a row of a table.
+/// Returns the message for a request in a table row beyond the device.
 pub fn row_beyond(request: &Request, capacity_bytes: u64, table: &str, row: usize) -> String {
     beyond_device(Placed::at(format!("{table}: row {row}"), request), capacity_bytes)
 }

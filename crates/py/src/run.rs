@@ -1,4 +1,4 @@
-//! Running a simulation from Python, and what it yields.
+//! Runs of simulations and their results.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -16,26 +16,26 @@ use crate::activity::activity_columns;
 use crate::address_space::{AddressSpace, Space};
 use crate::columns::array;
 use crate::config::Config;
-use crate::errors::{SsdlabError, config_error, detached, sim_error, trace_error};
+use crate::errors::{OrRaise, detached};
 use crate::memory;
 use crate::requests::Requests;
 use crate::source::{Generator, PythonSource, Reader};
 
-/// How often Python hears of a run: soon enough for Ctrl-C, too seldom to cost anything.
+/// Interval of calls to Python: short enough for Ctrl-C, too long to cost time.
 const REPORT_EVERY: Duration = Duration::from_millis(50);
 
-/// Figures and columns of one run. Columns are made when they are asked for: many a run is asked for its figures alone,
-/// and numpy takes longer to load than a small run.
+/// Results of a run. Columns are created on demand: many runs need only figures, and importing numpy takes longer than
+/// a small run.
 #[pyclass(frozen, module = "ssdlab._ssdlab")]
 pub struct Outcome {
     inner: ssdlab_sim::Outcome,
-    /// The summary as JSON.
+    /// Summary as JSON.
     #[pyo3(get)]
     summary: String,
-    /// Requests that the block layer gave to the drive; None unless they were to be kept.
+    /// Requests that the block layer sent to the drive; None unless recorded.
     #[pyo3(get)]
     dispatched: Option<Py<Requests>>,
-    /// What a person should know that is none of the results.
+    /// Notes for the user that are not results.
     #[pyo3(get)]
     notes: Vec<String>,
 }
@@ -43,7 +43,7 @@ pub struct Outcome {
 impl Outcome {
     fn new(py: Python<'_>, mut inner: ssdlab_sim::Outcome, notes: Vec<String>) -> PyResult<Self> {
         let dispatched = inner.activity.as_mut().and_then(|activity| activity.dispatched.take());
-        let summary = serde_json::to_string(&inner.summary).map_err(|error| SsdlabError::new_err(error.to_string()))?;
+        let summary = serde_json::to_string(&inner.summary).or_raise()?;
         let dispatched = dispatched.map(|inner| Py::new(py, Requests { inner })).transpose()?;
         Ok(Self { inner, summary, dispatched, notes })
     }
@@ -51,7 +51,7 @@ impl Outcome {
 
 #[pymethods]
 impl Outcome {
-    /// Column name to one u64 per epoch.
+    /// Returns columns of one u64 per epoch by name.
     fn series<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let series = PyDict::new(py);
         for (name, column) in self.inner.series.columns() {
@@ -60,23 +60,23 @@ impl Outcome {
         Ok(series)
     }
 
-    /// Erases of each block, u32.
+    /// Returns the erases of each block, u32.
     fn erase_counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
         array(py, self.inner.erase_counts.clone())
     }
 
-    /// Operation to (lower_ns, upper_ns, count), u64, one entry per non-empty bucket.
+    /// Returns (lower_ns, upper_ns, count) per operation, u64, one entry per non-empty bucket.
     fn latency(&self, py: Python<'_>) -> PyResult<Py<PyDict>> {
         latency_columns(py, &self.inner.latency)
     }
 
-    /// Distributions of a log-block FTL, u64; None for other FTLs. `associativity` and `utilisation` count by index;
-    /// `reclaim_copies`, `reclaim_erases`, `reclaim_ns` and `reclaim_times` have one entry per cost.
+    /// Returns distributions of a log-block FTL, u64; None for other FTLs. `associativity` and `utilisation` count by
+    /// index; `reclaim_copies`, `reclaim_erases`, `reclaim_ns` and `reclaim_times` have one entry per cost.
     fn log<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         self.inner.log.as_ref().map(|figures| log_columns(py, figures)).transpose()
     }
 
-    /// Who was busy when; None unless channels and dies are modelled. See `activity_columns`.
+    /// Returns the activity over time; None unless channels and dies are modelled. See `activity_columns`.
     fn activity<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         self.inner.activity.as_ref().map(|activity| activity_columns(py, activity)).transpose()
     }
@@ -95,7 +95,7 @@ fn log_columns<'py>(py: Python<'py>, figures: &LogFigures) -> PyResult<Bound<'py
     Ok(columns)
 }
 
-/// Each operation and the [`buckets`] of its response times.
+/// Returns the [`buckets`] of response times by operation.
 pub fn latency_columns(py: Python<'_>, latency: &[LatencyHistogram; 4]) -> PyResult<Py<PyDict>> {
     let columns = PyDict::new(py);
     for (op, histogram) in Op::ALL.iter().zip(latency) {
@@ -110,7 +110,7 @@ pub fn buckets<'py>(py: Python<'py>, histogram: &LatencyHistogram) -> PyResult<B
     (column(|b| b.0)?, column(|b| b.1)?, column(|b| b.2)?).into_pyobject(py)
 }
 
-/// The phase with the write amplification of overwriting, where there is one.
+/// Returns the phase, with write amplification while overwriting.
 fn phase_text(status: &Status) -> String {
     let name = status.phase.name();
     status
@@ -118,19 +118,19 @@ fn phase_text(status: &Status) -> String {
         .map_or_else(|| name.to_owned(), |ratio| format!("{name}, write amplification {ratio:.2}"))
 }
 
-/// Passes signals and progress to Python, and its wish to stop back.
+/// Passes progress to Python, and signals and stop requests back.
 pub struct PythonMonitor<'a> {
     callback: Option<&'a Py<PyAny>>,
-    /// Shown the figures each time before that.
+    /// Callback for intermediate figures, before each progress report.
     watch: Option<&'a Py<PyAny>>,
-    /// When it was asked last; at the start it never was.
+    /// Time of the last report.
     last: Option<Instant>,
     pub error: Option<PyErr>,
     notes: Vec<String>,
 }
 
 impl<'a> PythonMonitor<'a> {
-    /// Nobody was asked yet.
+    /// Creates a monitor for `callback`.
     pub fn new(callback: Option<&'a Py<PyAny>>) -> Self {
         Self { callback, watch: None, last: None, error: None, notes: Vec::new() }
     }
@@ -172,7 +172,7 @@ impl Monitor for PythonMonitor<'_> {
         }
     }
 
-    /// What was raised is raised again, so there is no result.
+    /// A pending exception leaves no result.
     fn abandons(&self) -> bool {
         self.error.is_some()
     }
@@ -183,9 +183,9 @@ impl Monitor for PythonMonitor<'_> {
 
     fn watch(&mut self, so_far: &SoFar) {
         let Some(watch) = self.watch else { return };
-        let figures = serde_json::to_string(so_far).map_err(|error| SsdlabError::new_err(error.to_string()));
-        let told = figures.and_then(|figures| Python::attach(|py| watch.call1(py, (figures,))));
-        self.error = told.err();
+        let figures = serde_json::to_string(so_far).or_raise();
+        let called = figures.and_then(|figures| Python::attach(|py| watch.call1(py, (figures,))));
+        self.error = called.err();
     }
 
     fn note(&mut self, text: &str) {
@@ -193,19 +193,18 @@ impl Monitor for PythonMonitor<'_> {
     }
 }
 
-/// Runs `source` against the device that `config` describes.
+/// Runs `source` on the device of `config`.
 ///
-/// `source` is `Requests`, `Reader`, `Generator`, an object with `read(max) -> Requests` and
-/// `progress() -> (done, total)`, and `rewind()` where it is replayed again, or None for the configured workload.
-/// `space` is where the trace lies, where `config.needs_extent()`. `monitor(phase, done, total, requests)` is called
-/// some twenty times a second and ends the run by returning something true. The name of a phase may be followed by a
-/// comma and more words.
+/// `source` is `Requests`, `Reader`, `Generator`, an object with `read(max) -> Requests`, `progress() -> (done,
+/// total)` and, for repeated replays, `rewind()`, or None for the configured workload. `space` is the address space of
+/// the trace, if `config.needs_extent()`. `monitor(phase, done, total, requests)` is called about twenty times a
+/// second and stops the run by returning true. The phase may be followed by a comma and further words.
 ///
-/// `watch(figures)` gets what the drive has done so far, `SoFar` as JSON, before each of these calls from the first
-/// request on. `attribution` turns latency attribution on.
+/// `watch(figures)` gets intermediate figures, `SoFar` as JSON, before each of these calls. `attribution` turns
+/// latency attribution on.
 ///
-/// The drive goes on from the one saved in `state`, or is kept in `kept` once it is preconditioned and taken from there
-/// if it is there; it is saved in `save_state` after the run.
+/// `state` is the file of a saved drive to continue with. The preconditioned drive is loaded from `kept` if that
+/// exists, and saved there otherwise. `save_state` is the file for the drive after the run.
 #[pyfunction]
 #[pyo3(signature = (
     config, source, space=None, monitor=None, *, watch=None, state=None, kept=None, save_state=None, attribution=false
@@ -224,8 +223,7 @@ pub fn simulate(
     attribution: bool,
 ) -> PyResult<Outcome> {
     let space = space.map(AddressSpace::known);
-    let mut settings =
-        config.inner.settings(space.as_ref().map(Space::end_bytes)).map_err(|error| config_error(&error))?;
+    let mut settings = config.inner.settings(space.as_ref().map(Space::end_bytes)).or_raise()?;
     settings.setup.attribution = attribution;
     memory::require(&settings.setup)?;
     let toml = config.inner.to_toml();
@@ -238,7 +236,7 @@ pub fn simulate(
     };
 
     let outcome = if source.is_none() {
-        let mut generator = ssdlab_trace::Generator::new(&settings.workload).map_err(|error| trace_error(&error))?;
+        let mut generator = ssdlab_trace::Generator::new(&settings.workload).or_raise()?;
         run(&mut generator)
     } else if let Ok(requests) = source.cast::<Requests>() {
         run(&mut SliceSource::new(&requests.get().inner))
@@ -268,21 +266,20 @@ fn run(
     source: &mut (dyn Source + Send),
     monitor: &mut PythonMonitor<'_>,
 ) -> PyResult<ssdlab_sim::Outcome> {
-    detached(py, Some(toml), || ssdlab_sim::run_with_states(&settings.setup, states, source, monitor))?
-        .map_err(|error| sim_error(&error))
+    detached(py, Some(toml), || ssdlab_sim::run_with_states(&settings.setup, states, source, monitor))?.or_raise()
 }
 
-/// Everything that the preconditioned drive of `config` depends on, as text; None if it is not worth keeping. `space`
+/// Returns all settings of the preconditioned drive of `config` as text; None if it is not worth keeping. `space` is
 /// as in `simulate`.
 #[pyfunction]
 #[pyo3(signature = (config, space=None))]
 pub fn kept_key(config: &Config, space: Option<&AddressSpace>) -> PyResult<Option<String>> {
     let space = space.map(AddressSpace::known);
-    let settings = config.inner.settings(space.as_ref().map(Space::end_bytes)).map_err(|error| config_error(&error))?;
+    let settings = config.inner.settings(space.as_ref().map(Space::end_bytes)).or_raise()?;
     Ok(ssdlab_sim::cache_key(&settings.setup))
 }
 
-/// Panics, so that a test can see it become an `InternalError`.
+/// Panics, for a test of `InternalError`.
 #[pyfunction]
 pub fn _panic(py: Python<'_>, config: &Config) -> PyResult<()> {
     let toml = config.inner.to_toml();

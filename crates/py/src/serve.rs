@@ -1,4 +1,4 @@
-//! Serving a drive to other programs.
+//! Server of a drive for other programs.
 
 use std::net::SocketAddr;
 use std::os::unix::ffi::OsStrExt;
@@ -15,17 +15,15 @@ use ssdlab_nbd::{Address, Ending, Entry, Options, Server, ServerError, Sockets, 
 use ssdlab_serve::{OpenError, ServeOptions, Served, open};
 
 use crate::config::Config;
-use crate::errors::{
-    ConfigError, SsdlabError, config_error, detached, drive_error, drive_file_error, no_thread, sim_error,
-};
+use crate::errors::{ConfigError, OrRaise, Raise, SsdlabError, detached, drive_error, no_thread};
 use crate::memory;
 use crate::requests::Requests;
 use crate::run::latency_columns;
 
-/// How often the end of the server is looked for.
+/// Interval of checks for the end of the server.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// A drive that clients of the NBD protocol use, until it is stopped.
+/// A drive served to NBD clients until it is stopped.
 #[pyclass(frozen, module = "ssdlab._ssdlab")]
 pub struct DriveServer {
     drive: Arc<Served>,
@@ -38,14 +36,14 @@ pub struct DriveServer {
 fn open_error(error: OpenError, file: Option<&Path>) -> PyErr {
     match error {
         OpenError::Options(error) => ConfigError::new_err(error.to_string()),
-        OpenError::Time(error) => sim_error(&error),
-        OpenError::File(error) => drive_file_error(&error),
+        OpenError::Time(error) => error.exception(),
+        OpenError::File(error) => error.exception(),
         OpenError::Drive(error) => drive_error(&error, file),
         OpenError::Thread(_) => PyOSError::new_err(error.to_string()),
     }
 }
 
-/// What is encoded in a path that is the value of a query in a URI (RFC 3986).
+/// Characters encoded in a path in the query of a URI (RFC 3986).
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
 fn encoded(path: &Path) -> PercentEncode<'_> {
@@ -54,9 +52,10 @@ fn encoded(path: &Path) -> PercentEncode<'_> {
 
 #[pymethods]
 impl DriveServer {
-    /// Opens the drive of a configuration and listens at `socket` or `listen`, an address with a port; clients can
-    /// connect when this returns, by TLS only if `tls` is a folder of certificates, and with one that its CA signed if
-    /// they are verified. Requests and replies take at most `memory` bytes. `scale` is the wall time of a simulated second; None lets replies leave at once.
+    /// Opens the drive of a configuration and listens at `socket` or at `listen`, an address with a port. Clients can
+    /// connect when it returns: only by TLS if `tls` is a folder of certificates, and only with a certificate of its
+    /// CA if `verify_clients`. Requests and replies take at most `memory` bytes. `scale` is the wall time of a
+    /// simulated second; None sends replies at once.
     #[new]
     #[pyo3(signature = (config, name, *, file, socket, listen, tls, verify_clients, memory, scale, record))]
     #[expect(clippy::too_many_arguments, reason = "each is a named argument of its one caller")]
@@ -73,19 +72,19 @@ impl DriveServer {
         scale: Option<f64>,
         record: bool,
     ) -> PyResult<Self> {
-        let setup = config.inner.settings(None).map_err(|error| config_error(&error))?.setup;
+        let setup = config.inner.settings(None).or_raise()?.setup;
         memory::require_drive(&setup, file.is_some())?;
         let mut addresses: Vec<_> = socket.map(Address::Unix).into_iter().collect();
         if let Some(listen) = listen {
             let address: SocketAddr = listen.parse().map_err(|_| {
-                ConfigError::new_err(format!("{listen}: no address with a port to listen at; write 127.0.0.1:10809"))
+                ConfigError::new_err(format!("{listen} is not an address with a port; write 127.0.0.1:10809"))
             })?;
             addresses.push(Address::Tcp(address));
         }
         let tls = tls.map(|folder| Tls::load(&folder, true, verify_clients)).transpose();
         let tls = tls.map_err(|error| PyOSError::new_err(error.to_string()))?;
         let failed = |error: &dyn ToString| PyOSError::new_err(error.to_string());
-        // Before the drive, which may take long to make, and stays.
+        // Bind first: creating the drive may take long, and leaves a file.
         let sockets = Sockets::bind(&addresses).map_err(|error| failed(&error))?;
         let settings = config.inner.drive_settings();
         let options = ServeOptions { file: file.as_deref(), scale, record };
@@ -101,11 +100,11 @@ impl DriveServer {
         Ok(Self { drive, server: handle, addresses, is_encrypted, running: Mutex::new(Some(running)) })
     }
 
-    /// Where clients connect: URIs of the protocol without the name of the export.
+    /// Returns URIs for clients, without the name of the export.
     fn addresses(&self) -> Vec<String> {
         let written = |address: &Address| match (address, self.is_encrypted) {
             (Address::Unix(path), false) => format!("nbd+unix:///?socket={}", encoded(path)),
-            // The certificate is one of a name.
+            // The certificate has a host name.
             (Address::Unix(path), true) => format!("nbds+unix://localhost/?socket={}", encoded(path)),
             (Address::Tcp(address), false) => format!("nbd://{address}"),
             (Address::Tcp(address), true) => format!("nbds://{address}"),
@@ -113,10 +112,9 @@ impl DriveServer {
         self.addresses.iter().map(written).collect()
     }
 
-    /// Waits for so many seconds, not at all for fewer than none: None if the server runs on, else "graceful" or "at
-    /// once".
+    /// Waits for `seconds`, if positive: returns None if the server still runs, else "graceful" or "at once".
     fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<&'static str>> {
-        // More seconds than a clock counts are no end.
+        // No deadline if the seconds overflow.
         let most = Duration::try_from_secs_f64(seconds.max(0.0)).ok();
         let until = most.and_then(|most| Instant::now().checked_add(most));
         let ended = loop {
@@ -140,7 +138,7 @@ impl DriveServer {
             }
             Some(Ok(Ok(Ending::AtOnce))) => Ok(Some("at once")),
             Some(Ok(Err(error))) => {
-                let lost = if self.is_volatile() { "; what was not flushed before may be lost" } else { "" };
+                let lost = if self.is_volatile() { "; unflushed writes may be lost" } else { "" };
                 let why = self.drive.fault().map_or_else(String::new, |why| format!(": {why}"));
                 Err(SsdlabError::new_err(format!("{error}{why}{lost}")))
             }
@@ -148,39 +146,39 @@ impl DriveServer {
         }
     }
 
-    /// Stops the server: in good order the first time, at once the second.
+    /// Stops the server: gracefully the first time, at once the second.
     fn stop(&self) {
         self.server.stop();
     }
 
-    /// Connections that were cut off at the end, as their clients had not taken all replies in time.
+    /// Returns the number of connections closed at the end because clients read replies too slowly.
     fn cut_off(&self) -> usize {
         self.server.cut_off()
     }
 
-    /// Whether writes wait in RAM that forgets them without power.
+    /// True if a power loss would lose buffered writes.
     fn is_volatile(&self) -> bool {
         self.drive.is_volatile()
     }
 
-    /// Connections that are open.
+    /// Returns the number of open connections.
     fn connections(&self) -> usize {
         self.server.connections()
     }
 
-    /// What the drive has done, as JSON.
+    /// Returns the report of the drive as JSON.
     fn report(&self, py: Python<'_>) -> PyResult<String> {
         let report = detached(py, None, || self.drive.report(self.server.lag()))?;
         serde_json::to_string(&report).map_err(|error| SsdlabError::new_err(error.to_string()))
     }
 
-    /// Response times as simulated: operation to (lower_ns, upper_ns, count), one entry per non-empty bucket; None
-    /// where replies leave at once.
+    /// Returns simulated response times: (lower_ns, upper_ns, count) per operation, one entry per non-empty bucket;
+    /// None if replies are sent at once.
     fn latency(&self, py: Python<'_>) -> PyResult<Option<Py<PyDict>>> {
         self.drive.latency().map(|latency| latency_columns(py, &latency)).transpose()
     }
 
-    /// Takes the requests that were recorded since this was called last.
+    /// Returns the requests recorded since the last call.
     fn take_record(&self, py: Python<'_>) -> PyResult<Requests> {
         Ok(Requests { inner: detached(py, None, || self.drive.take_record())? })
     }

@@ -1,4 +1,4 @@
-//! Where requests come from: trace files, generators, Python; and what they look like as a whole.
+//! Sources of requests: trace files, generators and Python objects.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -15,25 +15,25 @@ use ssdlab_trace::{
 
 use crate::config::Config;
 use crate::counters;
-use crate::errors::{beyond_device, config_error, detached, trace_error};
+use crate::errors::{OrRaise, beyond_device, detached};
 use crate::requests::Requests;
 
-/// Requests looked through between two looks for Ctrl-C.
+/// Requests checked between two checks for Ctrl-C.
 const LOOKED_THROUGH: usize = 1 << 18;
 
 /// Reads at most `max` requests with the interpreter released.
 fn read_batch(py: Python<'_>, source: &mut (dyn Source + Send), max: usize) -> PyResult<Requests> {
     let mut inner = Vec::new();
-    detached(py, None, || source.fill(&mut inner, max))?.map_err(|error| trace_error(&error))?;
+    detached(py, None, || source.fill(&mut inner, max))?.or_raise()?;
     Ok(Requests { inner })
 }
 
-/// The contents of a mutex nobody else holds: `&mut self` proves it.
+/// Returns the contents of an exclusively borrowed mutex.
 pub fn exclusive<T>(mutex: &mut Mutex<T>) -> &mut T {
     mutex.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How a trace is to be read, by the names of things.
+/// Returns options for reading a trace, from their names.
 pub fn options(
     format: Option<&str>,
     columns: Option<&str>,
@@ -41,15 +41,15 @@ pub fn options(
     skip_bad: bool,
 ) -> PyResult<ReadOptions> {
     Ok(ReadOptions {
-        format: format.map(Format::parse).transpose().map_err(|error| trace_error(&error))?,
-        columns: columns.map(Columns::parse).transpose().map_err(|error| trace_error(&error))?,
-        action: action.map(Action::parse).transpose().map_err(|error| trace_error(&error))?,
+        format: format.map(Format::parse).transpose().or_raise()?,
+        columns: columns.map(Columns::parse).transpose().or_raise()?,
+        action: action.map(Action::parse).transpose().or_raise()?,
         skip_bad,
         ..ReadOptions::default()
     })
 }
 
-/// Devices that are asked for: one by its name, `"all"`, `"overlay"`, or the device of the first request.
+/// Parses a selection of devices: a name, `"all"`, `"overlay"`, or None for the device of the first request.
 pub fn device_choice(device: Option<String>) -> DeviceChoice {
     match device {
         None => DeviceChoice::First,
@@ -59,7 +59,7 @@ pub fn device_choice(device: Option<String>) -> DeviceChoice {
     }
 }
 
-/// What was met while reading.
+/// Returns the report on a trace that was read.
 pub fn report<'py>(py: Python<'py>, report: &IngestReport) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("format", report.format.name())?;
@@ -71,13 +71,13 @@ pub fn report<'py>(py: Python<'py>, report: &IngestReport) -> PyResult<Bound<'py
     Ok(dict)
 }
 
-/// Every count of such a report as `(name, unit, help)`.
+/// Returns all counters of the report as `(name, unit, help)`.
 #[pyfunction]
 pub fn ingest_counters() -> Vec<(&'static str, &'static str, &'static str)> {
     IngestCounts::COUNTERS.iter().map(|counter| (counter.name, counter.unit, counter.help)).collect()
 }
 
-/// A trace file being read from front to back.
+/// Reader of a trace file, front to back.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct Reader {
     // Python objects must be `Sync`, which a boxed reader is not.
@@ -92,9 +92,9 @@ impl Reader {
 
 #[pymethods]
 impl Reader {
-    /// Opens one trace made of one or more files, each with the name that messages give it. `files` says what several
-    /// are to each other: `concat`, `merge`, or None for parts of one recording. `device` is a name, `"all"`, `"overlay"`,
-    /// or None for the first one met. `objects` is `objects` or `sized-objects`, or None where requests address a drive.
+    /// Opens a trace of one or more files, each with its name in messages. `files` is `concat`, `merge`, or None for
+    /// parts of one recording. `device` is a name, `"all"`, `"overlay"`, or None for the first one found. `objects` is
+    /// `objects` or `sized-objects`, or None if requests address a drive.
     #[new]
     #[pyo3(signature = (
         paths, format=None, columns=None, files=None, device=None, action=None, skip_bad=false, objects=None
@@ -130,52 +130,51 @@ impl Reader {
         };
         let device = device_choice(device);
         let options = ReadOptions { files, device, target, ..options(format, columns, action, skip_bad)? };
-        let reader =
-            detached(py, None, || TraceReader::open_as(&paths, &options))?.map_err(|error| trace_error(&error))?;
+        let reader = detached(py, None, || TraceReader::open_as(&paths, &options))?.or_raise()?;
         Ok(Self { inner: Mutex::new(reader) })
     }
 
-    /// The next requests, at most `max`; none at the end.
+    /// Returns the next requests, at most `max`; none at the end.
     fn read(&mut self, py: Python<'_>, max: usize) -> PyResult<Requests> {
         read_batch(py, self.source(), max)
     }
 
-    /// What is wrong with the first request that ends beyond a device, with its place in the files; None if none does.
-    /// Of a reader at its beginning.
+    /// Returns the message for the first request beyond the device, with its place in the files, or None. The reader
+    /// must be at its start.
     fn beyond(&mut self, py: Python<'_>, capacity_bytes: u64) -> PyResult<Option<String>> {
         let reader = exclusive(&mut self.inner);
         loop {
             let found = detached(py, None, || reader.find_beyond(capacity_bytes, LOOKED_THROUGH))?;
-            if let ControlFlow::Break(found) = found.map_err(|error| trace_error(&error))? {
+            if let ControlFlow::Break(found) = found.or_raise()? {
                 return Ok(found.map(|request| beyond_device(request, capacity_bytes)));
             }
             py.check_signals()?;
         }
     }
 
-    /// `(bytes read, bytes in all or None)`.
+    /// Returns `(bytes read, bytes in all or None)`.
     fn progress(&mut self) -> (u64, Option<u64>) {
         let progress = exclusive(&mut self.inner).progress();
         (progress.done, progress.total)
     }
 
-    /// Name of the format.
+    /// Returns the name of the format.
     fn format(&mut self) -> &'static str {
         exclusive(&mut self.inner).format().name()
     }
 
-    /// Names of the streams met so far; `stream` of a request is an index into it.
+    /// Returns the names of the streams so far; `stream` of a request is an index into it.
     fn streams(&mut self) -> Vec<String> {
         exclusive(&mut self.inner).streams().to_vec()
     }
 
-    /// What was met: `counts` as (name, unit, help, value), and `notes` for a person; complete at the end.
+    /// Returns the report: `counts` as (name, unit, help, value), and `notes` for the user; complete at the end.
     fn report<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         report(py, exclusive(&mut self.inner).report())
     }
 }
 
-/// The configured workload as requests.
+/// Generator of the configured workload.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct Generator {
     inner: Mutex<ssdlab_trace::Generator>,
@@ -189,11 +188,11 @@ impl Generator {
 
 #[pymethods]
 impl Generator {
-    /// Starts the workload of `config` at its first request.
+    /// Starts the workload of `config`.
     #[new]
     fn new(config: &Config) -> PyResult<Self> {
-        let settings = config.inner.settings(None).map_err(|error| config_error(&error))?;
-        let generator = ssdlab_trace::Generator::new(&settings.workload).map_err(|error| trace_error(&error))?;
+        let settings = config.inner.settings(None).or_raise()?;
+        let generator = ssdlab_trace::Generator::new(&settings.workload).or_raise()?;
         Ok(Self { inner: Mutex::new(generator) })
     }
 
@@ -202,22 +201,22 @@ impl Generator {
         read_batch(py, self.source(), max)
     }
 
-    /// Names of the streams.
+    /// Returns the names of the streams.
     fn streams(&mut self) -> Vec<String> {
         exclusive(&mut self.inner).streams().to_vec()
     }
 
-    /// `(requests made, requests in all)`.
+    /// Returns `(requests made, requests in all)`.
     fn progress(&mut self) -> (u64, Option<u64>) {
         let progress = exclusive(&mut self.inner).progress();
         (progress.done, progress.total)
     }
 }
 
-/// A source written in Python: `read(max) -> Requests`, `progress() -> (done, total)`, `rewind()`.
+/// Source written in Python: `read(max) -> Requests`, `progress() -> (done, total)`, `rewind()`.
 pub struct PythonSource {
     object: Py<PyAny>,
-    /// The exception that ended reading; [`TraceError`] cannot carry it.
+    /// Exception that ended reading; [`TraceError`] cannot hold it.
     pub error: Option<PyErr>,
 }
 
@@ -250,7 +249,7 @@ impl Source for PythonSource {
     }
 
     fn progress(&self) -> Progress {
-        // Progress is for display only; an object that cannot tell it must not end the run.
+        // Progress is only displayed; a failure must not end the run.
         let answer: PyResult<(u64, Option<u64>)> =
             Python::attach(|py| self.object.call_method0(py, "progress")?.extract(py));
         let (done, total) = answer.unwrap_or((0, None));

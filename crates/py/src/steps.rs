@@ -1,21 +1,21 @@
-//! An FTL step by step.
+//! Recordings of an FTL, step by step.
 
 use pyo3::prelude::*;
 use ssdlab_explain::{Drive, Times, answer};
 
 use crate::config::Config;
-use crate::errors::config_error;
+use crate::errors::OrRaise;
 
-/// Answers a question with a recording, both as JSON.
+/// Returns the recording for a question, both as JSON.
 #[pyfunction]
 pub fn record_steps(py: Python<'_>, question: &str) -> String {
     py.detach(|| answer(question))
 }
 
-/// The drive of a configuration as JSON, filled as far as the configuration says.
+/// Returns the drive of a configuration as JSON, filled as configured.
 #[pyfunction]
 pub fn steps_drive(config: &Config) -> PyResult<String> {
-    let settings = config.inner.settings(Some(0)).map_err(|error| config_error(&error))?;
+    let settings = config.inner.settings(Some(0)).or_raise()?;
     let setup = settings.setup;
     let mut drive = Drive::new(&setup.shape(), &setup.ftl, setup.seed);
     drive.filled = setup.filled_pages() as u32;

@@ -1,4 +1,4 @@
-//! Traces of many volumes, parted into a file for each.
+//! Traces of many volumes, split into one file per volume.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -8,11 +8,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use ssdlab_trace::{Parted as Batch, Partition as Files};
 
-use crate::errors::{TraceError, detached, trace_error};
+use crate::errors::{OrRaise, TraceError, detached};
 use crate::requests::Requests;
 use crate::source::{exclusive, options, report};
 
-/// Files of a trace being read one after the other, with the volume of each request.
+/// Reader of the files of a trace, with the volume of each request.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct VolumeReader {
     // Python objects must be `Sync`, which a boxed reader is not.
@@ -21,7 +21,7 @@ pub struct VolumeReader {
 
 #[pymethods]
 impl VolumeReader {
-    /// Opens files, each with the name that messages give it.
+    /// Opens files, each with its name in messages.
     #[new]
     #[pyo3(signature = (paths, format=None, columns=None, action=None, skip_bad=false))]
     fn new(
@@ -34,33 +34,33 @@ impl VolumeReader {
     ) -> PyResult<Self> {
         let options = options(format, columns, action, skip_bad)?;
         let reader = detached(py, None, || ssdlab_trace::VolumeReader::open_as(&paths, &options))?;
-        Ok(Self { inner: Mutex::new(reader.map_err(|error| trace_error(&error))?) })
+        Ok(Self { inner: Mutex::new(reader.or_raise()?) })
     }
 
-    /// The next requests, at least `max` if there are as many; none at the end.
+    /// Returns the next requests, at least `max` if available; none at the end.
     fn read(&mut self, py: Python<'_>, max: usize) -> PyResult<Parted> {
         let (reader, mut inner) = (exclusive(&mut self.inner), Batch::default());
-        detached(py, None, || reader.fill(&mut inner, max))?.map_err(|error| trace_error(&error))?;
+        detached(py, None, || reader.fill(&mut inner, max))?.or_raise()?;
         Ok(Parted { inner })
     }
 
-    /// `(bytes read, bytes in all)`.
+    /// Returns `(bytes read, bytes in all)`.
     fn progress(&mut self) -> (u64, Option<u64>) {
         let progress = exclusive(&mut self.inner).progress();
         (progress.done, progress.total)
     }
 
-    /// Name of the format.
+    /// Returns the name of the format.
     fn format(&mut self) -> &'static str {
         exclusive(&mut self.inner).format().name()
     }
 
-    /// Whether the format names volumes, as far as has been read; else each file is one.
+    /// True if the format names volumes, as far as read; otherwise each file is a volume.
     fn names_volumes(&mut self) -> bool {
         exclusive(&mut self.inner).names_volumes()
     }
 
-    /// What was met, as `Reader.report` has it.
+    /// Returns the report; see `Reader.report`.
     fn report<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         report(py, exclusive(&mut self.inner).report())
     }
@@ -74,8 +74,8 @@ pub struct Parted {
 
 #[pymethods]
 impl Parted {
-    /// Of requests whose times are those of the trace, numbers of volumes in order of appearance, and the names of all
-    /// volumes and streams met so far.
+    /// Creates a batch of requests with the timestamps of the trace, volume numbers in order of appearance, and the
+    /// names of all volumes and streams so far.
     #[staticmethod]
     fn of(
         requests: &Requests,
@@ -85,7 +85,7 @@ impl Parted {
     ) -> PyResult<Self> {
         let (requests, volumes) = (requests.inner.clone(), volumes.as_slice()?.to_vec());
         if volumes.len() != requests.len() || volumes.iter().any(|&volume| volume as usize >= names.len()) {
-            return Err(TraceError::new_err("each request needs the number of a volume that has a name"));
+            return Err(TraceError::new_err("each request needs a volume number below the number of names"));
         }
         Ok(Self { inner: Batch { requests, volumes, names, streams, whole_seconds: false } })
     }
@@ -95,10 +95,11 @@ impl Parted {
     }
 }
 
-/// Name, file, requests, reads, writes, bytes read, bytes written, end of addresses, first and last time in ns.
+/// Volume: name, file, requests, reads, writes, bytes read, bytes written, end of addresses, first and last time in
+/// ns.
 type Volume = (String, String, u64, u64, u64, u64, u64, u64, u64, u64);
 
-/// The files of volumes being written; any thread may add to them.
+/// Files of volumes being written, by any thread.
 #[pyclass(frozen, module = "ssdlab._ssdlab")]
 pub struct Partition {
     inner: Mutex<Files>,
@@ -106,7 +107,7 @@ pub struct Partition {
 
 #[pymethods]
 impl Partition {
-    /// Of a folder that is there and empty.
+    /// Starts in an existing, empty folder.
     #[new]
     fn new(folder: PathBuf) -> Self {
         Self { inner: Mutex::new(Files::new(&folder)) }
@@ -115,18 +116,18 @@ impl Partition {
     /// Appends requests to the files of their volumes.
     fn add(&self, py: Python<'_>, batch: &Parted) -> PyResult<()> {
         let add = || self.inner.lock().unwrap_or_else(PoisonError::into_inner).add(&batch.inner);
-        detached(py, None, add)?.map_err(|error| trace_error(&error))
+        detached(py, None, add)?.or_raise()
     }
 
-    /// What is known of each volume.
+    /// Returns the totals of each volume.
     fn volumes(&self) -> Vec<Volume> {
         let files = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        let of = |(number, its): (usize, &ssdlab_trace::VolumeTotals)| {
-            let (name, file) = (its.name.clone(), Files::file_name(number));
-            let (requests, reads, writes) = (its.requests, its.reads, its.writes);
-            let (read, written, end) = (its.read_bytes, its.written_bytes, its.end_bytes);
-            (name, file, requests, reads, writes, read, written, end, its.first_ns, its.last_ns)
+        let row = |(number, volume): (usize, &ssdlab_trace::VolumeTotals)| {
+            let (name, file) = (volume.name.clone(), Files::file_name(number));
+            let (requests, reads, writes) = (volume.requests, volume.reads, volume.writes);
+            let (read, written, end) = (volume.read_bytes, volume.written_bytes, volume.end_bytes);
+            (name, file, requests, reads, writes, read, written, end, volume.first_ns, volume.last_ns)
         };
-        files.volumes().iter().enumerate().map(of).collect()
+        files.volumes().iter().enumerate().map(row).collect()
     }
 }

@@ -1,4 +1,4 @@
-//! Traces to files.
+//! Writer of trace files.
 
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -8,10 +8,10 @@ use pyo3::prelude::*;
 use ssdlab_trace::{Format, TraceWriter, open_writer};
 
 use crate::counters;
-use crate::errors::{detached, trace_error};
+use crate::errors::{OrRaise, detached};
 use crate::requests::Requests;
 
-/// A trace file being written; it takes its name when finished, and leaves nothing behind if it never is.
+/// Trace file being written; it gets its name when finished, and is removed otherwise.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct Writer {
     // Python objects must be `Sync`, which a boxed writer is not.
@@ -24,30 +24,30 @@ fn finished() -> PyErr {
 
 #[pymethods]
 impl Writer {
-    /// Starts a trace at `path`; `.gz` and `.zst` at its end compress.
+    /// Starts a trace at `path`; the endings `.gz` and `.zst` compress it.
     #[new]
     fn new(path: PathBuf, format: &str) -> PyResult<Self> {
-        let format = Format::parse(format).map_err(|error| trace_error(&error))?;
-        let writer = open_writer(&path, format).map_err(|error| trace_error(&error))?;
+        let format = Format::parse(format).or_raise()?;
+        let writer = open_writer(&path, format).or_raise()?;
         Ok(Self { inner: Mutex::new(Some(writer)) })
     }
 
-    /// Appends requests; `streams` are the names that their `stream` points into.
+    /// Appends requests; `streams` has the names of their streams.
     fn write(&mut self, py: Python<'_>, requests: &Requests, streams: Vec<String>) -> PyResult<()> {
         let inner = self.inner.get_mut().map_err(|_| finished())?;
         let writer = inner.as_mut().ok_or_else(finished)?;
-        detached(py, None, || writer.write(&requests.inner, &streams))?.map_err(|error| trace_error(&error))
+        detached(py, None, || writer.write(&requests.inner, &streams))?.or_raise()
     }
 
-    /// Completes the file under its name; returns what became of the requests as (name, unit, help, value).
+    /// Completes the file under its name; returns counters of the requests as (name, unit, help, value).
     fn finish(&mut self, py: Python<'_>) -> PyResult<Vec<counters::Row>> {
         let writer = self.inner.get_mut().map_err(|_| finished())?.take().ok_or_else(finished)?;
-        let report = detached(py, None, || writer.finish())?.map_err(|error| trace_error(&error))?;
+        let report = detached(py, None, || writer.finish())?.or_raise()?;
         Ok(counters::rows(&report))
     }
 }
 
-/// Every format of a trace as `(name, help, whether it can be written)`.
+/// Returns all formats as `(name, help, can be written, holds objects)`.
 #[pyfunction]
 pub fn formats() -> Vec<(&'static str, &'static str, bool, bool)> {
     let about = |format: &Format| (format.name(), format.help(), format.writable(), format.holds_objects());

@@ -23,7 +23,8 @@ const PAGE_BYTES: u32 = 512;
 
 /// Generates small values of a parameter. Sizes are powers of two near the maximum or the page size, whichever is less.
 fn values(parameter: &Parameter) -> BoxedStrategy<u64> {
-    let Parameter { unit, min, max, .. } = *parameter;
+    let Parameter { unit, min, .. } = *parameter;
+    let max = parameter.largest();
     match unit.quantity() {
         Quantity::Share => (0_u64..5).prop_map(move |part| min + part * (max - min) / 4).boxed(),
         Quantity::Size(1) => sizes(min, max).boxed(),

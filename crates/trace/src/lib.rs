@@ -42,7 +42,7 @@ pub use analysis::Analysis;
 pub use devices::Devices;
 pub use error::TraceError;
 pub use formats::{Columns, Format};
-pub use generate::{FILE_SYSTEM_MIN, FILES_MAX, Generator, PERSONALITIES, Personality};
+pub use generate::{FILE_SYSTEM_MIN, FILES_MAX, Generator, PERSONALITIES, Personality, PersonalityRules, Step, Work};
 pub use intervals::{Intervals, LogSize, LogWindow, WrittenPages};
 pub use options::{Action, DeviceChoice, Files, ReadOptions, Target};
 pub use packing::{Packed, Packing, UsedPages};

@@ -30,7 +30,7 @@ pub struct AdmissionRules {
     /// True if items may differ in size.
     pub sizes: bool,
     /// Puts the admission policy in front of a replacement policy.
-    guard: fn(&Settings, Box<dyn Policy>) -> Box<dyn Policy>,
+    pub guard: fn(&Settings, Box<dyn Policy>) -> Box<dyn Policy>,
 }
 
 static NONE: AdmissionInfo = AdmissionInfo {
@@ -95,8 +95,7 @@ impl AdmissionChoice {
     /// Puts the admission policy in front of `policy`.
     pub fn guard(&self, policy: Box<dyn Policy>, one_size: bool) -> Result<Box<dyn Policy>, CacheError> {
         if !one_size && !self.info.role.sizes {
-            let supported = ADMISSIONS.iter().filter(|info| info.role.sizes).map(|info| info.name);
-            let others = supported.collect::<Vec<_>>().join(", ");
+            let others = ADMISSIONS.names_of(|rules| rules.sizes);
             return Err(CacheError::AdmissionOfOneSize { admission: self.info.name, others });
         }
         let largest = tiny_lfu::LARGEST;

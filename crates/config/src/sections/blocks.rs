@@ -1,118 +1,108 @@
-//! Number of blocks of a drive by its capacity, the check that they suffice, and a remedy where they do not.
+//! Number of blocks of a drive, checks that they suffice, and remedies if they do not.
 
-use super::device::MOST_BYTES;
-use super::ftl::plan::Plan;
+use super::ftl::{USUAL_ERASED, WITHOUT_ERASED, kept_erased, least_log_blocks, reserve_blocks};
 use super::nand::levels;
 use super::provision::{DEFAULT_PERCENT, Provision};
 use crate::checker::{Checker, Read};
-use crate::table::U32;
+use crate::table::{TIB, U32};
 use ssdlab_core::units::{counted, write_bytes, write_percent};
+use ssdlab_ftl::FtlChoice;
 use ssdlab_nand::Parallelism;
 
-/// What decides the number of blocks, beside the capacity.
+pub(super) const CAPACITY: &str = "device.capacity";
+pub(super) const FILL: &str = "device.fill";
+
+/// Maximum capacity: 32-bit page numbers reach it with pages of 128 KiB.
+pub(super) const MOST_BYTES: u64 = 256 * TIB;
+
+/// Everything that determines the number of blocks, except the capacity.
 #[derive(Clone, Copy)]
 pub(super) struct Shape<'a> {
-    pub plan: &'a Plan,
+    pub ftl: &'a FtlChoice,
     pub provision: Provision,
     pub page_bytes: u32,
     pub pages_per_block: u32,
     pub planes: u32,
-    /// True if the blocks that the FTL keeps are added to the over-provisioning.
+    /// True if the FTL's reserve is added to the over-provisioning.
     pub extra: bool,
 }
 
-/// Blocks for some capacity.
+/// Blocks of a drive with a given capacity.
 pub(super) struct Blocks {
-    /// Blocks that the over-provisioning gives.
+    /// Blocks by over-provisioning.
     asked: u64,
-    /// The same, rounded up to equally many for each plane.
+    /// The same, rounded up to an equal number per plane.
     pub provided: u64,
-    /// Blocks added to them.
+    /// FTL reserve added to them.
     pub added: u64,
-    /// Blocks for the data.
-    full: u64,
-    /// Of the provided blocks, those that the FTL keeps open, erased, or for its map.
+    /// Blocks for data.
+    data: u64,
+    /// FTL reserve among the provided blocks.
     kept: u64,
-    /// Blocks beyond these and the data that the FTL works with.
+    /// Fewest blocks that the FTL needs beyond data and reserve.
     work: u64,
-    /// Planes that collect for themselves.
-    parts: u64,
-    /// All planes.
     planes: u64,
 }
 
 impl Shape<'_> {
-    /// Blocks for this many logical pages, at most 2^32.
+    /// Computes the blocks for `logical_pages`, at most 2^32.
     pub fn blocks(&self, logical_pages: u64) -> Blocks {
-        let reserve =
-            u64::from(self.plan.reserve_blocks(logical_pages, self.page_bytes, self.pages_per_block, self.planes));
         let (pages_per_block, planes) = (u64::from(self.pages_per_block), u64::from(self.planes));
+        let reserve =
+            reserve_blocks(self.ftl, logical_pages, self.page_bytes, self.pages_per_block, self.planes).into();
         let asked = self.provision.blocks(logical_pages, pages_per_block);
         let (added, kept) = if self.extra { (reserve, 0) } else { (0, reserve) };
-        // Where each plane collects for itself, each must hold its part of the data.
-        let parts = if self.plan.reserves_by_plane() { planes } else { 1 };
+        // Page mapping collects each plane separately, so each plane must hold its share of the data, and a block beyond
+        // data and reserve so that a victim yields space.
+        let parts = if matches!(self.ftl, FtlChoice::Page(..)) { planes } else { 1 };
         Blocks {
             asked,
             provided: (asked + added).next_multiple_of(planes) - added,
             added,
-            full: parts * logical_pages.div_ceil(parts).div_ceil(pages_per_block),
+            data: parts * logical_pages.div_ceil(parts).div_ceil(pages_per_block),
             kept,
-            // A victim yields space only if a block beyond the data is neither open nor kept erased.
-            work: parts.max(self.plan.least_log_blocks().into()),
-            parts,
+            work: parts.max(least_log_blocks(self.ftl).into()),
             planes,
         }
     }
 
-    /// Number of pages of the blocks; None if it exceeds 32 bits.
+    /// Returns the number of physical pages; `None` beyond 32 bits.
     pub fn physical_pages(&self, Blocks { provided, added, .. }: &Blocks) -> Option<u32> {
         u32::try_from((provided + added) * u64::from(self.pages_per_block)).ok()
     }
 
-    /// True if 32 bits number the pages of the flash for this many logical pages.
+    /// True if page numbers of 32 bits suffice for `logical_pages`.
     pub fn numbers(&self, logical_pages: u64) -> bool {
         logical_pages <= U32 && self.physical_pages(&self.blocks(logical_pages)).is_some()
     }
 
-    /// Smallest capacity with enough blocks that is a power of two above this many pages.
+    /// Returns the smallest sufficient capacity in bytes above `logical_pages` whose page count is a power of two.
     pub fn larger_capacity(&self, logical_pages: u64) -> Option<u64> {
         let page_bytes = u64::from(self.page_bytes);
         let first = (logical_pages + 1).next_power_of_two();
-        let capacities = std::iter::successors(Some(first), |pages| Some(2 * pages));
-        let mut pages = capacities.take_while(|pages| pages * page_bytes <= MOST_BYTES && self.numbers(*pages));
-        pages.find(|pages| self.blocks(*pages).suffice()).map(|pages| pages * page_bytes)
+        let mut sizes = std::iter::successors(Some(first), |pages| Some(2 * pages))
+            .take_while(|pages| pages * page_bytes <= MOST_BYTES && self.numbers(*pages));
+        sizes.find(|pages| self.blocks(*pages).suffice()).map(|pages| pages * page_bytes)
     }
 
-    /// Least over-provisioning with enough blocks, in percent.
-    fn enough_percent(&self, logical_pages: u64) -> f64 {
-        let found = self.blocks(logical_pages);
-        let least = (found.full + found.needed()).max(found.planes);
-        self.provision.percent_for(least, logical_pages, self.pages_per_block.into())
-    }
-
-    /// The same with the default over-provisioning.
+    /// The same shape with the default over-provisioning.
     fn by_default(self) -> Self {
         Self { provision: self.provision.with(DEFAULT_PERCENT), ..self }
     }
 }
 
 impl Blocks {
-    /// Blocks beyond the data that the FTL needs.
+    /// Fewest blocks that suffice.
     fn needed(&self) -> u64 {
-        self.kept + self.work
-    }
-
-    /// Blocks beyond the data.
-    fn left(&self) -> u64 {
-        self.provided.saturating_sub(self.full)
+        (self.data + self.kept + self.work).max(self.planes)
     }
 
     pub fn suffice(&self) -> bool {
-        self.left() >= self.needed() && self.asked >= self.planes
+        self.provided >= self.needed() && self.asked >= self.planes
     }
 }
 
-/// The largest number from 1 to `most` that `holds`, where all smaller ones do so too.
+/// Returns the largest number from 1 to `most` that `holds`, if all smaller ones do so too.
 pub(super) fn largest(most: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
     let (mut largest, mut beyond) = (0, most + 1);
     while beyond - largest > 1 {
@@ -123,33 +113,44 @@ pub(super) fn largest(most: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
 }
 
 impl Checker<'_> {
-    /// Reports a collection that keeps more blocks erased than hold the data: such a drive is mostly spare blocks, or no
-    /// sensible size suffices. Returns true if it did.
+    /// Reports a trigger that keeps more blocks erased than data fills. Returns true if it did.
     pub(super) fn keeps_too_many(&mut self, shape: &Shape<'_>, logical_pages: u64) -> bool {
-        let Some((key, erased, least)) = shape.plan.kept_erased() else { return false };
-        let planes = u64::from(shape.planes);
-        let data = logical_pages.div_ceil(u64::from(shape.pages_per_block));
-        // The smallest drives have less data than collection keeps erased by default.
-        let most = (data / planes).max(USUAL_ERASED);
-        if u64::from(erased) <= most {
+        let Some((key, erased, least)) = kept_erased(shape.ftl) else { return false };
+        let data = logical_pages.div_ceil(shape.pages_per_block.into());
+        // By default, the smallest drives keep more blocks erased than their data fills.
+        let most = (data / u64::from(shape.planes)).max(USUAL_ERASED);
+        let too_many = u64::from(erased) > most;
+        if too_many {
+            let remedy = if most >= least.into() { format!("lower it to {most}") } else { WITHOUT_ERASED.into() };
+            let message = format!("{erased} erased blocks per plane exceed the {data} blocks of data; {remedy}");
+            self.report(key, message);
+        }
+        too_many
+    }
+
+    /// Reports an array for which no capacity suffices. Returns true if it did.
+    pub(super) fn fits_no_drive(&mut self, shape: &Shape<'_>, parallelism: &Parallelism) -> bool {
+        let Shape { planes, pages_per_block, .. } = *shape;
+        let fits = |pages: u64| {
+            let shape = Shape { pages_per_block: pages as u32, ..*shape };
+            shape.by_default().larger_capacity(0).is_some()
+        };
+        if fits(pages_per_block.into()) {
             return false;
         }
-        let plan = shape.plan.keeping_erased(u32::try_from(most).unwrap_or(u32::MAX));
-        let found = Shape { plan: &plan, ..*shape }.blocks(logical_pages.min(U32));
-        let missing = found.needed().saturating_sub(found.left()).div_ceil(planes);
-        let fitting = most.checked_sub(missing).filter(|fitting| *fitting >= least.into()).unwrap_or(most);
-        let remedy = match fitting {
-            fitting if fitting >= least.into() => format!("lower it to {fitting}"),
-            _ => WITHOUT_ERASED.into(),
-        };
-        let where_kept = if planes > 1 { format!(" in each of {planes} planes") } else { String::new() };
-        let message = format!("{erased} erased blocks{where_kept} are more than the {data} blocks of data; {remedy}");
-        self.report(key, message);
+        let message = format!("no drive has {planes} planes with blocks of {pages_per_block} pages");
+        match (kept_erased(shape.ftl), largest(pages_per_block.into(), fits).filter(|pages| *pages > 1)) {
+            (Some((key, erased, _)), _) if u64::from(erased) > USUAL_ERASED => {
+                self.report(key, format!("{message}, {erased} of them erased; {WITHOUT_ERASED}"));
+            }
+            (_, Some(pages)) => self.report("nand.pages_per_block", format!("{message}; lower it to {pages}")),
+            _ => self.report(largest_level(parallelism), format!("{message}; lower it to 1")),
+        }
         true
     }
 
-    /// Reports that the drive has too few blocks, at the setting that the user chose, with a change that gives it enough.
-    /// `provision` is the option of the space beyond the capacity.
+    /// Reports too few blocks at the setting that the user chose, with a change that suffices. `provision` is the option
+    /// of the over-provisioning.
     pub(super) fn report_blocks(
         &mut self,
         provision: &'static str,
@@ -157,72 +158,28 @@ impl Checker<'_> {
         parallelism: &Parallelism,
         logical_pages: u64,
     ) -> Read<()> {
-        let can_be = |planes: u32, pages: u64| {
-            Shape { planes, pages_per_block: pages as u32, ..*shape }.by_default().larger_capacity(0).is_some()
-        };
-        let levels = levels(parallelism);
-        let (level, planes_of_level) = levels.into_iter().max_by_key(|(_, count)| *count).unwrap_or_default();
-        if !can_be(shape.planes, shape.pages_per_block.into()) {
-            if let Some((key, erased, _)) =
-                shape.plan.kept_erased().filter(|(_, kept, _)| u64::from(*kept) > USUAL_ERASED)
-            {
-                let (percent, planes) = (write_percent(DEFAULT_PERCENT), shape.planes);
-                let message = format!(
-                    "no drive with {percent} of over-provisioning has {erased} erased blocks in each of {planes} planes; \
-                     {WITHOUT_ERASED}"
-                );
-                self.report(key, message);
-                return Ok(());
-            }
-            const PAGES: &str = "nand.pages_per_block";
-            let (planes, pages) = (shape.planes, shape.pages_per_block);
-            let most = |planes| largest(pages.into(), |pages| can_be(planes, pages)).filter(|most| *most > 1);
-            let remedy = most(planes).map(|most| format!("lower it to {most}")).unwrap_or_else(|| {
-                let planes_for = |count: u64| planes / planes_of_level * count as u32;
-                let count = largest(planes_of_level.into(), |count| can_be(planes_for(count), 2)).unwrap_or(1);
-                let most = most(planes_for(count)).unwrap_or(2);
-                format!("set it to {most} and {level} to {count}")
-            });
-            self.report(PAGES, format!("{planes} planes with blocks of {pages} pages fit no drive; {remedy}"));
-            return Ok(());
-        }
-        let found = shape.blocks(logical_pages);
-        let Blocks { asked, provided, full, kept, parts, planes, .. } = found;
-        let few_by_plane = planes > 1 && (parts > 1 || asked < planes);
-        let (chosen, usual) = match few_by_plane {
-            true => (&[level, CAPACITY, FILL, provision][..], level),
-            false => (&[provision, FILL][..], provision),
-        };
-        let key = chosen.iter().copied().find(|key| self.is_chosen(key)).unwrap_or(usual);
-        let told = if few_by_plane {
-            let need = if parts > 1 {
-                let (data, kept, all) = (full / planes, kept.div_ceil(planes), full + found.needed());
-                let data = counted(data, "block");
-                format!("{data} each for data, {kept} for the FTL and 1 to collect, {all} in all")
-            } else {
-                "a block each".into()
-            };
-            let product = levels.map(|(_, count)| count.to_string()).join(" x ");
-            format!("{product} = {planes} planes need {need}; the device has {asked}")
-        } else {
-            let share = self.value(provision)?.to_toml();
-            format!(
-                "{}{} leaves {} of {provided} blocks beyond the data and the FTL needs {} of them here",
-                if key == provision { String::new() } else { format!("{provision} = ") },
-                share.trim_matches('"'),
-                found.left(),
-                found.needed()
-            )
-        };
+        let blocks = shape.blocks(logical_pages);
+        let Blocks { asked, data, kept, planes, .. } = blocks;
+        let keys = [provision, CAPACITY, FILL, largest_level(parallelism)];
+        let key = keys.into_iter().find(|key| self.is_set_by_user(key)).unwrap_or(provision);
+        let (needed, share) = (blocks.needed(), self.value(provision)?.as_set());
+        let set = if key == provision { share } else { format!("{provision} = {share}") };
         let remedy = self.more_blocks(key, provision, shape, logical_pages);
-        self.report(key, format!("{told}; {remedy}"));
+        let message = format!(
+            "{set} gives {asked} of the {needed} blocks needed in {}: {data} for data, {kept} for the FTL and {} more; \
+             {remedy}",
+            counted(planes, "plane"),
+            needed - data - kept
+        );
+        self.report(key, message);
         Ok(())
     }
 
-    /// The change that gives enough blocks: more over-provisioning, a larger capacity, or both if neither is enough.
+    /// Returns a change that gives enough blocks: more over-provisioning, a larger capacity, or both.
     fn more_blocks(&self, key: &str, provision: &str, shape: &Shape<'_>, logical_pages: u64) -> String {
         let named = |other| if other == key { "it" } else { other };
-        let percent = shape.enough_percent(logical_pages);
+        let needed = shape.blocks(logical_pages).needed();
+        let percent = shape.provision.percent_for(needed, logical_pages, shape.pages_per_block.into());
         let of_provision = (percent <= self.most_percent(provision))
             .then(|| format!("raise {} to {}", named(provision), write_percent(percent)));
         let capacity = |bytes| match self.applies(FILL) {
@@ -230,8 +187,8 @@ impl Checker<'_> {
             false => format!("raise {} to {}", named(CAPACITY), write_bytes(bytes)),
         };
         let of_capacity = shape.larger_capacity(logical_pages).map(capacity);
-        let one = if key == CAPACITY { of_capacity.or(of_provision) } else { of_provision.or(of_capacity) };
-        one.unwrap_or_else(|| {
+        let remedy = if key == provision { of_provision.or(of_capacity) } else { of_capacity.or(of_provision) };
+        remedy.unwrap_or_else(|| {
             let bytes = shape.by_default().larger_capacity(logical_pages).unwrap_or(u64::MAX);
             let percent = write_percent(DEFAULT_PERCENT);
             let instead = if self.applies(FILL) { format!(" instead of {FILL}") } else { String::new() };
@@ -240,10 +197,7 @@ impl Checker<'_> {
     }
 }
 
-pub(super) const CAPACITY: &str = "device.capacity";
-pub(super) const FILL: &str = "device.fill";
-
-/// What `ftl.page.trigger.batch.high` is by default.
-const USUAL_ERASED: u64 = 16;
-
-const WITHOUT_ERASED: &str = "set ftl.page.trigger to \"victim\"";
+/// Returns the setting of the array level with the most parts.
+fn largest_level(parallelism: &Parallelism) -> &'static str {
+    levels(parallelism).into_iter().max_by_key(|(_, count)| *count).map_or("nand.planes", |(key, _)| key)
+}

@@ -1,76 +1,62 @@
-//! The cache of the host. Each replacement policy declares its parameters in its own file; the options follow from
-//! there.
+//! Cache of the host. Each replacement policy declares its parameters in its own file, from which the options follow.
 
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
-use crate::parameters::option;
-use crate::table::{Fallback, KIB, MEBI, OptionSpec, SECOND, Section, TIB, Use};
+use crate::parameters;
+use crate::table::{KIB, MEBI, OptionSpec, SECOND, Section, TIB, Use, option};
 use ssdlab_cache::{POLICIES, PageSizes, PolicyInfo, WriteMode};
-use ssdlab_core::units::write_bytes;
-use ssdlab_core::units::write_percent;
+use ssdlab_core::units::{write_bytes, write_percent};
 use ssdlab_core::{Parameter, Unit};
-use ssdlab_sim::{CacheOptions, Clock, CompressedOptions, MOST_PARAMETERS};
+use ssdlab_sim::{CacheOptions, Clock, CompressedOptions};
 
 const POLICY: &str = "cache.policy";
 const CODEC: &str = "cache.codec";
+const COMPRESSED: &str = "cache.compressed";
 const BACKGROUND: &str = "cache.dirty_background";
 
 pub(crate) const SECTION: Section = Section {
     name: "cache",
-    help: "The cache of the host, above its block layer: what it holds never reaches the drive.",
+    help: "Cache of the host, above its block layer. Requests that hit do not reach the drive.",
     used: &[Use::Unless(POLICY, "none")],
     options,
 };
 
 static WRITES: Choices<WriteMode, 2> = Choices::new([
-    ("back", "they stay in the cache until they have to go below", WriteMode::Back),
-    ("through", "they go below at once, and stay in the cache clean", WriteMode::Through),
+    ("back", "they stay in the cache until they are written back", WriteMode::Back),
+    ("through", "they are forwarded at once, and stay in the cache as clean pages", WriteMode::Through),
 ]);
 
-/// Policies that can decide on requests as they come.
+/// Returns the policies that do not need to know future requests.
 fn policies() -> impl Iterator<Item = &'static PolicyInfo> {
     POLICIES.iter().copied().filter(|info| !info.role.needs_future)
 }
 
-/// Every option; called once.
+/// Returns all options. They are static and leaked, so this must be called only once.
 fn options() -> Vec<OptionSpec> {
-    let none = ("none", "no cache: every request goes on as it is");
-    let known = policies().map(|info| (info.name, info.help));
-    let policy = OptionSpec {
-        key: POLICY,
-        kind: Kind::of_names(std::iter::once(none).chain(known)),
-        fallback: Fallback::Value("none"),
-        help: "The replacement policy of the cache.",
-        example: "arc",
-    };
-    let parameters = policies().flat_map(|info| info.parameters.iter().map(|one| parameter(info.name, one)));
+    let none = ("none", "no cache: every request is passed on");
+    let policy = Kind::of_names(std::iter::once(none).chain(policies().map(|info| (info.name, info.help))));
     let sized = policies().filter(|info| info.role.sizes).map(|info| (info.name, info.help));
-    let compressed_policy = OptionSpec {
-        key: "cache.compressed_policy",
-        kind: Kind::of_names(sized),
-        fallback: Fallback::Value("fifo"),
-        help: "Which compressed page is dropped first. Compressed pages are of different sizes, which not every policy \
-               can tell apart, and each arrives anew: a hit takes it away.",
-        example: "lru",
-    };
-    let codec = OptionSpec {
-        key: CODEC,
-        kind: Kind::of_names(CODECS.iter().map(|codec| (codec.name, codec.help))),
-        fallback: Fallback::Value("lz4"),
-        help: "What compresses pages, as a model: a ratio and times.",
-        example: "zstd",
-    };
-    std::iter::once(policy)
-        .chain(parameters)
-        .chain(CACHE.iter().copied())
-        .chain([codec])
-        .chain(CODECS.iter().flat_map(Codec::options))
-        .chain([compressed_policy])
-        .chain(PAGES.iter().copied())
-        .collect()
+    let codec = Kind::of_names(CODECS.iter().map(|codec| (codec.name, codec.help)));
+    let mut options =
+        vec![option(POLICY, policy).default("none").example("arc").help("Replacement policy of the cache.")];
+    options.extend(policies().flat_map(|info| info.parameters.iter().map(|entry| parameter(info.name, entry))));
+    options.extend(CACHE);
+    options.push(
+        option(CODEC, codec)
+            .default("lz4")
+            .example("zstd")
+            .help("Compressor of the pages, modelled by a ratio and times."),
+    );
+    options.extend(CODECS.iter().flat_map(Codec::options));
+    options.push(option("cache.compressed_policy", Kind::of_names(sized)).default("fifo").example("lru").help(
+        "Which compressed page is dropped first. Only policies that support items of different sizes can be used. A \
+         hit removes the page.",
+    ));
+    options.extend(PAGES);
+    options
 }
 
-/// What a codec does to pages.
+/// Model of a compressor.
 struct Codec {
     name: &'static str,
     help: &'static str,
@@ -79,183 +65,136 @@ struct Codec {
     restore: &'static str,
 }
 
-/// The values are those of Harper, "Viability of Time-Memory Trade-Offs in Large Data Sets", Dakota State University
-/// 2018, table 4: pages of 8 KiB, eight threads on four cores.
+/// Values of Harper, "Viability of Time-Memory Trade-Offs in Large Data Sets", Dakota State University 2018, table 4:
+/// pages of 8 KiB, eight threads on four cores.
 static CODECS: &[Codec] = &[
-    Codec { name: "lz4", help: "LZ4: quick", ratio: "2.13", compress: "2us", restore: "1us" },
-    Codec { name: "zstd", help: "Zstandard: slower, and shrinks more", ratio: "2.97", compress: "8us", restore: "3us" },
+    Codec { name: "lz4", help: "LZ4: fast", ratio: "2.13", compress: "2us", restore: "1us" },
+    Codec { name: "zstd", help: "Zstandard: slower, better ratio", ratio: "2.97", compress: "8us", restore: "3us" },
 ];
 
 impl Codec {
     fn options(&self) -> [OptionSpec; 3] {
+        let key = |name| -> &'static str { format!("{CODEC}.{}.{name}", self.name).leak() };
         let time = Kind::Nanos { min: 0, max: SECOND };
-        let option = |name, kind, value, help| OptionSpec {
-            key: format!("{CODEC}.{}.{name}", self.name).leak(),
-            kind,
-            fallback: Fallback::Value(value),
-            help,
-            example: value,
-        };
         [
-            option(
-                "ratio",
-                Kind::Float { min: 1.0, max: 1e6 },
-                self.ratio,
-                "Raw bytes for each compressed one, of pages that shrink. The default is that of pages of 8 KiB of Harper 2018, \
-                 table 4.",
+            option(key("ratio"), Kind::Float { min: 1.0, max: 1e6 }).default(self.ratio).example(self.ratio).help(
+                "Raw bytes per compressed byte, for pages that shrink. The default holds for pages of 8 KiB (Harper 2018, \
+                 table 4).",
             ),
-            option(
-                "compress",
-                time,
-                self.compress,
-                "Time to compress a page, also in vain. The default is that of pages of 8 KiB of Harper 2018, table 4, on \
-                 eight threads; one alone takes several times as long.",
+            option(key("compress"), time).default(self.compress).example(self.compress).help(
+                "Time to compress a page, even if the result is discarded. The default holds for pages of 8 KiB on eight \
+                 threads (Harper 2018, table 4); a single thread takes several times as long.",
             ),
-            option("restore", time, self.restore, "Time to restore a page. The default is from the same table."),
+            option(key("restore"), time)
+                .default(self.restore)
+                .example(self.restore)
+                .help("Time to restore a page. The default is from the same table."),
         ]
     }
 }
 
-/// A parameter as an option, whose help names the unit that its value is written without.
+/// Returns a parameter of a policy as an option whose help names the unit, since values are written without it.
 fn parameter(policy: &str, parameter: &Parameter) -> OptionSpec {
     let help = match parameter.unit {
         Unit::Switch => parameter.help,
         Unit::Percent => format!("{} In percent.", parameter.help).leak(),
         unit => format!("{} In {unit}.", parameter.help).leak(),
     };
-    option(format!("{POLICY}.{policy}.{}", parameter.name), parameter, help)
+    parameters::of_parameter(format!("{POLICY}.{policy}.{}", parameter.name), parameter, help)
 }
 
-/// What is neither the policy's nor of compressed pages alone.
 const CACHE: &[OptionSpec] = &[
-    OptionSpec {
-        key: "cache.size",
-        kind: Kind::Bytes { min: 512, max: TIB },
-        fallback: Fallback::Value("64MiB"),
-        help: "Memory for its pages.",
-        example: "1GiB",
-    },
-    OptionSpec {
-        key: "cache.page",
-        kind: Kind::Bytes { min: 512, max: KIB * MEBI },
-        fallback: Fallback::Value("4KiB"),
-        help: "Size of a page, a power of two.",
-        example: "8KiB",
-    },
-    OptionSpec {
-        key: "cache.writes",
-        kind: WRITES.kind(),
-        fallback: Fallback::Value("back"),
-        help: "What happens to writes.",
-        example: "through",
-    },
-    OptionSpec {
-        key: "cache.dirty",
-        kind: Kind::Percent { min: 0.0, max: 100.0 },
+    option("cache.size", Kind::Bytes { min: 512, max: TIB })
+        .default("64MiB")
+        .example("1GiB")
+        .help("Memory for cached pages."),
+    option("cache.page", Kind::Bytes { min: 512, max: KIB * MEBI })
+        .default("4KiB")
+        .example("8KiB")
+        .help("Page size, a power of two."),
+    option("cache.writes", WRITES.kind())
+        .default("back")
+        .example("through")
+        .help("What happens to writes."),
+    option("cache.dirty", Kind::Percent { min: 0.0, max: 100.0 })
         // Linux: vm.dirty_ratio (Documentation/admin-guide/sysctl/vm.rst).
-        fallback: Fallback::Value("20%"),
-        help: "Share of the raw pages that may be dirty, in whole percent; above it those dirty longest are written below. \
-               The default is that of Linux (`vm.dirty_ratio`).",
-        example: "40%",
-    },
-    OptionSpec {
-        key: BACKGROUND,
-        kind: Kind::Percent { min: 0.0, max: 100.0 },
+        .default("20%")
+        .example("40%")
+        .help("Share of the raw pages that may be dirty, in whole percent; above it, the pages dirty longest are \
+               written back. The default is that of Linux (`vm.dirty_ratio`)."),
+    option(BACKGROUND, Kind::Percent { min: 0.0, max: 100.0 })
         // Linux: vm.dirty_background_ratio (Documentation/admin-guide/sysctl/vm.rst).
-        fallback: Fallback::Value("10%"),
-        help: "Share of the raw pages above which those dirty longest are written below while nobody waits, in whole percent; \
-               above `cache.dirty` it never acts. Other values than the default need `time = \"event\"`: where requests are \
-               served one by one nothing is written ahead of need. The default is that of Linux (`vm.dirty_background_ratio`).",
-        example: "100%",
-    },
-    OptionSpec {
-        key: "cache.copy",
-        kind: Kind::Nanos { min: 0, max: SECOND },
-        fallback: Fallback::Value("1us"),
-        help: "Time to copy a page from or to the cache. The default is 4 KiB at 4 GB/s, the 250 us for 1 MB of memory \
-               of Dean, \"Designs, lessons and advice from building large distributed systems\", LADIS 2009.",
-        example: "500ns",
-    },
-    OptionSpec {
-        key: "cache.compressed",
-        kind: Kind::Percent { min: 0.0, max: 100.0 },
-        fallback: Fallback::Value("0%"),
-        help: "Share of the memory that holds compressed pages, C_% of Harper 2018; in whole pages. 0% keeps all pages raw.",
-        example: "50%",
-    },
+        .default("10%")
+        .example("100%")
+        .help(
+            "Share of the raw pages above which pages are written back in the background, those dirty longest first; in \
+             whole percent. It has no effect above `cache.dirty`. Other values than the default need \
+             `time = \"event\"`. The default is that of Linux (`vm.dirty_background_ratio`).",
+        ),
+    option("cache.copy", Kind::Nanos { min: 0, max: SECOND })
+        .default("1us")
+        .example("500ns")
+        .help("Time to copy a page from or to the cache. The default is 4 KiB at 4 GB/s: 250 us for 1 MB of \
+               memory in Dean, \"Designs, lessons and advice from building large distributed systems\", LADIS \
+               2009."),
+    option(COMPRESSED, Kind::Percent { min: 0.0, max: 100.0 })
+        .default("0%")
+        .example("50%")
+        .help("Share of the memory for compressed pages, C_% of Harper 2018; rounded to whole pages. 0% keeps \
+               all pages raw."),
 ];
 
-/// How pages shrink.
+/// Compressed sizes of pages.
 const PAGES: &[OptionSpec] = &[
-    OptionSpec {
-        key: "cache.incompressible",
-        kind: Kind::Percent { min: 0.0, max: 100.0 },
-        fallback: Fallback::Value("0%"),
-        help: "Share of the pages that do not shrink: they are dropped when they leave the raw pool. Which ones follows from \
-               `seed`.",
-        example: "20%",
-    },
-    OptionSpec {
-        key: "cache.spread",
-        kind: Kind::Percent { min: 0.0, max: 100.0 },
-        fallback: Fallback::Value("50%"),
-        help: "Compressed pages are evenly from this much shorter to this much longer than the ratio says. No source gives \
-               a value: the default is a guess.",
-        example: "0%",
-    },
-    OptionSpec {
-        key: "cache.max_stored",
-        kind: Kind::Percent { min: 1.0, max: 100.0 },
-        fallback: Fallback::Value("75%"),
-        help: "Compressed pages longer than this share of a page are not worth keeping.",
-        example: "50%",
-    },
+    option("cache.incompressible", Kind::Percent { min: 0.0, max: 100.0 }).default("0%").example("20%").help(
+        "Share of the pages that do not shrink; they are dropped when they leave the raw pool. `seed` \
+         determines which ones.",
+    ),
+    option("cache.spread", Kind::Percent { min: 0.0, max: 100.0 }).default("50%").example("0%").help(
+        "Compressed sizes are uniform from this much below to this much above the size that the ratio \
+         gives. The default is a guess without a source.",
+    ),
+    option("cache.max_stored", Kind::Percent { min: 1.0, max: 100.0 })
+        .default("75%")
+        .example("50%")
+        .help("Compressed pages longer than this share of a page are not kept."),
 ];
 
 impl Checker<'_> {
-    /// The cache, if there is one.
+    /// Reads the cache, if any.
     pub(crate) fn cache(&mut self, clock: &Clock) -> Read<Option<CacheOptions>> {
         let name = self.name(POLICY)?;
-        let Some(info) = policies().find(|info| info.name == name) else {
-            // A written configuration holds every setting: only what differs from none was meant to do something.
-            if self.share("cache.compressed")? > 0.0 {
-                self.report("cache.compressed", "there is no cache; set cache.policy to \"lru\"".to_owned());
+        let Some(policy) = policies().find(|info| info.name == name) else {
+            // A complete configuration holds every setting; only a changed one was meant to have an effect.
+            if self.share(COMPRESSED)? > 0.0 {
+                self.report(COMPRESSED, "needs a cache; set cache.policy to \"lru\"");
             }
             return Ok(None);
         };
-        let mut parameters = [None; MOST_PARAMETERS];
-        for (parameter, slot) in info.parameters.iter().zip(&mut parameters) {
+        let mut parameters = Vec::new();
+        for parameter in policy.parameters {
             let key = format!("{POLICY}.{name}.{}", parameter.name);
             let value = self.parameter(&key, parameter)?;
-            *slot = (!self.is_default(&key)).then_some(value);
+            if !self.is_default(&key) {
+                parameters.push((parameter.name.into(), value));
+            }
         }
         let (size, page_bytes) = (self.bytes("cache.size")?, self.small("cache.page")?);
-        if !page_bytes.is_power_of_two() {
-            let below = 1_u64 << page_bytes.ilog2();
-            let message =
-                format!("{} is not a power of two; set it to {}", write_bytes(page_bytes.into()), write_bytes(below));
-            self.report("cache.page", message);
-        }
+        self.check_power_of_two("cache.page", page_bytes);
         if size < u64::from(page_bytes) {
             let page = write_bytes(page_bytes.into());
-            self.report(
-                "cache.size",
-                format!("{} is smaller than a page of {page}; raise it to {page}", write_bytes(size)),
-            );
+            self.report("cache.size", format!("{} is less than a page; raise it to {page}", write_bytes(size)));
         }
         let dirty_percent = self.whole_percent("cache.dirty")?;
         let background_percent = self.whole_percent(BACKGROUND)?;
         let usual_percent = CacheOptions::USUAL_BACKGROUND_PERCENT;
         if !matches!(clock, Clock::Event(..)) && background_percent != usual_percent {
-            let message = format!(
-                "requests are served one by one, and nothing is written between them; set it to {usual_percent}%"
-            );
-            self.report(BACKGROUND, message);
+            self.report(BACKGROUND, format!("has no effect without time = \"event\"; set it to {usual_percent}%"));
         }
         let capacity_pages = size / u64::from(page_bytes);
         let compressed = self.compressed(capacity_pages)?;
         Ok(Some(CacheOptions {
-            policy: info.name,
+            policy,
             parameters,
             page_bytes,
             capacity_pages,
@@ -267,30 +206,29 @@ impl Checker<'_> {
         }))
     }
 
-    /// A share in whole percent.
+    /// Reads a share in whole percent.
     fn whole_percent(&mut self, key: &str) -> Read<u32> {
         let percent = 100.0 * self.share(key)?;
         if (percent - percent.round()).abs() > 1e-9 {
-            self.report(key, format!("{percent}% is not a whole percentage; set it to {}%", percent.round()));
+            self.report(key, format!("{percent}% is not a whole number of percent; set it to {}%", percent.round()));
         }
-        // The range of the option ends at 100.
+        // The option's range ends at 100.
         Ok(percent.round() as u32)
     }
 
-    /// The compressed part of a cache with room for so many pages, if there is one.
+    /// Reads the compressed pool of a cache of `capacity_pages`, if any.
     fn compressed(&mut self, capacity_pages: u64) -> Read<Option<CompressedOptions>> {
-        const SHARE: &str = "cache.compressed";
-        let share = self.share(SHARE)?;
+        let share = self.share(COMPRESSED)?;
         if share == 0.0 {
             return Ok(None);
         }
         let room_pages = (capacity_pages as f64 * share).round() as u64;
-        let of = format!("{} of {capacity_pages} pages", write_percent(100.0 * share));
+        let part = format!("{} of {capacity_pages} pages", write_percent(100.0 * share));
         if room_pages == 0 {
-            self.report(SHARE, format!("{of} is less than a page; set it to 0%"));
+            self.report(COMPRESSED, format!("{part} is less than one page; set it to 0%"));
         } else if room_pages >= capacity_pages {
             let less = if capacity_pages > 1 { "50%" } else { "0%" };
-            self.report(SHARE, format!("{of} leaves no raw page, but pages are used raw; lower it to {less}"));
+            self.report(COMPRESSED, format!("{part} leaves no raw page; lower it to {less}"));
         }
         let codec = self.name(CODEC)?;
         let ratio_key = format!("{CODEC}.{codec}.ratio");
@@ -304,15 +242,14 @@ impl Checker<'_> {
         if shortest > sizes.max_stored || shortest >= 1.0 {
             let more = ((100.0 * (1.0 - sizes.spread) / sizes.max_stored).floor() + 1.0) / 100.0;
             let message = format!(
-                "{} shrinks pages to {} at best, and none above cache.max_stored of {} is kept; raise it to {more}",
-                sizes.ratio,
+                "pages shrink to {} at best, above cache.max_stored = {}; raise it to {more}",
                 write_percent((1000.0 * shortest).round() / 10.0),
                 write_percent(100.0 * sizes.max_stored)
             );
             self.report(&ratio_key, message);
         }
         Ok(Some(CompressedOptions {
-            policy: self.name("cache.compressed_policy")?,
+            policy: self.named("cache.compressed_policy", |name| POLICIES.find(name))?,
             room_pages,
             sizes,
             compress: self.nanos(&format!("{CODEC}.{codec}.compress"))?,

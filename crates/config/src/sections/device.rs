@@ -1,76 +1,72 @@
-//! The drive as the host and its data sheet see it: from capacity to whole blocks.
+//! The drive as its host and data sheet see it: from capacity to whole blocks.
 
-use super::blocks::{CAPACITY, FILL, Shape, largest};
-use super::ftl::plan::Plan;
+use super::blocks::{Blocks, CAPACITY, FILL, MOST_BYTES, Shape, largest};
+use super::ftl::reserve_blocks;
 use super::host::Fitting;
 use super::provision;
 use crate::checker::{Checker, Read};
-use crate::figures::DeviceFigures;
 use crate::kind::{Choices, Kind};
-use crate::table::{Fallback, KIB, MEBI, OptionSpec, Section, TIB, U32};
+use crate::table::{Fallback, KIB, MEBI, OptionSpec, Section, U32, option};
 use ssdlab_core::units::write_bytes;
+use ssdlab_ftl::FtlChoice;
 use ssdlab_nand::Geometry;
 
 pub(crate) const SECTION: Section = Section {
     name: "device",
-    help: "The drive as the host and its data sheet see it.",
+    help: "The drive as its host and data sheet see it.",
     used: &[],
     options: || [SIZE, provision::OPTIONS, RESERVE].concat(),
 };
 
-/// The largest capacity: page numbers of 32 bits reach it with pages of 128 KiB.
-pub(super) const MOST_BYTES: u64 = 256 * TIB;
-
-const GIBIBYTE_BITS: u32 = 30;
-
 const SIZE: &[OptionSpec] = &[
-    OptionSpec {
-        key: "device.capacity",
-        kind: Kind::Bytes { min: KIB, max: MOST_BYTES },
-        fallback: Fallback::Preset,
-        help: "Bytes the host sees; a multiple of the page size.",
-        example: "64GiB",
-    },
-    OptionSpec {
-        key: "device.fill",
-        kind: Kind::Percent { min: 1.0, max: 100.0 },
-        fallback: Fallback::InsteadOf("device.capacity"),
-        help: "Share of the capacity that the trace covers, which sizes the drive; `100%` for host.fit \"compact\", which \
-               is less where so small a drive would have too few blocks. What lies beyond is written only by \
-               preconditioning.",
-        example: "80%",
-    },
+    option("device.capacity", Kind::Bytes { min: KIB, max: MOST_BYTES })
+        .example("64GiB")
+        .help("Bytes the host sees; a multiple of the page size."),
+    option("device.fill", Kind::Percent { min: 1.0, max: 100.0 })
+        .fallback(Fallback::InsteadOf("device.capacity"))
+        .example("80%")
+        .help(
+            "Share of the capacity that the trace covers, which sizes the drive. `100%` for host.fit \
+             \"compact\"; less if the drive would have too few blocks. Only preconditioning writes the rest.",
+        ),
 ];
 
-/// What a trace is taken to cover where it is empty, or not known yet.
+/// Assumed extent of an empty or unknown trace.
 const ASSUMED_BYTES: u64 = 1 << 30;
 
-/// Whether the blocks are added to the over-provisioned space.
+/// True if the reserve is added to the over-provisioning.
 static RESERVES: Choices<bool, 2> = Choices::new([
-    ("inside", "part of the over-provisioned space, as in a real drive", false),
-    ("extra", "added to it, as the analytic models of write amplification assume", true),
+    ("inside", "part of the over-provisioning, as in a real drive", false),
+    ("extra", "added to the over-provisioning, as analytic models of write amplification assume", true),
 ]);
 
-const RESERVE: &[OptionSpec] = &[OptionSpec {
-    key: "device.reserve",
-    kind: RESERVES.kind(),
-    fallback: Fallback::Value("inside"),
-    help: "Where the blocks come from that the FTL always keeps open or erased.",
-    example: "extra",
-}];
+const RESERVE: &[OptionSpec] = &[option("device.reserve", RESERVES.kind())
+    .default("inside")
+    .example("extra")
+    .help("Where the blocks come from that the FTL always keeps open or erased.")];
+
+/// A valid device.
+pub(crate) struct Device {
+    pub geometry: Geometry,
+    pub logical_pages: u32,
+    /// The FTL's reserve, part of the blocks: open, erased, or for its map.
+    pub reserve_blocks: u32,
+}
+
+/// Device, unless a violation leaves none.
+pub(crate) type KnownDevice<'a> = Option<&'a Device>;
+
+impl Device {
+    pub(crate) fn capacity_bytes(&self) -> u64 {
+        u64::from(self.logical_pages) * u64::from(self.geometry.page_bytes)
+    }
+}
 
 impl Checker<'_> {
-    /// Geometry and figures, unless a violation leaves them without meaning.
-    pub(crate) fn device(&mut self, plan: &Plan, extent_bytes: Option<u64>) -> Read<Option<(Geometry, DeviceFigures)>> {
+    /// Reads the device; `None` after a violation.
+    pub(crate) fn device(&mut self, ftl: &FtlChoice, extent_bytes: Option<u64>) -> Read<Option<Device>> {
         let page_bytes = self.small("nand.page_size")?;
-        if !page_bytes.is_power_of_two() {
-            let above = u64::from(page_bytes).next_power_of_two();
-            let message = format!(
-                "{} is not a power of two; set it to {}",
-                write_bytes(u64::from(page_bytes)),
-                write_bytes(above / 2)
-            );
-            self.report("nand.page_size", message);
+        if !self.check_power_of_two("nand.page_size", page_bytes) {
             return Ok(None);
         }
         let Some(mut logical_pages) = self.logical_pages(u64::from(page_bytes), extent_bytes)? else {
@@ -81,95 +77,71 @@ impl Checker<'_> {
         let (key, provision) = self.provision()?;
         let extra = self.choice("device.reserve", &RESERVES)?;
         let planes = parallelism.planes();
-        let shape = Shape { plan, provision, page_bytes, pages_per_block, planes, extra };
+        let shape = Shape { ftl, provision, page_bytes, pages_per_block, planes, extra };
         if self.keeps_too_many(&shape, logical_pages) {
-            return Ok(None);
-        }
-        if !shape.numbers(logical_pages) {
-            self.report_pages(&shape, logical_pages, extent_bytes)?;
             return Ok(None);
         }
         let sized_by_trace = match self.applies(FILL) {
             true => self.share(FILL)? == 1.0,
             false => logical_pages > self.bytes(CAPACITY)? / u64::from(page_bytes),
         };
-        if !shape.blocks(logical_pages).suffice()
-            && sized_by_trace
+        if sized_by_trace
+            && shape.numbers(logical_pages)
+            && !shape.blocks(logical_pages).suffice()
             && let Some(bytes) = shape.larger_capacity(logical_pages)
         {
-            // The trace sizes the drive, so it grows until it has the blocks it needs.
             logical_pages = bytes / u64::from(page_bytes);
         }
-        let found = shape.blocks(logical_pages);
-        let (Some(physical_pages), true) = (shape.physical_pages(&found), found.suffice()) else {
-            self.report_blocks(key, &shape, &parallelism, logical_pages)?;
+        let blocks = shape.numbers(logical_pages).then(|| shape.blocks(logical_pages)).filter(Blocks::suffice);
+        let Some(physical_pages) = blocks.and_then(|blocks| shape.physical_pages(&blocks)) else {
+            let extent_bytes = extent_bytes.filter(|_| sized_by_trace || self.applies(FILL));
+            match self.fits_no_drive(&shape, &parallelism) {
+                true => {}
+                false if shape.numbers(logical_pages) => {
+                    self.report_blocks(key, &shape, &parallelism, logical_pages)?;
+                }
+                false => self.report_pages(&shape, logical_pages, extent_bytes),
+            }
             return Ok(None);
         };
-        let reserve_blocks = plan.reserve_blocks(logical_pages, page_bytes, pages_per_block, planes);
+        let reserve_blocks = reserve_blocks(ftl, logical_pages, page_bytes, pages_per_block, planes);
         let blocks = physical_pages / pages_per_block;
         let geometry = Geometry { page_bytes, pages_per_block, blocks, order: self.program_order()?, parallelism };
-        // Flash has as many pages at least, and 32 bits number them.
+        // There are at least as many physical pages, which have 32 bits.
         let logical_pages = logical_pages as u32;
-        Ok(Some((geometry, DeviceFigures::new(page_bytes, pages_per_block, logical_pages, blocks, reserve_blocks))))
+        Ok(Some(Device { geometry, logical_pages, reserve_blocks }))
     }
 
-    /// Reports a drive with more pages than 32 bits number.
-    fn report_pages(&mut self, shape: &Shape<'_>, logical_pages: u64, extent_bytes: Option<u64>) -> Read<()> {
+    /// Reports a drive with more pages than 32 bits can number. `extent_bytes` is the extent of a trace that sizes the
+    /// drive.
+    fn report_pages(&mut self, shape: &Shape<'_>, logical_pages: u64, extent_bytes: Option<u64>) {
         let page_bytes = u64::from(shape.page_bytes);
-        let capacity_pages = if self.applies(FILL) { 0 } else { self.bytes(CAPACITY)? / page_bytes };
-        let larger_page = |logical_pages: u64| {
-            let mut sizes = (1..).map(|doublings| page_bytes << doublings).take_while(|bytes| *bytes <= MEBI);
-            let pages = |bytes: u64| logical_pages.div_ceil(bytes / page_bytes);
-            sizes.find(|bytes| {
-                let shape = Shape { page_bytes: *bytes as u32, ..*shape };
-                shape.numbers(pages(*bytes)) && shape.blocks(pages(*bytes)).suffice()
-            })
+        let bytes = logical_pages.saturating_mul(page_bytes);
+        let with_page = |page: u64| {
+            let shape = Shape { page_bytes: page as u32, ..*shape };
+            let pages = logical_pages.div_ceil(page / page_bytes);
+            shape.numbers(pages) && shape.blocks(pages).suffice()
         };
-        if logical_pages > capacity_pages {
-            let end = write_bytes(extent_bytes.unwrap_or(0));
-            let remedy = match larger_page(logical_pages) {
-                Some(bytes) => format!("raise nand.page_size to {}", write_bytes(bytes)),
-                None if self.applies(FILL) => {
-                    format!("set it to \"wrap\" and {CAPACITY} to {} instead of {FILL}", write_bytes(ASSUMED_BYTES))
-                }
-                None => "set it to \"wrap\"".into(),
-            };
-            let pages = shape.page_bytes;
-            let message =
-                format!("the trace needs {end}, more than {U32} pages of {}; {remedy}", write_bytes(pages.into()));
-            self.report("host.fit", message);
-            return Ok(());
-        }
-        if let Some(bytes) = larger_page(logical_pages) {
-            let (capacity, page) = (write_bytes(logical_pages * page_bytes), write_bytes(page_bytes));
-            let remedy = format!("raise nand.page_size to {}", write_bytes(bytes));
-            self.report(CAPACITY, format!("{capacity} and the space beyond it exceed {U32} pages of {page}; {remedy}"));
-            return Ok(());
-        }
-        let pages_of = |gibibytes: u64| (gibibytes << GIBIBYTE_BITS) / page_bytes;
-        let gibibytes = (logical_pages * page_bytes) >> GIBIBYTE_BITS;
-        if let Some(most) = largest(gibibytes, |gibibytes| shape.numbers(pages_of(gibibytes))) {
-            let (capacity, most) = (logical_pages * page_bytes, most << GIBIBYTE_BITS);
-            let message = format!(
-                "{} and the space beyond it exceed {U32} pages of {}; lower it to {}",
-                write_bytes(capacity),
-                write_bytes(page_bytes),
-                write_bytes(most)
-            );
-            self.report(CAPACITY, message);
-        } else {
-            let logical_pages = logical_pages.min(pages_of(1));
-            let numbers = |pages: u64| Shape { pages_per_block: pages as u32, ..*shape }.numbers(logical_pages);
-            let most = largest(shape.pages_per_block.into(), numbers).unwrap_or(1);
-            let (planes, pages) = (shape.planes, shape.pages_per_block);
-            let message =
-                format!("{planes} planes with blocks of {pages} pages exceed {U32} pages; lower it to {most}");
-            self.report("nand.pages_per_block", message);
-        }
-        Ok(())
+        let mut larger = (1..).map(|doublings| page_bytes << doublings).take_while(|bytes| *bytes <= MEBI);
+        let gibibytes = |gibibytes: u64| gibibytes << 30;
+        let (key, remedy) = match (larger.find(|bytes| with_page(*bytes)), extent_bytes) {
+            (Some(page), _) => (CAPACITY, format!("raise nand.page_size to {}", write_bytes(page))),
+            (None, Some(_)) if self.applies(FILL) => {
+                let instead = format!("{CAPACITY} to {} instead of {FILL}", write_bytes(ASSUMED_BYTES));
+                ("host.fit", format!("set it to \"wrap\" and {instead}"))
+            }
+            (None, Some(_)) => ("host.fit", "set it to \"wrap\"".into()),
+            (None, None) => {
+                let most = largest(bytes >> 30, |count| shape.numbers(gibibytes(count) / page_bytes)).unwrap_or(1);
+                (CAPACITY, format!("lower it to {}", write_bytes(gibibytes(most))))
+            }
+        };
+        let key = if extent_bytes.is_some() { "host.fit" } else { key };
+        let (size, page) = (write_bytes(bytes), write_bytes(page_bytes));
+        self.report(key, format!("a drive of {size} exceeds {U32} pages of {page}; {remedy}"));
     }
 
-    /// Pages the host sees; a device that grows or has a fill covers the trace.
+    /// Returns the number of logical pages. With `host.fit = "grow"` or `device.fill`, the device covers the trace.
     fn logical_pages(&mut self, page_bytes: u64, extent_bytes: Option<u64>) -> Read<Option<u64>> {
         if self.applies(FILL) {
             return self.filled_pages(page_bytes, extent_bytes);
@@ -177,13 +149,8 @@ impl Checker<'_> {
         let capacity = self.bytes(CAPACITY)?;
         let below = capacity / page_bytes;
         if capacity % page_bytes != 0 {
-            let message = format!(
-                "{} is not a multiple of the page size {}; raise it to {}",
-                write_bytes(capacity),
-                write_bytes(page_bytes),
-                write_bytes((below + 1) * page_bytes)
-            );
-            self.report(CAPACITY, message);
+            let [capacity, page, above] = [capacity, page_bytes, (below + 1) * page_bytes].map(write_bytes);
+            self.report(CAPACITY, format!("{capacity} is not a multiple of the page size {page}; raise it to {above}"));
             return Ok(None);
         }
         let extent_bytes = extent_bytes.unwrap_or(0);
@@ -193,16 +160,15 @@ impl Checker<'_> {
                 most @ ..=MOST_BYTES => format!("raise it to {}", write_bytes(most)),
                 _ => "set host.fit to \"wrap\"".into(),
             };
-            let (capacity, covered) = (write_bytes(capacity), write_bytes(extent_bytes));
-            let message = format!("{capacity} is less than the {covered} that the trace covers; {remedy}");
-            self.report(CAPACITY, message);
+            let [capacity, extent] = [capacity, extent_bytes].map(write_bytes);
+            self.report(CAPACITY, format!("{capacity} is less than the {extent} that the trace covers; {remedy}"));
             return Ok(None);
         }
         let grown = if fitting == Fitting::Grow { extent_bytes.div_ceil(page_bytes) } else { 0 };
         Ok(Some(below.max(grown)))
     }
 
-    /// Pages of which the trace covers a share.
+    /// Returns the number of logical pages of which the trace covers the share `device.fill`.
     fn filled_pages(&mut self, page_bytes: u64, extent_bytes: Option<u64>) -> Read<Option<u64>> {
         if !matches!(self.fitting()?, Fitting::Compact | Fitting::Grow) {
             let remedy = match extent_bytes {
@@ -210,7 +176,7 @@ impl Checker<'_> {
                 None => format!("set {CAPACITY} to {} instead of {FILL}", write_bytes(ASSUMED_BYTES)),
             };
             let message =
-                format!("sizes the drive by the trace, and host.fit = {:?} does not; {remedy}", self.name("host.fit")?);
+                format!("needs host.fit = \"compact\" or \"grow\", not {:?}; {remedy}", self.name("host.fit")?);
             self.report(FILL, message);
             return Ok(None);
         }

@@ -1,13 +1,13 @@
-//! Settings outside any table: what is random, what is checked, how time passes and what is recorded of it.
+//! Settings outside any table: seed, checks, clock and recording.
 
-use super::ftl::plan::Plan;
 use super::nand::many_planes;
 use crate::checker::{Checker, Read, Reader};
-use crate::figures::KnownDevice;
 use crate::kind::{Choices, Kind};
-use crate::table::{Fallback, OptionSpec, SECOND, Section};
+use crate::sections::device::KnownDevice;
+use crate::table::{Fallback, OptionSpec, SECOND, Section, option};
 use ssdlab_core::Nanos;
 use ssdlab_core::units::write_nanos;
+use ssdlab_ftl::FtlChoice;
 use ssdlab_nand::Timing;
 use ssdlab_nand::backend::parallel::Window;
 use ssdlab_sim::Clock;
@@ -15,85 +15,64 @@ use ssdlab_sim::Clock;
 pub(crate) const SECTION: Section =
     Section { name: "", help: "Settings outside any table.", used: &[], options: || OPTIONS.to_vec() };
 
-/// Reads a clock; a drive that works on many requests needs to know FTL and device.
-type ReadClock = fn(&mut Checker<'_>, &Plan, KnownDevice<'_>) -> Read<Clock>;
+/// Reader of a clock; the event clock needs FTL and device.
+type ReadClock = fn(&mut Checker<'_>, &FtlChoice, KnownDevice<'_>) -> Read<Clock>;
 
 static CLOCKS: Choices<ReadClock, 3> = Choices::new([
     ("count", "operations are counted and take no time", |_, _, _| Ok(Clock::Count)),
-    ("serial", "one operation at a time, whatever the array could do at once", |checker, _, _| {
-        Ok(Clock::Serial(checker.timing()?))
-    }),
-    ("event", "channels, dies and planes at work on many requests at once", |checker, plan, device| {
+    ("serial", "one operation at a time, even on several planes", |checker, _, _| Ok(Clock::Serial(checker.timing()?))),
+    ("event", "channels, dies and planes work on many requests at once", |checker, ftl, device| {
         let timing = checker.timing()?;
         checker.refuse_no_time(&timing);
         let commands = checker.commands(&timing)?;
-        Ok(Clock::Event(timing, checker.drive(commands, plan, device)?))
+        Ok(Clock::Event(timing, checker.drive(commands, ftl, device)?))
     }),
 ]);
 
 static WINDOWS: Choices<Reader<Option<Window>>, 2> = Choices::new([
     ("none", "none", |_| Ok(None)),
-    ("window", "`length` of simulated time, from `from` on", |checker| {
+    ("window", "`length` of simulated time, starting at `from`", |checker| {
         let (from, length) = (checker.nanos("gantt.window.from")?, checker.nanos("gantt.window.length")?);
         Ok(Some(Window { from, length }))
     }),
 ]);
 
 const OPTIONS: &[OptionSpec] = &[
-    OptionSpec {
-        key: "seed",
-        kind: Kind::Count { min: 0, max: i64::MAX as u64 },
-        fallback: Fallback::Value("1"),
-        help: "Seed of every random stream; the same seed and settings give the same results.",
-        example: "42",
-    },
-    OptionSpec {
-        key: "check",
-        kind: Kind::Bool,
-        fallback: Fallback::Value("false"),
-        help: "Check each flash operation against the NAND rules and each read against a shadow of the data (slower).",
-        example: "true",
-    },
-    OptionSpec {
-        key: "time",
-        kind: CLOCKS.kind(),
-        // An array of several planes is described to see what they do together.
-        fallback: Fallback::Unless("serial", &many_planes("event")),
-        help: "How simulated time passes.",
-        example: "count",
-    },
-    OptionSpec {
-        key: "gantt",
-        kind: WINDOWS.kind(),
-        fallback: Fallback::Value("none"),
-        help: "The stretch of time of which every flash operation is recorded, with its channel, die and plane; needs \
-               `time = \"event\"`.",
-        example: "window",
-    },
-    OptionSpec {
-        key: "gantt.window.from",
-        kind: Kind::Nanos { min: 0, max: 1_000_000 * SECOND },
-        fallback: Fallback::Value("0ns"),
-        help: "Where the window starts, from the start of measuring.",
-        example: "250ms",
-    },
-    OptionSpec {
-        key: "gantt.window.length",
-        kind: Kind::Nanos { min: 0, max: 1_000_000 * SECOND },
-        fallback: Fallback::Value("10ms"),
-        help: "Length of the window.",
-        example: "2ms",
-    },
+    option("seed", Kind::Count { min: 0, max: i64::MAX as u64 })
+        .default("1")
+        .example("42")
+        .help("Seed of all random streams; the same seed and settings give the same results."),
+    option("check", Kind::Bool).default("false").example("true").help(
+        "Checks each flash operation against the NAND rules, and each read against a copy of the data. \
+         Slower.",
+    ),
+    option("time", CLOCKS.kind())
+        // An array of several planes is configured to simulate their parallelism.
+        .fallback(Fallback::Unless("serial", &many_planes("event")))
+        .example("count")
+        .help("How simulated time passes."),
+    option("gantt", WINDOWS.kind()).default("none").example("window").help(
+        "Time window in which every flash operation is recorded with its channel, die and plane. Needs \
+         `time = \"event\"`.",
+    ),
+    option("gantt.window.from", Kind::Nanos { min: 0, max: 1_000_000 * SECOND })
+        .default("0ns")
+        .example("250ms")
+        .help("Start of the window, counted from the start of measuring."),
+    option("gantt.window.length", Kind::Nanos { min: 0, max: 1_000_000 * SECOND })
+        .default("10ms")
+        .example("2ms")
+        .help("Length of the window."),
 ];
 
 impl Checker<'_> {
-    /// The time model; the device is known unless something is wrong with it.
-    pub(crate) fn clock(&mut self, plan: &Plan, device: KnownDevice<'_>) -> Read<Clock> {
+    /// Reads the time model.
+    pub(crate) fn clock(&mut self, ftl: &FtlChoice, device: KnownDevice<'_>) -> Read<Clock> {
         let read = self.choice("time", &CLOCKS)?;
-        read(self, plan, device)
+        read(self, ftl, device)
     }
 
-    /// With one request after the other an operation may take no time; a closed loop of many would never end.
+    /// Refuses operations that take no time: a closed loop of several requests would never end.
     fn refuse_no_time(&mut self, timing: &Timing) {
         for (key, times) in [
             ("nand.read", timing.read.by_type()),
@@ -103,23 +82,19 @@ impl Checker<'_> {
             if times.contains(&Nanos::ZERO) {
                 let some = |time: &Nanos| write_nanos(if *time == Nanos::ZERO { 1_000 } else { time.0 });
                 let some = times.iter().map(some).collect::<Vec<_>>().join(",");
-                let message = format!(
-                    "0ns would let the simulation make infinitely many requests in no time; raise it to {some}"
-                );
-                self.report(key, message);
+                self.report(key, format!("operations of 0ns never advance the clock; raise it to {some}"));
             }
         }
     }
 
-    /// The window of which operations are recorded.
+    /// Reads the window in which operations are recorded.
     pub(crate) fn gantt(&mut self, clock: &Clock) -> Read<Option<Window>> {
         let Some(window) = self.variant("gantt", &WINDOWS)? else { return Ok(None) };
         if !matches!(clock, Clock::Event(..)) {
-            let message = "no time of channels and dies is modelled; set time to \"event\"";
-            self.report("gantt", message.into());
+            self.report("gantt", "needs the event clock; set time to \"event\"");
         }
         if window.length == Nanos::ZERO {
-            self.report("gantt.window.length", "0ns records nothing; raise it to 10ms".into());
+            self.report("gantt.window.length", "0ns records nothing; raise it to 10ms");
         }
         Ok(Some(window))
     }

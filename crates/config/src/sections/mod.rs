@@ -1,4 +1,4 @@
-//! One file or folder for each section: its table of options, its reader and its checks.
+//! Sections of the configuration, one file or folder each: options, readers and checks.
 
 pub(crate) mod block;
 mod blocks;

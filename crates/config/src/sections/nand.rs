@@ -1,21 +1,20 @@
-//! The flash array: what it is made of, how long it takes and what it can do.
+//! Flash array: structure, timing and commands.
 
-use super::drive::stripe::STRIPE_ORDERS;
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
-use crate::table::{Case, Fallback, Is, MEBI, OptionSpec, SECOND, Section, U32};
+use crate::table::{Case, Is, MEBI, OptionSpec, SECOND, Section, U32, option};
 use ssdlab_core::Nanos;
 use ssdlab_core::units::write_nanos;
-use ssdlab_nand::{Commands, Interruption, PageTimes, Parallelism, ProgramOrder, Suspend, Timing};
+use ssdlab_nand::{Commands, Interruption, PageTimes, Parallelism, ProgramOrder, StripeOrder, Suspend, Timing};
 
 pub(crate) const SECTION: Section = Section {
     name: "nand",
-    help: "The flash array: how it is divided, how long its operations take and what its chips can do.",
+    help: "Flash array: structure, timing and commands of the chips.",
     used: &[],
     options: || OPTIONS.to_vec(),
 };
 
-/// `value` where the array has more than one plane.
+/// Returns the cases of `value` for an array of more than one plane.
 pub(super) const fn many_planes(value: &'static str) -> [Case; 4] {
     [
         Case { key: "nand.channels", is: Is::Many, value },
@@ -25,7 +24,7 @@ pub(super) const fn many_planes(value: &'static str) -> [Case; 4] {
     ]
 }
 
-/// The levels of an array: the setting of each, and how many of it there are.
+/// Returns the levels of an array: setting and number of parts.
 pub(super) fn levels(parallelism: &Parallelism) -> [(&'static str, u32); 4] {
     [
         ("nand.channels", parallelism.channels),
@@ -48,164 +47,87 @@ static SUSPENSIONS: Choices<fn(&mut Checker<'_>, &Timing) -> Read<Suspend>, 3> =
 ]);
 
 static PROGRAM_ORDERS: Choices<ProgramOrder, 2> = Choices::new([
-    ("ascending", "only pages behind the last one programmed (MLC, TLC, large-block SLC)", ProgramOrder::Ascending),
-    ("any", "any page that is still erased (small-block SLC)", ProgramOrder::Any),
+    ("ascending", "only pages after the last one programmed (MLC, TLC, large-block SLC)", ProgramOrder::Ascending),
+    ("any", "any erased page (small-block SLC)", ProgramOrder::Any),
 ]);
 
-/// `time` of both ways to suspend; the key is a stand-in.
-const SUSPEND_TIME: OptionSpec = OptionSpec {
-    key: "",
-    kind: Kind::Nanos { min: 0, max: SECOND },
+/// Returns the option `time` of a suspend variant.
+const fn suspend_time(key: &'static str) -> OptionSpec {
     // MQSim, Flash_Parameter_Set.cpp, Suspend_Write_Time.
-    fallback: Fallback::Value("100us"),
-    help: "From asking for a suspension until the die can read; less than what it suspends takes.",
-    example: "50us",
-};
+    option(key, Kind::Nanos { min: 0, max: SECOND })
+        .default("100us")
+        .example("50us")
+        .help("Time from a suspend request until the die can read; less than the suspended operation takes.")
+}
 
-/// `limit` of both ways to suspend; the key is a stand-in.
-const SUSPEND_LIMIT: OptionSpec = OptionSpec {
-    key: "",
-    kind: Kind::Count { min: 1, max: 1_000 },
-    // Our choice: an operation ends at last, however many reads come.
-    fallback: Fallback::Value("4"),
-    help: "How often one operation may be suspended.",
-    example: "1",
-};
+/// Returns the option `limit` of a suspend variant.
+const fn suspend_limit(key: &'static str) -> OptionSpec {
+    // Our choice: an operation ends eventually, even under constant reads.
+    option(key, Kind::Count { min: 1, max: 1_000 }).default("4").example("1").help("Suspensions per operation.")
+}
 
 const OPTIONS: &[OptionSpec] = &[
-    OptionSpec {
-        key: "nand.channels",
-        kind: Kind::Count { min: 1, max: 64 },
-        fallback: Fallback::Value("1"),
-        help: "Channels: buses to the chips, which transfer independently of each other.",
-        example: "8",
-    },
-    OptionSpec {
-        key: "nand.ways",
-        kind: Kind::Count { min: 1, max: 64 },
-        fallback: Fallback::Value("1"),
-        help: "Ways: chips on each channel.",
-        example: "4",
-    },
-    OptionSpec {
-        key: "nand.dies",
-        kind: Kind::Count { min: 1, max: 16 },
-        fallback: Fallback::Value("1"),
-        help: "Dies in each chip; each works on one command at a time.",
-        example: "2",
-    },
-    OptionSpec {
-        key: "nand.planes",
-        kind: Kind::Count { min: 1, max: 16 },
-        fallback: Fallback::Value("1"),
-        help: "Planes of each die, with page registers and blocks of their own; every plane has equally many blocks.",
-        example: "4",
-    },
-    OptionSpec {
-        key: "nand.page_size",
-        kind: Kind::Bytes { min: 512, max: MEBI },
-        fallback: Fallback::Preset,
-        help: "Page: the unit of programming and of the map; a power of two.",
-        example: "16KiB",
-    },
-    OptionSpec {
-        key: "nand.pages_per_block",
-        kind: Kind::Count { min: 2, max: 32_767 },
-        fallback: Fallback::Preset,
-        help: "Pages of an erase block.",
-        example: "64",
-    },
-    OptionSpec {
-        key: "nand.read",
-        kind: Kind::Durations { max: SECOND },
-        fallback: Fallback::Preset,
-        help: "Cell array to page register (t_R): one for all pages, or one for each of up to 4 page types. Page p of a \
-               block is of type p modulo the number of types.",
-        example: "25us",
-    },
-    OptionSpec {
-        key: "nand.program",
-        kind: Kind::Durations { max: SECOND },
-        fallback: Fallback::Preset,
-        help: "Page register to cell array (t_PROG): one for all pages or by page type, as `nand.read`.",
-        example: "200us",
-    },
-    OptionSpec {
-        key: "nand.erase",
-        kind: Kind::Nanos { min: 0, max: 10 * SECOND },
-        fallback: Fallback::Preset,
-        help: "Block erase (t_BERS).",
-        example: "2ms",
-    },
-    OptionSpec {
-        key: "nand.transfer_per_kib",
-        kind: Kind::Nanos { min: 0, max: SECOND },
-        fallback: Fallback::Preset,
-        help: "Bus transfer of 1,024 bytes between page register and controller; 0ns leaves the bus out.",
-        example: "1.28us",
-    },
-    OptionSpec {
-        key: "nand.copyback",
-        kind: Kind::Bool,
-        fallback: Fallback::Preset,
-        help: "Internal copies stay inside the chip and skip both bus transfers.",
-        example: "true",
-    },
-    OptionSpec {
-        key: "nand.multiplane",
-        kind: Kind::Bool,
-        fallback: Fallback::Value("false"),
-        help: "One command works on several planes of a die: reads and programs of the same page number, erases. Used \
-               with `time = \"event\"`.",
-        example: "true",
-    },
-    OptionSpec {
-        key: "nand.cache_read",
-        kind: Kind::Bool,
-        fallback: Fallback::Value("false"),
-        help: "A die reads its next page while the one before is transferred out. Used with `time = \"event\"`.",
-        example: "true",
-    },
-    OptionSpec {
-        key: "nand.cache_program",
-        kind: Kind::Bool,
-        fallback: Fallback::Value("false"),
-        help: "The next page of a block is transferred in while the one before is programmed. Used with \
-               `time = \"event\"`.",
-        example: "true",
-    },
-    OptionSpec {
-        key: "nand.suspend",
-        kind: SUSPENSIONS.kind(),
-        fallback: Fallback::Value("never"),
-        help: "Which operations a read of the host suspends. Used with `time = \"event\"`.",
-        example: "erase",
-    },
-    OptionSpec { key: "nand.suspend.erase.time", ..SUSPEND_TIME },
-    OptionSpec { key: "nand.suspend.erase.limit", ..SUSPEND_LIMIT },
-    OptionSpec { key: "nand.suspend.erase_and_program.time", ..SUSPEND_TIME },
-    OptionSpec { key: "nand.suspend.erase_and_program.limit", ..SUSPEND_LIMIT },
-    OptionSpec {
-        key: "nand.partial_read",
-        kind: Kind::Bool,
-        fallback: Fallback::Preset,
-        help: "A host read transfers only the bytes asked for; otherwise whole pages.",
-        example: "true",
-    },
-    OptionSpec {
-        key: "nand.endurance",
-        kind: Kind::Count { min: 1, max: U32 },
-        fallback: Fallback::Preset,
-        help: "Program/erase cycles a block endures.",
-        example: "100000",
-    },
-    OptionSpec {
-        key: "nand.order",
-        kind: PROGRAM_ORDERS.kind(),
-        fallback: Fallback::Preset,
-        help: "Order in which the pages of a block may be programmed.",
-        example: "any",
-    },
+    option("nand.channels", Kind::Count { min: 1, max: 64 })
+        .default("1")
+        .example("8")
+        .help("Channels: buses to the chips, which transfer independently."),
+    option("nand.ways", Kind::Count { min: 1, max: 64 }).default("1").example("4").help("Ways: chips per channel."),
+    option("nand.dies", Kind::Count { min: 1, max: 16 })
+        .default("1")
+        .example("2")
+        .help("Dies per chip; each executes one command at a time."),
+    option("nand.planes", Kind::Count { min: 1, max: 16 })
+        .default("1")
+        .example("4")
+        .help("Planes per die, each with its own page registers and an equal number of blocks."),
+    option("nand.page_size", Kind::Bytes { min: 512, max: MEBI })
+        .example("16KiB")
+        .help("Page: the unit of programming and mapping; a power of two."),
+    option("nand.pages_per_block", Kind::Count { min: 2, max: 32_767 }).example("64").help("Pages per erase block."),
+    option("nand.read", Kind::Durations { max: SECOND }).example("25us").help(
+        "Page read, cell array to page register (t_R): one time for all pages, or one per page type (up to \
+         4). Page p of a block has type p modulo the number of types.",
+    ),
+    option("nand.program", Kind::Durations { max: SECOND }).example("200us").help(
+        "Page program, page register to cell array (t_PROG): one time for all pages, or one per page type \
+         as in `nand.read`.",
+    ),
+    option("nand.erase", Kind::Nanos { min: 0, max: 10 * SECOND }).example("2ms").help("Block erase (t_BERS)."),
+    option("nand.transfer_per_kib", Kind::Nanos { min: 0, max: SECOND })
+        .example("1.28us")
+        .help("Bus transfer of 1,024 bytes between page register and controller; 0ns ignores the bus."),
+    option("nand.copyback", Kind::Bool)
+        .example("true")
+        .help("Internal copies stay inside the chip and skip both bus transfers."),
+    option("nand.multiplane", Kind::Bool).default("false").example("true").help(
+        "One command works on several planes of a die: reads and programs of the same page number, and \
+         erases. Used with `time = \"event\"`.",
+    ),
+    option("nand.cache_read", Kind::Bool)
+        .default("false")
+        .example("true")
+        .help("A die reads the next page while it transfers the previous one. Used with `time = \"event\"`."),
+    option("nand.cache_program", Kind::Bool).default("false").example("true").help(
+        "A die receives the next page of a block while it programs the previous one. Used with `time = \
+         \"event\"`.",
+    ),
+    option("nand.suspend", SUSPENSIONS.kind())
+        .default("never")
+        .example("erase")
+        .help("Operations that a host read suspends. Used with `time = \"event\"`."),
+    suspend_time("nand.suspend.erase.time"),
+    suspend_limit("nand.suspend.erase.limit"),
+    suspend_time("nand.suspend.erase_and_program.time"),
+    suspend_limit("nand.suspend.erase_and_program.limit"),
+    option("nand.partial_read", Kind::Bool)
+        .example("true")
+        .help("A host read transfers only the requested bytes, not whole pages."),
+    option("nand.endurance", Kind::Count { min: 1, max: U32 })
+        .example("100000")
+        .help("Program/erase cycles that a block endures."),
+    option("nand.order", PROGRAM_ORDERS.kind())
+        .example("any")
+        .help("Order in which the pages of a block may be programmed."),
 ];
 
 impl Checker<'_> {
@@ -219,7 +141,7 @@ impl Checker<'_> {
             ways: self.small("nand.ways")?,
             dies: self.small("nand.dies")?,
             planes: self.small("nand.planes")?,
-            order: self.choice("drive.order", &STRIPE_ORDERS)?,
+            order: self.named("drive.order", StripeOrder::named)?,
         })
     }
 
@@ -239,7 +161,7 @@ impl Checker<'_> {
         PageTimes::of(&times).ok_or_else(|| self.wrong_type(key))
     }
 
-    /// What the chips can do; `timing` tells what is worth suspending.
+    /// Reads the commands of the chips. Suspending must be faster than the operations of `timing`.
     pub(crate) fn commands(&mut self, timing: &Timing) -> Read<Commands> {
         let suspend = self.choice("nand.suspend", &SUSPENSIONS)?;
         let suspend = suspend(self, timing)?;
@@ -251,18 +173,13 @@ impl Checker<'_> {
         })
     }
 
-    /// The parameters of a way to suspend operations; the shortest of them, `operation`, is over after `end`.
+    /// Reads the parameters of a suspend variant. Its shortest operation, set by `operation`, takes `end`.
     fn interruption(&mut self, variant: &str, operation: &str, end: Nanos) -> Read<Interruption> {
         let key = format!("{variant}.time");
         let time = self.nanos(&key)?;
         if time >= end && end > Nanos::ZERO {
-            let message = format!(
-                "{} is not less than {operation}, {}: a read would wait no longer for its end; lower it to {}",
-                write_nanos(time.0),
-                write_nanos(end.0),
-                write_nanos(end.0 / 2)
-            );
-            self.report(&key, message);
+            let [time, end, half] = [time.0, end.0, end.0 / 2].map(write_nanos);
+            self.report(&key, format!("{time} must be less than {operation} = {end}; lower it to {half}"));
         }
         Ok(Interruption { time, limit: self.small(&format!("{variant}.limit"))? })
     }

@@ -1,80 +1,69 @@
-//! The state of the device before the first request.
+//! State of the device before the first request.
 
-use super::repeat::{REPEATS, repeat_options};
+use super::repeat;
 use crate::checker::{Checker, Read, Reader};
 use crate::kind::{Choices, Kind};
-use crate::table::{Fallback, OptionSpec, Section};
+use crate::table::{OptionSpec, Section, option};
 use ssdlab_sim::{Method, Overwrite, Precondition};
 
 pub(crate) const SECTION: Section = Section {
     name: "precondition",
-    help: "The state of the device before the first request.",
+    help: "State of the device before the first request.",
     used: &[],
     options: || [OPTIONS, &TRACE].concat(),
 };
 
 static OVERWRITES: Choices<Reader<Overwrite>, 4> = Choices::new([
-    ("none", "not at all", |_| Ok(Overwrite::None)),
+    ("none", "not overwritten", |_| Ok(Overwrite::None)),
     ("steady", "uniformly at random until write amplification is stable", |checker| {
         Ok(Overwrite::Steady(checker.choice("precondition.overwrite.steady.method", &METHODS)?))
     }),
-    ("passes", "uniformly at random, `count` times what is filled", |checker| {
+    ("passes", "uniformly at random, `count` times the filled pages", |checker| {
         Ok(Overwrite::Passes(checker.float("precondition.overwrite.passes.count")?))
     }),
-    ("trace", "by what the trace writes and trims, untimed, over and over", |checker| {
+    ("trace", "with the writes and trims of the trace, untimed, repeatedly", |checker| {
         Ok(Overwrite::Trace(checker.repeat("precondition.overwrite.trace.repeat")?))
     }),
 ]);
 
 static METHODS: Choices<Method, 3> = Choices::new([
-    (
-        "auto",
-        "\"sampled\" for drives of 64 GiB and more (in pages of 4 KiB) where that can be, else \"exact\"",
-        Method::Auto,
-    ),
+    ("auto", "\"sampled\" for drives from 64 GiB (with pages of 4 KiB) where possible, else \"exact\"", Method::Auto),
     ("exact", "every plane is overwritten until write amplification is stable", Method::Exact),
     (
         "sampled",
-        "a few planes are, and the others take over their state; page mapping, map in RAM, no check",
+        "a few planes are overwritten, and the others copy their state; only for page mapping with the map in RAM, without check",
         Method::Sampled,
     ),
 ]);
 
 const OPTIONS: &[OptionSpec] = &[
-    OptionSpec {
-        key: "precondition.fill",
-        kind: Kind::Percent { min: 0.0, max: 100.0 },
-        fallback: Fallback::Value("100%"),
-        help: "Share of the logical pages written once, in order.",
-        example: "80%",
-    },
-    OptionSpec {
-        key: "precondition.overwrite",
-        kind: OVERWRITES.kind(),
-        fallback: Fallback::Value("steady"),
-        help: "How the device is overwritten before the first request; at random only filled pages are.",
-        example: "none",
-    },
-    OptionSpec {
-        key: "precondition.overwrite.steady.method",
-        kind: METHODS.kind(),
-        fallback: Fallback::Value("auto"),
-        help: "How a drive comes to its steady state; results say which way it was.",
-        example: "exact",
-    },
-    OptionSpec {
-        key: "precondition.overwrite.passes.count",
-        kind: Kind::Float { min: 0.0, max: 1000.0 },
-        fallback: Fallback::Value("2.0"),
-        help: "Pages overwritten as a multiple of those filled.",
-        example: "1.5",
-    },
+    option("precondition.fill", Kind::Percent { min: 0.0, max: 100.0 })
+        .default("100%")
+        .example("80%")
+        .help("Share of the logical pages written once, in order."),
+    option("precondition.overwrite", OVERWRITES.kind())
+        .default("steady")
+        .example("none")
+        .help("How the device is overwritten before the first request; random overwrites touch only filled pages."),
+    option("precondition.overwrite.steady.method", METHODS.kind())
+        .default("auto")
+        .example("exact")
+        .help("How the steady state is reached; results name the method used."),
+    option("precondition.overwrite.passes.count", Kind::Float { min: 0.0, max: 1000.0 })
+        .default("2.0")
+        .example("1.5")
+        .help("Overwritten pages as a multiple of the filled pages."),
 ];
 
-const TRACE: [OptionSpec; 4] = repeat_options!(
-    "precondition.overwrite.trace.repeat",
+const TRACE: [OptionSpec; 4] = repeat::options(
+    [
+        "precondition.overwrite.trace.repeat",
+        "precondition.overwrite.trace.repeat.times.count",
+        "precondition.overwrite.trace.repeat.until-steady.within",
+        "precondition.overwrite.trace.repeat.until-steady.most",
+    ],
     "until-steady",
-    "How often what the trace writes and trims is replayed before the first request."
+    "Number of replays of the writes and trims of the trace before the first request.",
 );
 
 impl Checker<'_> {
@@ -82,8 +71,7 @@ impl Checker<'_> {
         let fill = self.share("precondition.fill")?;
         let overwrite = self.variant("precondition.overwrite", &OVERWRITES)?;
         if fill == 0.0 && matches!(overwrite, Overwrite::Steady(_) | Overwrite::Passes(_)) {
-            let message = "0% leaves nothing to overwrite; set precondition.overwrite to \"none\"";
-            self.report("precondition.fill", message.into());
+            self.report("precondition.fill", "0% leaves nothing to overwrite; set precondition.overwrite to \"none\"");
         }
         Ok(Precondition { fill, overwrite })
     }

@@ -1,30 +1,26 @@
-//! Flash beyond the capacity: over-provisioning or spare factor, in whole blocks.
+//! Over-provisioning or spare factor, in whole blocks.
 
 use crate::checker::{Checker, Read};
 use crate::kind::Kind;
-use crate::table::{Fallback, OptionSpec};
+use crate::table::{Fallback, OptionSpec, option};
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
-    OptionSpec {
-        key: "device.op",
-        kind: Kind::Percent { min: 0.0, max: 1000.0 },
-        // What "GB sold, GiB built in" leaves: 2^30 / 10^9 = 1.07.
-        fallback: Fallback::Value("7%"),
-        help: "Over-provisioning: flash beyond the capacity as a share of the capacity, (T - U) / U; where `device.reserve` \
-               is `extra`, without the blocks that the FTL keeps. Rounded up to whole blocks, equally many for each \
-               plane; results give the figures after rounding, with and without these blocks.",
-        example: "12.5%",
-    },
-    OptionSpec {
-        key: "device.spare",
-        kind: Kind::Percent { min: 0.0, max: 95.0 },
-        fallback: Fallback::InsteadOf("device.op"),
-        help: "Spare factor: flash beyond the capacity as a share of all flash, (T - U) / T.",
-        example: "10%",
-    },
+    option("device.op", Kind::Percent { min: 0.0, max: 1000.0 })
+        // A drive sold in GB and built in GiB: 2^30 / 10^9 = 1.07.
+        .default("7%")
+        .example("12.5%")
+        .help(
+            "Over-provisioning: flash beyond the capacity as a share of the capacity, (T - U) / U. With \
+             `device.reserve = \"extra\"`, without the FTL's reserve. Rounded up to whole blocks per plane; \
+             results give the rounded figures, with and without the reserve.",
+        ),
+    option("device.spare", Kind::Percent { min: 0.0, max: 95.0 })
+        .fallback(Fallback::InsteadOf("device.op"))
+        .example("10%")
+        .help("Spare factor: flash beyond the capacity as a share of all flash, (T - U) / T."),
 ];
 
-/// Flash beyond the capacity, in the form in which it was asked for; shares of 1.
+/// Flash beyond the capacity, as it was set; fractions of 1.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Provision {
     /// `(T - U) / U`.
@@ -37,7 +33,7 @@ pub(crate) enum Provision {
 pub(super) const DEFAULT_PERCENT: f64 = 7.0;
 
 impl Provision {
-    /// Another share in the same form, in percent.
+    /// Returns another share in the same form, in percent.
     pub(super) fn with(self, percent: f64) -> Self {
         match self {
             Self::OverLogical(_) => Self::OverLogical(percent / 100.0),
@@ -45,19 +41,19 @@ impl Provision {
         }
     }
 
-    /// Fewest blocks that hold `logical_pages` with this much space beyond.
+    /// Returns the fewest blocks for `logical_pages` with this over-provisioning.
     pub(crate) fn blocks(self, logical_pages: u64, pages_per_block: u64) -> u64 {
         let pages = match self {
             Self::OverLogical(op) => logical_pages as f64 * (1.0 + op),
             Self::OfPhysical(spare) => logical_pages as f64 / (1.0 - spare),
         };
         let blocks = pages / pages_per_block as f64;
-        // A ratio that gives whole blocks on paper must give them here: rounding noise is no block.
+        // Ignore rounding errors if the ratio gives whole blocks.
         let whole = blocks.round();
         if (blocks - whole).abs() <= 1e-12 * whole { whole as u64 } else { blocks.ceil() as u64 }
     }
 
-    /// The smallest share in steps of 0.01 % that yields at least `blocks`, in percent.
+    /// Returns the smallest share in steps of 0.01 % that gives at least `blocks`, in percent.
     pub(crate) fn percent_for(self, blocks: u64, logical_pages: u64, pages_per_block: u64) -> f64 {
         let physical = blocks.saturating_mul(pages_per_block) as f64;
         let beyond = physical - logical_pages as f64;
@@ -70,20 +66,12 @@ impl Provision {
 }
 
 impl Checker<'_> {
-    /// Flash beyond the capacity, and the option that says so.
+    /// Reads the over-provisioning, with the option that sets it.
     pub(crate) fn provision(&self) -> Read<(&'static str, Provision)> {
         if self.applies("device.spare") {
             Ok(("device.spare", Provision::OfPhysical(self.share("device.spare")?)))
         } else {
             Ok(("device.op", Provision::OverLogical(self.share("device.op")?)))
-        }
-    }
-
-    /// The most over-provisioning that may be asked for by this option.
-    pub(super) fn most_percent(&self, key: &str) -> f64 {
-        match self.kind(key) {
-            Some(Kind::Percent { max, .. }) => max,
-            _ => 0.0,
         }
     }
 }

@@ -1,7 +1,8 @@
-//! How often a trace is replayed, wherever that is asked.
+//! Number of replays of a trace, shared by several sections.
 
 use crate::checker::{Checker, Read};
-use crate::kind::Choices;
+use crate::kind::{Choices, Kind};
+use crate::table::{OptionSpec, option};
 use ssdlab_sim::Repeat;
 
 type Reader = fn(&Checker<'_>, &str) -> Read<Repeat>;
@@ -10,8 +11,8 @@ pub(super) static REPEATS: Choices<Reader, 2> = Choices::new([
     ("times", "`count` times", |checker, key| Ok(Repeat::Times(checker.count(&format!("{key}.times.count"))?))),
     (
         "until-steady",
-        "until write amplification is steady: it differs by less than `within` between two successive windows, each the \
-         fewest replays that write as many pages as the flash has; at most `most` times",
+        "until write amplification is steady: it differs by less than `within` between two successive windows; at most \
+         `most` times. A window is the fewest replays that write as many pages as the flash has",
         |checker, key| {
             Ok(Repeat::UntilSteady {
                 within: checker.share(&format!("{key}.until-steady.within"))?,
@@ -21,45 +22,27 @@ pub(super) static REPEATS: Choices<Reader, 2> = Choices::new([
     ),
 ]);
 
-/// The options of a choice of [`REPEATS`]: key, default and help.
-macro_rules! repeat_options {
-    ($key:literal, $default:literal, $help:literal) => {
-        [
-            OptionSpec {
-                key: $key,
-                kind: REPEATS.kind(),
-                fallback: Fallback::Value($default),
-                help: $help,
-                example: "until-steady",
-            },
-            OptionSpec {
-                key: concat!($key, ".times.count"),
-                kind: Kind::Count { min: 1, max: 1_000_000 },
-                fallback: Fallback::Value("1"),
-                help: "Replays.",
-                example: "3",
-            },
-            OptionSpec {
-                key: concat!($key, ".until-steady.within"),
-                kind: Kind::Percent { min: 0.01, max: 50.0 },
-                fallback: Fallback::Value("1%"),
-                help: "Share by which write amplification may differ between one window and the next.",
-                example: "0.5%",
-            },
-            OptionSpec {
-                key: concat!($key, ".until-steady.most"),
-                kind: Kind::Count { min: 1, max: 1_000_000 },
-                fallback: Fallback::Value("100"),
-                help: "Replays at most, steady or not.",
-                example: "20",
-            },
-        ]
-    };
+/// Returns the options of a choice of [`REPEATS`]: the choice and the keys of `times.count`, `until-steady.within` and
+/// `until-steady.most`.
+pub(super) const fn options(
+    [choice, count, within, most]: [&'static str; 4],
+    default: &'static str,
+    help: &'static str,
+) -> [OptionSpec; 4] {
+    let replays = Kind::Count { min: 1, max: 1_000_000 };
+    [
+        option(choice, REPEATS.kind()).default(default).example("until-steady").help(help),
+        option(count, replays).default("1").example("3").help("Number of replays."),
+        option(within, Kind::Percent { min: 0.01, max: 50.0 })
+            .default("1%")
+            .example("0.5%")
+            .help("Maximum relative difference in write amplification between two successive windows."),
+        option(most, replays).default("100").example("20").help("Maximum number of replays, steady or not."),
+    ]
 }
-pub(super) use repeat_options;
 
 impl Checker<'_> {
-    /// What the choice `key` comes to.
+    /// Reads the choice `key`.
     pub(crate) fn repeat(&self, key: &str) -> Read<Repeat> {
         let read = self.choice(key, &REPEATS)?;
         read(self, key)

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use ssdlab_config::{Kind, Layer, OPTIONS, OptionSpec};
 
-/// A valid value of the option, as `--set` takes it.
+/// Returns a valid value of the option, as `--set` takes it.
 fn value(option: &OptionSpec, random: u64) -> String {
     let between = |min: u64, max: u64| min + random % (max - min + 1).max(1);
     match option.kind {
@@ -45,13 +45,13 @@ fn value(option: &OptionSpec, random: u64) -> String {
     }
 }
 
-/// Values for some options. A variant is chosen first, and only its parameters are set.
+/// Returns values for some options: variants first, then parameters of the chosen variants.
 pub fn sets(picks: &[Option<u64>]) -> Vec<Layer> {
     let mut sets: Vec<String> = Vec::new();
     for (option, pick) in OPTIONS.iter().zip(picks) {
         let applies = option.conditions().all(|(choice, variant)| sets.contains(&format!("{}={variant}", choice.key)));
         let replaced = option.alternative().is_some_and(|other| sets.iter().any(|set| set.starts_with(other)));
-        // What a chosen variant requires is set whatever was picked.
+        // Required parameters are always set.
         let pick = if option.key.ends_with(".rate") { pick.or(Some(7)) } else { *pick };
         if let Some(random) = pick.filter(|_| applies && !replaced) {
             sets.push(format!("{}={}", option.key, value(option, random)));
@@ -64,7 +64,7 @@ pub fn set(text: String) -> Layer {
     Layer { origin: "--set".into(), text }
 }
 
-/// For each option of the table, whether to set it and at random to what.
+/// Generates for each option a random number for its value, if it is set.
 pub fn picks() -> impl Strategy<Value = Vec<Option<u64>>> {
     prop::collection::vec(prop::option::of(any::<u64>()), OPTIONS.len())
 }

@@ -81,7 +81,7 @@ impl LogVictim {
     /// Parameter of the FTLs that have the choice.
     pub(crate) const PARAMETER: Parameter = Parameter::one_of(
         "victim",
-        &[("lru", "the one written least recently"), ("fifo", "the one taken first")],
+        || vec![("lru", "the one written least recently"), ("fifo", "the one taken first")],
         "Which log block is given up when all are taken.",
     )
     .example(1);

@@ -89,7 +89,12 @@ const SUB_BLOCK: Parameter = Parameter {
 
 const RLB_MERGE: Parameter = Parameter::one_of(
     "rlb_merge",
-    &[("victim", "pages of the reclaimed log block and of the data block"), ("block", "all pages, wherever they are")],
+    || {
+        vec![
+            ("victim", "pages of the reclaimed log block and of the data block"),
+            ("block", "all pages, wherever they are"),
+        ]
+    },
     "Which pages of a logical block are merged when a random log block is reclaimed.",
 )
 .example(1);

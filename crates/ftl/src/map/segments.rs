@@ -18,7 +18,6 @@ use super::cache::{CachePolicy, POLICIES};
 use super::{CachedEntries, Lookup, MapInfo, MapModel, MapRules};
 use crate::Problem;
 use serde::{Deserialize, Serialize};
-use ssdlab_core::registry::names;
 use ssdlab_core::units::write_bytes;
 use ssdlab_core::{Archive, Archived, Lpn, Parameter, Settings, Unit};
 
@@ -61,10 +60,8 @@ const ENTRY: Parameter = Parameter {
     help: "Entry of the map; a power of two.",
 };
 
-const POLICY_NAMES: &[(&str, &str)] = &names::<_, { POLICIES.len() }>(POLICIES);
-
 const POLICY: Parameter =
-    Parameter::one_of("policy", POLICY_NAMES, "Which cached segment a new one evicts.").example(2);
+    Parameter::one_of("policy", || POLICIES.choices(), "Which cached segment a new one evicts.").example(2);
 
 const PRELOAD: Parameter =
     Parameter::switch("preload", false, "Fill the cache from the start of the map before the first request.")

@@ -24,7 +24,7 @@ pub enum NoMerges {
 }
 
 /// Options of a block layer.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
     /// Variant.
     pub kind: BlockLayerKind,

@@ -151,7 +151,7 @@ pub struct Device {
 pub type SchedulerInfo = Info<SchedulerRules>;
 
 /// Constructor of a scheduler from its tunables.
-type Build = fn(&Settings, &Device) -> Result<Box<dyn IoScheduler>, TunableError>;
+pub type Build = fn(&Settings, &Device) -> Result<Box<dyn IoScheduler>, TunableError>;
 
 /// Properties of a scheduler, and its constructor.
 #[derive(Debug)]
@@ -174,9 +174,9 @@ pub struct SchedulerRules {
     /// True if decisions depend on whether writes are synchronous.
     pub by_sync: bool,
     /// Name of the tunable, in sectors, that must not exceed the device.
-    part_of_device: Option<&'static str>,
+    pub part_of_device: Option<&'static str>,
     /// Builds it from its tunables.
-    build: Build,
+    pub build: Build,
 }
 
 /// Returns the tunables of a scheduler, with changes to their defaults.

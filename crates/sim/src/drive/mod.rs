@@ -121,13 +121,14 @@ impl<P: TimedParts> TimedDrive<P> {
         let measurement = Measurement::start(&mut stack);
         let setup = &stack.setup;
         let closed_loop = !matches!(setup.replay, Replay::Open { .. });
-        let block = |options| BlockStage::new(&options, setup.capacity_bytes(), closed_loop);
+        let block = setup.block.as_ref().map(|block| BlockStage::new(setup, block, closed_loop)).transpose()?;
+        let cache = setup.cache.as_ref().map(|cache| CacheStage::new(setup, cache)).transpose()?;
         let checks = stack.sinks.checker.get().is_some();
         let parallelism = setup.geometry.parallelism;
         Ok(Self {
             mapper: AddressMapper::new(setup),
-            cache: setup.cache.map(|options| CacheStage::new(setup, options)).transpose()?,
-            block: setup.block.map(block).transpose()?,
+            cache,
+            block,
             requests: Slab::default(),
             queues: Queues::new(options.front.protocol),
             front: FrontEnd::new(options.front),

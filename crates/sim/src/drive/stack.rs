@@ -39,7 +39,7 @@ impl<P: Parts> Stack<P> {
             Clock::Serial(Timing { partial_read, .. }) | Clock::Event(Timing { partial_read, .. }, _) => partial_read,
         };
         Self {
-            setup: *setup,
+            setup: setup.clone(),
             page,
             partial_read,
             ftl,

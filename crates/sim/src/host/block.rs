@@ -20,6 +20,7 @@ use ssdlab_trace::{Op, Request, flag};
 use crate::host::fit::runs;
 use crate::host::replay::Issued;
 use crate::run::error::SimError;
+use crate::setup::Setup;
 use crate::setup::host::BlockOptions;
 
 /// Bytes of a sector.
@@ -110,11 +111,11 @@ pub(crate) struct BlockStage {
 impl BlockStage {
     /// # Errors
     /// If the scheduler or a tunable is unknown.
-    pub fn new(options: &BlockOptions, device_bytes: u64, closed_loop: bool) -> Result<Self, SimError> {
+    pub fn new(setup: &Setup, options: &BlockOptions, closed_loop: bool) -> Result<Self, SimError> {
         let scheduler =
-            ssdlab_sched::SCHEDULERS.get(options.scheduler).map_err(|error| SimError::Setup(error.to_string()))?;
-        let dispatched = options.record.then(Vec::new);
-        let options = options.for_device(device_bytes / SECTOR);
+            ssdlab_sched::SCHEDULERS.get(&options.scheduler).map_err(|error| SimError::Setup(error.to_string()))?;
+        let device_bytes = setup.capacity_bytes();
+        let options = BlockOptions { device_sectors: device_bytes / SECTOR, ..options.clone() };
         Ok(Self {
             max_sectors: options.max_sectors,
             device_bytes,
@@ -131,7 +132,7 @@ impl BlockStage {
             marks: Marks::default(),
             start: BlockCounters::default(),
             throttling_start: None,
-            dispatched,
+            dispatched: setup.record.then(Vec::new),
             scheduler,
             start_ns: 0,
             timer_ns: None,

@@ -100,7 +100,7 @@ fn run_once(
                    and host.repeat to \"until-steady\"";
         return Err(SimError::Setup(why.into()));
     }
-    let mut outcome = match (setup.cache, setup.clock) {
+    let mut outcome = match (&setup.cache, setup.clock) {
         (Some(options), Clock::Count | Clock::Serial(_)) => run_through_cache(setup, states, options, source, monitor)?,
         _ => replay(setup, states, Replays::new(source), monitor)?,
     };
@@ -112,7 +112,7 @@ fn run_once(
 fn run_through_cache(
     setup: &Setup,
     states: States<'_>,
-    options: CacheOptions,
+    options: &CacheOptions,
     source: &mut dyn Source,
     monitor: &mut dyn Monitor,
 ) -> Result<Outcome, SimError> {

@@ -1,4 +1,4 @@
-//! What can be chosen about a drive that works on many requests at once.
+//! Options of a drive that works on many requests at once.
 
 use ssdlab_core::Nanos;
 use ssdlab_nand::Commands;
@@ -8,38 +8,38 @@ use ssdlab_nand::backend::parallel::scheduler::DieSchedulerInfo;
 /// Controller and chips of a parallel drive.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DriveOptions {
-    /// What the chips can do.
+    /// Commands that the chips support.
     pub commands: Commands,
-    /// Which of the operations waiting for a die goes next.
+    /// Policy that selects the next operation of a die.
     pub scheduler: &'static DieSchedulerInfo,
-    /// How requests enter.
+    /// Host interface.
     pub front: Front,
-    /// RAM that writes complete in; none writes through.
+    /// Write buffer; without one, writes complete when they are programmed.
     pub buffer: Option<WriteBuffer>,
-    /// When garbage is collected before free pages run out.
+    /// Garbage collection ahead of need.
     pub collect: Collect,
-    /// Flash operations that may be under way for each die, on average, before no further request is taken from the
-    /// queues, or, where there is a buffer, no further page of it is programmed.
+    /// Average number of flash operations in flight per die above which the drive takes no further request, or, with a
+    /// write buffer, programs no further page of it.
     pub backlog: u32,
 }
 
 impl DriveOptions {
-    /// How its dies work.
+    /// Returns the options of the flash array.
     pub const fn array(&self) -> ArrayOptions {
         ArrayOptions { commands: self.commands, scheduler: self.scheduler }
     }
 }
 
-/// How requests enter the drive.
+/// Host interface of the drive.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Front {
-    /// Protocol, which says how many requests the drive sees.
+    /// Protocol, which limits the requests that the drive sees.
     pub protocol: Protocol,
-    /// Bytes per second of the link; none takes no time.
+    /// Bandwidth of the link in bytes per second; `None` takes no time.
     pub link_bytes_per_s: Option<u64>,
-    /// Whether data goes both ways at once.
+    /// True if the link transfers in both directions at once.
     pub full_duplex: bool,
-    /// Time that the controller works on each request, one after the other, before its first flash operation.
+    /// Controller time per request before its first flash operation; requests are processed one at a time.
     pub command: Nanos,
 }
 
@@ -48,20 +48,20 @@ pub struct Front {
 pub enum Protocol {
     /// The drive sees every request at once.
     Direct,
-    /// One queue of tags, as SATA (NCQ), UFS and eMMC (command queueing) have.
+    /// One queue of tags, as in SATA (NCQ), UFS and eMMC (command queueing).
     SingleQueue {
         /// Requests that the drive holds.
         depth: u32,
     },
-    /// Queues of their own for the streams of the host (NVMe): stream `s` uses queue `s % queues`.
+    /// Several queues (NVMe): stream `s` of the host uses queue `s % queues`.
     MultiQueue {
-        /// Queues.
+        /// Number of queues.
         queues: u32,
-        /// Requests that a queue holds.
+        /// Requests per queue.
         depth: u32,
         /// Requests that the drive works on at a time.
         slots: u32,
-        /// Which queue is served next.
+        /// Order in which queues are served.
         arbitration: Arbitration,
     },
 }
@@ -69,12 +69,12 @@ pub enum Protocol {
 /// Order in which queues are served (NVMe 2.0, section 3.4.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arbitration {
-    /// One after the other, `burst` requests each.
+    /// Round robin, `burst` requests each.
     RoundRobin {
         /// Requests taken from a queue in a row.
         burst: u32,
     },
-    /// One after the other, each by its weight in requests; queue `q` has weight `q % 8`.
+    /// Round robin, with the weight of the queue in requests; queue `q` has weight `q % 8`.
     Weighted {
         /// Requests taken from a queue in a row, at least 1.
         weights: [u16; 8],
@@ -84,20 +84,20 @@ pub enum Arbitration {
 /// RAM of the drive that holds written pages until they are programmed.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct WriteBuffer {
-    /// Pages held.
+    /// Capacity in pages.
     pub pages: u32,
     /// When pages are programmed.
     pub flush: FlushPolicy,
-    /// Whether its contents survive a power loss: then a flush request has nothing to wait for.
+    /// True if the contents survive a power loss, so that a flush request completes at once.
     pub protected: bool,
 }
 
-/// When a write buffer is emptied.
+/// When a write buffer programs its pages.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum FlushPolicy {
-    /// Every page as soon as it is there.
+    /// Each page as soon as it arrives.
     Eager,
-    /// Pages wait to be overwritten; from `high` of the buffer on, the oldest are programmed until `low` is left.
+    /// Pages wait to be overwritten; above `high`, the oldest are programmed until `low` is left.
     Watermark {
         /// Share of the pages at which programming starts, above `low` and up to 1.
         high: f64,
@@ -106,30 +106,30 @@ pub enum FlushPolicy {
     },
 }
 
-/// When garbage is collected before free pages run out. Where they do, requests wait for a collection, always.
+/// When garbage is collected ahead of need. Once free pages run out, requests always wait for collection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Collect {
-    /// Not before.
+    /// Never.
     Foreground,
-    /// While no request has been in the drive for a while.
+    /// While the drive is idle.
     Idle {
-        /// How long none must have been.
+        /// Time without requests after which collection starts.
         after: Nanos,
-        /// What it works towards.
+        /// Extent of collection.
         goal: CollectGoal,
     },
-    /// Also while requests are served; see [`DieSchedulerInfo`] for what that costs them.
+    /// Also while requests are served; [`DieSchedulerInfo`] determines what that costs them.
     Background {
-        /// What it works towards.
+        /// Extent of collection.
         goal: CollectGoal,
     },
 }
 
-/// How far and in which steps garbage is collected ahead of need.
+/// Extent of collection ahead of need.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CollectGoal {
-    /// Erased blocks in each plane beyond those the FTL holds back.
+    /// Erased blocks to reach in each plane, beyond the FTL's reserve.
     pub blocks: u32,
-    /// Pages copied before it is asked again whether requests wait.
+    /// Pages copied before waiting requests are considered again.
     pub step: u32,
 }

@@ -1,4 +1,4 @@
-//! Everything a simulation needs to know, complete and in plain numbers.
+//! Complete options of a simulation, in plain numbers.
 
 pub mod drive;
 pub mod host;
@@ -14,16 +14,16 @@ use host::{BlockOptions, CacheOptions, Fit, Repeat, Replay};
 /// How time passes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Clock {
-    /// No time: operations are counted only.
+    /// Operations are counted and take no time.
     Count,
-    /// One chip, one operation at a time.
+    /// One operation at a time, as on a single chip.
     Serial(Timing),
-    /// Channels, dies and planes at work on many requests at once.
+    /// Channels, dies and planes work on many requests at once.
     Event(Timing, DriveOptions),
 }
 
 impl Clock {
-    /// How long operations of the flash take; none without time.
+    /// Returns the durations of flash operations; `None` without time.
     pub const fn timing(&self) -> Option<&Timing> {
         match self {
             Self::Count => None,
@@ -32,33 +32,33 @@ impl Clock {
     }
 }
 
-/// How the device is overwritten after it has been filled.
+/// How the device is overwritten after filling.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Overwrite {
-    /// Not at all.
+    /// Not overwritten.
     None,
-    /// This many times its capacity, uniformly at random.
+    /// Uniformly at random, this many times its filled pages.
     Passes(f64),
     /// Uniformly at random until write amplification is stable.
     Steady(Method),
-    /// By the writes and trims of the trace, over and over. Not below a cache, which would keep some of them.
+    /// With the writes and trims of the trace, repeatedly. Not allowed below a cache, which would keep some of them.
     Trace(Repeat),
 }
 
-/// How a drive is brought to its steady state.
+/// How a drive reaches its steady state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Method {
-    /// [`Self::Sampled`] for a drive of 64 GiB and more (in pages of 4 KiB) where that can be, else [`Self::Exact`].
+    /// [`Self::Sampled`] for drives from 64 GiB (with pages of 4 KiB) where possible, else [`Self::Exact`].
     #[default]
     Auto,
     /// Every page of every plane is written.
     Exact,
-    /// A few planes are brought to their steady state, and the others take it over.
+    /// A few planes reach their steady state, and the others copy it.
     Sampled,
 }
 
 impl Method {
-    /// Lower-case name.
+    /// Returns the name in settings.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -73,18 +73,18 @@ impl Method {
 pub struct Precondition {
     /// Share of the logical pages written once, in order, 0 to 1.
     pub fill: f64,
-    /// What follows; at random only pages filled are overwritten.
+    /// Overwrites after filling; random ones touch only filled pages.
     pub overwrite: Overwrite,
 }
 
-/// A complete, consistent simulation set-up.
-#[derive(Clone, Copy, PartialEq, Debug)]
+/// Complete, consistent options of a simulation.
+#[derive(Clone, PartialEq, Debug)]
 pub struct Setup {
     /// Physical flash.
     pub geometry: Geometry,
     /// Pages the host sees.
     pub logical_pages: u32,
-    /// Program/erase cycles a block endures.
+    /// Program/erase cycles that a block endures.
     pub endurance_cycles: u32,
     /// FTL.
     pub ftl: FtlChoice,
@@ -92,30 +92,32 @@ pub struct Setup {
     pub clock: Clock,
     /// Host behaviour.
     pub replay: Replay,
-    /// Cache between the requests and all else; none passes them on.
+    /// Cache of the host, if any.
     pub cache: Option<CacheOptions>,
-    /// Block layer between host and drive; none hands every request to the drive at once. Needs [`Clock::Event`].
+    /// Block layer between host and drive; without one, the drive gets every request at once. Needs [`Clock::Event`].
     pub block: Option<BlockOptions>,
-    /// Stretch of which every flash operation is recorded; needs [`Clock::Event`].
+    /// True to keep the requests that the block layer sends to the drive.
+    pub record: bool,
+    /// Time window in which every flash operation is recorded; needs [`Clock::Event`].
     pub gantt: Option<Window>,
-    /// Latency attribution: where the response time of each request goes. Needs [`Clock::Event`]; other clocks ignore it.
+    /// Latency attribution: breakdown of each response time. Needs [`Clock::Event`]; other clocks ignore it.
     pub attribution: bool,
-    /// Addresses beyond the device.
+    /// Handling of addresses beyond the device.
     pub fit: Fit,
-    /// How often the trace is replayed; the last replay is measured.
+    /// Number of replays of the trace; the last one is measured.
     pub repeat: Repeat,
     /// Requests of a replay before measuring starts.
     pub warmup_requests: u64,
     /// State before the first request.
     pub precondition: Precondition,
-    /// Whether every flash operation and every read is checked against NAND rules and a shadow of the data.
+    /// True to check every flash operation against the NAND rules, and every read against a copy of the data.
     pub check: bool,
-    /// Seed of every random stream.
+    /// Seed of all random streams.
     pub seed: u64,
 }
 
 impl Setup {
-    /// An erased drive without time: requests come one by one and straight to the drive, once, and nothing is checked.
+    /// Creates an erased drive without time or checks, which gets the requests once, one at a time.
     pub const fn new(geometry: Geometry, logical_pages: u32, ftl: FtlChoice) -> Self {
         Self {
             geometry,
@@ -126,6 +128,7 @@ impl Setup {
             replay: Replay::ONE_BY_ONE,
             cache: None,
             block: None,
+            record: false,
             gantt: None,
             attribution: false,
             fit: Fit::Error,
@@ -137,27 +140,27 @@ impl Setup {
         }
     }
 
-    /// Bytes the host sees.
+    /// Returns the capacity in bytes.
     pub const fn capacity_bytes(&self) -> u64 {
         self.logical_pages as u64 * self.geometry.page_bytes as u64
     }
 
-    /// Logical pages that preconditioning writes.
+    /// Returns the number of logical pages that preconditioning writes.
     pub fn filled_pages(&self) -> u64 {
         (self.precondition.fill * f64::from(self.logical_pages)).round() as u64
     }
 
-    /// Pages of the map that are kept in flash.
+    /// Returns the number of map pages in flash.
     pub fn map_pages(&self) -> u32 {
         self.ftl.map_pages(self.logical_pages, self.geometry.page_bytes)
     }
 
-    /// Blocks that the FTL holds back: open, erased, or full of its map.
+    /// Returns the FTL's reserve: blocks that are open, erased, or hold its map.
     pub fn reserve_blocks(&self) -> u32 {
         self.ftl.device_reserve_blocks(&self.shape())
     }
 
-    /// The device as the FTL sees it.
+    /// Returns the device as the FTL sees it.
     pub const fn shape(&self) -> Shape {
         Shape {
             logical_pages: self.logical_pages,

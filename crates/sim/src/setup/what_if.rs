@@ -1,8 +1,7 @@
-//! One thing changed: set-ups that tell what a drive would do if one resource were faster, larger or gone.
+//! Counterfactuals: the drive with one resource faster, larger or removed.
 //!
-//! Flash that an FTL needs in reserve, for open and free blocks or its map, comes and goes with what needs it; what is
-//! beyond that stays the same. So it is where `device.reserve` is `extra`; a configuration knows the settings of each
-//! change.
+//! The FTL's reserve, for open and free blocks or its map, changes with the FTL; the over-provisioning beyond it stays
+//! the same, as with `device.reserve = "extra"`. The configuration has the settings of each change.
 
 use serde::Serialize;
 use ssdlab_core::Nanos;
@@ -15,80 +14,62 @@ use super::drive::{DriveOptions, Front, Protocol, WriteBuffer};
 use super::host::{BlockOptions, CacheOptions, Replay};
 use super::{Clock, Setup};
 
-/// One change.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WhatIf {
+macro_rules! what_ifs {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal,)+) => {
+        /// A change of one resource.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum WhatIf {
+            $($(#[$doc])* $variant,)+
+        }
+
+        impl WhatIf {
+            /// Every change.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
+
+            /// Returns the name in results.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+        }
+    };
+}
+
+what_ifs! {
     /// Cells read, program and erase twice as fast.
-    Dies,
+    Dies = "dies",
     /// Channels move data twice as fast.
-    Channels,
+    Channels = "channels",
     /// The link moves data twice as fast.
-    Link,
+    Link = "link",
     /// The controller works twice as fast.
-    Controller,
+    Controller = "controller",
     /// The write buffer holds twice as many pages.
-    Buffer,
-    /// The write buffer survives a power loss.
-    Protected,
-    /// The drive takes twice as many requests at a time, and a block layer has and gives it as many.
-    Slots,
+    Buffer = "buffer",
+    /// Power-loss protection of the write buffer.
+    Protected = "protected",
+    /// The drive and the block layer take twice as many requests at a time.
+    Slots = "slots",
     /// The host keeps twice as many requests outstanding.
-    Depth,
-    /// The host does not think between requests.
-    NoThink,
-    /// There is no block layer.
-    NoBlockLayer,
-    /// Flash beyond the capacity and the reserve is twice as much; of a log-block FTL, log blocks are.
-    Spare,
-    /// Survivors of collection are written to blocks of their own.
-    Placement,
+    Depth = "depth",
+    /// No think time between requests.
+    NoThink = "no_think",
+    /// No block layer.
+    NoBlockLayer = "no_block_layer",
+    /// Twice the flash beyond capacity and reserve; with a log-block FTL, twice the log blocks.
+    Spare = "spare",
+    /// Garbage collection writes to its own open block.
+    Placement = "placement",
     /// The whole map is in RAM.
-    Map,
+    Map = "map",
     /// The cache above the drive holds twice as many pages.
-    Cache,
+    Cache = "cache",
 }
 
 impl WhatIf {
-    /// Every change.
-    pub const ALL: [Self; 14] = [
-        Self::Dies,
-        Self::Channels,
-        Self::Link,
-        Self::Controller,
-        Self::Buffer,
-        Self::Protected,
-        Self::Slots,
-        Self::Depth,
-        Self::NoThink,
-        Self::NoBlockLayer,
-        Self::Spare,
-        Self::Placement,
-        Self::Map,
-        Self::Cache,
-    ];
-
-    /// Name in results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Dies => "dies",
-            Self::Channels => "channels",
-            Self::Link => "link",
-            Self::Controller => "controller",
-            Self::Buffer => "buffer",
-            Self::Protected => "protected",
-            Self::Slots => "slots",
-            Self::Depth => "depth",
-            Self::NoThink => "no_think",
-            Self::NoBlockLayer => "no_block_layer",
-            Self::Spare => "spare",
-            Self::Placement => "placement",
-            Self::Map => "map",
-            Self::Cache => "cache",
-        }
-    }
-
-    /// The set-up with this change; none where there is nothing to change.
+    /// Returns the set-up with this change; `None` if it changes nothing.
     pub fn applied_to(self, setup: &Setup) -> Option<Setup> {
         let changed = match self {
             Self::Dies => timed(setup, |timing, _| {
@@ -116,7 +97,7 @@ impl WhatIf {
                         *slots = slots.saturating_mul(2);
                     }
                 })?;
-                let block = setup.block.map(|block| BlockOptions {
+                let block = setup.block.clone().map(|block| BlockOptions {
                     slots: block.slots.saturating_mul(2),
                     nr_requests: block.nr_requests.saturating_mul(2),
                     ..block
@@ -126,9 +107,10 @@ impl WhatIf {
             Self::Buffer => buffered(setup, |buffer| buffer.pages = buffer.pages.saturating_mul(2))?,
             Self::Protected => buffered(setup, |buffer| buffer.protected = true)?,
             Self::Depth => match setup.replay {
-                Replay::Closed { depth, per_stream, think } => {
-                    Setup { replay: Replay::Closed { depth: depth.checked_mul(2)?, per_stream, think }, ..*setup }
-                }
+                Replay::Closed { depth, per_stream, think } => Setup {
+                    replay: Replay::Closed { depth: depth.checked_mul(2)?, per_stream, think },
+                    ..setup.clone()
+                },
                 Replay::Processes { .. } | Replay::Open { .. } => return None,
             },
             Self::NoThink => {
@@ -138,9 +120,9 @@ impl WhatIf {
                     Replay::Processes { .. } => Replay::Processes { think },
                     Replay::Open { .. } => return None,
                 };
-                Setup { replay, ..*setup }
+                Setup { replay, ..setup.clone() }
             }
-            Self::NoBlockLayer => Setup { block: None, ..*setup },
+            Self::NoBlockLayer => Setup { block: None, ..setup.clone() },
             Self::Spare => with_spare(setup)?,
             Self::Placement => match setup.ftl {
                 FtlChoice::Page(options, map) => {
@@ -154,9 +136,9 @@ impl WhatIf {
                 FtlChoice::Log(..) => return None,
             },
             Self::Cache => {
-                let cache = setup.cache?;
+                let cache = setup.cache.clone()?;
                 let capacity_pages = cache.capacity_pages.checked_mul(2)?;
-                Setup { cache: Some(CacheOptions { capacity_pages, ..cache }), ..*setup }
+                Setup { cache: Some(CacheOptions { capacity_pages, ..cache }), ..setup.clone() }
             }
         };
         (changed != *setup).then_some(changed)
@@ -166,7 +148,7 @@ impl WhatIf {
 fn timed(setup: &Setup, change: impl Fn(&mut Timing, &mut DriveOptions)) -> Option<Setup> {
     let Clock::Event(mut timing, mut drive) = setup.clock else { return None };
     change(&mut timing, &mut drive);
-    Some(Setup { clock: Clock::Event(timing, drive), ..*setup })
+    Some(Setup { clock: Clock::Event(timing, drive), ..setup.clone() })
 }
 
 fn in_front(setup: &Setup, change: impl Fn(&mut Front)) -> Option<Setup> {
@@ -181,14 +163,14 @@ fn buffered(setup: &Setup, change: impl Fn(&mut WriteBuffer)) -> Option<Setup> {
     })
 }
 
-/// Another FTL, with the reserve that it needs in place of the other's.
+/// Changes the FTL, and the reserve with it.
 fn with_ftl(setup: &Setup, ftl: FtlChoice) -> Setup {
-    let changed = Setup { ftl, ..*setup };
+    let changed = Setup { ftl, ..setup.clone() };
     let blocks = setup.geometry.blocks + changed.reserve_blocks() - setup.reserve_blocks();
     Setup { geometry: Geometry { blocks, ..setup.geometry }, ..changed }
 }
 
-/// As many blocks again as there are beyond the capacity and the reserve, equally many in each plane.
+/// Doubles the blocks beyond capacity and reserve, with an equal number in each plane.
 fn with_spare(setup: &Setup) -> Option<Setup> {
     let geometry = &setup.geometry;
     let data_blocks = setup.logical_pages.div_ceil(geometry.pages_per_block);
@@ -198,5 +180,5 @@ fn with_spare(setup: &Setup) -> Option<Setup> {
     };
     let blocks = geometry.blocks.checked_add(spare)?.next_multiple_of(geometry.parallelism.planes());
     blocks.checked_mul(geometry.pages_per_block)?;
-    Some(Setup { geometry: Geometry { blocks, ..*geometry }, ftl, ..*setup })
+    Some(Setup { geometry: Geometry { blocks, ..*geometry }, ftl, ..setup.clone() })
 }

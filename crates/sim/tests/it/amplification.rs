@@ -192,7 +192,7 @@ fn batches_give_write_amplification_over_whole_rounds() {
             ftl: FtlChoice::Page(options, ram::INFO.defaults()),
             precondition: Precondition { fill: 1.0, overwrite: Overwrite::None },
             warmup_requests: 6 * pages,
-            ..setup
+            ..setup.clone()
         };
         let written = eighths_of_rounds * round / 8;
         let mut source = Uniform { rng: Rng::named(5, "uniform"), pages, left: 6 * pages + written };

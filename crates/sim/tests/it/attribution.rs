@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use ssdlab_core::Nanos;
 use ssdlab_sched::SCHEDULERS;
 use ssdlab_sim::{
-    BlockOptions, BreakdownByPercentile, Clock, DriveOptions, FlushPolicy, Front, LatencyBreakdown, LatencySummary,
-    Outcome, PART_NAMES, Replay, ResponseSummary, Setup, WriteBuffer, run,
+    BreakdownByPercentile, Clock, DriveOptions, FlushPolicy, Front, LatencyBreakdown, LatencySummary, Outcome,
+    PART_NAMES, Replay, ResponseSummary, Setup, WriteBuffer, block_options, run,
 };
 use ssdlab_testkit::drives::{PLAIN, TIMING, array, drive_setup, on_any_drive};
 use ssdlab_testkit::strategies::requests;
@@ -52,8 +52,8 @@ proptest! {
         scheduler in prop::option::of(prop::sample::select(SCHEDULERS.to_vec())),
         requests in requests(200),
     ) {
-        let block = scheduler.map(|info| BlockOptions::of(info.name));
-        let setup = Setup { attribution: true, block, check: false, ..setup };
+        let block = scheduler.map(|info| block_options(info.name));
+        let setup = Setup { attribution: true, block, check: false, ..setup.clone() };
         let outcome = replay(&setup, &requests);
         let found = response(&outcome);
         let latency = outcome.summary.latency.clone().expect("timed");
@@ -65,7 +65,7 @@ proptest! {
         let elapsed_ns = outcome.summary.time.expect("timed").elapsed_ns;
         prop_assert_eq!(found.dies_ns.iter().sum::<u64>(), elapsed_ns * u64::from(drive.dies));
         // Attribution changes nothing else.
-        let mut without = replay(&Setup { attribution: false, ..setup }, &requests).summary;
+        let mut without = replay(&Setup { attribution: false, ..setup.clone() }, &requests).summary;
         let mut with = outcome.summary.clone();
         with.diagnosis.clear();
         without.diagnosis.clear();
@@ -84,7 +84,7 @@ fn request(op: Op, page: u64, pages: u32) -> Request {
 fn one_die(drive: DriveOptions, depth: u32) -> Setup {
     let mut setup = drive_setup(array(1, 1, 1, 1), 12, 8, depth);
     setup.precondition.fill = 1.0;
-    Setup { clock: Clock::Event(TIMING, drive), attribution: true, ..setup }
+    Setup { clock: Clock::Event(TIMING, drive), attribution: true, ..setup.clone() }
 }
 
 /// Parts by name, without those that are 0.

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use ssdlab_core::Nanos;
 use ssdlab_sched::SCHEDULERS;
-use ssdlab_sim::{BlockOptions, Outcome, Replay, Setup, run};
+use ssdlab_sim::{BlockOptions, Outcome, Replay, Setup, block_options, run};
 use ssdlab_testkit::drives::on_any_drive;
 use ssdlab_testkit::strategies::requests;
 use ssdlab_trace::{Request, SliceSource};
@@ -41,14 +41,14 @@ proptest! {
         };
         let requests: Vec<_> = in_sectors(&requests).into_iter().map(inside).collect();
         let one_by_one = Replay::Closed { depth: 1, per_stream: false, think: Nanos::ZERO };
-        let alone = Setup { replay: one_by_one, ..setup };
+        let alone = Setup { replay: one_by_one, ..setup.clone() };
         let info = SCHEDULERS[number];
         if !info.role.work_conserving {
             return Ok(());
         }
         // A drive without a volatile cache is not even told of a flush.
-        let block = BlockOptions { volatile_cache: true, ..BlockOptions::of(info.name) };
-        let above = Setup { block: Some(block), ..alone };
+        let block = BlockOptions { volatile_cache: true, ..block_options(info.name) };
+        let above = Setup { block: Some(block), ..alone.clone() };
         let (alone, above) = (replay(&alone, &requests).summary, replay(&above, &requests).summary);
         prop_assert_eq!(above.time, alone.time, "{}", info.name);
         prop_assert_eq!(above.latency, alone.latency);
@@ -64,8 +64,8 @@ proptest! {
         wbt_lat in prop_oneof![Just(0), 1..1_000_000_u64],
     ) {
         let requests = in_sectors(&requests);
-        let block = BlockOptions { queues, slots, wbt_lat: Nanos(wbt_lat), ..BlockOptions::of(SCHEDULERS[number].name) };
-        let outcome = replay(&Setup { block: Some(block), ..setup }, &requests);
+        let block = BlockOptions { queues, slots, wbt_lat_ns: wbt_lat, ..block_options(SCHEDULERS[number].name) };
+        let outcome = replay(&Setup { block: Some(block), ..setup.clone() }, &requests);
         let latency = outcome.summary.latency.expect("timed");
         prop_assert_eq!(latency.all.map(|all| all.count), Some(requests.len() as u64));
     }

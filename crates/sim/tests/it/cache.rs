@@ -7,8 +7,7 @@ use proptest::prelude::*;
 use ssdlab_cache::{AccessTrace, Granularity, POLICIES, PageSizes, Trims, WriteMode};
 use ssdlab_core::Nanos;
 use ssdlab_sim::{
-    CacheChoice, CacheOptions, Clock, CompressedOptions, Control, MOST_PARAMETERS, Setup, one_pass_points, run,
-    simulate_cache,
+    CacheChoice, CacheOptions, Clock, CompressedOptions, Control, Setup, one_pass_points, run, simulate_cache,
 };
 use ssdlab_testkit::drives::on_any_drive;
 use ssdlab_testkit::small_setup;
@@ -17,13 +16,13 @@ use ssdlab_trace::{Op, Request, SliceSource};
 
 /// Any cache of a small device.
 pub fn caches() -> impl Strategy<Value = CacheOptions> {
-    let able: Vec<_> = POLICIES.iter().filter(|info| !info.role.needs_future).map(|info| info.name).collect();
+    let able: Vec<_> = POLICIES.iter().copied().filter(|info| !info.role.needs_future).collect();
     let writes = prop_oneof![3 => Just(WriteMode::Back), 1 => Just(WriteMode::Through)];
     let pool = prop::option::of(pools());
     (proptest::sample::select(able), 1_u64..40, pool, writes, (0_u32..=100, 0_u32..=100)).prop_map(
         |(policy, raw_pages, compressed, writes, (dirty_percent, background_percent))| CacheOptions {
             policy,
-            parameters: [None; MOST_PARAMETERS],
+            parameters: Vec::new(),
             page_bytes: 512,
             capacity_pages: raw_pages + compressed.map_or(0, |pool| pool.room_pages),
             compressed,
@@ -36,8 +35,7 @@ pub fn caches() -> impl Strategy<Value = CacheOptions> {
 }
 
 fn pools() -> impl Strategy<Value = CompressedOptions> {
-    let able: Vec<_> =
-        POLICIES.iter().filter(|info| info.role.sizes && !info.role.needs_future).map(|info| info.name).collect();
+    let able: Vec<_> = POLICIES.iter().copied().filter(|info| info.role.sizes && !info.role.needs_future).collect();
     let sizes = (1.0..5.0, 0.0..=1.0, prop_oneof![Just(0.0), 0.0..=1.0])
         .prop_map(|(ratio, spread, incompressible)| PageSizes { ratio, spread, incompressible, max_stored: 0.75 });
     (proptest::sample::select(able), 1_u64..40, sizes).prop_map(|(policy, room_pages, sizes)| CompressedOptions {
@@ -64,7 +62,7 @@ proptest! {
         cache in caches(),
         requests in requests(300),
     ) {
-        let setup = Setup { cache: Some(cache), ..setup };
+        let setup = Setup { cache: Some(cache), ..setup.clone() };
         let outcome = run(&setup, &mut SliceSource::new(&requests), &mut ()).expect("the data check finds nothing");
         let (host, cache) = (outcome.summary.host, outcome.summary.cache.expect("there is a cache"));
         let counters = cache.counters;
@@ -74,7 +72,7 @@ proptest! {
         prop_assert_eq!(cache.hits + cache.misses, counters.read_pages + counters.written_pages);
         prop_assert_eq!((host.read_requests, host.write_requests), (counters.reads_below, counters.writes_below));
         prop_assert_eq!(host.bytes_read, 512 * (counters.read_pages - counters.read_hits + counters.filled));
-        if setup.cache.is_some_and(|cache| cache.writes == WriteMode::Back) {
+        if setup.cache.clone().is_some_and(|cache| cache.writes == WriteMode::Back) {
             prop_assert_eq!((host.bytes_written, counters.written_through), (512 * cache.written_back, 0));
             let cleaned = cache.written_back + counters.discarded + counters.overwritten;
             prop_assert_eq!(counters.dirtied, cleaned + cache.dirty_pages);
@@ -104,8 +102,8 @@ proptest! {
 #[test]
 fn pages_that_do_not_divide_the_drive_are_an_error_that_says_which_do() {
     let cache = CacheOptions {
-        policy: "lru",
-        parameters: [None; MOST_PARAMETERS],
+        policy: POLICIES.get("lru").expect("a registered policy"),
+        parameters: Vec::new(),
         page_bytes: 65_536,
         capacity_pages: 4,
         compressed: None,

@@ -6,8 +6,8 @@ use ssdlab_cache::WriteMode;
 use ssdlab_core::{Nanos, Rng};
 use ssdlab_sched::SCHEDULERS;
 use ssdlab_sim::{
-    BlockOptions, CacheOptions, CacheSummary, Clock, Finding, HostCounters, LatencyByOp, LatencySummary,
-    MOST_PARAMETERS, Outcome, Overwrite, Precondition, Replay, Setup, Subject, Summary, run,
+    CacheOptions, CacheSummary, Clock, Finding, HostCounters, LatencyByOp, LatencySummary, Outcome, Overwrite,
+    Precondition, Replay, Setup, Subject, Summary, block_options, run,
 };
 use ssdlab_testkit::drives::{array, drive_setup, on_any_drive};
 use ssdlab_testkit::strategies::requests;
@@ -25,8 +25,8 @@ const PROGRAM_NS: u64 = 1_020;
 /// Returns a write-back cache of raw 4 KiB pages without background write-back.
 fn lru(pages: u64, dirty_percent: u32) -> CacheOptions {
     CacheOptions {
-        policy: "lru",
-        parameters: [None; MOST_PARAMETERS],
+        policy: ssdlab_cache::POLICIES.get("lru").expect("a registered policy"),
+        parameters: Vec::new(),
         page_bytes: 4096,
         capacity_pages: pages,
         compressed: None,
@@ -235,7 +235,7 @@ fn what_a_trim_of_no_time_lets_go_is_unplugged_as_well() {
     let requests: Vec<_> = std::iter::once(trim).chain((0..4).map(|page| at(0, Op::Read, page))).collect();
     let together = Replay::Closed { depth: 8, per_stream: false, think: Nanos::ZERO };
     for scheduler in SCHEDULERS.iter() {
-        let block = Some(BlockOptions::of(scheduler.name));
+        let block = Some(block_options(scheduler.name));
         let (cache, _) = timed(&Setup { block, ..one_die(Some(lru(8, 100)), together) }, &requests);
         assert_eq!((cache.counters.reads_below, cache.requests), (4, 5), "{}", scheduler.name);
     }
@@ -257,7 +257,7 @@ fn a_flush_waits_for_what_is_dirty_or_on_its_way() {
     let cache = CacheOptions { background_percent: 0, ..lru(4, 100) };
     let requests = [at(0, Op::Write, 0), Request { bytes: 0, ..at(0, Op::Flush, 0) }, at(0, Op::Read, 0)];
     for cache in [cache, lru(4, 100)] {
-        let (summary, elapsed_ns) = timed(&one_die(Some(cache), Replay::ONE_BY_ONE), &requests);
+        let (summary, elapsed_ns) = timed(&one_die(Some(cache.clone()), Replay::ONE_BY_ONE), &requests);
         let ahead_ns = if cache.background_percent == 0 { 0 } else { COPY_NS };
         assert_eq!(elapsed_ns, ahead_ns + PROGRAM_NS + COPY_NS, "{:?}", summary.counters);
     }
@@ -274,10 +274,10 @@ proptest! {
         warmup_requests in 0_u64..100,
     ) {
         let cache = CacheOptions { background_percent: 100, ..cache };
-        let timed = Setup { cache: Some(cache), replay: Replay::ONE_BY_ONE, warmup_requests, ..setup };
+        let timed = Setup { cache: Some(cache), replay: Replay::ONE_BY_ONE, warmup_requests, ..setup.clone() };
         let (mut timed, untimed) = (
             replay(&timed, &requests).summary,
-            replay(&Setup { clock: Clock::Count, ..timed }, &requests).summary,
+            replay(&Setup { clock: Clock::Count, ..timed.clone() }, &requests).summary,
         );
         // A page that is in the write buffer of the drive and nowhere else is not mapped yet.
         let of_host = |host: HostCounters| HostCounters { unmapped_pages_read: 0, ..host };
@@ -298,8 +298,8 @@ proptest! {
     ) {
         let marked = |(at, request): (usize, &Request)| Request { flags: flags[at], stream: at as u16 % 3, ..*request };
         let requests: Vec<_> = requests.iter().enumerate().map(marked).collect();
-        let block = number.map(|number| BlockOptions::of(SCHEDULERS[number].name));
-        let setup = Setup { cache: Some(cache), block, ..setup };
+        let block = number.map(|number| block_options(SCHEDULERS[number].name));
+        let setup = Setup { cache: Some(cache), block, ..setup.clone() };
         let outcome = replay(&setup, &requests);
         let (cache, latency) = (outcome.summary.cache.as_ref().expect("a cache"), outcome.summary.latency.as_ref().expect("timed"));
         prop_assert_eq!(cache.requests, requests.len() as u64);

@@ -22,8 +22,11 @@ fn result(seed: u64) -> String {
         copyback: false,
         partial_read: false,
     });
-    let setup =
-        Setup { seed, precondition: Precondition { fill: 1.0, overwrite: Overwrite::Steady(Method::Auto) }, ..setup };
+    let setup = Setup {
+        seed,
+        precondition: Precondition { fill: 1.0, overwrite: Overwrite::Steady(Method::Auto) },
+        ..setup.clone()
+    };
     let mut rng = Rng::named(seed, "requests");
     let pages = u64::from(setup.logical_pages);
     let requests: Vec<Request> = (0..5_000)

@@ -63,7 +63,7 @@ proptest! {
         serial.geometry.parallelism = Parallelism::SINGLE;
         serial.clock = Clock::Serial(TIMING);
         serial.check = true;
-        let event = Setup { clock: Clock::Event(TIMING, PLAIN), ..serial };
+        let event = Setup { clock: Clock::Event(TIMING, PLAIN), ..serial.clone() };
         let (serial, event) = (replay(&serial, &requests), replay(&event, &requests));
         prop_assert_eq!(event.summary.flash, serial.summary.flash);
         let elapsed = |outcome: &Outcome| outcome.summary.time.expect("timed").elapsed_ns;
@@ -92,7 +92,7 @@ fn filled(parallelism: Parallelism, drive: DriveOptions, depth: u32) -> Setup {
 
 /// The same with requests at their own times.
 fn open(setup: Setup) -> Setup {
-    Setup { replay: Replay::AS_TRACED, ..setup }
+    Setup { replay: Replay::AS_TRACED, ..setup.clone() }
 }
 
 fn elapsed(outcome: &Outcome) -> u64 {
@@ -101,7 +101,7 @@ fn elapsed(outcome: &Outcome) -> u64 {
 
 /// Bars of the cells, by start.
 fn cells(setup: &Setup, requests: &[Request]) -> Vec<(&'static str, u32, u64, u64)> {
-    let setup = Setup { gantt: Some(Window { from: Nanos(0), length: Nanos(1_000_000_000) }), ..*setup };
+    let setup = Setup { gantt: Some(Window { from: Nanos(0), length: Nanos(1_000_000_000) }), ..setup.clone() };
     let outcome = replay(&setup, requests);
     let bars: &[Segment] = &outcome.activity.as_ref().expect("a drive").gantt;
     let mut bars: Vec<_> =
@@ -369,13 +369,13 @@ fn flash_operations_of_one_stream_do_not_depend_on_time() {
                 )
             })
             .collect();
-        let counted = replay(&Setup { clock: Clock::Count, ..setup }, &requests).summary;
+        let counted = replay(&Setup { clock: Clock::Count, ..setup.clone() }, &requests).summary;
         assert!(counted.wear.erases > 100);
-        let serial = replay(&Setup { clock: Clock::Serial(TIMING), ..setup }, &requests).summary;
+        let serial = replay(&Setup { clock: Clock::Serial(TIMING), ..setup.clone() }, &requests).summary;
         assert_eq!(serial.flash, counted.flash);
         for depth in [1, 7, 64] {
             let replay_at = Replay::Closed { depth, per_stream: false, think: Nanos(0) };
-            let timed = replay(&Setup { replay: replay_at, check: true, ..setup }, &requests).summary;
+            let timed = replay(&Setup { replay: replay_at, check: true, ..setup.clone() }, &requests).summary;
             assert_eq!(timed.flash, counted.flash, "depth {depth}");
             assert_eq!(timed.wear, counted.wear);
         }
@@ -463,7 +463,7 @@ fn each_stream_keeps_its_own_requests_outstanding() {
         (0..20).map(|number| Request { stream: number / 10, ..at(0, Op::Read, u64::from(number / 10), 1) }).collect();
     let with = |per_stream, think| {
         let replay_at = Replay::Closed { depth: 1, per_stream, think: Nanos(think) };
-        elapsed(&replay(&Setup { replay: replay_at, ..setup }, &requests))
+        elapsed(&replay(&Setup { replay: replay_at, ..setup.clone() }, &requests))
     };
     assert_eq!(with(false, 0), 20 * (READ + TRANSFER));
     assert_eq!(with(true, 0), 10 * (READ + TRANSFER));
@@ -475,7 +475,7 @@ fn times_of_the_trace_are_scaled() {
     let setup = filled(array(1, 1, 1, 1), PLAIN, 1);
     let requests = [at(0, Op::Read, 0, 1), at(10_000, Op::Read, 1, 1)];
     for (time_scale, expected) in [(1.0, 10_000), (0.5, 5_000), (0.001, READ + TRANSFER)] {
-        let setup = Setup { replay: Replay::Open { time_scale }, ..setup };
+        let setup = Setup { replay: Replay::Open { time_scale }, ..setup.clone() };
         assert_eq!(elapsed(&replay(&setup, &requests)), expected + READ + TRANSFER, "times {time_scale}");
     }
 }
@@ -527,7 +527,7 @@ fn a_write_waits_for_room_in_the_buffer() {
 fn work_that_is_not_done_at_the_end_counts() {
     let mut setup = open(buffered(FlushPolicy::Eager, 1, true));
     setup.geometry.parallelism = array(2, 1, 1, 1);
-    setup = Setup { gantt: Some(Window { from: Nanos(0), length: Nanos(10_000) }), ..setup };
+    setup = Setup { gantt: Some(Window { from: Nanos(0), length: Nanos(10_000) }), ..setup.clone() };
     // Programmed from 20 on; the read of the other die is over at 520.
     let outcome = replay(&setup, &[at(0, Op::Write, 0, 1), at(400, Op::Read, 1, 1)]);
     let activity = outcome.activity.expect("a drive");

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use ssdlab_core::Nanos;
 use ssdlab_sched::SCHEDULERS;
-use ssdlab_sim::{BlockOptions, Fit, Outcome, Replay, Setup, SimError, run};
+use ssdlab_sim::{Fit, Outcome, Replay, Setup, SimError, block_options, run};
 use ssdlab_testkit::drives::{array, drive_setup, on_any_drive};
 use ssdlab_testkit::strategies::requests;
 use ssdlab_trace::{Op, Placed, Request, SliceSource};
@@ -27,8 +27,8 @@ fn replay(setup: &Setup, requests: &[Request]) -> Outcome {
 /// Returns `setup` with a check below every scheduler.
 fn with_every_scheduler(setup: Setup) -> impl Iterator<Item = (&'static str, Setup)> {
     SCHEDULERS.iter().map(move |info| {
-        let block = BlockOptions { record: true, ..BlockOptions::of(info.name) };
-        (info.name, Setup { block: Some(block), check: true, ..setup })
+        let block = block_options(info.name);
+        (info.name, Setup { block: Some(block), record: true, check: true, ..setup.clone() })
     })
 }
 
@@ -41,7 +41,7 @@ proptest! {
         let requests = beyond(&requests, capacity);
         let extent_bytes = requests.iter().map(Request::end).max().unwrap_or(0).max(capacity);
         for fit in [Fit::Wrap, Fit::Scale { extent_bytes }] {
-            for (name, setup) in with_every_scheduler(Setup { fit, ..setup }) {
+            for (name, setup) in with_every_scheduler(Setup { fit, ..setup.clone() }) {
                 let outcome = replay(&setup, &requests);
                 let latency = outcome.summary.latency.expect("timed");
                 prop_assert_eq!(latency.all.map(|all| all.count), Some(requests.len() as u64), "{} {:?}", name, fit);
@@ -79,7 +79,7 @@ fn the_request_beyond_the_device_is_named_below_every_scheduler() {
     let capacity_bytes = setup.capacity_bytes();
     let mut requests: Vec<_> = (0..8).map(|page| request(Op::Write, page * 4096, 4096)).collect();
     requests.push(request(Op::Read, capacity_bytes - 512, 1024));
-    for setup in with_every_scheduler(setup).map(|(_, setup)| setup).chain([setup]) {
+    for setup in with_every_scheduler(setup.clone()).map(|(_, setup)| setup).chain([setup]) {
         let error = run(&setup, &mut SliceSource::new(&requests), &mut ()).expect_err("beyond");
         let request = Placed::at("request 9".into(), &requests[8]);
         let expected = SimError::BeyondDevice { request, capacity_bytes };
@@ -93,7 +93,7 @@ fn a_wrapped_trace_is_the_trace_with_addresses_wrapped_by_hand() {
     let capacity = setup.capacity_bytes();
     let beyond: Vec<_> = (0..500_u64).map(|at| request(Op::Write, at * at % 977 * 4096, 4096)).collect();
     let by_hand: Vec<_> = beyond.iter().map(|one| Request { offset: one.offset % capacity, ..*one }).collect();
-    for (name, setup) in with_every_scheduler(setup).chain([("none", Setup { check: true, ..setup })]) {
+    for (name, setup) in with_every_scheduler(setup.clone()).chain([("none", Setup { check: true, ..setup.clone() })]) {
         let (wrapped, plain) = (replay(&setup, &beyond), replay(&setup, &by_hand));
         assert_eq!(wrapped.summary.time, plain.summary.time, "{name}");
         assert_eq!(wrapped.summary.flash, plain.summary.flash, "{name}");

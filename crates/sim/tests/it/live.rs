@@ -50,7 +50,7 @@ proptest! {
     ) {
         let timed = drive.clock != Clock::Count;
         let clock = if timed { drive.clock } else { Clock::Serial(TIMING) };
-        let setup = Setup { replay: Replay::AS_TRACED, clock, warmup_requests: 0, ..drive };
+        let setup = Setup { replay: Replay::AS_TRACED, clock, warmup_requests: 0, ..drive.clone() };
         let spread = |(at, request): (usize, &Request)| Request { time_ns: at as u64 * gap_ns, ..*request };
         let requests: Vec<_> = requests.iter().enumerate().map(spread).collect();
         let replayed = run(&setup, &mut SliceSource::new(&requests), &mut ()).expect("runs");

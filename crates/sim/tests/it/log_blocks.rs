@@ -28,7 +28,7 @@ fn filled(data_blocks: u32, log_blocks: u32, ftl: FtlChoice) -> Setup {
 }
 
 fn replay(setup: &Setup, pattern: Pattern, warmup: u64, measured: u64) -> Summary {
-    let setup = Setup { warmup_requests: warmup, ..*setup };
+    let setup = Setup { warmup_requests: warmup, ..setup.clone() };
     let workload = Workload {
         pattern,
         arrival: Arrival::Closed,
@@ -150,7 +150,7 @@ proptest! {
     fn every_ftl_holds_the_same_data(requests in requests(200), ascending in any::<bool>()) {
         let setup = small_setup(20, 6, 2);
         let order = if ascending { ProgramOrder::Ascending } else { ProgramOrder::Any };
-        let setup = Setup { logical_pages: 50, geometry: Geometry { order, ..setup.geometry }, ..setup };
+        let setup = Setup { logical_pages: 50, geometry: Geometry { order, ..setup.geometry }, ..setup.clone() };
         let log_blocks = 6;
         let faster = faster::INFO.set(&[("isolation", percent(33))]).expect("2 of 6");
         let sbfast = sbfast::INFO.set(&[("slb", 3), ("sub_block", 2)]).expect("in range");
@@ -162,7 +162,7 @@ proptest! {
             FtlChoice::Log(sbfast, log_blocks),
         ];
         let contents = choices.map(|ftl| {
-            visit(&Setup { ftl, ..setup }, Contents { requests: &requests, logical_pages: setup.logical_pages })
+            visit(&Setup { ftl, ..setup.clone() }, Contents { requests: &requests, logical_pages: setup.logical_pages })
         });
         for other in &contents[1..] {
             prop_assert_eq!(&contents[0], other);

@@ -76,7 +76,7 @@ proptest! {
     #[test]
     fn each_operation_is_checked_once(setup in setups(), requests in requests(300)) {
         let precondition = Precondition { fill: 0.0, overwrite: Overwrite::None };
-        let summary = checked(&Setup { precondition, ..setup }, &requests).summary;
+        let summary = checked(&Setup { precondition, ..setup.clone() }, &requests).summary;
         let check = summary.check.expect("a run that is checked");
         let Counts { reads, programs, erases } = summary.flash.0;
         let operations = [reads, programs, erases].iter().flatten().sum::<u64>();

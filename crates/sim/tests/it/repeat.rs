@@ -7,8 +7,8 @@ use ssdlab_core::{Nanos, Rng};
 use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::map::ram;
 use ssdlab_sim::{
-    CacheOptions, Clock, Control, MOST_PARAMETERS, Monitor, Outcome, Overwrite, Phase, Precondition, Repeat, Replay,
-    Setup, SimError, Status, live, run,
+    CacheOptions, Clock, Control, Monitor, Outcome, Overwrite, Phase, Precondition, Repeat, Replay, Setup, SimError,
+    Status, live, run,
 };
 use ssdlab_testkit::drives::{PLAIN, TIMING, on_any_drive};
 use ssdlab_testkit::small_setup;
@@ -104,8 +104,8 @@ fn in_an_open_loop_no_queue_goes_on_from_one_phase_to_the_next() {
         let once = replay(&setup, &burst());
         let time = once.summary.time.expect("timed");
         assert_eq!(time.behind_ns, Some(time.elapsed_ns));
-        let repeated = replay(&Setup { repeat: Repeat::Times(5), ..setup }, &burst());
-        let warmed = replay(&Setup { warmup_requests: 8, ..setup }, &[burst(), burst()].concat());
+        let repeated = replay(&Setup { repeat: Repeat::Times(5), ..setup.clone() }, &burst());
+        let warmed = replay(&Setup { warmup_requests: 8, ..setup.clone() }, &[burst(), burst()].concat());
         for other in [repeated, warmed] {
             assert_eq!(other.summary.latency, once.summary.latency);
             assert_eq!(other.summary.time, Some(time));
@@ -116,8 +116,8 @@ fn in_an_open_loop_no_queue_goes_on_from_one_phase_to_the_next() {
 #[test]
 fn in_an_open_loop_no_queue_of_a_cache_goes_on_from_one_replay_to_the_next() {
     let cache = CacheOptions {
-        policy: "lru",
-        parameters: [None; MOST_PARAMETERS],
+        policy: ssdlab_cache::POLICIES.get("lru").expect("a registered policy"),
+        parameters: Vec::new(),
         page_bytes: 4096,
         capacity_pages: 1,
         compressed: None,
@@ -129,10 +129,10 @@ fn in_an_open_loop_no_queue_of_a_cache_goes_on_from_one_replay_to_the_next() {
     let setup = open_loop(Clock::Serial(TIMING), Some(cache));
     // From the second replay on all are hits.
     for times in [2, 5] {
-        let repeated = replay(&Setup { repeat: Repeat::Times(times), ..setup }, &burst());
+        let repeated = replay(&Setup { repeat: Repeat::Times(times), ..setup.clone() }, &burst());
         assert_eq!(repeated.summary.cache.expect("there is a cache").cache_ns, 36_000);
         let warmup_requests = 8 * (times - 1);
-        let warmed = replay(&Setup { warmup_requests, ..setup }, &burst().repeat(times as usize));
+        let warmed = replay(&Setup { warmup_requests, ..setup.clone() }, &burst().repeat(times as usize));
         assert_eq!(warmed.summary.cache.expect("there is a cache").cache_ns, 36_000);
     }
 }
@@ -147,10 +147,10 @@ proptest! {
         requests in in_time(),
     ) {
         let cache = cache.map(|cache| CacheOptions { background_percent: 100, ..cache });
-        let setup = Setup { cache, ..setup };
-        let repeated = replay(&Setup { repeat: Repeat::Times(2), ..setup }, &requests);
+        let setup = Setup { cache, ..setup.clone() };
+        let repeated = replay(&Setup { repeat: Repeat::Times(2), ..setup.clone() }, &requests);
         let warmup_requests = requests.len() as u64;
-        let by_hand = replay(&Setup { warmup_requests, ..setup }, &concatenated(&requests, 2));
+        let by_hand = replay(&Setup { warmup_requests, ..setup.clone() }, &concatenated(&requests, 2));
         prop_assert_eq!(repeated.summary.repeat.as_ref().map(|repeat| repeat.replays), Some(2));
         prop_assert_eq!(measured(repeated), measured(by_hand));
     }
@@ -164,11 +164,11 @@ proptest! {
         warmup_requests in prop_oneof![Just(0), 0_u64..110],
     ) {
         let replay_as = if open { Replay::AS_TRACED } else { setup.replay };
-        let setup = Setup { replay: replay_as, ..setup };
-        let repeated = replay(&Setup { repeat: Repeat::Times(times), warmup_requests, ..setup }, &requests);
+        let setup = Setup { replay: replay_as, ..setup.clone() };
+        let repeated = replay(&Setup { repeat: Repeat::Times(times), warmup_requests, ..setup.clone() }, &requests);
         let length = requests.len() as u64;
         let warmup_requests = (times - 1) * length + warmup_requests.min(length);
-        let by_hand = replay(&Setup { warmup_requests, ..setup }, &concatenated(&requests, times));
+        let by_hand = replay(&Setup { warmup_requests, ..setup.clone() }, &concatenated(&requests, times));
         prop_assert_eq!(measured(repeated), measured(by_hand));
     }
 
@@ -180,16 +180,16 @@ proptest! {
         most in 1_u64..30,
     ) {
         let within = f64::from(percent) / 100.0;
-        let judged = replay(&Setup { repeat: Repeat::UntilSteady { within, most }, ..setup }, &requests);
+        let judged = replay(&Setup { repeat: Repeat::UntilSteady { within, most }, ..setup.clone() }, &requests);
         let found = judged.summary.repeat.clone().expect("replayed until steady");
         // Each replay from the start, as the last of so many.
         let written = |number| {
-            let outcome = replay(&Setup { repeat: Repeat::Times(number), ..setup }, &requests);
+            let outcome = replay(&Setup { repeat: Repeat::Times(number), ..setup.clone() }, &requests);
             (outcome.summary.host.pages_written, outcome.summary.flash.0.programmed())
         };
         let (replays, steady) = twin_of_the_rule(setup.geometry.pages(), within, most, written);
         prop_assert_eq!((found.replays, found.steady), (replays, Some(steady)));
-        let by_number = replay(&Setup { repeat: Repeat::Times(replays), ..setup }, &requests);
+        let by_number = replay(&Setup { repeat: Repeat::Times(replays), ..setup.clone() }, &requests);
         let amplification = by_number.summary.repeat.as_ref().map(|repeat| repeat.write_amplification.clone());
         if replays > 1 {
             prop_assert_eq!(amplification, Some(found.write_amplification));
@@ -208,10 +208,10 @@ proptest! {
             FtlChoice::Page(options, _) => FtlChoice::Page(options, ram::INFO.defaults()),
             log => log,
         };
-        let setup = Setup { ftl, ..setup };
+        let setup = Setup { ftl, ..setup.clone() };
         let fill = setup.precondition.fill;
         let by_trace = Precondition { fill, overwrite: Overwrite::Trace(Repeat::Times(times)) };
-        let by_trace = replay(&Setup { precondition: by_trace, ..setup }, &requests);
+        let by_trace = replay(&Setup { precondition: by_trace, ..setup.clone() }, &requests);
         let changes: Vec<_> =
             requests.iter().filter(|one| matches!(one.op, Op::Write | Op::Trim)).copied().collect();
         // Without time, so that nothing but the order of the requests decides.
@@ -223,7 +223,7 @@ proptest! {
         };
         let all: Vec<_> = concatenated(&changes, times).into_iter().chain(requests.iter().copied()).collect();
         let warmup_requests = times * changes.len() as u64;
-        let by_hand = replay(&Setup { warmup_requests, ..untimed }, &all).summary;
+        let by_hand = replay(&Setup { warmup_requests, ..untimed.clone() }, &all).summary;
         let written = |setup: &Setup, requests: &[Request]| replay(setup, requests).summary.host.pages_written;
         let filled = (fill * f64::from(setup.logical_pages)).round() as u64;
         prop_assert_eq!(by_trace.summary.precondition.replays, Some(times));
@@ -261,7 +261,7 @@ fn a_short_trace_is_replayed_until_it_is_steady_and_the_last_replay_is_measured(
     let (setup, requests) = worn();
     let once = replay(&setup, &requests).summary;
     assert_eq!(once.repeat, None);
-    let steady = replay(&Setup { repeat: UNTIL_STEADY, ..setup }, &requests).summary;
+    let steady = replay(&Setup { repeat: UNTIL_STEADY, ..setup.clone() }, &requests).summary;
     let repeat = steady.repeat.expect("replayed until steady");
     assert_eq!(repeat.steady, Some(true));
     // Two windows of as many pages as the flash has are the least.
@@ -277,7 +277,7 @@ fn a_short_trace_is_replayed_until_it_is_steady_and_the_last_replay_is_measured(
 fn a_trace_that_does_not_settle_ends_all_the_same_and_says_so() {
     let (setup, requests) = worn();
     let repeat = Repeat::UntilSteady { within: 0.01, most: 4 };
-    let found = replay(&Setup { repeat, ..setup }, &requests).summary.repeat.expect("repeated");
+    let found = replay(&Setup { repeat, ..setup.clone() }, &requests).summary.repeat.expect("repeated");
     assert_eq!((found.replays, found.steady), (4, Some(false)));
 }
 
@@ -285,13 +285,14 @@ fn a_trace_that_does_not_settle_ends_all_the_same_and_says_so() {
 fn what_writes_nothing_is_steady_at_once_and_nothing_can_be_repeated() {
     let (setup, _) = worn();
     for requests in [vec![request(Op::Read, 3); 10], Vec::new()] {
-        let found = replay(&Setup { repeat: UNTIL_STEADY, ..setup }, &requests).summary.repeat.expect("repeated");
+        let found =
+            replay(&Setup { repeat: UNTIL_STEADY, ..setup.clone() }, &requests).summary.repeat.expect("repeated");
         assert_eq!((found.replays, found.steady), (1, Some(true)));
-        let thrice = replay(&Setup { repeat: Repeat::Times(3), ..setup }, &requests).summary;
+        let thrice = replay(&Setup { repeat: Repeat::Times(3), ..setup.clone() }, &requests).summary;
         assert_eq!(thrice.host.read_requests, requests.len() as u64);
         assert_eq!(thrice.repeat.map(|repeat| (repeat.replays, repeat.steady)), Some((3, None)));
         let overwrite = Overwrite::Trace(UNTIL_STEADY);
-        let before = replay(&Setup { precondition: Precondition { fill: 0.0, overwrite }, ..setup }, &requests);
+        let before = replay(&Setup { precondition: Precondition { fill: 0.0, overwrite }, ..setup.clone() }, &requests);
         assert_eq!(before.summary.precondition.host_pages_written, 0);
     }
 }
@@ -300,13 +301,14 @@ fn what_writes_nothing_is_steady_at_once_and_nothing_can_be_repeated() {
 fn preconditioning_by_the_trace_gives_the_steady_answer_of_the_first_replay() {
     let (setup, requests) = worn();
     let precondition = Precondition { fill: 1.0, overwrite: Overwrite::Trace(UNTIL_STEADY) };
-    let found = replay(&Setup { precondition, ..setup }, &requests).summary;
+    let found = replay(&Setup { precondition, ..setup.clone() }, &requests).summary;
     assert_eq!((found.precondition.stable, found.repeat.clone()), (Some(true), None));
-    let repeated = replay(&Setup { repeat: UNTIL_STEADY, ..setup }, &requests).summary.repeat.expect("repeated");
+    let repeated =
+        replay(&Setup { repeat: UNTIL_STEADY, ..setup.clone() }, &requests).summary.repeat.expect("repeated");
     assert_eq!(found.precondition.replays, Some(repeated.replays));
     assert_eq!(found.precondition.write_amplification, *repeated.write_amplification.last().expect("a replay"));
     // The measured replay is the next of them.
-    let next = Setup { repeat: Repeat::Times(repeated.replays + 1), ..setup };
+    let next = Setup { repeat: Repeat::Times(repeated.replays + 1), ..setup.clone() };
     assert_eq!(found.write_amplification, replay(&next, &requests).summary.write_amplification);
 }
 
@@ -324,12 +326,12 @@ fn a_stop_is_honoured_in_every_replay() {
     let stopped =
         |setup: &Setup, phase| run(setup, &mut SliceSource::new(&requests), &mut StopIn(phase)).expect("runs").summary;
     for phase in [Phase::Warmup, Phase::Measure] {
-        let summary = stopped(&Setup { repeat: Repeat::Times(3), ..setup }, phase);
+        let summary = stopped(&Setup { repeat: Repeat::Times(3), ..setup.clone() }, phase);
         let expected = if phase == Phase::Warmup { 1 } else { 3 };
         assert_eq!((summary.partial, summary.repeat.map(|repeat| repeat.replays)), (true, Some(expected)));
     }
     let precondition = Precondition { fill: 1.0, overwrite: Overwrite::Trace(UNTIL_STEADY) };
-    let summary = stopped(&Setup { precondition, ..setup }, Phase::Overwrite);
+    let summary = stopped(&Setup { precondition, ..setup.clone() }, Phase::Overwrite);
     assert_eq!((summary.partial, summary.host.write_requests), (true, 0));
     assert_eq!(summary.precondition.stable, Some(false));
 }
@@ -339,8 +341,8 @@ fn a_trace_preconditions_no_drive_below_a_cache_and_no_live_drive() {
     let (setup, requests) = worn();
     let precondition = Precondition { fill: 1.0, overwrite: Overwrite::Trace(UNTIL_STEADY) };
     let cache = CacheOptions {
-        policy: "lru",
-        parameters: [None; MOST_PARAMETERS],
+        policy: ssdlab_cache::POLICIES.get("lru").expect("a registered policy"),
+        parameters: Vec::new(),
         page_bytes: 4096,
         capacity_pages: 8,
         compressed: None,
@@ -349,10 +351,10 @@ fn a_trace_preconditions_no_drive_below_a_cache_and_no_live_drive() {
         background_percent: 100,
         copy: Nanos(30),
     };
-    let below = Setup { precondition, cache: Some(cache), ..setup };
+    let below = Setup { precondition, cache: Some(cache), ..setup.clone() };
     let error = run(&below, &mut SliceSource::new(&requests), &mut ()).unwrap_err();
     assert!(error.to_string().contains("below a cache"), "{error}");
     let timed = ssdlab_testkit::drives::drive_setup(ssdlab_testkit::drives::array(1, 1, 1, 1), 8, 4, 1);
-    let error = live(&Setup { precondition, ..timed }, &mut ()).err().expect("no trace");
+    let error = live(&Setup { precondition, ..timed.clone() }, &mut ()).err().expect("no trace");
     assert!(matches!(&error, SimError::Setup(why) if why.contains("needs a trace")), "{error}");
 }

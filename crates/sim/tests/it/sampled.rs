@@ -30,7 +30,7 @@ fn drive(ftl: FtlChoice, spare_share: f64) -> Setup {
 
 fn prepared(setup: &Setup, method: Method, requests: &[Request]) -> Result<Outcome, SimError> {
     let precondition = Precondition { fill: 1.0, overwrite: Overwrite::Steady(method) };
-    run(&Setup { precondition, ..*setup }, &mut SliceSource::new(requests), &mut ())
+    run(&Setup { precondition, ..setup.clone() }, &mut SliceSource::new(requests), &mut ())
 }
 
 fn every_policy() -> impl Iterator<Item = PageOptions> {
@@ -51,7 +51,7 @@ fn a_sampled_drive_amplifies_writes_as_an_exact_one() {
             let setup = drive(FtlChoice::Page(options, ram::INFO.defaults()), spare_share);
             let amplification = |method| {
                 let of = |seed| {
-                    let setup = Setup { seed, ..setup };
+                    let setup = Setup { seed, ..setup.clone() };
                     let writes = random_writes(&setup, 4 + seed, 4 * setup.logical_pages as usize);
                     let summary = prepared(&setup, method, &writes).expect("runs").summary;
                     let sampled = summary.precondition.sampled_planes;
@@ -78,7 +78,7 @@ fn dies_of_a_sampled_drive_program_their_planes_together() {
     let commands = Commands { multiplane: true, ..PLAIN.commands };
     let writes = random_writes(&setup, 5, (64 * PLANES * PAGES_PER_BLOCK) as usize);
     let figures = |method, commands| {
-        let setup = Setup { clock: Clock::Event(TIMING, DriveOptions { commands, ..PLAIN }), ..setup };
+        let setup = Setup { clock: Clock::Event(TIMING, DriveOptions { commands, ..PLAIN }), ..setup.clone() };
         let summary = prepared(&setup, method, &writes).expect("runs").summary;
         let iops = summary.time.and_then(|time| time.iops).expect("a drive in time");
         (summary.drive.expect("a drive in time").multiplane_commands as f64, iops)
@@ -100,7 +100,7 @@ fn what_cannot_be_sampled_is_refused() {
         let error = prepared(setup, Method::Sampled, &[]).expect_err("cannot be sampled").to_string();
         assert!(error.starts_with("precondition.overwrite.steady.method: \"sampled\" needs page mapping"), "{error}");
     };
-    refused(&Setup { check: true, ..setup });
+    refused(&Setup { check: true, ..setup.clone() });
     refused(&drive(FtlChoice::Page(SMALL_OPTIONS, dftl::INFO.defaults()), 0.5));
     refused(&drive(FtlChoice::Log(LOG_FTLS[0].defaults(), 64), 0.5));
     let mut one_plane = setup;

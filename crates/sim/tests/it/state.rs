@@ -63,7 +63,7 @@ fn with_and_without_break(setup: &Setup, requests: &[Request], before: usize) ->
     let kept = Kept::new("break");
     run_kept(setup, States { save: Some(&kept.0), ..States::default() }, &requests[..before]).expect("runs");
     let second = run_kept(setup, States { from: Some(&kept.0), ..States::default() }, &requests[before..]);
-    let in_one = Setup { warmup_requests: before as u64, ..*setup };
+    let in_one = Setup { warmup_requests: before as u64, ..setup.clone() };
     let in_one = run(&in_one, &mut SliceSource::new(requests), &mut ());
     (text_of_run(second.expect("goes on")), text_of_run(in_one.expect("runs")))
 }
@@ -82,7 +82,7 @@ proptest! {
     fn a_run_goes_on_as_if_there_had_been_no_break(
         setup in setups(), requests in requests(200), check: bool, part in 0.0_f64..1.0
     ) {
-        let setup = Setup { check, ..setup };
+        let setup = Setup { check, ..setup.clone() };
         let before = (part * requests.len() as f64) as usize;
         let (second, in_one) = with_and_without_break(&setup, &requests, before);
         prop_assert_eq!(second, in_one);
@@ -90,7 +90,7 @@ proptest! {
 
     #[test]
     fn results_do_not_depend_on_the_cache(setup in setups(), requests in requests(100), check: bool) {
-        let [without, first, again] = with_and_without_cache(&Setup { check, ..setup }, &requests);
+        let [without, first, again] = with_and_without_cache(&Setup { check, ..setup.clone() }, &requests);
         prop_assert_eq!(&first, &without);
         prop_assert_eq!(&again, &without);
     }
@@ -99,7 +99,7 @@ proptest! {
     fn results_of_drives_in_time_do_not_depend_on_the_cache(
         setup in on_any_drive(), requests in requests(60), check: bool
     ) {
-        let [without, first, again] = with_and_without_cache(&Setup { check, ..setup }, &requests);
+        let [without, first, again] = with_and_without_cache(&Setup { check, ..setup.clone() }, &requests);
         prop_assert_eq!(&first, &without);
         prop_assert_eq!(&again, &without);
     }
@@ -259,12 +259,12 @@ fn a_drive_of_another_kind_is_refused_by_the_setting_that_differs() {
     let page = |options| FtlChoice::Page(options, ram::INFO.defaults());
     let fifo = PageOptions { gc: ssdlab_ftl::gc::fifo::INFO.defaults(), ..SMALL_OPTIONS };
     ends(
-        refused(&Setup { ftl: page(fifo), ..setup }),
+        refused(&Setup { ftl: page(fifo), ..setup.clone() }),
         "ftl.page.gc = greedy, and this run has fifo; set ftl.page.gc=greedy",
     );
-    ends(refused(&Setup { check: true, ..setup }), "check = false, and this run has true; set check=false");
+    ends(refused(&Setup { check: true, ..setup.clone() }), "check = false, and this run has true; set check=false");
     ends(
-        refused(&Setup { logical_pages: setup.logical_pages - 1, ..setup }),
+        refused(&Setup { logical_pages: setup.logical_pages - 1, ..setup.clone() }),
         "device.capacity = 2304KiB, and this run has 2300KiB; set device.capacity=2304KiB",
     );
     let geometry = ssdlab_nand::Geometry { blocks: setup.geometry.blocks + 1, ..setup.geometry };
@@ -272,9 +272,9 @@ fn a_drive_of_another_kind_is_refused_by_the_setting_that_differs() {
         "{} erase blocks (device.op), and this run has {}; set device.op as it was then",
         setup.geometry.blocks, geometry.blocks
     );
-    ends(refused(&Setup { geometry, ..setup }), &blocks);
+    ends(refused(&Setup { geometry, ..setup.clone() }), &blocks);
     // What does not shape the state may differ.
-    let timed = Setup { seed: 9, clock: Clock::Serial(ssdlab_testkit::drives::TIMING), ..setup };
+    let timed = Setup { seed: 9, clock: Clock::Serial(ssdlab_testkit::drives::TIMING), ..setup.clone() };
     run_kept(&timed, States { from: Some(&kept.0), ..States::default() }, &[]).expect("the same drive");
     fs::write(&kept.0, "a trace").expect("writable");
     assert!(refused(&setup).contains("not an ssdlab drive file") || refused(&setup).contains("ends early"));
@@ -287,14 +287,14 @@ fn a_drive_of_another_kind_is_refused_by_the_setting_that_differs() {
 fn drives_that_differ_have_keys_that_differ() {
     let setup = aged(FtlChoice::Page(SMALL_OPTIONS, ram::INFO.defaults()));
     assert_eq!(cache_key(&setup), None, "a small drive is made in no time");
-    let large = Setup { logical_pages: 1 << 20, ..setup };
+    let large = Setup { logical_pages: 1 << 20, ..setup.clone() };
     let key = cache_key(&large).expect("worth keeping");
     let other = |other: Setup| cache_key(&other).expect("worth keeping") != key;
-    assert!(other(Setup { seed: 2, ..large }) && other(Setup { check: true, ..large }));
-    assert!(other(Setup { logical_pages: (1 << 20) + 1, ..large }));
+    assert!(other(Setup { seed: 2, ..large.clone() }) && other(Setup { check: true, ..large.clone() }));
+    assert!(other(Setup { logical_pages: (1 << 20) + 1, ..large.clone() }));
     let mut precondition = large.precondition;
     precondition.overwrite = Overwrite::Steady(Method::Auto);
-    assert!(other(Setup { precondition, ..large }));
-    let timed = Setup { clock: Clock::Serial(ssdlab_testkit::drives::TIMING), warmup_requests: 5, ..large };
+    assert!(other(Setup { precondition, ..large.clone() }));
+    let timed = Setup { clock: Clock::Serial(ssdlab_testkit::drives::TIMING), warmup_requests: 5, ..large.clone() };
     assert!(!other(timed));
 }

@@ -25,7 +25,7 @@ use crate::{Op, Pattern, Progress, Request, Source, TraceError, Workload};
 use clock::Clock;
 use copy_files::CopyFiles;
 use filebench::FilebenchRun;
-pub use filebench::{FILE_SYSTEM_MIN, FILES_MAX, PERSONALITIES, Personality};
+pub use filebench::{FILE_SYSTEM_MIN, FILES_MAX, PERSONALITIES, Personality, PersonalityRules, Step, Work};
 use hot_cold::HotCold;
 use locality::Walk;
 use oltp::Oltp;

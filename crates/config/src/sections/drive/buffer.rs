@@ -1,71 +1,58 @@
-//! RAM of the drive in which writes are complete.
+//! Write buffer of the drive.
 
 use crate::checker::{Checker, Read, Reader};
-use crate::figures::KnownDevice;
 use crate::kind::{Choices, Kind};
-use crate::table::{Fallback, OptionSpec, TIB};
-use ssdlab_core::units::write_bytes;
-use ssdlab_core::units::write_percent;
+use crate::sections::device::{Device, KnownDevice};
+use crate::table::{OptionSpec, TIB, option};
+use ssdlab_core::units::{write_bytes, write_percent};
 use ssdlab_sim::{FlushPolicy, WriteBuffer};
 
-/// When a buffer is flushed, if there is one.
+/// Flush policy of the buffer, if any.
 static BUFFERS: Choices<Reader<Option<FlushPolicy>>, 3> = Choices::new([
-    ("none", "none: a write is complete when it is programmed", |_| Ok(None)),
-    ("eager", "every page is programmed as soon as it is there", |_| Ok(Some(FlushPolicy::Eager))),
+    ("none", "none: a write completes when it is programmed", |_| Ok(None)),
+    ("eager", "each page is programmed as soon as it arrives", |_| Ok(Some(FlushPolicy::Eager))),
     (
         "watermark",
-        "pages wait to be overwritten; from `high` of the buffer on, the oldest are programmed until \
-         `low` is left",
+        "pages wait to be overwritten; above `high` of the buffer, the oldest are programmed until `low` is left",
         |checker| checker.watermark().map(Some),
     ),
 ]);
 
-/// `size` of every write buffer; the key is a stand-in.
-const BUFFER_SIZE: OptionSpec = OptionSpec {
-    key: "",
-    kind: Kind::Bytes { min: 512, max: TIB },
+/// Returns the option `size` of a write buffer.
+const fn size(key: &'static str) -> OptionSpec {
     // Our choice: a few milliseconds of writes of a fast host.
-    fallback: Fallback::Value("16MiB"),
-    help: "RAM for written pages; whole pages of it are used, at least one.",
-    example: "1MiB",
-};
+    option(key, Kind::Bytes { min: 512, max: TIB })
+        .default("16MiB")
+        .example("1MiB")
+        .help("RAM for written pages; rounded down to whole pages, at least one.")
+}
 
-/// `plp` of every write buffer; the key is a stand-in.
-const POWER_LOSS_PROTECTION: OptionSpec = OptionSpec {
-    key: "",
-    kind: Kind::Bool,
-    fallback: Fallback::Value("false"),
-    help: "Power-loss protection: what the buffer holds is safe, so flush requests wait for nothing.",
-    example: "true",
-};
+/// Returns the option `plp` of a write buffer.
+const fn power_loss_protection(key: &'static str) -> OptionSpec {
+    option(key, Kind::Bool)
+        .default("false")
+        .example("true")
+        .help("Power-loss protection: the contents of the buffer are safe, so flush requests complete at once.")
+}
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
-    OptionSpec {
-        key: "drive.buffer",
-        kind: BUFFERS.kind(),
-        fallback: Fallback::Value("none"),
-        help: "RAM of the drive in which writes are complete.",
-        example: "eager",
-    },
-    OptionSpec { key: "drive.buffer.eager.size", ..BUFFER_SIZE },
-    OptionSpec { key: "drive.buffer.eager.plp", ..POWER_LOSS_PROTECTION },
-    OptionSpec { key: "drive.buffer.watermark.size", ..BUFFER_SIZE },
-    OptionSpec { key: "drive.buffer.watermark.plp", ..POWER_LOSS_PROTECTION },
-    OptionSpec {
-        key: "drive.buffer.watermark.high",
-        kind: Kind::Percent { min: 1.0, max: 100.0 },
+    option("drive.buffer", BUFFERS.kind())
+        .default("none")
+        .example("eager")
+        .help("RAM of the drive; a write completes once it is there."),
+    size("drive.buffer.eager.size"),
+    power_loss_protection("drive.buffer.eager.plp"),
+    size("drive.buffer.watermark.size"),
+    power_loss_protection("drive.buffer.watermark.plp"),
+    option("drive.buffer.watermark.high", Kind::Percent { min: 1.0, max: 100.0 })
         // Our choice, as that of `low`.
-        fallback: Fallback::Value("80%"),
-        help: "Share of the buffer at which programming starts.",
-        example: "90%",
-    },
-    OptionSpec {
-        key: "drive.buffer.watermark.low",
-        kind: Kind::Percent { min: 0.0, max: 99.0 },
-        fallback: Fallback::Value("50%"),
-        help: "Share of the buffer at which it ends; less than `high`.",
-        example: "20%",
-    },
+        .default("80%")
+        .example("90%")
+        .help("Share of the buffer at which programming starts."),
+    option("drive.buffer.watermark.low", Kind::Percent { min: 0.0, max: 99.0 })
+        .default("50%")
+        .example("20%")
+        .help("Share of the buffer at which programming stops; less than `high`."),
 ];
 
 impl Checker<'_> {
@@ -76,19 +63,16 @@ impl Checker<'_> {
         let bytes = self.bytes(&key)?;
         let page_bytes = self.bytes("nand.page_size")?;
         if bytes < page_bytes {
-            let message = format!("{} holds no page; raise it to {}", write_bytes(bytes), write_bytes(page_bytes));
-            self.report(&key, message);
+            let [size, page] = [bytes, page_bytes].map(write_bytes);
+            self.report(&key, format!("{size} is less than a page; raise it to {page}"));
         }
-        if let Some((_, device)) = device
-            && bytes > device.capacity_bytes
+        if let Some(capacity) = device.map(Device::capacity_bytes)
+            && bytes > capacity
         {
-            let capacity = write_bytes(device.capacity_bytes);
-            self.report(
-                &key,
-                format!("{} is more than the drive of {capacity}; lower it to {capacity}", write_bytes(bytes)),
-            );
+            let [size, capacity] = [bytes, capacity].map(write_bytes);
+            self.report(&key, format!("{size} exceeds the capacity; lower it to {capacity}"));
         }
-        // A size in its range fits: the smallest pages are 512 bytes.
+        // Fits for every size in range: the smallest pages have 512 bytes.
         let pages = u32::try_from(bytes / page_bytes).unwrap_or(u32::MAX);
         Ok(Some(WriteBuffer { pages, flush, protected: self.flag(&format!("{variant}.plp"))? }))
     }
@@ -98,13 +82,8 @@ impl Checker<'_> {
         let high = self.share("drive.buffer.watermark.high")?;
         let low = self.share(LOW)?;
         if low >= high {
-            let message = format!(
-                "{} is not less than high = {}; lower it to {}",
-                write_percent(low * 100.0),
-                write_percent(high * 100.0),
-                write_percent(high * 50.0)
-            );
-            self.report(LOW, message);
+            let [low, high, half] = [low * 100.0, high * 100.0, high * 50.0].map(write_percent);
+            self.report(LOW, format!("{low} must be less than high = {high}; lower it to {half}"));
         }
         Ok(FlushPolicy::Watermark { high, low })
     }

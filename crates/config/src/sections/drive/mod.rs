@@ -1,19 +1,18 @@
-//! The drive that works on many requests at once: controller, link and order of the array.
+//! Drive that works on many requests at once: controller, link and order of the array.
 
 mod buffer;
 mod collect;
 mod protocol;
-pub(super) mod stripe;
+mod stripe;
 
-use super::ftl::plan::Plan;
 use crate::checker::{Checker, Read};
-use crate::figures::KnownDevice;
 use crate::kind::{Choices, Kind};
-use crate::table::{Fallback, OptionSpec, SECOND, Section, Use};
+use crate::sections::device::KnownDevice;
+use crate::table::{OptionSpec, SECOND, Section, Use, option};
+use ssdlab_ftl::FtlChoice;
 use ssdlab_nand::Commands;
 use ssdlab_nand::backend::parallel::scheduler::DIE_SCHEDULERS;
 use ssdlab_sim::{DriveOptions, Front};
-use stripe::STRIPE_ORDERS;
 
 pub(crate) const SECTION: Section = Section {
     name: "drive",
@@ -22,65 +21,45 @@ pub(crate) const SECTION: Section = Section {
     options,
 };
 
-/// Whether the link is full duplex.
+/// True for a full-duplex link.
 static DUPLEX: Choices<bool, 2> =
-    Choices::new([("full", "data goes both ways at once", true), ("half", "one way at a time", false)]);
+    Choices::new([("full", "both directions at once", true), ("half", "one direction at a time", false)]);
 
 fn options() -> Vec<OptionSpec> {
     let array = [
-        OptionSpec {
-            key: "drive.order",
-            kind: STRIPE_ORDERS.kind(),
-            fallback: Fallback::Value("CWDP"),
-            help: "In which order successive pages are spread over channels (C), ways (W), dies (D) and planes (P): the \
-                   level that changes with every page first.",
-            example: "PDWC",
-        },
-        OptionSpec {
-            key: "drive.scheduler",
-            kind: Kind::of_names(DIE_SCHEDULERS.iter().map(|info| (info.name, info.help))),
-            fallback: Fallback::Value("out_of_order"),
-            help: "Which of the operations that wait for a die goes next.",
-            example: "read_first",
-        },
+        option("drive.order", stripe::orders()).default("CWDP").example("PDWC").help(
+            "Order in which successive pages are spread over channels (C), ways (W), dies (D) and planes (P); \
+             the first level changes with every page.",
+        ),
+        option("drive.scheduler", Kind::of_names(DIE_SCHEDULERS.iter().map(|info| (info.name, info.help))))
+            .default("out_of_order")
+            .example("read_first")
+            .help("Which operation a die executes next."),
     ];
     [&array, OPTIONS, protocol::OPTIONS, buffer::OPTIONS, collect::OPTIONS].concat()
 }
 
 const OPTIONS: &[OptionSpec] = &[
-    OptionSpec {
-        key: "drive.backlog",
-        kind: Kind::Count { min: 1, max: 65_536 },
-        fallback: Fallback::Value("64"),
-        help: "Flash operations under way for each die, on average, above which no further request is taken, or, where there \
-               is a buffer, no further page of it is programmed.",
-        example: "16",
-    },
-    OptionSpec {
-        key: "drive.command",
-        kind: Kind::Nanos { min: 0, max: SECOND },
-        fallback: Fallback::Value("0ns"),
-        help: "Work of the controller on each request, one after the other, before its first flash operation.",
-        example: "2us",
-    },
-    OptionSpec {
-        key: "drive.link",
-        kind: Kind::Bandwidth,
-        fallback: Fallback::Value("none"),
-        help: "Bandwidth of the link to the host; `none` takes no time.",
-        example: "600MB/s",
-    },
-    OptionSpec {
-        key: "drive.duplex",
-        kind: DUPLEX.kind(),
-        fallback: Fallback::Value("full"),
-        help: "Ways of the link.",
-        example: "half",
-    },
+    option("drive.backlog", Kind::Count { min: 1, max: 65_536 }).default("64").example("16").help(
+        "Average number of flash operations in flight per die above which the drive takes no further \
+         request, or, with a write buffer, programs no further page of it.",
+    ),
+    option("drive.command", Kind::Nanos { min: 0, max: SECOND }).default("0ns").example("2us").help(
+        "Controller time per request before its first flash operation; the controller processes requests \
+         one at a time.",
+    ),
+    option("drive.link", Kind::Bandwidth)
+        .default("none")
+        .example("600MB/s")
+        .help("Bandwidth of the host link; `none` is an infinitely fast link."),
+    option("drive.duplex", DUPLEX.kind())
+        .default("full")
+        .example("half")
+        .help("Directions in which the link transfers at the same time."),
 ];
 
 impl Checker<'_> {
-    pub(crate) fn drive(&mut self, commands: Commands, plan: &Plan, device: KnownDevice<'_>) -> Read<DriveOptions> {
+    pub(crate) fn drive(&mut self, commands: Commands, ftl: &FtlChoice, device: KnownDevice<'_>) -> Read<DriveOptions> {
         Ok(DriveOptions {
             commands,
             scheduler: self.named("drive.scheduler", |name| DIE_SCHEDULERS.find(name))?,
@@ -91,7 +70,7 @@ impl Checker<'_> {
                 command: self.nanos("drive.command")?,
             },
             buffer: self.buffer(device)?,
-            collect: self.collect(plan, device)?,
+            collect: self.collect(ftl, device)?,
             backlog: self.small("drive.backlog")?,
         })
     }

@@ -1,70 +1,31 @@
-//! The orders in which successive pages are spread over the array.
+//! Orders in which successive pages are spread over the array.
 
-use crate::kind::Choices;
-use ssdlab_nand::{Level, StripeOrder};
+use crate::kind::Kind;
+use ssdlab_nand::StripeOrder;
 
-macro_rules! level {
-    (C) => {
-        Level::Channel
-    };
-    (W) => {
-        Level::Way
-    };
-    (D) => {
-        Level::Die
-    };
-    (P) => {
-        Level::Plane
-    };
+const LEVELS: [(char, &str); 4] = [('C', "channel"), ('W', "way"), ('D', "die"), ('P', "plane")];
+
+/// Returns the choice of all 24 orders.
+pub(super) fn orders() -> Kind {
+    let mut orders = Vec::new();
+    for at in 0..256 {
+        let levels = [at / 64, at / 16 % 4, at / 4 % 4, at % 4].map(|level| LEVELS[level]);
+        let name: String = levels.iter().map(|(letter, _)| letter).collect();
+        if StripeOrder::named(&name).is_some() {
+            let name: &'static str = name.leak();
+            orders.push((name, &*levels.map(|(_, word)| word).join(", ").leak()));
+        }
+    }
+    Kind::of_names(orders)
 }
-
-macro_rules! word {
-    (C) => {
-        "channel"
-    };
-    (W) => {
-        "way"
-    };
-    (D) => {
-        "die"
-    };
-    (P) => {
-        "plane"
-    };
-}
-
-macro_rules! orders {
-    ($($first:tt $second:tt $third:tt $fourth:tt,)*) => {
-        Choices::new([$((
-            concat!(stringify!($first), stringify!($second), stringify!($third), stringify!($fourth)),
-            concat!(word!($first), ", ", word!($second), ", ", word!($third), ", ", word!($fourth)),
-            StripeOrder([level!($first), level!($second), level!($third), level!($fourth)]),
-        )),*])
-    };
-}
-
-/// Every order in which planes can follow each other.
-#[rustfmt::skip]
-pub(crate) static STRIPE_ORDERS: Choices<StripeOrder, 24> = orders![
-    C W D P, C W P D, C D W P, C D P W, C P W D, C P D W,
-    W C D P, W C P D, W D C P, W D P C, W P C D, W P D C,
-    D C W P, D C P W, D W C P, D W P C, D P C W, D P W C,
-    P C W D, P C D W, P W C D, P W D C, P D C W, P D W C,
-];
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kind::Kind;
 
     #[test]
-    fn every_order_is_there_once() {
-        let Kind::Choice(orders) = STRIPE_ORDERS.kind() else { panic!("a choice") };
-        let distinct = orders.iter().enumerate().all(|(at, order)| !orders[..at].contains(order));
-        assert!(orders.len() == 24 && distinct);
-        assert_eq!(STRIPE_ORDERS.get(orders[0].name), Some(StripeOrder::CWDP));
-        for order in orders {
-            assert_eq!(STRIPE_ORDERS.get(order.name), StripeOrder::named(order.name));
-        }
+    fn every_order_is_a_choice() {
+        let Kind::Choice(orders) = orders() else { panic!("a choice") };
+        assert_eq!((orders.len(), orders[0].name, orders[0].help), (24, "CWDP", "channel, way, die, plane"));
     }
 }

@@ -1,59 +1,87 @@
-//! The flash translation layers.
+//! Flash translation layers.
 
 mod log;
 mod page;
-pub(crate) mod plan;
 mod trigger;
 
 use crate::checker::{Checker, Read};
-use crate::figures::DeviceFigures;
 use crate::kind::Kind;
-use crate::table::{Fallback, Former, OptionSpec, Section};
-use plan::Plan;
-use ssdlab_ftl::FtlChoice;
+use crate::sections::device::Device;
+use crate::table::{OptionSpec, Section, option};
 use ssdlab_ftl::choice::LOG_FTLS;
+use ssdlab_ftl::page::{PageOptions, Trigger};
+use ssdlab_ftl::{FtlChoice, Shape};
+use ssdlab_nand::ProgramOrder;
 
 pub(crate) const SECTION: Section = Section {
     name: "ftl",
-    help: "The flash translation layer, which places pages and collects garbage.",
+    help: "Flash translation layer, which places pages and collects garbage.",
     used: &[],
     options: || [vec![ftl()], page::options(), log::options()].concat(),
 };
 
-/// Page mapping, and every FTL with log blocks.
+/// Page mapping, and all log-block FTLs.
 fn ftl() -> OptionSpec {
     let log_blocks = LOG_FTLS.iter().map(|info| (info.name, info.help));
-    OptionSpec {
-        key: "ftl",
-        kind: Kind::of_names(std::iter::once(page::PAGE).chain(log_blocks)),
-        fallback: Fallback::Value(page::PAGE.0),
-        help: "Which flash translation layer runs.",
-        example: page::PAGE.0,
+    option("ftl", Kind::of_names(std::iter::once(page::PAGE).chain(log_blocks)))
+        .default(page::PAGE.0)
+        .example(page::PAGE.0)
+        .help("Flash translation layer.")
+}
+
+/// Returns the FTL's reserve in blocks, for a drive that need not be valid yet.
+pub(super) fn reserve_blocks(
+    ftl: &FtlChoice,
+    logical_pages: u64,
+    page_bytes: u32,
+    pages_per_block: u32,
+    planes: u32,
+) -> u32 {
+    // Larger drives are rejected elsewhere.
+    let logical_pages = u32::try_from(logical_pages).unwrap_or(u32::MAX);
+    let order = ProgramOrder::Ascending;
+    ftl.device_reserve_blocks(&Shape { logical_pages, page_bytes, blocks: 0, pages_per_block, order, planes })
+}
+
+/// Returns the fewest log blocks that the FTL needs.
+pub(super) fn least_log_blocks(ftl: &FtlChoice) -> u32 {
+    match ftl {
+        FtlChoice::Page(..) => 0,
+        FtlChoice::Log(choice, _) => (choice.info.role.least_log_blocks)(choice),
     }
 }
 
-/// DFTL was an FTL; it is page mapping with another map.
-pub(crate) const DFTL_AS_FTL: Former = Former {
-    choice: "ftl",
-    variant: "dftl",
-    now: &[("ftl", "page"), ("ftl.page.map", "dftl")],
-    parameters: "ftl.page.map.dftl",
-    moved: &[("trigger", "ftl.page.trigger")],
-};
+/// Default of `ftl.page.trigger.batch.high`.
+pub(super) const USUAL_ERASED: u64 = 16;
+
+/// Remedy for a trigger that keeps too many erased blocks.
+pub(super) const WITHOUT_ERASED: &str = "set ftl.page.trigger to \"victim\"";
+
+/// Returns the setting for the erased blocks that collection keeps in each plane, its value and its smallest value.
+pub(super) fn kept_erased(ftl: &FtlChoice) -> Option<(&'static str, u32, u32)> {
+    match ftl {
+        FtlChoice::Page(PageOptions { trigger: Trigger::Partial { low, .. }, .. }, _) => Some((trigger::LOW, *low, 2)),
+        FtlChoice::Page(PageOptions { trigger: Trigger::Batch { low, high }, .. }, _) => {
+            Some((trigger::HIGH, *high, low + 1))
+        }
+        _ => None,
+    }
+}
 
 impl Checker<'_> {
-    pub(crate) fn plan(&mut self) -> Read<Plan> {
+    /// Reads the FTL; it has no log blocks until [`Self::with_log_blocks`] knows the device.
+    pub(crate) fn ftl(&mut self) -> Read<FtlChoice> {
         match LOG_FTLS.find(self.name("ftl")?) {
-            Some(info) => Ok(Plan::Log(self.log_choice(info)?)),
-            None => self.page_plan(),
+            Some(info) => Ok(FtlChoice::Log(self.log_choice(info)?, 0)),
+            None => self.page_ftl(),
         }
     }
 
-    /// The FTL on this device, unless a violation leaves it without meaning.
-    pub(crate) fn ftl(&mut self, plan: Plan, device: &DeviceFigures, pages_per_block: u32) -> Read<Option<FtlChoice>> {
-        match plan {
-            Plan::Page(options, map) => Ok(Some(FtlChoice::Page(options, map))),
-            Plan::Log(choice) => self.log_ftl(&choice, device, pages_per_block),
+    /// Adds the log blocks for this device; `None` after a violation.
+    pub(crate) fn with_log_blocks(&mut self, ftl: FtlChoice, device: &Device) -> Read<Option<FtlChoice>> {
+        match ftl {
+            FtlChoice::Page(..) => Ok(Some(ftl)),
+            FtlChoice::Log(choice, _) => self.log_ftl(&choice, device),
         }
     }
 }

@@ -1,14 +1,14 @@
-//! The pattern fitted to the first boot of a phone.
+//! Pattern fitted to the first boot of a phone.
 
 use crate::checker::Reader;
 use crate::kind::Kind;
-use crate::table::{Fallback, KIB, MEBI, OptionSpec};
+use crate::table::{KIB, MEBI, OptionSpec, option};
 use ssdlab_trace::{Locality, Pattern};
 
 pub(super) const LOCALITY: (&str, &str, Reader<Pattern>) = (
     "locality",
-    "runs that go on, return and jump in few regions, fitted to the first boot of a phone; a slot here \
-     is `workload.align`, and the fit is for 8KiB of it, as `workload.size` too, in a span of 1GiB",
+    "runs that continue, return and jump in few regions, fitted to the first boot of a phone with `workload.align` and \
+     `workload.size` of 8KiB and a span of 1GiB; a slot has the size `workload.align`",
     |checker| {
         Ok(Pattern::Locality(Locality {
             jump: checker.share("workload.pattern.locality.jump")?,
@@ -25,69 +25,48 @@ pub(super) const LOCALITY: (&str, &str, Reader<Pattern>) = (
 );
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
-    OptionSpec {
-        key: "workload.pattern.locality.jump",
-        kind: Kind::Percent { min: 0.0, max: 100.0 },
-        // Source of these nine: fitted to the misses of segment caches under the first boot of Android in the map cache
+    option("workload.pattern.locality.jump", Kind::Percent { min: 0.0, max: 100.0 })
+        // These nine defaults are fitted to the misses of segment caches during the first boot of Android in the map-cache
         // document, which gives neither addresses nor a model; see `Pattern::LOCALITY`.
-        fallback: Fallback::Value("5.4%"),
-        help: "Chance that a request leaves its run.",
-        example: "10%",
-    },
-    OptionSpec {
-        key: "workload.pattern.locality.advance",
-        kind: Kind::Percent { min: 0.0, max: 100.0 },
-        fallback: Fallback::Value("79%"),
-        help: "Chance that a request that stays goes on to the next slot, rather than to the same again.",
-        example: "50%",
-    },
-    OptionSpec {
-        key: "workload.pattern.locality.back",
-        kind: Kind::Percent { min: 0.0, max: 100.0 },
-        fallback: Fallback::Value("45%"),
-        help: "Chance that a jump returns to where an earlier run stopped; else it begins a run at a new place.",
-        example: "60%",
-    },
-    OptionSpec {
-        key: "workload.pattern.locality.decay",
-        kind: Kind::Float { min: 0.01, max: 1.0 },
-        fallback: Fallback::Value("0.847"),
-        help: "Ratio of the chances of returning to the run that stopped d + 1 and d runs ago.",
-        example: "0.93",
-    },
-    OptionSpec {
-        key: "workload.pattern.locality.runs",
-        kind: Kind::Count { min: 1, max: 1 << 20 },
-        fallback: Fallback::Value("86"),
-        help: "Latest runs that can be returned to.",
-        example: "20",
-    },
-    OptionSpec {
-        key: "workload.pattern.locality.spread",
-        kind: Kind::Float { min: 0.01, max: 100.0 },
-        fallback: Fallback::Value("1.73"),
-        help: "A new place is 2^(b u^`spread`) slots away, b being log2 of all slots and u uniform from 0 to 1: the larger, the nearer.",
-        example: "2.5",
-    },
-    OptionSpec {
-        key: "workload.pattern.locality.heads",
-        kind: Kind::Count { min: 0, max: 1 << 20 },
-        fallback: Fallback::Value("90"),
-        help: "Regions that all addresses keep to; 0 for the whole span.",
-        example: "0",
-    },
-    OptionSpec {
-        key: "workload.pattern.locality.region",
-        kind: Kind::Bytes { min: 512, max: KIB * MEBI },
-        fallback: Fallback::Value("2MiB"),
-        help: "Size of a region.",
-        example: "4MiB",
-    },
-    OptionSpec {
-        key: "workload.pattern.locality.stretches",
-        kind: Kind::Count { min: 1, max: 1 << 20 },
-        fallback: Fallback::Value("6"),
-        help: "Stretches of neighbours that the regions form, of random lengths at random places.",
-        example: "20",
-    },
+        .default("5.4%")
+        .example("10%")
+        .help("Chance that a request leaves its run."),
+    option("workload.pattern.locality.advance", Kind::Percent { min: 0.0, max: 100.0 })
+        .default("79%")
+        .example("50%")
+        .help("Chance that a request that stays in its run goes to the next slot, not to the same one."),
+    option("workload.pattern.locality.back", Kind::Percent { min: 0.0, max: 100.0 })
+        .default("45%")
+        .example("60%")
+        .help(
+            "Chance that a request that leaves its run returns to where an earlier run stopped; otherwise it \
+             starts a run elsewhere.",
+        ),
+    option("workload.pattern.locality.decay", Kind::Float { min: 0.01, max: 1.0 })
+        .default("0.847")
+        .example("0.93")
+        .help("Ratio of the chances of returning to the runs that stopped d + 1 and d runs ago."),
+    option("workload.pattern.locality.runs", Kind::Count { min: 1, max: 1 << 20 })
+        .default("86")
+        .example("20")
+        .help("Most recent runs that can be returned to."),
+    option("workload.pattern.locality.spread", Kind::Float { min: 0.01, max: 100.0 })
+        .default("1.73")
+        .example("2.5")
+        .help(
+            "Distance of a new place: 2^(b u^`spread`) slots, with b = log2 of all slots and u uniform in 0 to \
+             1. Larger values keep it nearer.",
+        ),
+    option("workload.pattern.locality.heads", Kind::Count { min: 0, max: 1 << 20 })
+        .default("90")
+        .example("0")
+        .help("Regions that contain all addresses; 0 for the whole span."),
+    option("workload.pattern.locality.region", Kind::Bytes { min: 512, max: KIB * MEBI })
+        .default("2MiB")
+        .example("4MiB")
+        .help("Size of a region."),
+    option("workload.pattern.locality.stretches", Kind::Count { min: 1, max: 1 << 20 })
+        .default("6")
+        .example("20")
+        .help("Groups of neighbouring regions, of random lengths at random places."),
 ];

@@ -1,4 +1,4 @@
-//! The generated workload, for runs without a trace; a file for each kind of pattern.
+//! Generated workload, for runs without a trace; one file per kind of pattern.
 
 mod arrival;
 mod filebench;
@@ -10,7 +10,7 @@ mod streams;
 use super::blocks::CAPACITY;
 use crate::checker::{Checker, Read, Reader};
 use crate::kind::{Choices, Kind};
-use crate::table::{Fallback, KIB, MEBI, OptionSpec, Section};
+use crate::table::{KIB, MEBI, OptionSpec, Section, option};
 use arrival::ARRIVALS;
 use ssdlab_core::units::write_bytes;
 use ssdlab_sim::Fit;
@@ -18,7 +18,7 @@ use ssdlab_trace::{FILE_SYSTEM_MIN, Pattern, TraceError, Workload};
 
 pub(crate) const SECTION: Section = Section {
     name: "workload",
-    help: "The generated workload, for runs without a trace.",
+    help: "Generated workload, for runs without a trace.",
     used: &[],
     options: || {
         let patterns = [skew::OPTIONS, streams::OPTIONS, files::OPTIONS, locality::OPTIONS].concat();
@@ -26,9 +26,9 @@ pub(crate) const SECTION: Section = Section {
     },
 };
 
-/// Every pattern.
+/// All patterns.
 static PATTERNS: Choices<Reader<Pattern>, 9> = Choices::new([
-    ("uniform", "every address equally likely", |_| Ok(Pattern::Uniform)),
+    ("uniform", "all addresses equally likely", |_| Ok(Pattern::Uniform)),
     skew::ZIPF,
     skew::HOT_COLD,
     streams::SEQUENTIAL,
@@ -39,101 +39,67 @@ static PATTERNS: Choices<Reader<Pattern>, 9> = Choices::new([
     filebench::FILEBENCH,
 ]);
 
-const PATTERN: &[OptionSpec] = &[OptionSpec {
-    key: "workload.pattern",
-    kind: PATTERNS.kind(),
-    fallback: Fallback::Value("uniform"),
-    help: "Which addresses are touched.",
-    example: "zipf",
-}];
+const PATTERN: &[OptionSpec] = &[option("workload.pattern", PATTERNS.kind())
+    .default("uniform")
+    .example("zipf")
+    .help("Addresses of the requests.")];
 
 const OPTIONS: &[OptionSpec] = &[
-    OptionSpec {
-        key: "workload.requests",
-        // More than a day at ten million a second.
-        kind: Kind::Count { min: 0, max: 1_000_000_000_000 },
-        fallback: Fallback::Value("1000000"),
-        help: "How many requests, at most: 10^12, which take more than a day at ten million a second.",
-        example: "50000",
-    },
-    OptionSpec {
-        key: "workload.reads",
-        kind: Kind::Percent { min: 0.0, max: 100.0 },
-        fallback: Fallback::Value("30%"),
-        help: "Share of the requests that read; the rest write. The pattern `copy_files` reads nothing.",
-        example: "0%",
-    },
-    OptionSpec {
-        key: "workload.size",
-        kind: Kind::Sizes,
-        fallback: Fallback::Value("4KiB"),
-        help: "Request size, or a mix of sizes whose shares add up to 100 %.",
-        example: "4KiB:70%,64KiB:30%",
-    },
-    OptionSpec {
-        key: "workload.align",
-        kind: Kind::Bytes { min: 512, max: KIB * MEBI },
-        fallback: Fallback::Value("4KiB"),
-        help: "Addresses are multiples of this.",
-        example: "16KiB",
-    },
-    OptionSpec {
-        key: "workload.span",
-        kind: Kind::Span,
-        fallback: Fallback::Value("device"),
-        help: "Addresses lie in the first part of the device: a size, or `device` for all of it.",
-        example: "1GiB",
-    },
+    // More than a day at ten million requests per second.
+    option("workload.requests", Kind::Count { min: 0, max: 1_000_000_000_000 })
+        .default("1000000")
+        .example("50000")
+        .help("Maximum number of requests, up to 10^12."),
+    option("workload.reads", Kind::Percent { min: 0.0, max: 100.0 })
+        .default("30%")
+        .example("0%")
+        .help("Share of reads among the requests; the rest are writes. The pattern `copy_files` has no reads."),
+    option("workload.size", Kind::Sizes)
+        .default("4KiB")
+        .example("4KiB:70%,64KiB:30%")
+        .help("Request size, or a mix of sizes whose shares add up to 100 %."),
+    option("workload.align", Kind::Bytes { min: 512, max: KIB * MEBI })
+        .default("4KiB")
+        .example("16KiB")
+        .help("Addresses are multiples of this."),
+    option("workload.span", Kind::Span)
+        .default("device")
+        .example("1GiB")
+        .help("Addresses lie in the first part of the device of this size; `device` uses all of it."),
 ];
 
 impl Checker<'_> {
-    /// The generated workload.
+    /// Reads the generated workload.
     pub(crate) fn workload(&mut self, page_bytes: u32, capacity_bytes: u64, fit: Fit) -> Read<Workload> {
-        let told = self.violations.len();
+        let violations = self.violations.len();
         let sizes = self.sizes("workload.size")?;
         let align_bytes = self.small("workload.align")?;
         let span_bytes = self.span("workload.span")?.unwrap_or(capacity_bytes);
         if span_bytes > capacity_bytes && fit == Fit::Error {
-            let message = format!(
-                "{} is more than the device holds; lower it to {}",
-                write_bytes(span_bytes),
-                write_bytes(capacity_bytes)
-            );
-            self.report("workload.span", message);
+            let [span, capacity] = [span_bytes, capacity_bytes].map(write_bytes);
+            self.report("workload.span", format!("{span} exceeds the capacity; lower it to {capacity}"));
         }
         if !align_bytes.is_multiple_of(page_bytes) && !page_bytes.is_multiple_of(align_bytes) {
-            // Pages are a power of two, and so is what divides them.
+            // Pages and their divisors are powers of two.
             let below =
                 if align_bytes < page_bytes { 1 << align_bytes.ilog2() } else { align_bytes / page_bytes * page_bytes };
-            let message = format!(
-                "{} neither divides the page size {} nor is a multiple of it; lower it to {}",
-                write_bytes(u64::from(align_bytes)),
-                write_bytes(u64::from(page_bytes)),
-                write_bytes(u64::from(below))
-            );
+            let [align, page, below] = [align_bytes, page_bytes, below].map(|bytes| write_bytes(bytes.into()));
+            let message =
+                format!("{align} is neither a multiple nor a divisor of the page size {page}; lower it to {below}");
             self.report("workload.align", message);
         }
         if u64::from(align_bytes) > span_bytes {
-            // As above, of what the span holds.
             let most = match span_bytes / u64::from(page_bytes) {
                 0 => 1 << span_bytes.ilog2(),
                 pages => pages * u64::from(page_bytes),
             };
-            let message = format!(
-                "{} is more than the span {}; lower it to {}",
-                write_bytes(u64::from(align_bytes)),
-                write_bytes(span_bytes),
-                write_bytes(most)
-            );
-            self.report("workload.align", message);
+            let [align, span, most] = [align_bytes.into(), span_bytes, most].map(write_bytes);
+            self.report("workload.align", format!("{align} exceeds the span {span}; lower it to {most}"));
         }
         let pattern = self.variant("workload.pattern", &PATTERNS)?;
         if matches!(pattern, Pattern::Filebench(_)) && capacity_bytes < FILE_SYSTEM_MIN {
-            let (least, capacity) = (write_bytes(FILE_SYSTEM_MIN), write_bytes(capacity_bytes));
-            let message = format!(
-                "\"filebench\" needs a file system of {least}, and the device holds {capacity}; raise {CAPACITY} to {least}"
-            );
-            self.report("workload.pattern", message);
+            let least = write_bytes(FILE_SYSTEM_MIN);
+            self.report("workload.pattern", format!("\"filebench\" needs {least}; raise {CAPACITY} to {least}"));
         }
         let workload = Workload {
             pattern,
@@ -145,7 +111,7 @@ impl Checker<'_> {
             span_bytes,
             seed: self.count("seed")?,
         };
-        if self.violations.len() == told
+        if self.violations.len() == violations
             && let Err(error) = workload.check()
         {
             match error {
@@ -156,7 +122,7 @@ impl Checker<'_> {
         Ok(workload)
     }
 
-    /// The setting behind a field of the workload.
+    /// Returns the setting of a field of the workload.
     fn key_of(&self, field: &str) -> Read<String> {
         let key = match field {
             "reads" => "reads",

@@ -1,12 +1,12 @@
-//! Patterns in which some addresses are more popular than others.
+//! Patterns with popular addresses.
 
 use crate::checker::Reader;
 use crate::kind::{Choices, Kind};
-use crate::table::{Fallback, OptionSpec};
+use crate::table::{OptionSpec, option};
 use ssdlab_trace::{Pattern, Placement};
 
 pub(super) const ZIPF: (&str, &str, Reader<Pattern>) =
-    ("zipf", "the k-th most popular address in proportion to 1 / k^`theta`", |checker| {
+    ("zipf", "the k-th most popular address with a probability proportional to 1 / k^`theta`", |checker| {
         Ok(Pattern::Zipf { theta: checker.float("workload.pattern.zipf.theta")? })
     });
 
@@ -20,37 +20,25 @@ pub(super) const HOT_COLD: (&str, &str, Reader<Pattern>) =
     });
 
 static PLACEMENTS: Choices<Placement, 2> = Choices::new([
-    ("together", "in the first stretch of the span", Placement::Together),
-    ("scattered", "one by one all over the span", Placement::Scattered),
+    ("together", "at the start of the span", Placement::Together),
+    ("scattered", "individually, all over the span", Placement::Scattered),
 ]);
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
-    OptionSpec {
-        key: "workload.pattern.zipf.theta",
-        kind: Kind::Float { min: 0.01, max: 10.0 },
-        fallback: Fallback::Value("0.99"),
-        help: "Skew; 0.99 is YCSB's.",
-        example: "0.8",
-    },
-    OptionSpec {
-        key: "workload.pattern.hot_cold.hot_requests",
-        kind: Kind::Percent { min: 0.0, max: 100.0 },
-        fallback: Fallback::Value("80%"),
-        help: "Share of the requests that are hot.",
-        example: "90%",
-    },
-    OptionSpec {
-        key: "workload.pattern.hot_cold.hot_space",
-        kind: Kind::Percent { min: 0.01, max: 99.99 },
-        fallback: Fallback::Value("20%"),
-        help: "Share of the span that is hot.",
-        example: "10%",
-    },
-    OptionSpec {
-        key: "workload.pattern.hot_cold.placement",
-        kind: PLACEMENTS.kind(),
-        fallback: Fallback::Value("together"),
-        help: "Where the hot addresses lie.",
-        example: "scattered",
-    },
+    option("workload.pattern.zipf.theta", Kind::Float { min: 0.01, max: 10.0 })
+        .default("0.99")
+        .example("0.8")
+        .help("Skew; YCSB uses 0.99."),
+    option("workload.pattern.hot_cold.hot_requests", Kind::Percent { min: 0.0, max: 100.0 })
+        .default("80%")
+        .example("90%")
+        .help("Share of the requests that are hot."),
+    option("workload.pattern.hot_cold.hot_space", Kind::Percent { min: 0.01, max: 99.99 })
+        .default("20%")
+        .example("10%")
+        .help("Share of the span that is hot."),
+    option("workload.pattern.hot_cold.placement", PLACEMENTS.kind())
+        .default("together")
+        .example("scattered")
+        .help("Location of the hot addresses."),
 ];

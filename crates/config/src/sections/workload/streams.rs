@@ -1,19 +1,19 @@
-//! Patterns made of sequential streams.
+//! Patterns of sequential streams.
 
 use crate::checker::Reader;
 use crate::kind::Kind;
-use crate::table::{Fallback, KIB, MEBI, OptionSpec};
+use crate::table::{KIB, MEBI, OptionSpec, option};
 use ssdlab_trace::{Pattern, Streams};
 
 pub(super) const SEQUENTIAL: (&str, &str, Reader<Pattern>) =
-    ("sequential", "`streams` streams, each front to back through its own stretch", |checker| {
+    ("sequential", "`streams` streams, each front to back through its own part of the span", |checker| {
         Ok(Pattern::Sequential { streams: checker.small("workload.pattern.sequential.streams")? })
     });
 
 pub(super) const STREAMS: (&str, &str, Reader<Pattern>) = (
     "streams",
-    "sequential runs of `length` pages in `streams` interleaved streams, amid random requests; a page \
-     here is `workload.align`",
+    "sequential runs of `length` pages in `streams` interleaved streams, among random requests; a page has the size \
+     `workload.align`",
     |checker| {
         Ok(Pattern::Streams(Streams {
             streams: checker.small("workload.pattern.streams.streams")?,
@@ -30,74 +30,47 @@ pub(super) const STREAMS: (&str, &str, Reader<Pattern>) = (
 );
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
-    OptionSpec {
-        key: "workload.pattern.sequential.streams",
-        kind: Kind::Count { min: 1, max: 65_535 },
-        fallback: Fallback::Value("1"),
-        help: "Interleaved streams.",
-        example: "4",
-    },
-    OptionSpec {
-        key: "workload.pattern.streams.streams",
-        kind: Kind::Count { min: 1, max: 65_534 },
-        fallback: Fallback::Value("4"),
-        help: "Concurrent sequential streams.",
-        example: "8",
-    },
-    OptionSpec {
-        key: "workload.pattern.streams.length",
-        kind: Kind::Count { min: 2, max: i64::MAX as u64 },
-        fallback: Fallback::Value("64"),
-        help: "Pages of one sequential run; each starts at a random place.",
-        example: "256",
-    },
-    OptionSpec {
-        key: "workload.pattern.streams.sequential",
-        kind: Kind::Percent { min: 0.0, max: 100.0 },
-        fallback: Fallback::Value("50%"),
-        help: "Share of the requests that belong to a sequential run; the others go to one random page.",
-        example: "90%",
-    },
-    OptionSpec {
-        key: "workload.pattern.streams.block",
-        kind: Kind::Bytes { min: 512, max: KIB * MEBI },
-        fallback: Fallback::Value("128KiB"),
-        help: "Size of a block, whose first page is its header.",
-        example: "256KiB",
-    },
-    OptionSpec {
-        key: "workload.pattern.streams.sub_block",
-        kind: Kind::Bytes { min: 512, max: KIB * MEBI },
-        fallback: Fallback::Value("32KiB"),
-        help: "Size of a sub-block, whose first page is its header; it divides the block.",
-        example: "16KiB",
-    },
-    OptionSpec {
-        key: "workload.pattern.streams.block_headers",
-        kind: Kind::Percent { min: 0.0, max: 100.0 },
-        fallback: Fallback::Value("0%"),
-        help: "Share of the sequential runs made to start at a block header.",
-        example: "25%",
-    },
-    OptionSpec {
-        key: "workload.pattern.streams.sub_block_headers",
-        kind: Kind::Percent { min: 0.0, max: 100.0 },
-        fallback: Fallback::Value("0%"),
-        help: "Share of the sequential runs made to start at a sub-block header, be it a block header or not.",
-        example: "25%",
-    },
-    OptionSpec {
-        key: "workload.pattern.streams.shuffle",
-        kind: Kind::Percent { min: 0.0, max: 100.0 },
-        fallback: Fallback::Value("100%"),
-        help: "Chance that the next stream follows a sequential request: at 100% streams take turns page by page, at 0% run by run.",
-        example: "50%",
-    },
-    OptionSpec {
-        key: "workload.pattern.streams.random_headers",
-        kind: Kind::Bool,
-        fallback: Fallback::Value("true"),
-        help: "Whether random requests may go to a block header.",
-        example: "false",
-    },
+    option("workload.pattern.sequential.streams", Kind::Count { min: 1, max: 65_535 })
+        .default("1")
+        .example("4")
+        .help("Interleaved streams."),
+    option("workload.pattern.streams.streams", Kind::Count { min: 1, max: 65_534 })
+        .default("4")
+        .example("8")
+        .help("Concurrent sequential streams."),
+    option("workload.pattern.streams.length", Kind::Count { min: 2, max: i64::MAX as u64 })
+        .default("64")
+        .example("256")
+        .help("Pages of a sequential run; each run starts at a random place."),
+    option("workload.pattern.streams.sequential", Kind::Percent { min: 0.0, max: 100.0 })
+        .default("50%")
+        .example("90%")
+        .help("Share of the requests in sequential runs; each of the others goes to a random page."),
+    option("workload.pattern.streams.block", Kind::Bytes { min: 512, max: KIB * MEBI })
+        .default("128KiB")
+        .example("256KiB")
+        .help("Size of a block, whose first page is its header."),
+    option("workload.pattern.streams.sub_block", Kind::Bytes { min: 512, max: KIB * MEBI })
+        .default("32KiB")
+        .example("16KiB")
+        .help("Size of a sub-block, whose first page is its header; it divides the block."),
+    option("workload.pattern.streams.block_headers", Kind::Percent { min: 0.0, max: 100.0 })
+        .default("0%")
+        .example("25%")
+        .help("Share of the sequential runs that start at a block header."),
+    option("workload.pattern.streams.sub_block_headers", Kind::Percent { min: 0.0, max: 100.0 })
+        .default("0%")
+        .example("25%")
+        .help("Share of the sequential runs that start at a sub-block header, which may be a block header."),
+    option("workload.pattern.streams.shuffle", Kind::Percent { min: 0.0, max: 100.0 })
+        .default("100%")
+        .example("50%")
+        .help(
+            "Chance that the next stream follows a sequential request: with 100% the streams alternate page by \
+             page, with 0% run by run.",
+        ),
+    option("workload.pattern.streams.random_headers", Kind::Bool)
+        .default("true")
+        .example("false")
+        .help("Random requests may go to block headers."),
 ];

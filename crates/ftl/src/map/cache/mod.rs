@@ -5,7 +5,7 @@ pub mod fifo;
 pub mod lru;
 pub mod two_q;
 
-use ssdlab_core::{Archive, Archived, Info};
+use ssdlab_core::{Archive, Archived, Info, Registry};
 
 /// A policy over items `0..items`, of which `capacity` are cached.
 pub trait CachePolicy: Send {
@@ -23,7 +23,8 @@ pub trait CachePolicy: Send {
 pub type CachePolicyInfo = Info<fn(u32, u32) -> Box<dyn CachePolicy>>;
 
 /// Every policy.
-pub static POLICIES: &[&CachePolicyInfo] = &[&lru::INFO, &fifo::INFO, &clock::INFO, &two_q::INFO];
+pub static POLICIES: Registry<fn(u32, u32) -> Box<dyn CachePolicy>> =
+    Registry::new("map-cache policy", &[&lru::INFO, &fifo::INFO, &clock::INFO, &two_q::INFO]);
 
 #[cfg(test)]
 mod tests {
@@ -33,7 +34,7 @@ mod tests {
     /// Goal: with every policy the cache holds the items inserted and not evicted, and never exceeds its capacity.
     #[test]
     fn policies_keep_their_books() {
-        for info in POLICIES {
+        for info in POLICIES.iter() {
             for capacity in [1, 2, 3, 7] {
                 let mut policy = (info.role)(20, capacity);
                 let mut cached = std::collections::BTreeSet::new();

@@ -80,7 +80,7 @@ impl CacheStage {
     ///
     /// # Errors
     /// If the options are invalid, or the page size does not divide the device.
-    pub fn new(setup: &Setup, options: CacheOptions) -> Result<Self, SimError> {
+    pub fn new(setup: &Setup, options: &CacheOptions) -> Result<Self, SimError> {
         let cache = Cache::new(setup, options, options.background_percent.min(options.dirty_percent))?;
         Ok(Self {
             hard_pages: cache.write_back.hard_pages(),

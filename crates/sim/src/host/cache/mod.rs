@@ -12,7 +12,7 @@ pub(crate) mod in_time;
 pub(crate) mod source;
 mod summary;
 
-use ssdlab_cache::{CacheError, CompressedPool, POLICIES, Transitions, Why, WriteBackCache, WriteBackOptions};
+use ssdlab_cache::{CacheError, CompressedPool, Transitions, Why, WriteBackCache, WriteBackOptions};
 use ssdlab_core::units::write_bytes;
 use ssdlab_trace::{Op, Request, TraceError, flag};
 
@@ -46,7 +46,7 @@ impl Cache {
     ///
     /// # Errors
     /// If the options are invalid, or the page size does not divide the device.
-    fn new(setup: &Setup, options: CacheOptions, background_percent: u32) -> Result<Self, SimError> {
+    fn new(setup: &Setup, options: &CacheOptions, background_percent: u32) -> Result<Self, SimError> {
         let impossible = |error: CacheError| SimError::Setup(format!("the cache above the drive: {error}"));
         let device_bytes = setup.capacity_bytes();
         if !device_bytes.is_multiple_of(u64::from(options.page_bytes)) {
@@ -57,10 +57,6 @@ impl Cache {
                 write_bytes(1 << device_bytes.trailing_zeros()),
             )));
         }
-        let info = POLICIES.get(options.policy).map_err(|error| impossible(error.into()))?;
-        let values = info.parameters.iter().zip(options.parameters);
-        let changes: Vec<_> =
-            values.filter_map(|(parameter, value)| Some((parameter.name.to_owned(), value?))).collect();
         let write_back = WriteBackOptions {
             page_bytes: options.page_bytes,
             capacity_pages: options.raw_pages(),
@@ -68,18 +64,18 @@ impl Cache {
             background_percent,
             hard_percent: options.dirty_percent,
         };
-        let mut cache = WriteBackCache::new(info, &changes, write_back).map_err(impossible)?;
+        let mut cache = WriteBackCache::new(options.policy, &options.parameters, write_back).map_err(impossible)?;
         if let Some(pool) = options.compressed {
             cache = cache
                 .compressing(CompressedPool {
-                    policy: POLICIES.get(pool.policy).map_err(|error| impossible(error.into()))?,
+                    policy: pool.policy,
                     bytes: pool.room_pages * u64::from(options.page_bytes),
                     sizes: pool.sizes,
                     seed: setup.seed,
                 })
                 .map_err(impossible)?;
         }
-        Ok(Self { options, write_back: cache, device_bytes, totals: Totals::default(), start: Totals::default() })
+        Ok(Self { options: options.clone(), write_back: cache, device_bytes, totals: Totals::default(), start: Totals::default() })
     }
 
     fn start_measuring(&mut self) {
@@ -143,7 +139,7 @@ impl Cache {
         let (counters, touched) = (did.counters, did.touched());
         let hits = counters.read_hits + counters.write_hits;
         CacheSummary {
-            policy: self.options.policy,
+            policy: self.options.policy.name,
             page_bytes: self.options.page_bytes,
             capacity_pages: self.options.capacity_pages,
             requests: did.requests,
@@ -182,16 +178,5 @@ impl Cache {
             ratio: (compressed_pages > 0).then(|| (compressed_pages * page_bytes) as f64 / compressed_bytes as f64),
             transitions,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::MOST_PARAMETERS;
-    use ssdlab_cache::POLICIES;
-
-    #[test]
-    fn every_policy_has_room_for_its_parameters() {
-        assert!(POLICIES.iter().all(|info| info.parameters.len() <= MOST_PARAMETERS));
     }
 }

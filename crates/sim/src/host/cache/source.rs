@@ -78,7 +78,7 @@ impl<'s, 'm> Cached<'s, 'm> {
     /// If the options are invalid, or the page size does not divide the device.
     pub fn new(
         setup: &Setup,
-        options: CacheOptions,
+        options: &CacheOptions,
         above: &'s mut dyn Source,
         monitor: Shared<'s, 'm>,
     ) -> Result<Self, SimError> {
@@ -107,7 +107,7 @@ impl<'s, 'm> Cached<'s, 'm> {
     /// Returns the set-up of the drive below. Its warm-up ends when this source says so.
     pub fn setup_below(setup: &Setup) -> Setup {
         let warmup_requests = if setup.warmup_requests > 0 { u64::MAX } else { 0 };
-        Setup { cache: None, fit: Fit::Error, warmup_requests, ..*setup }
+        Setup { cache: None, fit: Fit::Error, warmup_requests, ..setup.clone() }
     }
 
     /// Returns the results of the measured phase, whether the run was stopped, and the number of wrapped requests.

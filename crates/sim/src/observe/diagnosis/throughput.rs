@@ -296,7 +296,7 @@ fn is_drive_full(parts: &LatencyBreakdown) -> bool {
 
 /// Returns the mean share of slots of the block layer that are taken, by Little's law.
 fn slots_taken(setup: &Setup, summary: &Summary) -> Option<f64> {
-    let (options, time, drive) = (setup.block?, summary.time.as_ref()?, summary.drive.as_ref()?);
+    let (options, time, drive) = (setup.block.as_ref()?, summary.time.as_ref()?, summary.drive.as_ref()?);
     let (counters, all) = (&drive.block.as_ref()?.counters, &drive.response.as_ref()?.all.all);
     let below_ns = (all.sum_ns - all.parts_ns[Part::BlockLayer as usize]) as f64 / all.requests as f64;
     let given = counters.dispatched_reads + counters.dispatched_writes + counters.dispatched_flushes;

@@ -60,7 +60,7 @@ fn partial_writes_read_only_written_pages() {
     let setup = full(array(2, 1, 1, 1), 16, TIMING, PLAIN);
     let parts: Vec<Request> = random(&setup, Op::Write).iter().map(|&one| Request { bytes: 512, ..one }).collect();
     for fill in [0.0, 1.0] {
-        let setup = Setup { precondition: Precondition { fill, ..setup.precondition }, ..setup };
+        let setup = Setup { precondition: Precondition { fill, ..setup.precondition }, ..setup.clone() };
         let summary = diagnosed(&setup, &parts[..20]);
         let evidence = named(&summary, Subject::WriteAmplification, "partial_pages").evidence;
         let read = summary.flash.0.reads[Cause::ReadModifyWrite as usize] as f64;

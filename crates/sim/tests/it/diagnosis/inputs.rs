@@ -15,7 +15,7 @@ fn misleading_inputs_are_found() {
     without(&summary, "times_ignored");
     // What a warm-up wrote before reads alone were measured has no write amplification that could settle.
     let read_back: Vec<Request> = few.iter().copied().chain(random(&setup, Op::Read)).collect();
-    let summary = diagnosed(&Setup { warmup_requests: 100, ..setup }, &read_back);
+    let summary = diagnosed(&Setup { warmup_requests: 100, ..setup.clone() }, &read_back);
     without(&summary, "too_short");
     // Overwritten at random and by the trace for long: nothing is wrong.
     setup.precondition = Precondition { fill: 1.0, overwrite: Overwrite::Passes(1.0) };
@@ -26,7 +26,7 @@ fn misleading_inputs_are_found() {
     // The trace has times: a closed loop ignores them, an open one may not keep up.
     let hasty: Vec<Request> = (0..).zip(&writes).map(|(n, write)| Request { time_ns: n * 10, ..*write }).collect();
     named(&diagnosed(&setup, &hasty), Subject::Input, "times_ignored");
-    let open = Setup { replay: Replay::AS_TRACED, ..setup };
+    let open = Setup { replay: Replay::AS_TRACED, ..setup.clone() };
     let summary = diagnosed(&open, &hasty);
     named(&summary, Subject::Input, "queue_grows");
     without(&summary, "times_ignored");
@@ -52,8 +52,8 @@ fn only_repeated_misses_make_a_cache_too_small() {
     let once = |op| -> Vec<Request> { (0..pages).map(|page| at(op, page * PAGE, PAGE as u32)).collect() };
     let with_cache = |capacity_pages| {
         let cache = CacheOptions {
-            policy: "lru",
-            parameters: [None; MOST_PARAMETERS],
+            policy: ssdlab_cache::POLICIES.get("lru").expect("a registered policy"),
+            parameters: Vec::new(),
             page_bytes: PAGE as u32,
             capacity_pages,
             compressed: None,
@@ -62,7 +62,7 @@ fn only_repeated_misses_make_a_cache_too_small() {
             background_percent: 100,
             copy: Nanos(10),
         };
-        Setup { cache: Some(cache), ..plain }
+        Setup { cache: Some(cache), ..plain.clone() }
     };
     let trimmed: Vec<Request> =
         (0..400).flat_map(|page| [Op::Write, Op::Trim].map(|op| at(op, page % 8 * PAGE, PAGE as u32))).collect();
@@ -79,7 +79,7 @@ fn only_repeated_misses_make_a_cache_too_small() {
     }
     // Of a full drive, a map cache for all entries would have every one.
     for (fill, share) in [(0.0, None), (1.0, Some(1.0))] {
-        let mut setup = plain;
+        let mut setup = plain.clone();
         setup.precondition.fill = fill;
         setup.ftl = FtlChoice::Page(SMALL_OPTIONS, dftl::INFO.set(&[("cmt", 4)]).expect("in range"));
         setup.geometry.blocks += 24;
@@ -97,7 +97,7 @@ fn lifetime_uses_the_rate_of_the_trace_unless_a_queue_grows() {
     let mut rates = Vec::new();
     for buffer in [None, Some(tenth)] {
         let setup = full(array(2, 1, 1, 1), 4, TIMING, DriveOptions { buffer, ..PLAIN });
-        let setup = Setup { replay: Replay::AS_TRACED, ..setup };
+        let setup = Setup { replay: Replay::AS_TRACED, ..setup.clone() };
         for gap_ns in [10, 1_000_000_000] {
             let writes = (0..).zip(random(&setup, Op::Write));
             let writes: Vec<Request> = writes.map(|(n, write)| Request { time_ns: n * gap_ns, ..write }).collect();
@@ -126,7 +126,7 @@ fn an_unsettled_drive_is_found() {
     assert_eq!(Some(whole), summary.write_amplification);
     // The last part alone, measured after as many requests as come before it.
     let last = tenth.len() - setup.geometry.pages() as usize;
-    let alone = diagnosed(&Setup { warmup_requests: last as u64, ..setup }, &tenth).write_amplification;
+    let alone = diagnosed(&Setup { warmup_requests: last as u64, ..setup.clone() }, &tenth).write_amplification;
     assert!((latest / alone.expect("written") - 1.0).abs() < 0.02, "{latest} {alone:?}");
     // What replays say goes before what the last of them says.
     setup.repeat = Repeat::Times(2);
@@ -149,7 +149,7 @@ fn a_queue_that_never_empties_is_reported() {
         let reads = random(&setup, Op::Read);
         let closed = diagnosed(&setup, &reads).time.expect("timed");
         let gap_ns = closed.elapsed_ns / reads.len() as u64;
-        let open = Setup { replay: Replay::AS_TRACED, ..setup };
+        let open = Setup { replay: Replay::AS_TRACED, ..setup.clone() };
         for (queued, grows) in [(0, false), (reads.len() as u64 / 4, true)] {
             // The queue is there at once; then requests come as fast as the drive serves them.
             let at =

@@ -12,9 +12,9 @@ use ssdlab_ftl::page::{PageOptions, Trigger};
 use ssdlab_ftl::{FtlChoice, log, placement};
 use ssdlab_nand::{Cause, PageTimes, Parallelism, Timing};
 use ssdlab_sim::{
-    BlockOptions, CacheOptions, Clock, Collect, CollectGoal, DriveOptions, Finding, FlushPolicy, Front,
-    MOST_PARAMETERS, Overwrite, Part, Precondition, Protocol, Repeat, Replay, Setup, Subject, Summary, WhatIf,
-    WriteBuffer, WriteRate, run,
+    block_options, BlockOptions, CacheOptions, Clock, Collect, CollectGoal, DriveOptions, Finding, FlushPolicy, Front, Overwrite,
+    Part, Precondition, Protocol, Repeat, Replay, Setup, Subject, Summary, WhatIf, WriteBuffer, WriteRate,
+    block_options, run,
 };
 use ssdlab_testkit::SMALL_OPTIONS;
 use ssdlab_testkit::drives::{PLAIN, TIMING, array, drive_setup};
@@ -24,7 +24,7 @@ const PAGE: u64 = 4096;
 const REQUESTS: u64 = 2_000;
 
 fn diagnosed(setup: &Setup, requests: &[Request]) -> Summary {
-    let setup = Setup { attribution: true, ..*setup };
+    let setup = Setup { attribution: true, ..setup.clone() };
     run(&setup, &mut SliceSource::new(requests), &mut ()).expect("runs").summary
 }
 
@@ -47,7 +47,7 @@ fn at(op: Op, offset: u64, bytes: u32) -> Request {
 fn full(parallelism: Parallelism, depth: u32, timing: Timing, drive: DriveOptions) -> Setup {
     let mut setup = drive_setup(parallelism, 24, 16, depth);
     setup.precondition.fill = 1.0;
-    Setup { clock: Clock::Event(timing, drive), ..setup }
+    Setup { clock: Clock::Event(timing, drive), ..setup.clone() }
 }
 
 fn in_front(front: Front) -> DriveOptions {

@@ -7,7 +7,7 @@ use super::*;
 fn slow_writes_name_the_work_that_fills_the_buffer() {
     let full = full(array(2, 1, 1, 1), 16, TIMING, buffered(64));
     let collected =
-        Setup { precondition: Precondition { overwrite: Overwrite::Passes(3.0), ..full.precondition }, ..full };
+        Setup { precondition: Precondition { overwrite: Overwrite::Passes(3.0), ..full.precondition }, ..full.clone() };
     let mut fresh = full;
     fresh.geometry.blocks *= 4;
     for (setup, name, what_if) in [(collected, "collection", WhatIf::Spare), (fresh, "host_writes", WhatIf::Dies)] {
@@ -60,7 +60,7 @@ fn slow_requests_of_a_saturated_drive_suggest_more_of_the_saturated_resource() {
     let one_channel = full(array(1, 8, 1, 1), 64, busy_bus, PLAIN);
     let slow_controller = in_front(Front { command: Nanos(1_000), ..PLAIN.front });
     let mut below_block_layer = full(array(4, 2, 1, 1), 64, TIMING, slow_controller);
-    below_block_layer.block = Some(BlockOptions { slots: 16, ..BlockOptions::of("none") });
+    below_block_layer.block = Some(BlockOptions { slots: 16, ..block_options("none") });
     let cases = [
         (one_channel, "host_reads", &[WhatIf::Channels, WhatIf::Dies][..]),
         (below_block_layer, "block_layer", &[WhatIf::Controller]),
@@ -80,17 +80,17 @@ fn slow_requests_of_a_saturated_drive_suggest_more_of_the_saturated_resource() {
 fn slow_requests_name_the_layer_that_holds_them_back() {
     let eight = array(4, 2, 1, 1);
     let few_slots = Front { protocol: Protocol::SingleQueue { depth: 1 }, ..PLAIN.front };
-    let one = BlockOptions { slots: 1, ..BlockOptions::of("none") };
+    let one = BlockOptions { slots: 1, ..block_options("none") };
     let cases = [
         // Where neither can be tried, what relieves the one that the others wait for can.
         (one, PLAIN, "block_layer", &[WhatIf::NoBlockLayer, WhatIf::Slots, WhatIf::Dies][..]),
         // Of its one process, which has no others to compete with, it gives four times the quantum of four.
-        (BlockOptions::of("cfq"), PLAIN, "block_layer", &[WhatIf::NoBlockLayer]),
+        (block_options("cfq"), PLAIN, "block_layer", &[WhatIf::NoBlockLayer]),
         // Half of the time here, half in the queue of the drive, for which those here wait.
-        (BlockOptions::of("none"), in_front(few_slots), "block_layer", &[WhatIf::Slots]),
+        (block_options("none"), in_front(few_slots), "block_layer", &[WhatIf::Slots]),
     ];
     for (block, drive, name, what_ifs) in cases {
-        let setup = Setup { block: Some(block), ..full(eight, 64, TIMING, drive) };
+        let setup = Setup { block: Some(block.clone()), ..full(eight, 64, TIMING, drive) };
         let reads = random(&setup, Op::Read);
         let summary = diagnosed(&setup, &reads);
         let slow = named(&summary, Subject::SlowReads, name);

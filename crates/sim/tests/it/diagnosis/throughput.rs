@@ -13,31 +13,31 @@ fn planted() -> Vec<Planted> {
     let mut plant = |name, setup: Setup, requests, confirmed| found.push((name, setup, requests, confirmed));
 
     let setup = full(eight, 16, TIMING, in_front(Front { command: Nanos(1_000), ..front }));
-    plant("controller", setup, random(&setup, Op::Read), Some((WhatIf::Controller, 1.8)));
+    plant("controller", setup.clone(), random(&setup, Op::Read), Some((WhatIf::Controller, 1.8)));
     let slow_link = Front { link_bytes_per_s: Some(2_000_000_000), ..front };
     let setup = full(eight, 16, TIMING, in_front(slow_link));
-    plant("link", setup, random(&setup, Op::Read), Some((WhatIf::Link, 1.8)));
+    plant("link", setup.clone(), random(&setup, Op::Read), Some((WhatIf::Link, 1.8)));
     let slow_bus = Timing { transfer_per_kib: Nanos(250), ..TIMING };
     let setup = full(array(1, 8, 1, 1), 32, slow_bus, PLAIN);
-    plant("channels", setup, random(&setup, Op::Read), Some((WhatIf::Channels, 1.8)));
+    plant("channels", setup.clone(), random(&setup, Op::Read), Some((WhatIf::Channels, 1.8)));
     let setup = full(array(1, 1, 1, 1), 8, TIMING, PLAIN);
-    plant("host_reads", setup, random(&setup, Op::Read), Some((WhatIf::Dies, 1.5)));
+    plant("host_reads", setup.clone(), random(&setup, Op::Read), Some((WhatIf::Dies, 1.5)));
     let mut setup = full(array(2, 1, 1, 1), 8, TIMING, PLAIN);
     setup.precondition.fill = 0.0;
     let fresh = (0..u64::from(setup.logical_pages)).map(|page| at(Op::Write, page * PAGE, PAGE as u32)).collect();
     plant("host_writes", setup, fresh, Some((WhatIf::Dies, 1.8)));
     let mut setup = full(array(2, 1, 1, 1), 16, TIMING, PLAIN);
     setup.precondition.overwrite = Overwrite::Passes(3.0);
-    plant("collection", setup, random(&setup, Op::Write), Some((WhatIf::Spare, 1.3)));
+    plant("collection", setup.clone(), random(&setup, Op::Write), Some((WhatIf::Spare, 1.3)));
     let mut setup = full(Parallelism::SINGLE, 4, TIMING, PLAIN);
     setup.ftl = FtlChoice::Log(log::fast::INFO.defaults(), 3);
-    plant("merges", setup, random(&setup, Op::Write), Some((WhatIf::Spare, 1.1)));
+    plant("merges", setup.clone(), random(&setup, Op::Write), Some((WhatIf::Spare, 1.1)));
     // Merges come one after the other: of eight dies, few work at a time, however much is waiting.
     for choice in [&log::bast::INFO, &log::fast::INFO, &log::faster::INFO, &log::sbfast::INFO] {
         for drive in [PLAIN, DriveOptions { backlog: 1, ..PLAIN }, buffered(128)] {
             let mut setup = full(eight, 32, TIMING, drive);
             setup.ftl = FtlChoice::Log(choice.defaults(), 8);
-            plant("merges", setup, random(&setup, Op::Write)[..600].to_vec(), Some((WhatIf::Dies, 1.5)));
+            plant("merges", setup.clone(), random(&setup, Op::Write)[..600].to_vec(), Some((WhatIf::Dies, 1.5)));
         }
     }
     let mut setup = full(array(2, 2, 1, 1), 32, TIMING, PLAIN);
@@ -45,7 +45,7 @@ fn planted() -> Vec<Planted> {
     // reserve of the map either: each loads an entry and writes another back.
     setup.ftl = FtlChoice::Page(SMALL_OPTIONS, dftl::INFO.set(&[("cmt", 4), ("entry", 64)]).expect("in range"));
     setup.geometry.blocks += 112;
-    plant("map", setup, random(&setup, Op::Write)[..800].to_vec(), Some((WhatIf::Map, 1.5)));
+    plant("map", setup.clone(), random(&setup, Op::Write)[..800].to_vec(), Some((WhatIf::Map, 1.5)));
     // Entries are loaded one after the other, each before anything else may begin: most requests wait for another die.
     let mut setup = full(array(4, 4, 1, 1), 32, TIMING, in_front(Front { command: Nanos(10), ..front }));
     setup.ftl = FtlChoice::Page(SMALL_OPTIONS, dftl::INFO.set(&[("cmt", 32)]).expect("in range"));
@@ -60,50 +60,50 @@ fn planted() -> Vec<Planted> {
     let parts = whole.iter().map(|&request| Request { bytes: 512, ..request }).collect();
     plant("partial_pages", setup, parts, Some((WhatIf::Dies, 1.5)));
     let setup = full(eight, 16, TIMING, buffered(2));
-    plant("full_buffer", setup, random(&setup, Op::Write)[..400].to_vec(), Some((WhatIf::Buffer, 1.5)));
+    plant("full_buffer", setup.clone(), random(&setup, Op::Write)[..400].to_vec(), Some((WhatIf::Buffer, 1.5)));
     let setup = full(eight, 1, TIMING, buffered(64));
     let flush = at(Op::Flush, 0, 0);
     let synced = random(&setup, Op::Write)[..400].iter().flat_map(|&write| [write, flush]).collect();
     plant("flush", setup, synced, Some((WhatIf::Protected, 1.8)));
     let one_slot = Front { protocol: Protocol::SingleQueue { depth: 1 }, ..front };
     let setup = full(eight, 32, TIMING, in_front(one_slot));
-    plant("queue_slots", setup, random(&setup, Op::Read), Some((WhatIf::Slots, 1.5)));
+    plant("queue_slots", setup.clone(), random(&setup, Op::Read), Some((WhatIf::Slots, 1.5)));
     let mut setup = full(eight, 32, TIMING, PLAIN);
-    setup.block = Some(BlockOptions { slots: 1, ..BlockOptions::of("none") });
-    plant("block_layer", setup, random(&setup, Op::Read), Some((WhatIf::NoBlockLayer, 2.0)));
-    plant("block_layer", setup, random(&setup, Op::Read), Some((WhatIf::Slots, 1.5)));
+    setup.block = Some(BlockOptions { slots: 1, ..block_options("none") });
+    plant("block_layer", setup.clone(), random(&setup, Op::Read), Some((WhatIf::NoBlockLayer, 2.0)));
+    plant("block_layer", setup.clone(), random(&setup, Op::Read), Some((WhatIf::Slots, 1.5)));
     // The block layer gives the drive more than it takes.
-    let setup = Setup { block: Some(BlockOptions::of("none")), ..full(eight, 32, TIMING, in_front(one_slot)) };
-    plant("queue_slots", setup, random(&setup, Op::Read), Some((WhatIf::Slots, 1.5)));
+    let setup = Setup { block: Some(block_options("none")), ..full(eight, 32, TIMING, in_front(one_slot)) };
+    plant("queue_slots", setup.clone(), random(&setup, Op::Read), Some((WhatIf::Slots, 1.5)));
     let setup = full(eight, 16, TIMING, PLAIN);
     let on_one_die =
         random(&setup, Op::Read).into_iter().map(|read| Request { offset: read.offset / PAGE / 8 * 8 * PAGE, ..read });
     plant("uneven_dies", setup, on_one_die.collect(), Some((WhatIf::Dies, 1.5)));
     let setup = full(eight, 1, TIMING, PLAIN);
-    plant("host_depth", setup, random(&setup, Op::Read), Some((WhatIf::Depth, 1.6)));
+    plant("host_depth", setup.clone(), random(&setup, Op::Read), Some((WhatIf::Depth, 1.6)));
     // Whatever requests wait for, a host that thinks for longer than they take asks for no more.
     let thinking = |setup: Setup, think| {
         let Replay::Closed { depth, per_stream, .. } = setup.replay else { unreachable!("a closed loop") };
-        Setup { replay: Replay::Closed { depth, per_stream, think: Nanos(think) }, ..setup }
+        Setup { replay: Replay::Closed { depth, per_stream, think: Nanos(think) }, ..setup.clone() }
     };
     let idle = full(eight, 4, TIMING, PLAIN);
-    let mut collecting = idle;
+    let mut collecting = idle.clone();
     collecting.precondition.overwrite = Overwrite::Passes(3.0);
-    for (setup, op) in [(idle, Op::Read), (idle, Op::Write), (collecting, Op::Write)] {
+    for (setup, op) in [(idle.clone(), Op::Read), (idle.clone(), Op::Write), (collecting.clone(), Op::Write)] {
         let setup = thinking(setup, 50_000);
         for (what_if, gain) in [(WhatIf::NoThink, 2.0), (WhatIf::Depth, 1.7)] {
-            plant("think_time", setup, random(&setup, op), Some((what_if, gain)));
+            plant("think_time", setup.clone(), random(&setup, op), Some((what_if, gain)));
         }
     }
-    let setup = Setup { replay: Replay::Processes { think: Nanos(50_000) }, ..idle };
-    plant("think_time", setup, random(&setup, Op::Read), Some((WhatIf::NoThink, 2.0)));
+    let setup = Setup { replay: Replay::Processes { think: Nanos(50_000) }, ..idle.clone() };
+    plant("think_time", setup.clone(), random(&setup, Op::Read), Some((WhatIf::NoThink, 2.0)));
     // So do many that think, however many of their requests come to one die at a time.
-    let setup = thinking(Setup { replay: full(eight, 128, TIMING, PLAIN).replay, ..collecting }, 200_000);
-    plant("think_time", setup, random(&setup, Op::Write), Some((WhatIf::NoThink, 1.5)));
+    let setup = thinking(Setup { replay: full(eight, 128, TIMING, PLAIN).replay, ..collecting.clone() }, 200_000);
+    plant("think_time", setup.clone(), random(&setup, Op::Write), Some((WhatIf::NoThink, 1.5)));
     // Thinking is short.
     plant("collection", thinking(collecting, 1_000), random(&idle, Op::Write), Some((WhatIf::Dies, 1.5)));
     let setup = thinking(full(eight, 32, TIMING, in_front(one_slot)), 1_000);
-    plant("queue_slots", setup, random(&setup, Op::Read), Some((WhatIf::Slots, 1.3)));
+    plant("queue_slots", setup.clone(), random(&setup, Op::Read), Some((WhatIf::Slots, 1.3)));
     let setup = Setup { replay: Replay::AS_TRACED, ..full(eight, 1, TIMING, PLAIN) };
     let sparse = (0..).zip(random(&setup, Op::Read)).map(|(n, read)| Request { time_ns: n * 10_000, ..read });
     plant("arrivals", setup, sparse.collect(), None);
@@ -160,7 +160,7 @@ fn a_block_layer_is_named_below_and_above_half_of_the_time() {
         [(1, 0, &["host_depth"][..]), (2, 239_880, &["block_layer", "host_depth"]), (3, 479_280, &["block_layer"])];
     for (depth, waited_ns, names) in expected {
         let mut setup = full(array(4, 2, 1, 1), depth, TIMING, PLAIN);
-        setup.block = Some(BlockOptions { slots: 1, ..BlockOptions::of("none") });
+        setup.block = Some(BlockOptions { slots: 1, ..block_options("none") });
         let requests = random(&setup, Op::Read);
         let summary = diagnosed(&setup, &requests);
         let all = summary.drive.as_ref().expect("a drive").response.as_ref().expect("watched").all.all;

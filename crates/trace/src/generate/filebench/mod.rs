@@ -45,8 +45,8 @@ use device::Device;
 use file_set::{FileSet, Members};
 use file_system::{Bio, FileSystem, Full};
 use layout::{BLOCK, DiskLayout};
-use personality::{Database, Work};
-pub use personality::{PERSONALITIES, Personality};
+use personality::Database;
+pub use personality::{PERSONALITIES, Personality, PersonalityRules, Step, Work};
 use threads::Thread;
 use write_back::{Commit, Flusher, Throttle};
 
@@ -128,16 +128,16 @@ impl FilebenchRun {
         let Filebench { personality, files, file_bytes, threads, .. } = *filebench;
         let cache_pages = (filebench.cache_bytes / BLOCK) as u32;
         let max_bio = filebench.max_bio_bytes / BLOCK as u32;
-        let all = files + u32::from(personality.log_bytes.is_some());
-        let fs = FileSystem::new(span_bytes, cache_pages, all, personality.files_per_directory, max_bio);
+        let all = files + u32::from(personality.role.log_bytes.is_some());
+        let fs = FileSystem::new(span_bytes, cache_pages, all, personality.role.files_per_directory, max_bio);
         let mut rng = Rng::named(seed, "filebench.size");
-        let size = |_| if personality.gamma { gamma(file_bytes, &mut rng) } else { file_bytes };
+        let size = |_| if personality.role.gamma { gamma(file_bytes, &mut rng) } else { file_bytes };
         let sizes: Vec<u64> = (0..files).map(size).collect();
         let process = |number: u32| match filebench.seeding {
             Seeding::Filebench => Rng::named(seed, "filebench.process"),
             Seeding::Independent => Rng::named(seed, &format!("filebench.process.{number}")),
         };
-        let database = match personality.work {
+        let database = match personality.role.work {
             Work::Loop(_) => None,
             Work::Database => Some(Database::new(threads, files, file_bytes, process)),
         };
@@ -151,7 +151,7 @@ impl FilebenchRun {
                 rng: Rng::named(seed, "filebench.creation"),
                 file: None,
                 written: 0,
-                log: personality.log_bytes.is_some(),
+                log: personality.role.log_bytes.is_some(),
             },
             threads: Thread::all(personality, threads, files),
             rng: process(0),
@@ -271,13 +271,13 @@ impl FilebenchRun {
                 return;
             };
             creation.unvisited.flip(file);
-            if creation.rng.unit() < self.filebench.personality.existing {
+            if creation.rng.unit() < self.filebench.personality.role.existing {
                 self.set.add(file);
                 creation.file = Some(file);
             }
         }
         let Some(file) = creation.file else { return };
-        let bytes = self.sizes.get(file as usize).copied().or(self.filebench.personality.log_bytes).unwrap_or(0);
+        let bytes = self.sizes.get(file as usize).copied().or(self.filebench.personality.role.log_bytes).unwrap_or(0);
         if creation.written == 0 {
             self.fs.create(file, now_ns);
         }
@@ -295,7 +295,7 @@ impl FilebenchRun {
 /// Checks, from numbers alone, that the personality can run in `span_bytes`.
 pub(super) fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceError> {
     let Filebench { personality, files, file_bytes, threads, cache_bytes, max_bio_bytes, .. } = *filebench;
-    let is_database = personality.work == Work::Database;
+    let is_database = personality.role.work == Work::Database;
     let writers = if is_database { Database::roles(0, files).count() as u32 } else { 0 };
     countable("threads", threads, THREADS_MAX - writers)?;
     let [span, least, most] = [span_bytes, DiskLayout::BYTES_MIN, DiskLayout::BYTES_MAX].map(write_bytes);
@@ -304,8 +304,8 @@ pub(super) fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceE
     let why = format!("{span} has more blocks than ext4 numbers in 32 bits; lower it to {most}");
     ensure!(span_bytes <= DiskLayout::BYTES_MAX, "span_bytes", "{why}");
     let layout = DiskLayout::new(span_bytes);
-    let logs = u32::from(personality.log_bytes.is_some());
-    let room = |files: u32| FileSystem::room(&layout, files + logs, personality.files_per_directory);
+    let logs = u32::from(personality.role.log_bytes.is_some());
+    let room = |files: u32| FileSystem::room(&layout, files + logs, personality.role.files_per_directory);
     let most = || largest(FILES_MAX, |files| room(files).is_some());
     ensure!(files > 0, "files", "at least 1 file is needed; raise it to 1");
     if files > FILES_MAX || room(files).is_none() {
@@ -324,11 +324,11 @@ pub(super) fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceE
         let [size, page] = [bytes, BLOCK].map(write_bytes);
         ensure!(bytes >= BLOCK, field, "{size} is smaller than a page; raise it to {page}");
     }
-    let free = room(files).unwrap_or(0) as f64 * BLOCK as f64 - personality.log_bytes.unwrap_or(0) as f64;
+    let free = room(files).unwrap_or(0) as f64 * BLOCK as f64 - personality.role.log_bytes.unwrap_or(0) as f64;
     // A file occupies less than one block beyond its size. The deviation of a gamma distribution of shape 1.5 is the
     // mean divided by the root of 1.5.
-    let (count, beyond) = (f64::from(files), if personality.gamma { BLOCK as f64 } else { 0.0 });
-    let deviations = if personality.gamma { DEVIATIONS * libm::sqrt(count / 1.5) } else { 0.0 };
+    let (count, beyond) = (f64::from(files), if personality.role.gamma { BLOCK as f64 } else { 0.0 });
+    let deviations = if personality.role.gamma { DEVIATIONS * libm::sqrt(count / 1.5) } else { 0.0 };
     let whole = file_bytes.next_multiple_of(BLOCK) as f64;
     let needed = whole * (count + deviations) + beyond * count;
     let most = write_bytes(((free - beyond * count) / (count + deviations)) as u64 / BLOCK * BLOCK);

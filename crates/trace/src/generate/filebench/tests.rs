@@ -6,8 +6,8 @@ use crate::{Generator, Pattern, Source, Workload, flag};
 
 /// A small fileset of a personality with a small cache.
 fn small(name: &str) -> Filebench {
-    let personality = PERSONALITIES.iter().find(|personality| personality.name == name).unwrap();
-    let database = personality.work == Work::Database;
+    let personality = PERSONALITIES.get(name).unwrap();
+    let database = personality.role.work == Work::Database;
     Filebench {
         personality,
         files: if database { 4 } else { 600 },
@@ -36,7 +36,7 @@ fn requests(run: &mut FilebenchRun, count: usize) -> Vec<Request> {
 #[test]
 fn bios_read_what_was_written_and_no_dirty_page_is_lost() {
     let span = 512 << 20;
-    for personality in PERSONALITIES {
+    for personality in PERSONALITIES.iter() {
         let filebench = small(personality.name);
         let mut run = FilebenchRun::new(&filebench, span, 42);
         run.recording = true;
@@ -125,7 +125,7 @@ fn processes_with_separate_seeds_read_different_places() {
 
 #[test]
 fn the_same_seed_gives_the_same_requests() {
-    for personality in PERSONALITIES {
+    for personality in PERSONALITIES.iter() {
         let generate = |seed| {
             let workload = Workload { seed, requests: 20_000, ..spanning(small(personality.name), 512 << 20) };
             let (mut generator, mut out) = (Generator::new(&workload).unwrap(), Vec::new());
@@ -187,10 +187,10 @@ fn impossible_settings_are_rejected() {
 /// Goal: the file system has exactly the room that the check computed from numbers alone.
 #[test]
 fn the_computed_room_exists() {
-    for personality in PERSONALITIES {
+    for personality in PERSONALITIES.iter() {
         for (files, span) in [(1, 256 << 20), (600, 512 << 20), (50_000, 1 << 30), (200_000, (17 << 30) + 4097)] {
-            let counted = FileSystem::room(&DiskLayout::new(span), files, personality.files_per_directory);
-            let fs = FileSystem::new(span, 1024, files, personality.files_per_directory, 8);
+            let counted = FileSystem::room(&DiskLayout::new(span), files, personality.role.files_per_directory);
+            let fs = FileSystem::new(span, 1024, files, personality.role.files_per_directory, 8);
             assert_eq!(counted, Some(fs.free_blocks()), "{}: {files} files in {span}", personality.name);
         }
     }

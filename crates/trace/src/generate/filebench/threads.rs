@@ -45,7 +45,7 @@ impl Thread {
     pub fn all(personality: &Personality, threads: u32, files: u32) -> Vec<Self> {
         let thread =
             |role, steps| Self { role, steps, step: 0, file: None, amount: None, access: None, durable: Durable::No };
-        match personality.work {
+        match personality.role.work {
             Work::Loop(steps) => (0..threads).map(|_| thread(None, steps)).collect(),
             Work::Database => Database::roles(threads, files).map(|role| thread(Some(role), &[])).collect(),
         }

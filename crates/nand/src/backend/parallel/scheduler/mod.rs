@@ -42,7 +42,7 @@ pub struct DieView {
 impl DieView {
     /// The class of the earliest operation among those given.
     #[inline]
-    fn earliest(&self, classes: &[Class]) -> Option<Class> {
+    pub fn earliest(&self, classes: &[Class]) -> Option<Class> {
         let earliest = classes.iter().copied().min_by_key(|&class| self.ready[class as usize])?;
         (self.ready[earliest as usize] != NOTHING).then_some(earliest)
     }

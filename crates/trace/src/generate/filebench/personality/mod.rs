@@ -8,25 +8,34 @@ mod varmail;
 mod webserver;
 
 pub(super) use oltp::{Access, Database, Role};
+use ssdlab_core::{Info, Registry};
 
-/// A Filebench workload; the numbers of files and threads are settings.
+/// A registered Filebench workload.
+pub type Personality = Info<PersonalityRules>;
+
+/// Files and operations of a Filebench workload.
 #[derive(Debug, PartialEq)]
-pub struct Personality {
-    /// Name in settings.
-    pub name: &'static str,
+pub struct PersonalityRules {
+    /// Default number of files.
+    pub files: u32,
+    /// Default mean file size in bytes.
+    pub file_bytes: u64,
+    /// Default number of threads.
+    pub threads: u32,
     /// Share of the files that exist at the start.
-    pub(super) existing: f64,
-    pub(super) files_per_directory: u32,
+    pub existing: f64,
+    pub files_per_directory: u32,
     /// True if sizes follow a gamma distribution of shape 1.5; otherwise all equal the mean.
-    pub(super) gamma: bool,
+    pub gamma: bool,
     /// Initial size in bytes of the log file shared by all threads; `None` without a log.
-    pub(super) log_bytes: Option<u64>,
-    pub(super) work: Work,
+    pub log_bytes: Option<u64>,
+    /// Operations of the threads.
+    pub work: Work,
 }
 
 /// Operations of the threads.
 #[derive(Debug, PartialEq)]
-pub(super) enum Work {
+pub enum Work {
     /// Each thread repeats these steps.
     Loop(&'static [Step]),
     /// Readers, writers and a log writer that synchronize with each other.
@@ -35,7 +44,7 @@ pub(super) enum Work {
 
 /// One operation of a thread on its open file.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Step {
+pub enum Step {
     /// Create and open the next missing file.
     Create,
     /// Open the next existing file.
@@ -57,5 +66,5 @@ pub(super) enum Step {
 }
 
 /// All personalities.
-pub static PERSONALITIES: &[&Personality] =
-    &[&fileserver::FILESERVER, &webserver::WEBSERVER, &varmail::VARMAIL, &oltp::OLTP];
+pub static PERSONALITIES: Registry<PersonalityRules> =
+    Registry::new("personality", &[&fileserver::FILESERVER, &webserver::WEBSERVER, &varmail::VARMAIL, &oltp::OLTP]);

@@ -9,15 +9,23 @@ use std::collections::VecDeque;
 
 use ssdlab_core::Rng;
 
-use super::{Personality, Work};
+use super::{Personality, PersonalityRules, Work};
 
 pub(super) static OLTP: Personality = Personality {
     name: "oltp",
-    existing: 1.0,
-    files_per_directory: 1024,
-    gamma: false,
-    log_bytes: Some(10 << 20),
-    work: Work::Database,
+    help: "database: small reads and durable small writes at random",
+    source: "Filebench, workloads/oltp.f",
+    parameters: &[],
+    role: PersonalityRules {
+        files: 10,
+        file_bytes: 10 << 20,
+        threads: 200,
+        existing: 1.0,
+        files_per_directory: 1024,
+        gamma: false,
+        log_bytes: Some(10 << 20),
+        work: Work::Database,
+    },
 };
 
 /// Size of a shadow's read and of a database writer's write in bytes.
@@ -152,7 +160,7 @@ impl Database {
             }
             Role::Log => {
                 self.log_posts = self.log_posts.checked_sub(LOG_POSTS)?;
-                let at = self.log.place(OLTP.log_bytes.unwrap_or(0), LOG_BYTES);
+                let at = self.log.place(OLTP.role.log_bytes.unwrap_or(0), LOG_BYTES);
                 Some(Access { file: self.files, at, bytes: LOG_BYTES })
             }
         }

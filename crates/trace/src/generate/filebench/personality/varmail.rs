@@ -1,27 +1,35 @@
 //! varmail: threads delete, write, answer and read mails; each mail is a file in one directory and durable once
 //! written.
 
-use super::{Personality, Step, Work};
+use super::{Personality, PersonalityRules, Step, Work};
 
 pub(super) static VARMAIL: Personality = Personality {
     name: "varmail",
-    existing: 0.8,
-    files_per_directory: 1_000_000,
-    gamma: true,
-    log_bytes: None,
-    work: Work::Loop(&[
-        Step::Delete,
-        Step::Create,
-        Step::Append,
-        Step::Sync,
-        Step::Close,
-        Step::Open,
-        Step::ReadWhole,
-        Step::Append,
-        Step::Sync,
-        Step::Close,
-        Step::Open,
-        Step::ReadWhole,
-        Step::Close,
-    ]),
+    help: "delete, write, answer and read mails, durable once written",
+    source: "Filebench, workloads/varmail.f",
+    parameters: &[],
+    role: PersonalityRules {
+        files: 1_000,
+        file_bytes: 16 << 10,
+        threads: 16,
+        existing: 0.8,
+        files_per_directory: 1_000_000,
+        gamma: true,
+        log_bytes: None,
+        work: Work::Loop(&[
+            Step::Delete,
+            Step::Create,
+            Step::Append,
+            Step::Sync,
+            Step::Close,
+            Step::Open,
+            Step::ReadWhole,
+            Step::Append,
+            Step::Sync,
+            Step::Close,
+            Step::Open,
+            Step::ReadWhole,
+            Step::Close,
+        ]),
+    },
 };

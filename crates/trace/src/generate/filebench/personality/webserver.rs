@@ -1,6 +1,6 @@
 //! webserver: threads read ten whole files, then append to a shared log.
 
-use super::{Personality, Step, Work};
+use super::{Personality, PersonalityRules, Step, Work};
 
 const READS: usize = 10;
 
@@ -16,9 +16,17 @@ static STEPS: [Step; 3 * READS + 1] = {
 
 pub(super) static WEBSERVER: Personality = Personality {
     name: "webserver",
-    existing: 1.0,
-    files_per_directory: 20,
-    gamma: true,
-    log_bytes: Some(16 << 10),
-    work: Work::Loop(&STEPS),
+    help: "read ten whole files, append to one log",
+    source: "Filebench, workloads/webserver.f",
+    parameters: &[],
+    role: PersonalityRules {
+        files: 1_000,
+        file_bytes: 16 << 10,
+        threads: 100,
+        existing: 1.0,
+        files_per_directory: 20,
+        gamma: true,
+        log_bytes: Some(16 << 10),
+        work: Work::Loop(&STEPS),
+    },
 };

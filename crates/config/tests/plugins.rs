@@ -1,0 +1,143 @@
+//! Members that another crate registers appear in everything the configuration lists: choices, parameters, schema and
+//! reference page. One test, because a registry must not be used before.
+
+use ssdlab_cache::{ADMISSIONS, AdmissionInfo, AdmissionRules, POLICIES, PolicyInfo, PolicyRules, build_policy};
+use ssdlab_config::{Config, Layer, OptionSpec, json_schema, reference_markdown};
+use ssdlab_core::{Info, Parameter};
+use ssdlab_ftl::choice::{LOG_FTLS, MAPS};
+use ssdlab_ftl::gc::{VICTIMS, VictimInfo, fifo};
+use ssdlab_ftl::log::{LogInfo, LogRules};
+use ssdlab_ftl::map::cache::{self, CachePolicy};
+use ssdlab_ftl::map::{MapInfo, MapRules};
+use ssdlab_ftl::placement::{PLACEMENTS, PlacementInfo, PlacementRules, Route};
+use ssdlab_nand::backend::parallel::scheduler::{Class, DIE_SCHEDULERS, DieSchedulerInfo, DieSchedulerRules};
+use ssdlab_sched::{BlockLayerKind, MergeIndex, SCHEDULERS, SchedulerInfo, SchedulerRules};
+use ssdlab_trace::{PERSONALITIES, Personality, PersonalityRules, Work};
+
+const NAME: &str = "plugin";
+const HELP: &str = "Registered by another crate.";
+const PARAMETERS: &[Parameter] = &[Parameter::share("plugged", 25, "Parameter of a plug-in.")];
+
+/// Returns a dummy of any kind.
+const fn dummy<R>(parameters: &'static [Parameter], role: R) -> Info<R> {
+    Info { name: NAME, help: HELP, source: "", parameters, role }
+}
+
+static VICTIM: VictimInfo = dummy(PARAMETERS, |settings, seed| (fifo::INFO.role)(settings, seed));
+static PLACEMENT: PlacementInfo = dummy(
+    &[],
+    PlacementRules { host: 1, survivors: 0, host_route: Route::Fixed(0), survivor_route: Route::Fixed(0), build: None },
+);
+static MAP: MapInfo = dummy(PARAMETERS, MapRules { pages: |_, _, _| 0, problems: |_, _| Vec::new() });
+static MAP_CACHE: Info<fn(u32, u32) -> Box<dyn CachePolicy>> =
+    dummy(&[], |items, capacity| (cache::fifo::INFO.role)(items, capacity));
+static LOG_FTL: LogInfo =
+    dummy(PARAMETERS, LogRules { reserve_blocks: 1, least_log_blocks: |_| 1, check: |_, _| Ok(()) });
+static DIE_SCHEDULER: DieSchedulerInfo = dummy(
+    &[],
+    DieSchedulerRules {
+        pick: |view| view.earliest(&[Class::HostRead, Class::HostProgram, Class::Internal]),
+        in_order: false,
+    },
+);
+static SCHEDULER: SchedulerInfo = dummy(
+    PARAMETERS,
+    SchedulerRules {
+        kind: BlockLayerKind::MultiQueue,
+        merge_index: MergeIndex::Hash,
+        by_queue: false,
+        work_conserving: true,
+        sorted_drain: false,
+        bounded_wait: true,
+        by_process: false,
+        by_sync: false,
+        part_of_device: None,
+        build: |_, _| Err(SCHEDULERS.get("").unwrap_err().into()),
+    },
+);
+static POLICY: PolicyInfo = dummy(
+    PARAMETERS,
+    PolicyRules {
+        sizes: true,
+        needs_future: false,
+        largest: u64::MAX,
+        one_pass: None,
+        build: |_, capacity, _| {
+            let fifo = POLICIES.get("fifo").expect("built in");
+            build_policy(fifo, &[], capacity, 0, true).expect("a policy without parameters")
+        },
+    },
+);
+static ADMISSION: AdmissionInfo = dummy(&[], AdmissionRules { sizes: true, guard: |_, policy| policy });
+static PERSONALITY: Personality = dummy(
+    &[],
+    PersonalityRules {
+        files: 123,
+        file_bytes: 1 << 20,
+        threads: 7,
+        existing: 1.0,
+        files_per_directory: 10,
+        gamma: false,
+        log_bytes: None,
+        work: Work::Loop(&[]),
+    },
+);
+
+/// Choices of registered members, and whether the dummy has a parameter.
+const CHOICES: [(&str, bool); 9] = [
+    ("ftl.page.gc", true),
+    ("ftl.page.survivors", false),
+    ("ftl.page.map", true),
+    ("ftl.page.map.segments.policy", false),
+    ("ftl", true),
+    ("drive.scheduler", false),
+    ("block.scheduler", true),
+    ("cache.policy", true),
+    ("workload.pattern.filebench.personality", false),
+];
+
+#[test]
+fn registered_members_are_listed_everywhere() {
+    VICTIMS.register(&VICTIM).unwrap();
+    PLACEMENTS.register(&PLACEMENT).unwrap();
+    MAPS.register(&MAP).unwrap();
+    cache::POLICIES.register(&MAP_CACHE).unwrap();
+    LOG_FTLS.register(&LOG_FTL).unwrap();
+    DIE_SCHEDULERS.register(&DIE_SCHEDULER).unwrap();
+    SCHEDULERS.register(&SCHEDULER).unwrap();
+    POLICIES.register(&POLICY).unwrap();
+    ADMISSIONS.register(&ADMISSION).unwrap();
+    PERSONALITIES.register(&PERSONALITY).unwrap();
+
+    let (schema, reference) = (json_schema(), reference_markdown());
+    for (key, has_parameter) in CHOICES {
+        let option = OptionSpec::of(key).unwrap();
+        let variant = option.variants().iter().find(|variant| variant.name == NAME);
+        assert_eq!(variant.map(|variant| variant.help), Some(HELP), "{key}");
+        let section = &reference[reference.find(&format!("### `{key}`\n")).unwrap()..];
+        let section = section[1..].split("\n### ").next().unwrap();
+        assert!(section.contains(&format!("- `{NAME}`: {HELP}")), "{key}: {section}");
+        let parameter = format!("{key}.{NAME}.plugged");
+        assert_eq!(OptionSpec::of(&parameter).is_some(), has_parameter, "{parameter}");
+        assert_eq!(reference.contains(&format!("### `{parameter}`")), has_parameter, "{parameter}");
+    }
+    assert!(schema.matches(&format!("\"{NAME}\"")).count() >= CHOICES.len(), "{schema}");
+    let leaf = |sets: &[&str], key: &str| {
+        let sets: Vec<_> = sets.iter().map(|set| Layer { origin: "--set".into(), text: (*set).into() }).collect();
+        let leaves = Config::resolve(None, &[], &sets).unwrap().leaves();
+        leaves.into_iter().find(|leaf| leaf.key == key).map(|leaf| leaf.value)
+    };
+    assert_eq!(leaf(&["ftl.page.gc=plugin"], "ftl.page.gc.plugin.plugged"), Some("25".into()));
+    let personality = "workload.pattern.filebench.personality=plugin";
+    assert_eq!(leaf(&[personality], "workload.pattern.filebench.files"), Some("123".into()));
+
+    // Admissions are parameters of a cache, by their place in the registry.
+    let admission = |place: usize| {
+        let changes = [("admission".to_owned(), place as u64)];
+        build_policy(POLICIES.get("lru").unwrap(), &changes, 8, 0, true).map(drop)
+    };
+    assert_eq!(ADMISSIONS.last().map(|info| info.name), Some(NAME));
+    assert_eq!(admission(ADMISSIONS.len() - 1), Ok(()));
+    let message = admission(ADMISSIONS.len()).unwrap_err().to_string();
+    assert!(message.contains(&format!("0..={}", ADMISSIONS.len() - 1)), "{message}");
+}
