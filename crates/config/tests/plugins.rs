@@ -9,7 +9,7 @@ use ssdlab_ftl::gc::{VICTIMS, VictimInfo, fifo};
 use ssdlab_ftl::log::{LogInfo, LogRules};
 use ssdlab_ftl::map::cache::{self, CachePolicy};
 use ssdlab_ftl::map::{MapInfo, MapRules};
-use ssdlab_ftl::placement::{PLACEMENTS, PlacementInfo, PlacementRules, Route};
+use ssdlab_ftl::placement::{PLACEMENTS, PlacementInfo, PlacementRules};
 use ssdlab_nand::backend::parallel::scheduler::{Class, DIE_SCHEDULERS, DieSchedulerInfo, DieSchedulerRules};
 use ssdlab_sched::{BlockLayerKind, MergeIndex, SCHEDULERS, SchedulerInfo, SchedulerRules};
 use ssdlab_trace::{PERSONALITIES, Personality, PersonalityRules, Work};
@@ -26,7 +26,7 @@ const fn dummy<R>(parameters: &'static [Parameter], role: R) -> Info<R> {
 static VICTIM: VictimInfo = dummy(PARAMETERS, |settings, seed| (fifo::INFO.role)(settings, seed));
 static PLACEMENT: PlacementInfo = dummy(
     &[],
-    PlacementRules { host: 1, survivors: 0, host_route: Route::Fixed(0), survivor_route: Route::Fixed(0), build: None },
+    PlacementRules { own_gc_block: false },
 );
 static MAP: MapInfo = dummy(PARAMETERS, MapRules { pages: |_, _, _| 0, problems: |_, _| Vec::new() });
 static MAP_CACHE: Info<fn(u32, u32) -> Box<dyn CachePolicy>> =

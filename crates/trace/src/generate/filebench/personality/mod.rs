@@ -24,6 +24,7 @@ pub struct PersonalityRules {
     pub threads: u32,
     /// Share of the files that exist at the start.
     pub existing: f64,
+    /// Files per directory.
     pub files_per_directory: u32,
     /// True if sizes follow a gamma distribution of shape 1.5; otherwise all equal the mean.
     pub gamma: bool,
