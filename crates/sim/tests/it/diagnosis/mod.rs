@@ -12,7 +12,7 @@ use ssdlab_ftl::page::{PageOptions, Trigger};
 use ssdlab_ftl::{FtlChoice, log, placement};
 use ssdlab_nand::{Cause, PageTimes, Parallelism, Timing};
 use ssdlab_sim::{
-    block_options, BlockOptions, CacheOptions, Clock, Collect, CollectGoal, DriveOptions, Finding, FlushPolicy, Front, Overwrite,
+    BlockOptions, CacheOptions, Clock, Collect, CollectGoal, DriveOptions, Finding, FlushPolicy, Front, Overwrite,
     Part, Precondition, Protocol, Repeat, Replay, Setup, Subject, Summary, WhatIf, WriteBuffer, WriteRate,
     block_options, run,
 };
