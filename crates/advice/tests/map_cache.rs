@@ -149,7 +149,7 @@ fn unsupported_setups_sizes_and_requests_are_rejected() {
     let error = advisor.add(&[request(Op::Read, 0, 1), request(Op::Read, 240 * 512, 1)]).unwrap_err();
     let beyond = "request 2: a read of 1B at byte 122880 of the device ends 1B beyond its 120KiB";
     assert!(error.to_string().starts_with(beyond), "{error}");
-    let counting = Setup { clock: Clock::Count, ..setup };
+    let counting = Setup { clock: Clock::Count, ..setup.clone() };
     assert!(MapAdvisor::new(&counting, &sizes()).err().unwrap().to_string().contains("models no time"));
     let odd = MapSizes { cache_bytes: vec![600], ..sizes() };
     assert!(MapAdvisor::new(&setup, &odd).err().unwrap().to_string().contains("not a multiple"));

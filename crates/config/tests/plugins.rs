@@ -24,10 +24,7 @@ const fn dummy<R>(parameters: &'static [Parameter], role: R) -> Info<R> {
 }
 
 static VICTIM: VictimInfo = dummy(PARAMETERS, |settings, seed| (fifo::INFO.role)(settings, seed));
-static PLACEMENT: PlacementInfo = dummy(
-    &[],
-    PlacementRules { own_gc_block: false },
-);
+static PLACEMENT: PlacementInfo = dummy(&[], PlacementRules { own_gc_block: false });
 static MAP: MapInfo = dummy(PARAMETERS, MapRules { pages: |_, _, _| 0, problems: |_, _| Vec::new() });
 static MAP_CACHE: Info<fn(u32, u32) -> Box<dyn CachePolicy>> =
     dummy(&[], |items, capacity| (cache::fifo::INFO.role)(items, capacity));

@@ -233,7 +233,9 @@ fn parse(parameter: &Parameter, text: &str) -> Result<u64, String> {
         },
         Quantity::Name(names) => {
             let index = names.get().iter().position(|(name, _)| *name == text);
-            index.map(|index| index as u64).ok_or_else(|| unknown("choice", text, names.get().iter().map(|(name, _)| *name)))
+            index
+                .map(|index| index as u64)
+                .ok_or_else(|| unknown("choice", text, names.get().iter().map(|(name, _)| *name)))
         }
         Quantity::Number | Quantity::Time(_) => text.parse().map_err(|_| format!("{text} is not a whole number")),
     }

@@ -75,7 +75,13 @@ impl Cache {
                 })
                 .map_err(impossible)?;
         }
-        Ok(Self { options: options.clone(), write_back: cache, device_bytes, totals: Totals::default(), start: Totals::default() })
+        Ok(Self {
+            options: options.clone(),
+            write_back: cache,
+            device_bytes,
+            totals: Totals::default(),
+            start: Totals::default(),
+        })
     }
 
     fn start_measuring(&mut self) {
