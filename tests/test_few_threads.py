@@ -7,7 +7,9 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -36,14 +38,12 @@ def run(processes: int, room: Path, *arguments: str) -> subprocess.CompletedProc
 
 
 @pytest.fixture
-def room(tmp_path: Path) -> Path:
-    """A directory of that user, if ssdlab can run as one."""
-    for above in tmp_path.parents:
-        if above.stat().st_uid == os.geteuid() and above != Path("/"):
-            above.chmod(above.stat().st_mode | 0o055)
-    if run(100, tmp_path, "--version").returncode:
-        pytest.skip("another user cannot read this installation")
-    return tmp_path
+def room() -> Iterator[Path]:
+    """A directory of that user, if ssdlab can run as one. Not below pytest's, which other sessions close to others."""
+    with TemporaryDirectory() as name:
+        if run(100, Path(name), "--version").returncode:
+            pytest.skip("another user cannot read this installation")
+        yield Path(name)
 
 
 @pytest.mark.parametrize("processes", [1, 2])

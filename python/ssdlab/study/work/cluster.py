@@ -30,7 +30,7 @@ from ssdlab.study.work.run import Outcome, Run, TraceRef, execute_some, program
 from ssdlab.study.work.workers import Stopped, WorkerDied, Workers
 
 SCHEMES = ("tcp", "tls", "ws", "wss", "ucx")
-CONNECT_SECONDS = 5.0
+CONNECT_SECONDS = 30.0
 """Time limit for the scheduler's first answer."""
 
 WORKERS_SECONDS = 30.0
