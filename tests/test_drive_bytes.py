@@ -113,9 +113,7 @@ def test_the_message_on_other_settings_opens_the_drive(ftl: dict[str, str], prov
     other = {**SMALL, **ftl, "nand.page_size": "8KiB", "nand.program": "1ms"}
     del other["device.op"]
     other[provision] = "30%"
-    says = (
-        f"created with ftl = fast, but the configuration has {ftl['ftl']}; set (.*?)((?:; leave .*? out)*), or"
-    )
+    says = f"created with ftl = fast, but the configuration has {ftl['ftl']}; set (.*?)((?:; leave .*? out)*), or"
     with pytest.raises(ssdlab.ConfigError, match=says) as error:
         Drive(other, path)
     [(remedy, left)] = re.findall(says, str(error.value))
