@@ -53,7 +53,7 @@ def test_size_shares_are_of_sized_requests(cli: Cli, tmp_path: Path) -> None:
             lambda _: ssdlab.sweep({"device.op": ["0%", "60%"]}, {"device.capacity": "64MiB"}),
             "; a sweep without 'device.op=0%' leaves that out",
         ),
-        (lambda _: ssdlab.calibrate(in_flight=[0]), "requests in flight are numbers from 1 to 65536"),
+        (lambda _: ssdlab.calibrate(in_flight=[0]), "requests in flight must be numbers from 1 to 65536"),
         (lambda trace: ssdlab.experiments.load("sbfast").run(traces={"web": trace}), "did you mean web_0?"),
         (lambda _: ssdlab.cache.plan("1GiB", "2GiB"), "the device is to be given once"),
     ],
@@ -258,7 +258,7 @@ def test_columns_of_any_text(cli: Cli, tmp_path: Path) -> None:
     assert payload["result"]["profile"]["bytes"] == {"read": 25 * 4096, "write": 25 * 4096, "trim": 0, "flush": 0}
     assert payload["source"]["columns"] == spec
     for wrong, said in (
-        ("time=0", 'columns "time=0": op is missing (for a constant write op='),
+        ("time=0", 'columns "time=0": op is missing; for a constant, write op='),
         ("op=1,offset=2,size=x", 'log.txt:1: columns size=x: no heading is "x"; the first line has "when, kind, '),
     ):
         done = cli("run", text, "--columns", wrong, check=False)

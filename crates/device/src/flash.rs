@@ -198,7 +198,7 @@ impl<B: Backend> Medium<B> {
     }
 }
 
-/// Bytes that go with the operations of one FTL call.
+/// Data bytes transferred by the operations of one FTL call.
 pub(crate) enum Payload<'a> {
     /// None: the FTL moves data within the flash.
     None,

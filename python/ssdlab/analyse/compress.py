@@ -250,7 +250,7 @@ def bench(
     )
     runs = whole("runs", runs)
     if not labels or not sizes or not workers:
-        raise ConfigError("codecs, page sizes and threads need one entry each at least")
+        raise ConfigError("codecs, page sizes and threads each need at least one entry")
     if min(workers) < 1 or max(workers) > 1024 or not 1 <= runs <= 1000:
         raise ConfigError("threads must be between 1 and 1024, and runs between 1 and 1000")
     if not 0 < keep <= 1:

@@ -32,7 +32,7 @@ def mapcache(
         "--cache SIZES", "RAM for segments, with commas; 8KiB to 512KiB if left out.", SIZES, check=_ssdlab.size
     ),
     segment: str | None = option(
-        "--segment SIZES", "Sizes of a segment, with commas; 1KiB to 8KiB if left out.", SIZES, check=_ssdlab.size
+        "--segment SIZES", "Segment sizes, separated by commas; 1KiB to 8KiB by default.", SIZES, check=_ssdlab.size
     ),
     entry: str = option("--entry SIZE", "Size of a map entry.", SIZES, default=ENTRY, check=_ssdlab.size),
     target: str = option(

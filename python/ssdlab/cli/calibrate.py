@@ -56,7 +56,7 @@ def calibrate(
         "Measure this file or unused block device with fio instead; only reads, unless --write.",
         REAL,
     ),
-    write: bool = option("--write", "Measure writes too: DESTROYS WHAT THE TARGET HOLDS.", REAL),
+    write: bool = option("--write", "Also measure writes: DESTROYS ALL DATA ON THE TARGET.", REAL),
     seconds: float | None = option(
         "--seconds SECONDS", f"Time of each cell in each of {ROUNDS} rounds; {SECONDS:g} if left out.", REAL
     ),

@@ -76,7 +76,7 @@ def explain(
     skip_bad: bool = traces.SKIP_BAD,
     skip: int = option("--skip INTEGER", "Requests of the trace to leave out.", default=0, min=0),
     most: int = option("--most INTEGER", "Requests of the trace to take.", default=MOST, min=1),
-    out: Path | None = option("--out -o FILE", "The page; by default explain-SCENE.html.", options.OUTPUT),
+    out: Path | None = option("--out -o FILE", "HTML file to write; explain-SCENE.html by default.", options.OUTPUT),
     json: bool = options.JSON,
 ) -> int:
     """Writes one page that needs no network: blocks and their pages, the map beside them, and each decision in a

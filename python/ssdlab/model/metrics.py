@@ -219,7 +219,7 @@ METRICS = (
                null="unless `host.repeat` is `until-steady`"),
         Metric("host.partial_pages_written", "pages", "partial page writes", quiet=True),
         Metric("host.unmapped_pages_read", "pages", "reads of unmapped pages", quiet=True),
-        Metric("host.wrapped_requests", "requests", "requests wrapped into the device", quiet=True),
+        Metric("host.wrapped_requests", "requests", "requests wrapped around to fit the device", quiet=True),
     ),
     *_group("Below the cache", "cache.below", *(replace(rate, help="", better=None) for rate in _RATES)),
     *(
@@ -348,7 +348,7 @@ METRICS = (
         Metric("page_bytes", "bytes", "", "page size"),
         Metric("capacity_pages", "pages", "", "capacity, including the room of compressed pages"),
         Metric("requests", "requests", "host requests", "host requests, above the cache"),
-        Metric("served", "requests", "served without the drive", "requests that send nothing below", "more"),
+        Metric("served", "requests", "served without the drive", "requests served without I/O to the drive", "more"),
         Metric("hits", "pages", "hits", "cached pages touched by reads and writes, raw or compressed", "more"),
         Metric("pools.raw_hits", "pages", "raw hits", "hits of raw pages"),
         Metric("pools.compressed_hits", "pages", "compressed hits", "hits of compressed pages", quiet=True),

@@ -45,7 +45,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 0,
             max: u64::MAX,
             example: None,
-            help: "Uses within this distance count as one; the item is not evicted within it.",
+            help: "Repeated uses within this distance count as one; the item cannot be evicted until it has passed.",
         },
         Parameter {
             name: "retained",

@@ -84,7 +84,7 @@ const SUB_BLOCK: Parameter = Parameter {
     min: 1,
     max: 32_767,
     example: Some(64),
-    help: "Pages of a sub-block (SBS); divides the pages of a block.",
+    help: "Pages per sub-block (SBS); must divide the number of pages per block.",
 };
 
 const RLB_MERGE: Parameter = Parameter::one_of(

@@ -303,7 +303,7 @@ impl<M: MapModel> PageFtl<M> {
             }
         }
         self.sequence = sequence;
-        // Ends with the last bit, so that no count is needed.
+        // The loop ends at the last set bit, so it needs no count.
         let (mut left, mut to) = (copied.valid, to);
         while left != 0 {
             let held = self.p2l[(copied.first + left.trailing_zeros()) as usize];

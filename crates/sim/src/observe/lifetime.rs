@@ -13,7 +13,7 @@ const WARRANTY_YEARS: f64 = 5.0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WriteRate {
-    /// Rate of the trace; the drive keeps up.
+    /// The trace's own rate: the drive keeps up with it.
     Trace,
     /// Rate of a closed replay, because the trace has no times or is faster. Drive or host may limit it.
     Replay,

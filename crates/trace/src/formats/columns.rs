@@ -118,7 +118,7 @@ impl Columns {
         match held[..REQUIRED].iter().position(Option::is_none) {
             Some(at @ (OP | SIZE)) => {
                 let constant = if at == OP { "op='read'" } else { "size=4KiB" };
-                Err(wrong(format!("{} is missing (for a constant write {constant})", NAMES[at])))
+                Err(wrong(format!("{} is missing; for a constant, write {constant}", NAMES[at])))
             }
             Some(at) => Err(wrong(format!("{} is missing", NAMES[at]))),
             None => Ok(Self { held }),
@@ -457,8 +457,8 @@ mod tests {
         assert!(fails(plain, "0.1,R,x,512\n1,R,1,512\n").contains("memory:1: field \"offset\": \"x\" is not a whole"));
         for (columns, why) in [
             ("", "\"\" is not NAME=COLUMN"),
-            ("op=0,offset=1", "size is missing (for a constant write size=4KiB)"),
-            ("offset=1,size=2", "op is missing (for a constant write op='read')"),
+            ("op=0,offset=1", "size is missing; for a constant, write size=4KiB"),
+            ("offset=1,size=2", "op is missing; for a constant, write op='read'"),
             ("op=0,size=2", "offset is missing; write"),
             ("op='X',offset=1,size=2", "\"op='X'\" is not a constant for op: use an operation such as 'read'"),
             ("op=0,offset=1,size='4.5'", "\"size='4.5'\" is not a constant for size: use a size such as '4KiB'"),

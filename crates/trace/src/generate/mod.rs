@@ -245,7 +245,7 @@ fn up(share: f64) -> f64 {
     libm::ceil(share * 1e6) / 1e6
 }
 
-/// Checks a number of streams, which must be 1 to `most`.
+/// Checks that the stream count is between 1 and `most`.
 fn countable(field: &'static str, count: u32, most: u32) -> Result<(), TraceError> {
     let change = if count == 0 { "raise it to 1".into() } else { format!("lower it to {most}") };
     ensure!((1..=most).contains(&count), field, "{count} is out of range, 1 to {most}; {change}");

@@ -59,7 +59,7 @@ def in_flight_of(asked: Sequence[int]) -> tuple[int, ...]:
     """Returns the numbers of requests in flight, ascending."""
     numbers = {whole("in_flight", one) for one in several(asked)}
     if not numbers or not 1 <= min(numbers) <= max(numbers) <= 65536:
-        raise ConfigError("requests in flight are numbers from 1 to 65536; write 1,2,4,8, for example")
+        raise ConfigError("requests in flight must be numbers from 1 to 65536, for example 1,2,4,8")
     return tuple(sorted(numbers))
 
 

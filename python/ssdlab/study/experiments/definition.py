@@ -163,7 +163,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Ranking:
-    """How cells compete."""
+    """Rule by which the cells of a row or column are ranked."""
 
     better: Literal["low", "high"] | None
     """Value that wins; None if no value is better."""

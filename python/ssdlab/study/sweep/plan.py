@@ -19,7 +19,7 @@ MANY = 100_000
 """Number of runs above which a sweep needs confirmation."""
 
 AXIS = "axis"
-"""Origin of settings that an axis varies, in messages."""
+"""Name, in messages, of the source of a setting that an axis varies."""
 
 NOWHERE_ELSE: Mapping[str, str] = MappingProxyType({})
 

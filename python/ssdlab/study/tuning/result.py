@@ -50,7 +50,7 @@ class Tuned(Finding):
     _page = "tuning"
     _json = "tuning.json"
     _optional = ("best*.toml",)
-    saved = "report.html, tuning.json, trials.csv and best.toml (best-1.toml and so on of a front)"
+    saved = "report.html, tuning.json, trials.csv and best.toml (for a front: best-1.toml, best-2.toml ...)"
 
     base: Config
     source: Mapping[str, Any] | None

@@ -33,7 +33,7 @@ def page(calibration: Calibration) -> Page:
 
 
 def _drawn(calibration: Calibration, op: str) -> list[Figure]:
-    """The curves; a single queue depth has only a table."""
+    """The curves. A single queue depth gives only a table."""
     return [Figure(partial(calibration.plot.chart, op))] if len(calibration.in_flight) > 1 else []
 
 

@@ -182,7 +182,7 @@ OTHERS: Mapping[tuple[str, str], _Words] = {
     ),
     ("wear", "uneven_wear"): (
         "uneven wear of blocks",
-        "{erase_mean:decimal} erases per block on average, {erase_max:count} of the most worn block",
+        "{erase_mean:decimal} erases per block on average, {erase_max:count} on the most worn block",
     ),
     ("input", "never_full"): (
         "the drive never fills up: nothing had to be erased",

@@ -39,7 +39,7 @@ def page(effects: Effects) -> Page:
         ]
         items.append(Table(headers, rows, title="Loss by fixing a value", left=2, most=40))
     return Page(
-        title=f"effects on {figure}, {'more' if effects.outcome.large else 'less'} of which is better",
+        title=f"effects on {figure} ({'higher' if effects.outcome.large else 'lower'} is better)",
         lead=[Paragraph(effects.about, "soft"), Paragraph(f"mean over the design: {write(effects.mean)}")],
         remarks=effects.notes,
         sections=[Section("At a glance", [Figure(effects.plot.chart)], terminal=False), Section("", items)],

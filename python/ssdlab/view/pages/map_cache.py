@@ -30,7 +30,7 @@ def page(advice: MapCacheAdvice, target: float) -> Page:
         remarks=ingest_remarks(advice.ingest),
         sections=[
             Section("Requests per second by cache", [Figure(advice.plot.chart, note=CURVES)], terminal=False),
-            Section("", [_shares(advice, "share of requests per second", advice.iops_share)]),
+            Section("", [_shares(advice, "share of total IOPS", advice.iops_share)]),
             Section("", [_shares(advice, "hit ratio", advice.hit_ratio)]),
         ],
         conclusion=[Paragraph(line) for line in advised(advice, target)],

@@ -1,4 +1,4 @@
-"""The page of a plan."""
+"""The report page of a plan."""
 
 from ssdlab import text
 from ssdlab.analyse.cache.planning.model import IN_PLACE
@@ -27,7 +27,7 @@ CORRECTION_WORDS = {
 
 
 def page(plan: CachePlan) -> Page:
-    """The page of a plan."""
+    """The report page of a plan."""
     best = plan.best.compressor.name
     chosen = "Best share of the memory" if plan.share is None else "Requested share of the memory"
     mended = f"Harper's model, corrected: {best} with {100 * plan.best.share:.0f} % compressed"

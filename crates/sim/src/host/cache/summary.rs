@@ -51,7 +51,7 @@ pub struct CacheSummary {
 /// Waits of the requests of the host outside the cache, summed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WaitSummary {
-    /// Time for requests below.
+    /// Time of requests to the layer below.
     pub drive_ns: u128,
     /// Time at the limit of dirty pages.
     pub limit_ns: u128,
