@@ -27,12 +27,7 @@ const MEMBERS: &[Member] = &[
         "dftl",
         "crates/ftl/src/map/dftl.rs",
         // A preset of the same name, and the former spelling from when DFTL was not a map.
-        &[
-            ("crates/config/src/presets.rs", 1),
-            ("crates/config/src/sections/ftl/mod.rs", 2),
-            ("crates/ftl/src/choice.rs", 1),
-            ("crates/ftl/src/map/mod.rs", 2),
-        ],
+        &[("crates/config/src/presets.rs", 1), ("crates/ftl/src/choice.rs", 1), ("crates/ftl/src/map/mod.rs", 2)],
     ),
     ("bast", "crates/ftl/src/log/bast.rs", &[("crates/ftl/src/choice.rs", 1), ("crates/ftl/src/log/mod.rs", 1)]),
     (

@@ -33,7 +33,6 @@ pub mod rwbs;
 pub mod source;
 mod spread;
 pub mod stack_distance;
-#[cfg(test)]
 mod testing;
 pub mod workload;
 pub mod writer;

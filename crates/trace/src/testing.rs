@@ -1,5 +1,7 @@
 //! Test helpers that read traces from memory and generate workloads.
 
+#![cfg(test)]
+
 use std::path::PathBuf;
 use std::sync::Arc;
 

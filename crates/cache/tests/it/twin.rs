@@ -29,7 +29,7 @@ pub fn in_units(accesses: &[Access]) -> Vec<Access> {
 pub fn changes(info: &PolicyInfo, draws: &[u64; 4]) -> Vec<(String, u64)> {
     let changed = info.parameters.iter().zip(draws).filter(|(_, draw)| **draw > 0);
     let value = |(parameter, draw): (&ssdlab_core::Parameter, &u64)| {
-        let most = parameter.max.min(parameter.min + 100);
+        let most = parameter.largest().min(parameter.min + 100);
         (parameter.name.to_owned(), parameter.min + draw % (most - parameter.min + 1))
     };
     changed.map(value).collect()

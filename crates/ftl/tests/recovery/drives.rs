@@ -19,7 +19,8 @@ fn below(rng: &mut Rng, count: usize) -> usize {
 
 /// A small value; sizes are powers of two up to the page size.
 fn value(rng: &mut Rng, parameter: &Parameter) -> u64 {
-    let Parameter { unit, min, max, .. } = *parameter;
+    let Parameter { unit, min, .. } = *parameter;
+    let max = parameter.largest();
     match unit.quantity() {
         Quantity::Share => min + rng.below(5) * (max - min) / 4,
         Quantity::Size(1) => size(rng, min, max),
