@@ -228,7 +228,7 @@ def test_channels_may_idle(serial: ssdlab.Result) -> None:
 def test_queue_depth_reaches_the_hosts_outstanding_requests(timed: ssdlab.Result) -> None:
     axes = timed.plot_queue_depth().axes[0]
     mean, most = (str(line.get_label()) for line in axes.lines)
-    assert mean.startswith("mean 15.") and most == "most 16"
+    assert mean.startswith("mean 15.") and most == "max 16"
 
 
 def test_a_gantt_chart_has_a_bar_for_each_operation(timed: ssdlab.Result) -> None:
@@ -277,7 +277,7 @@ def test_any_drive_can_be_drawn(
 def test_a_gantt_chart_names_what_it_leaves_out(serial: ssdlab.Result) -> None:
     busy = faked.drive(serial, channels=16, dies=64, planes=4, operations=12_000, truncated=True)
     assert busy.plot_gantt().axes[0].get_title(loc="left") == (
-        "Shown: 48 of 272 lanes, the first 2,000 of 4,131 bars, what the record had room for"
+        "Shown: 48 of 272 lanes, the first 2,000 of 4,131 bars, the part that was recorded"
     )
 
 
@@ -317,7 +317,7 @@ def test_tables_show_the_drive(timed: ssdlab.Result, serial: ssdlab.Result) -> N
     assert all(len(cells) == len(metrics.QUANTILES) for cells in rows.values())
     assert not {"Drive", "Write buffer"} & {*tables.sections(serial.summary)}
     assert tables.waiting_times(serial.summary) == [] and tables.stream_times(serial.summary) == ([], 0)
-    assert "queues" in (remarks.clock_remark(timed.config) or "")
+    assert "queueing" in (remarks.clock_remark(timed.config) or "")
 
 
 def test_streams_have_their_own_response_times(small: ssdlab.Config) -> None:

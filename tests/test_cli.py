@@ -110,10 +110,10 @@ def test_a_warm_up_of_all_requests_is_reported(cli: Cli) -> None:
         (["--vresion"], ["did you mean --version?; see 'ssdlab --help'"]),
         (["run", "--set", "device.op=7"], ["device.op", '"7%"']),
         (["run", "--set", "device.op=2000%"], ["device.op", "1000"]),
-        (["run", "--preset", "tcl-nvme"], ["ssdlab: --preset: no preset", "did you mean", "tlc-nvme"]),
-        (["sweep", "-A", "preset=tcl-nvme,dftl"], ["ssdlab: axis: preset: no preset"]),
-        (["compare", "--case", "a: seed=1", "--case", "b: preset=tcl-nvme"], ["ssdlab: --case b: preset: no preset"]),
-        (["cache", "bench", "--drive", "tcl-nvme"], ["ssdlab: --drive: no preset"]),
+        (["run", "--preset", "tcl-nvme"], ["ssdlab: --preset: unknown preset", "did you mean", "tlc-nvme"]),
+        (["sweep", "-A", "preset=tcl-nvme,dftl"], ["ssdlab: axis: preset: unknown preset"]),
+        (["compare", "--case", "a: seed=1", "--case", "b: preset=tcl-nvme"], ["ssdlab: --case b: preset: unknown preset"]),
+        (["cache", "bench", "--drive", "tcl-nvme"], ["ssdlab: --drive: unknown preset"]),
         (["run", "--config", "nope.toml"], ["nope.toml", "No such file"]),
         (["run", str(OLTP), "--workload", "zipf"], ["exclude each other"]),
         (["run", "-d", "all"], ["--device says how a trace is read, and there is none"]),
@@ -144,7 +144,7 @@ def test_a_warm_up_of_all_requests_is_reported(cli: Cli) -> None:
         ),
         (["trace", "convert", str(OLTP), "x.txt", "--to", "csv"], ["did you mean ssdlab-csv?"]),
         (["trace", "convert", str(OLTP), "no/such/dir.parquet"], ["no/such/dir.parquet", "cannot be written"]),
-        (["presets", "show", "x"], ["no preset is called"]),
+        (["presets", "show", "x"], ["unknown preset"]),
         (["config", "check", "--preset", "sbfast", "--set", "device.op=0.01%"], ["device.op", "raise it to 0.04%"]),
     ],
 )
@@ -212,7 +212,7 @@ def test_traces_are_generated_converted_and_described(cli: Cli) -> None:
 def test_names_are_listed_with_their_meaning(cli: Cli) -> None:
     assert "faster  FASTer: FAST with a second chance" in cli("list", "ftls").stdout
     assert "Fewest valid pages." in cli("list", "victims").stdout
-    assert "uniform     every address equally likely" in cli("list", "workloads").stdout
+    assert "uniform     all addresses equally likely" in cli("list", "workloads").stdout
 
 
 def test_configuration_commands(cli: Cli) -> None:

@@ -80,7 +80,7 @@ def test_a_row_may_name_a_preset(copy: Path) -> None:
     # A preset lies below all settings, wherever it is named.
     assert erase == {"greedy": "2ms", "fifo": "1.5ms"} and capacity["greedy"] == capacity["fifo"]
     spoil(copy, '"faster"', '"fastr"')
-    with pytest.raises(ssdlab.ConfigError, match=r"\[axis\.gc\] fifo: no preset .* did you mean \"faster\"\?"):
+    with pytest.raises(ssdlab.ConfigError, match=r"\[axis\.gc\] fifo: unknown preset .* did you mean \"faster\"\?"):
         experiment = ssdlab.experiments.load(copy)
         experiment.configs(experiment.tables[0], "fifo", "op_30")
 

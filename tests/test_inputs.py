@@ -341,7 +341,7 @@ def test_names_ignore_case(cli: Cli, trace: Path) -> None:
         (["run", "-s", "ftl.fast.log=3", "-s", "ftl=bast"], '--set: ftl.fast.log: needs ftl = "fast"'),
         (
             ["run", "--repeat", "3", "-s", "host.repeat=until-steady"],
-            '--repeat: host.repeat.times.count: belongs to host.repeat = "times"',
+            '--repeat: host.repeat.times.count: needs host.repeat = "times"',
         ),
         (["compare", "--case", "a: ftl.fast.log=3 ftl=bast", "--case", "b: seed=2"], "--case a: ftl.fast.log: "),
         (
