@@ -80,7 +80,7 @@ def test_remarks_of_one_case_name_it() -> None:
     long = {**CASES["fifo"], "workload": {"requests": 100_000}}
     remarks = page(ssdlab.compare({**CASES, "long": long})).remarks
     assert any(line.startswith("device.op=") for line in remarks)
-    assert [line.partition(": ")[0] for line in remarks if "tells of the preconditioning" in line] == ["greedy, fifo"]
+    assert [line.partition(": ")[0] for line in remarks if "reflects the preconditioning" in line] == ["greedy, fifo"]
 
 
 def test_unrequested_differences_in_flash_are_reported() -> None:

@@ -34,10 +34,13 @@ impl Op {
     ///   trims
     pub fn with_flags(text: &[u8]) -> Option<(Self, u8)> {
         const WORDS: [(Op, &[&str]); 7] = [
-            (Op::Read, &["r", "0", "read", "rd", "rs", "ra", "false", "08", "28", "88", "a8"]),
-            (Op::Write, &["w", "1", "write", "wr", "ws", "true", "0a", "2a", "8a", "aa", "2e", "8e", "ae"]),
+            (Op::Read, &["r", "0", "read", "rd", "rs", "ra", "false", "diskread", "08", "28", "88", "a8"]),
+            (
+                Op::Write,
+                &["w", "1", "write", "wr", "ws", "true", "diskwrite", "0a", "2a", "8a", "aa", "2e", "8e", "ae"],
+            ),
             (Op::Trim, &["d", "t", "2", "trim", "discard", "unmap", "42"]),
-            (Op::Flush, &["f", "3", "flush", "sync", "fsync", "35", "91"]),
+            (Op::Flush, &["f", "3", "flush", "sync", "fsync", "diskflush", "35", "91"]),
             (Op::Read, &["get", "gets", "get_lease"]),
             (
                 Op::Write,

@@ -108,19 +108,21 @@ impl LineFormat for Etw {
         let comma = line.iter().position(|&byte| byte == b',').unwrap_or(line.len());
         let name = line[..comma].trim_ascii();
         let event = EVENTS.iter().position(|(event, _)| *event == name);
-        if line == b"BeginHeader" || self.in_header {
+        // Columns of an event have names in the header and numbers behind it, also where `EndHeader` is missing.
+        let has_time = split(line).get(1).is_some_and(|time| whole(time).is_ok());
+        if line == b"BeginHeader" || self.in_header && !has_time {
             self.in_header = line != b"EndHeader";
             if let Some(event) = event {
                 self.columns[event] = EventColumns::named(line, EVENTS[event].1);
             }
             return Ok(Entry::Skip(Skip::Header));
         }
+        self.in_header = false;
         let fields = split(line);
         let Some(event) = event else {
             // Other events have a time after their name; lines about the recording do not.
-            let is_event = fields.get(1).is_some_and(|time| whole(time).is_ok());
             return match name {
-                _ if is_event => Ok(Entry::Skip(Skip::OtherAction)),
+                _ if has_time => Ok(Entry::Skip(Skip::OtherAction)),
                 [b'O', b'S', b' ', ..] => Ok(Entry::Skip(Skip::Header)),
                 _ => Err(Fault::new("event", name, "is not an event with a time after it")),
             };
@@ -181,7 +183,8 @@ OS Version: 6.0.6001, Trace Size: 1024KB
     #[test]
     fn request_times_are_start_times() {
         let (read_at, write_at) = (0x0001_2340_0000, 0x0001_2350_0000);
-        for text in [format!("{HEADER}{BODY}"), BODY.into()] {
+        let cut = HEADER.split_once("EndHeader").unwrap().0;
+        for text in [format!("{HEADER}{BODY}"), BODY.into(), format!("{cut}{BODY}")] {
             assert_eq!(detect(&text).unwrap(), Format::Etw);
             let (requests, report) = read(Format::Etw, &text);
             let with = |stream, request| Request { stream, ..request };

@@ -236,7 +236,10 @@ def _range(key: str, word: str) -> Range:
     match = _RANGE.fullmatch(word)
     if match is None:
         raise ConfigError(f"axis {key}: invalid range {text.path(word)}; write 3%..30%, 3%..30%:10 or 1..64:7:log")
-    low, high = quantity(match["low"]), quantity(match["high"])
+    try:
+        low, high = quantity(match["low"]), quantity(match["high"])
+    except ConfigError as error:
+        raise ConfigError(f"axis {key}: {error}; give a smaller end") from None
     if low is None or high is None or low.base != high.base:
         raise ConfigError(f"axis {key}: the ends of {text.path(word)} have different units; write 3%..30%:10")
     log, steps = match["log"] is not None, match["steps"]
