@@ -50,8 +50,11 @@ def test_size_shares_are_of_sized_requests(cli: Cli, tmp_path: Path) -> None:
         (lambda trace: ssdlab.generate_fleet(trace.with_name("f.csv"), volumes=0), "volumes 0: give a number"),
         (lambda _: ssdlab.sweep({"nand.channels": ["none"]}), "axis: nand.channels: expected a whole number"),
         (
-            lambda _: ssdlab.sweep({"device.op": ["0%", "60%"]}, {"device.capacity": "64MiB"}),
-            "; a sweep without 'device.op=0%' leaves that out",
+            lambda _: ssdlab.sweep(
+                {"block.layer": ["single-queue", "multi-queue"]},
+                {"block.scheduler": "mq-deadline", "block.wbt_lat": "2ms"},
+            ),
+            "; a sweep without 'block.layer=single-queue' leaves that out",
         ),
         (lambda _: ssdlab.calibrate(in_flight=[0]), "requests in flight must be numbers from 1 to 65536"),
         (lambda trace: ssdlab.experiments.load("sbfast").run(traces={"web": trace}), "did you mean web_0?"),
