@@ -233,7 +233,7 @@ impl Reader<'_> {
                 self.written.base = Some(Named { name: name.to_string(), origin });
                 return;
             }
-            (Form::File(_), "preset", other) => format!("expected the name of a preset, found {}", describe(other)),
+            (Form::File(_), "preset", other) => format!("expected a preset name, found {}", describe(other)),
             (Form::File(_), ..) => "allowed only in presets; write preset = \"...\"".into(),
             (Form::Preset(_), ..) => "allowed only in files; write extends = \"...\"".into(),
             (Form::Set("--set"), ..) => "not a setting; use --preset NAME".into(),

@@ -51,7 +51,7 @@ impl OptionSpec {
             (Fallback::Derived(derived), _) => derived.rule.into(),
             (_, Some(value)) => format!("`{value}`"),
             (Fallback::InsteadOf(other), None) => format!("none; replaces `{other}`"),
-            (_, None) => "none; must be set with its variant".into(),
+            (_, None) => "none; required with this variant".into(),
         }
     }
 
@@ -79,7 +79,7 @@ impl Kind {
             Self::Nanos { min, max } => format!("duration, {} to {} s", write_nanos(min), max / 1_000_000_000),
             Self::Durations { max } => {
                 format!(
-                    "one duration up to {} s, or one for each of up to {MAX_PAGE_TYPES} page types",
+                    "one duration up to {} s, or up to {MAX_PAGE_TYPES} durations, one per page type",
                     max / 1_000_000_000
                 )
             }
@@ -107,7 +107,7 @@ impl Kind {
             Self::Percent { .. } => "%",
             Self::Rate => "/s, k/s or M/s",
             Self::Bandwidth => "kB/s, MB/s, GB/s, KiB/s, MiB/s or GiB/s",
-            Self::LogSpace => "% of the data blocks, or blocks without a unit",
+            Self::LogSpace => "% of the data blocks, or a number of blocks without a unit",
             Self::Count { .. } | Self::Counts { .. } | Self::Float { .. } | Self::Bool | Self::Choice(_) => "",
         }
     }

@@ -242,9 +242,7 @@ pub fn parse_rate(text: &str) -> Result<f64, UnitError> {
 /// Reads a bandwidth such as `"600MB/s"` as bytes per second, to the nearest.
 pub fn parse_bandwidth(text: &str) -> Result<u64, UnitError> {
     if text.trim_end().ends_with("b/s") {
-        return Err(UnitError::Malformed(format!(
-            "{text:?} counts bits, as b stands for; write bytes, like \"600MB/s\""
-        )));
+        return Err(UnitError::Malformed(format!("{text:?} is in bits (b); write bytes (B), like \"600MB/s\"")));
     }
     parse(text, "a bandwidth", BANDWIDTH_UNITS, &[], Fraction::Rounded, "\"600MB/s\" or \"3.5GB/s\"")
 }

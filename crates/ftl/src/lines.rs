@@ -91,10 +91,14 @@ pub fn difference(then: &[Line], now: &[Line]) -> Option<Difference> {
     // A count has its unit in brackets after the settings that it follows from.
     let counted = key.strip_suffix(')').and_then(|key| key.split_once(" ("));
     let (was, remedy) = match (was, counted) {
-        (None, _) => (format!("no {key}"), format!("leave {key} out")),
-        (Some(was), Some((keys, unit))) => (format!("{was} {unit} ({keys})"), format!("set {keys} as it was then")),
+        (None, _) => (format!("no {key}"), format!("remove {key}")),
+        (Some(was), Some((keys, unit))) => {
+            (format!("{was} {unit} ({keys})"), format!("restore the earlier value of {keys}"))
+        }
         // A line with several values cannot be typed as a setting.
-        (Some(was), None) if was.contains(", ") => (format!("{key} = {was}"), format!("set {key} as it was then")),
+        (Some(was), None) if was.contains(", ") => {
+            (format!("{key} = {was}"), format!("restore the earlier value of {key}"))
+        }
         (Some(was), None) => (format!("{key} = {was}"), format!("set {key}={was}{}", others(then, now, key))),
     };
     Some(Difference { then: was, now: is.unwrap_or_else(|| "none".into()), remedy })
@@ -115,9 +119,9 @@ pub fn restored(then: &[Line], now: &[Line]) -> Option<String> {
     // Alternatives to these settings must be left out, and settings of another FTL or map too, if they were typed.
     let mut out: Vec<_> = new
         .filter_map(|key| match key.split('.').collect::<Vec<_>>()[..] {
-            ["device", ..] => Some(format!("; leave {key} out")),
-            ["ftl", name, ..] if !had(&format!("ftl.{name}.")) => Some(format!("; leave any ftl.{name}.* out")),
-            ["ftl", ..] => Some(format!("; leave any {key} out")),
+            ["device", ..] => Some(format!("; remove {key}")),
+            ["ftl", name, ..] if !had(&format!("ftl.{name}.")) => Some(format!("; remove any ftl.{name}.*")),
+            ["ftl", ..] => Some(format!("; remove any {key}")),
             _ => None,
         })
         .collect();

@@ -35,7 +35,7 @@ pub struct Options {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The codec keeps no bytes.
-    #[error("codec {0} keeps no bytes, so it cannot be measured; leave it out")]
+    #[error("codec {0} keeps no bytes, so it cannot be measured; remove it")]
     Modelled(CodecSpec),
     /// The codec could not allocate its context.
     #[error("codec {0} could not be set up: {1}")]

@@ -65,7 +65,7 @@ impl Requests {
         let mut last = 0;
         for row in 0..time_ns.len() {
             let built = if in_order && time_ns[row] < last {
-                Err(format!("time_ns {} is before the {last} of the row before; sort the rows by time", time_ns[row]))
+                Err(format!("time_ns {} is earlier than {last} in the row before; sort the rows by time", time_ns[row]))
             } else {
                 request(time_ns[row], op[row], offset[row], bytes[row], flags[row], stream[row])
             };

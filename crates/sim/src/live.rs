@@ -73,9 +73,7 @@ pub fn live_from(setup: &Setup, ftl: &[u8]) -> Result<Box<dyn LiveDrive>, SimErr
 
 fn check(setup: &Setup) -> Result<(), SimError> {
     if setup.cache.is_some() {
-        return Err(SimError::Setup(
-            "a live drive has its cache outside the simulation; leave out cache.policy".into(),
-        ));
+        return Err(SimError::Setup("a live drive has its cache outside the simulation; remove cache.policy".into()));
     }
     if setup.clock == Clock::Count {
         return Err(SimError::Setup("a live drive needs simulated time; set time to serial or event".into()));

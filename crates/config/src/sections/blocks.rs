@@ -122,7 +122,7 @@ impl Checker<'_> {
         let too_many = u64::from(erased) > most;
         if too_many {
             let remedy = if most >= least.into() { format!("lower it to {most}") } else { WITHOUT_ERASED.into() };
-            let message = format!("{erased} erased blocks per plane exceed the {data} blocks of data; {remedy}");
+            let message = format!("{erased} erased blocks per plane exceed the {data} data blocks; {remedy}");
             self.report(key, message);
         }
         too_many
@@ -138,7 +138,7 @@ impl Checker<'_> {
         if fits(pages_per_block.into()) {
             return false;
         }
-        let message = format!("no drive has {planes} planes with blocks of {pages_per_block} pages");
+        let message = format!("a drive with {planes} planes and blocks of {pages_per_block} pages is not possible");
         match (kept_erased(shape.ftl), largest(pages_per_block.into(), fits).filter(|pages| *pages > 1)) {
             (Some((key, erased, _)), _) if u64::from(erased) > USUAL_ERASED => {
                 self.report(key, format!("{message}, {erased} of them erased; {WITHOUT_ERASED}"));

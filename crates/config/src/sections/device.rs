@@ -13,7 +13,7 @@ use ssdlab_nand::Geometry;
 
 pub(crate) const SECTION: Section = Section {
     name: "device",
-    help: "The drive as its host and data sheet see it.",
+    help: "Capacity and over-provisioning, as on the drive's data sheet.",
     used: &[],
     options: || [SIZE, provision::OPTIONS, RESERVE].concat(),
 };
@@ -21,13 +21,13 @@ pub(crate) const SECTION: Section = Section {
 const SIZE: &[OptionSpec] = &[
     option("device.capacity", Kind::Bytes { min: KIB, max: MOST_BYTES })
         .example("64GiB")
-        .help("Bytes the host sees; a multiple of the page size."),
+        .help("Capacity visible to the host; a multiple of the page size."),
     option("device.fill", Kind::Percent { min: 1.0, max: 100.0 })
         .fallback(Fallback::InsteadOf("device.capacity"))
         .example("80%")
         .help(
-            "Share of the capacity that the trace covers, which sizes the drive. `100%` for host.fit \
-             \"compact\"; less if the drive would have too few blocks. Only preconditioning writes the rest.",
+            "Sizes the drive so that the trace covers this share of its capacity. `100%` for host.fit \"compact\"; \
+             less if the drive would have too few blocks. Only preconditioning writes the rest.",
         ),
 ];
 
@@ -43,7 +43,7 @@ static RESERVES: Choices<bool, 2> = Choices::new([
 const RESERVE: &[OptionSpec] = &[option("device.reserve", RESERVES.kind())
     .default("inside")
     .example("extra")
-    .help("Where the blocks come from that the FTL always keeps open or erased.")];
+    .help("Source of the blocks that the FTL always keeps open or erased.")];
 
 /// A valid device.
 pub(crate) struct Device {

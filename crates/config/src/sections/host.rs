@@ -59,13 +59,16 @@ static FITTINGS: Choices<Fitting, 5> = Choices::new([
 ]);
 
 const OPTIONS: &[OptionSpec] = &[
-    option("host.replay", REPLAYS.kind()).default("closed").example("open").help("When the next request is issued."),
+    option("host.replay", REPLAYS.kind())
+        .default("closed")
+        .example("open")
+        .help("Replay mode: when the next request is issued."),
     option("host.replay.closed.queue_depth", Kind::Count { min: 1, max: 1_000_000 })
         .fallback(Fallback::Unless("32", &[Case { key: "drive.protocol", is: Is::Variant("sata"), value: "31" }]))
         .example("4")
         .help(
-            "Outstanding requests; without `time = \"event\"`, one at a time is served. A depth beyond the \
-             drive's queues needs a block layer to wait in.",
+            "Number of outstanding requests; without `time = \"event\"`, the drive serves one at a time. A depth \
+             greater than the drive's queues hold needs a block layer, where the other requests wait.",
         ),
     option("host.replay.closed.per_stream", Kind::Bool)
         .default("false")
@@ -88,8 +91,8 @@ const OPTIONS: &[OptionSpec] = &[
          nor `device.capacity` is set, a trace on the default drive is packed as with `compact`.",
     ),
     option("host.warmup", Kind::Count { min: 0, max: i64::MAX as u64 }).default("0").example("100000").help(
-        "Requests of a replay before measuring starts. Measuring starts when all of them have completed, \
-         with restarted timestamps; no queue of an open replay carries over.",
+        "Warm-up requests, replayed before measuring starts. Measuring starts when all of them have completed, with \
+         restarted timestamps and without the queue of an open replay.",
     ),
 ];
 

@@ -11,8 +11,8 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .example("12.5%")
         .help(
             "Over-provisioning: flash beyond the capacity as a share of the capacity, (T - U) / U. With \
-             `device.reserve = \"extra\"`, without the FTL's reserve. Rounded up to whole blocks per plane; \
-             results give the rounded figures, with and without the reserve.",
+             `device.reserve = \"extra\"`, the FTL's reserve is not counted. Rounded up to whole blocks per plane; \
+             results show the rounded figures, with and without the reserve.",
         ),
     option("device.spare", Kind::Percent { min: 0.0, max: 95.0 })
         .fallback(Fallback::InsteadOf("device.op"))

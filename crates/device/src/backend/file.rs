@@ -54,7 +54,7 @@ pub enum FileError {
     Foreign(PathBuf),
     /// It has another format.
     #[error(
-        "{path}: the file has format {found}, but this version of ssdlab reads format {FORMAT}; create the drive anew"
+        "{path}: the file has format {found}, but this version of ssdlab reads format {FORMAT}; create the drive again"
     )]
     Version {
         /// The file.
@@ -63,10 +63,10 @@ pub enum FileError {
         found: u32,
     },
     /// Its head is damaged.
-    #[error("{0}: the first bytes are damaged; restore the file from a backup, or create the drive anew")]
+    #[error("{0}: the first bytes are damaged; restore the file from a backup, or create the drive again")]
     Damaged(PathBuf),
     /// Marks of bad blocks are damaged.
-    #[error("{0}: the marks of bad blocks are damaged; restore the file from a backup, or create the drive anew")]
+    #[error("{0}: the marks of bad blocks are damaged; restore the file from a backup, or create the drive again")]
     DamagedMarks(PathBuf),
     /// It is too short.
     #[error("{path}: the file has {found} bytes instead of {expected}; restore it from a backup")]

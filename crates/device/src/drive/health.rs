@@ -15,21 +15,23 @@ counters! {
     /// Health of a drive, in the words of NVMe's health log. Counts since the drive was made last as long as its file: a
     /// power loss sets bytes and errors back to the latest checkpoint, but never power cycles.
     pub struct Health {
-        free_blocks: "blocks", "Erased blocks that are not written yet; without power, the number when it went off.";
-        bad_blocks: "blocks", "Blocks that are not used any more.";
-        blocks: "blocks", "Blocks in all.";
-        available_spare: "percent", "Spare blocks left, relative to the number by the settings; 0 when the drive is read-only.";
-        available_spare_threshold: "percent", "Spare below which the drive should be replaced.";
+        free_blocks: "blocks", "Erased blocks not yet written; while the power is off, their number at power-off.";
+        bad_blocks: "blocks", "Bad blocks, which are no longer used.";
+        blocks: "blocks", "Total number of blocks.";
+        available_spare: "percent", "Spare blocks left, relative to the configured number; 0 when the drive is \
+                                     read-only.";
+        available_spare_threshold: "percent", "Value of available_spare below which the drive should be replaced.";
         spare_blocks: "blocks", "Blocks that may still go bad before the drive is read-only; with several planes fewer may suffice.";
         percentage_used: "percent", "Mean erases per block relative to the rated cycles (nand.endurance); may exceed 100.";
         least_erases: "erases", "Erases of the least erased block.";
         most_erases: "erases", "Erases of the most erased block.";
         erases: "erases", "Erases of all blocks.";
-        media_errors: "pages", "Pages that could not be read for the host or for a copy, since the drive was made.";
-        bytes_read: "bytes", "Bytes read by the host since the drive was made.";
-        bytes_written: "bytes", "Bytes written by the host since the drive was made, without requests to write zeros.";
-        power_cycles: "mounts", "Mounts since the drive was made.";
-        unsafe_shutdowns: "mounts", "Mounts without an earlier shutdown.";
+        media_errors: "pages", "Pages that could not be read for the host or for a copy, since the drive was created.";
+        bytes_read: "bytes", "Bytes read by the host since the drive was created.";
+        bytes_written: "bytes", "Bytes written by the host since the drive was created, excluding write-zeroes \
+                                 requests.";
+        power_cycles: "mounts", "Mounts since the drive was created.";
+        unsafe_shutdowns: "mounts", "Mounts after an unclean shutdown.";
     }
 }
 

@@ -89,7 +89,7 @@ impl LogDevice {
             ));
         }
         if physical >= u64::from(u32::MAX) || pages_per_block > u32::from(u16::MAX >> 1) {
-            return Err(format!("{blocks} blocks of {pages_per_block} pages exceed what page numbers allow"));
+            return Err(format!("{blocks} blocks of {pages_per_block} pages exceed the maximum number of pages"));
         }
         if planes == 0 || !blocks.is_multiple_of(planes) {
             return Err(format!("{blocks} blocks cannot be spread evenly over {planes} planes"));

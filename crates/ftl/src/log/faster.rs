@@ -52,14 +52,15 @@ pub static INFO: LogInfo = LogInfo {
 const SECOND_CHANCE: Parameter = Parameter::switch(
     "second_chance",
     true,
-    "Pages still valid when their log block is given up go through the log once more.",
+    "Gives pages a second chance: those still valid when their log block is reclaimed are written to the log once \
+     more.",
 )
 .example(0);
 
 const KEEP_SPARSE: Parameter = Parameter::switch(
     "keep_sparse",
     false,
-    "Pages of a log block less than half valid go through the log again, whatever chances they had.",
+    "Pages of a log block that is less than half valid are written to the log again, even after their second chance.",
 )
 .example(1);
 
@@ -71,7 +72,8 @@ const ISOLATION: Parameter = Parameter {
     min: 0,
     max: percent(90),
     example: Some(0),
-    help: "Share of the log blocks that collects pages valid after their second chance; 0% merges them at once.",
+    help: "Share of the log blocks used as isolation area for pages still valid after their second chance; 0% merges \
+           these pages at once.",
 };
 
 /// Number of log blocks of the isolation area: 0, or at least 2.

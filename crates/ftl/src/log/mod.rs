@@ -81,8 +81,8 @@ impl LogVictim {
     /// Parameter of the FTLs that have the choice.
     pub(crate) const PARAMETER: Parameter = Parameter::one_of(
         "victim",
-        || vec![("lru", "the one written least recently"), ("fifo", "the one taken first")],
-        "Which log block is given up when all are taken.",
+        || vec![("lru", "the least recently written one"), ("fifo", "the one allocated first")],
+        "Which log block is reclaimed when all are in use.",
     )
     .example(1);
 

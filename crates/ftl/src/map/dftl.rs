@@ -30,7 +30,7 @@ const CACHED_BYTES: u64 = 8;
 /// The registration.
 pub static INFO: MapInfo = MapInfo {
     name: "dftl",
-    help: "DFTL: in flash, single entries of it in RAM",
+    help: "DFTL: in flash, with single entries cached in RAM",
     source: "Gupta et al., ASPLOS 2009",
     parameters: &[CMT, PROTECTED, BATCH, ENTRY],
     role: MapRules { pages, problems: |_, _| Vec::new() },
@@ -44,7 +44,7 @@ const CMT: Parameter = Parameter {
     min: 1,
     max: 1 << 30,
     example: Some(65_536),
-    help: "Entries of the cached mapping table, 8 bytes of RAM each.",
+    help: "Number of entries in the cached mapping table, with 8 bytes of RAM each.",
 };
 
 const PROTECTED: Parameter = Parameter {
@@ -55,7 +55,7 @@ const PROTECTED: Parameter = Parameter {
     min: 0,
     max: percent(99),
     example: Some(percent(50)),
-    help: "Maximum share of entries that are protected: used again since they came in.",
+    help: "Maximum share of protected entries: those used again after they were cached.",
 };
 
 const BATCH: Parameter =
@@ -69,7 +69,7 @@ const ENTRY: Parameter = Parameter {
     min: 4,
     max: 64,
     example: None,
-    help: "Entry of a translation page.",
+    help: "Size of an entry in a translation page.",
 };
 
 fn pages(settings: &Settings, logical_pages: u32, page_bytes: u32) -> u32 {

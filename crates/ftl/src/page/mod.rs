@@ -184,7 +184,7 @@ impl<M: MapModel> PageFtl<M> {
             ));
         }
         if physical >= u64::from(u32::MAX) {
-            return Err(format!("{physical} physical pages exceed the {} that page numbers allow", u32::MAX - 1));
+            return Err(format!("{physical} physical pages exceed the maximum of {}", u32::MAX - 1));
         }
         options.check()?;
         let limit = (blocks - reserve_blocks) / planes * pages_per_block;

@@ -111,7 +111,7 @@ pub enum ServerError {
         error: io::Error,
     },
     /// No thread is available for a socket.
-    #[error("the system gives no more threads; raise its limit of processes, or end some")]
+    #[error("the system cannot start more threads; raise its limit of processes, or end some processes")]
     Thread,
     /// The last flush failed.
     #[error("export {name:?} could not be flushed at the end: {errno}")]

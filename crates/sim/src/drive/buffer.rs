@@ -19,10 +19,10 @@ use crate::setup::drive::{FlushPolicy, WriteBuffer};
 counters! {
     /// Counters of the write buffer in the measured phase.
     pub struct BufferCounters {
-        pages_accepted: "pages", "Pages that took a slot.";
+        pages_accepted: "pages", "Pages that took a buffer slot.";
         pages_overwritten: "pages", "Pages written that were still waiting in the buffer: never programmed.";
         pages_trimmed: "pages", "Pages trimmed while they were waiting in the buffer: never programmed.";
-        pages_read: "pages", "Pages read from the buffer alone.";
+        pages_read: "pages", "Pages read entirely from the buffer.";
         writes_stalled: "requests", "Writes that waited for a free slot.";
     }
 }

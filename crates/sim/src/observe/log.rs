@@ -69,9 +69,9 @@ counters! {
     /// Runs of pages written, and their capture by sequential log blocks.
     pub struct CaptureCounters {
         sub_streams: "runs", "Sequential sub-streams: runs of at least two pages.";
-        captured_sub_streams: "runs", "Sub-streams of which a page was captured.";
-        pages_of_captured: "pages", "Pages of these.";
-        captured_pages: "pages", "Pages of these that were captured.";
+        captured_sub_streams: "runs", "Sub-streams with at least one captured page.";
+        pages_of_captured: "pages", "Pages of sequential sub-streams.";
+        captured_pages: "pages", "Captured pages of sequential sub-streams.";
         random_pages: "pages", "Random pages: runs of one page.";
         captured_random_pages: "pages", "Random pages that were captured.";
     }

@@ -16,7 +16,7 @@ counters! {
     pub struct Tally {
         host_pages_written: "pages", "Pages the host wrote.";
         flash_pages_programmed: "pages", "Pages programmed for any cause.";
-        pages_copied: "pages", "Pages programmed that the host did not ask for: copies and map pages.";
+        pages_copied: "pages", "Pages programmed without a host request: copies and map pages.";
         blocks_erased: "blocks", "Blocks erased.";
         read_requests: "requests", "Read requests completed.";
         read_latency_sum_ns: "ns", "Sum of the response times of read requests.";

@@ -17,7 +17,7 @@ pub enum SimError {
     Trace(#[from] TraceError),
     /// A request lies beyond the device.
     #[error(
-        "{}: a {} of {} at byte {} of the device ends {} beyond its {}; raise device.capacity, or choose --fit \
+        "{}: a {} of {} at byte {} ends {} past the end of the device ({}); raise device.capacity, or choose --fit \
          compact, grow, scale or wrap",
         request.place, request.op.name(), write_bytes(request.bytes), request.offset,
         write_bytes(request.offset.saturating_add(request.bytes) - capacity_bytes), write_bytes(*capacity_bytes)

@@ -84,7 +84,9 @@ pub(super) fn open(path: &Path, lines: &[Line]) -> Result<Reader, Unusable> {
     file.read_exact(&mut format)?;
     let format = u32::from_le_bytes(format);
     if format != FORMAT {
-        return Err(Unusable::Unreadable(format!("it has format {format}, and this version of ssdlab reads {FORMAT}")));
+        return Err(Unusable::Unreadable(format!(
+            "it has format {format}, but this version of ssdlab reads format {FORMAT}"
+        )));
     }
     let mut frames_at = [0; 8];
     file.read_exact(&mut frames_at)?;
@@ -117,7 +119,7 @@ impl Reader {
     pub fn finish(mut self) -> Result<(), Unusable> {
         match self.frames.fill_buf()? {
             [] if self.next_array == self.frames_at => Ok(()),
-            _ => Err(Unusable::Unreadable("it has data after its end".into())),
+            _ => Err(Unusable::Unreadable("it has extra data at its end".into())),
         }
     }
 

@@ -140,9 +140,9 @@ fn refused(path: &Path, unusable: Unusable) -> SimError {
     let remedy = match &unusable {
         Unusable::Missing => "give the path of a drive saved with --save-state".into(),
         Unusable::Differs(Difference { remedy, .. }) => {
-            format!("{remedy}, or save a drive of this kind with --save-state")
+            format!("{remedy}, or save a matching drive with --save-state")
         }
-        Unusable::Unreadable(_) => "save the drive anew with --save-state".into(),
+        Unusable::Unreadable(_) => "save the drive again with --save-state".into(),
     };
     SimError::Setup(format!("{}: {}; {remedy}", path.display(), why(unusable)))
 }
@@ -150,7 +150,7 @@ fn refused(path: &Path, unusable: Unusable) -> SimError {
 fn why(unusable: Unusable) -> String {
     match unusable {
         Unusable::Missing => "there is no such file".into(),
-        Unusable::Differs(Difference { then, now, .. }) => format!("it was saved with {then}, and this run has {now}"),
+        Unusable::Differs(Difference { then, now, .. }) => format!("it was saved with {then}, but this run has {now}"),
         Unusable::Unreadable(why) => why,
     }
 }

@@ -94,7 +94,7 @@ impl Columns {
                         SIZE => format!("; for a constant write size={number}B"),
                         _ => String::new(),
                     };
-                    return Err(wrong(format!("column {number} is beyond {}{instead}", MOST - 1)));
+                    return Err(wrong(format!("column {number} exceeds the maximum of {}{instead}", MOST - 1)));
                 }
                 (Ok(number), _) => ValuePlace::Number(number),
                 (_, Some(text)) => match constant(at, text, unit) {

@@ -37,7 +37,7 @@ const fn step(key: &'static str) -> OptionSpec {
     option(key, Kind::Count { min: 1, max: 32_767 })
         .default("8")
         .example("1")
-        .help("Pages copied before waiting requests are considered again.")
+        .help("Pages copied before the drive checks for waiting requests again.")
 }
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
@@ -49,7 +49,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         // Our choice: longer than the pauses within a burst of requests.
         .default("10ms")
         .example("1ms")
-        .help("Time without requests after which collection starts."),
+        .help("Idle time after which collection starts."),
     blocks("drive.collect.idle.blocks"),
     step("drive.collect.idle.step"),
     blocks("drive.collect.background.blocks"),
@@ -86,8 +86,8 @@ impl Checker<'_> {
                     most => format!("lower it to {most}"),
                 };
                 let message = format!(
-                    "cannot reach {blocks} erased blocks per plane: of {has}, data needs {data}, the FTL {kept} and \
-                     collection 1; {remedy}"
+                    "cannot reach {blocks} erased blocks per plane: a plane has {has} blocks; data needs {data}, the \
+                     FTL {kept} and collection 1; {remedy}"
                 );
                 self.report(&key, message);
             }

@@ -23,7 +23,7 @@ fn log_space(info: &LogInfo) -> OptionSpec {
     option(log_key(info).leak(), Kind::LogSpace)
         .default("all")
         .example("3%")
-        .help("Log blocks: a number, a share of the data blocks, or all blocks beyond the data.")
+        .help("Log blocks: a number, a share of the data blocks, or all blocks that data does not need.")
 }
 
 fn path(info: &LogInfo) -> String {
@@ -77,7 +77,8 @@ impl Checker<'_> {
         if asked > most {
             let (blocks, data) = (geometry.blocks, counted(data.into(), "data block"));
             let message = format!(
-                "{written}; after {data} and {reserve} for merges, {most} of {blocks} blocks are left; lower it to {most}"
+                "{written}, but only {most} of {blocks} blocks are left after {data} and {reserve} for merges; lower \
+                 it to {most}"
             );
             self.report(&key, message);
         } else if asked < least {

@@ -42,7 +42,7 @@ static PATTERNS: Choices<Reader<Pattern>, 9> = Choices::new([
 const PATTERN: &[OptionSpec] = &[option("workload.pattern", PATTERNS.kind())
     .default("uniform")
     .example("zipf")
-    .help("Addresses of the requests.")];
+    .help("Address pattern of the requests.")];
 
 const OPTIONS: &[OptionSpec] = &[
     // More than a day at ten million requests per second.

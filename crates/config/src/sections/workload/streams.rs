@@ -66,8 +66,8 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .default("100%")
         .example("50%")
         .help(
-            "Chance that the next stream follows a sequential request: with 100% the streams alternate page by \
-             page, with 0% run by run.",
+            "Chance of switching to the next stream after a sequential request: at 100% the streams alternate page by \
+             page, at 0% run by run.",
         ),
     option("workload.pattern.streams.random_headers", Kind::Bool)
         .default("true")

@@ -10,7 +10,7 @@ use super::{Class, DieSchedulerInfo, DieSchedulerRules, DieView};
 /// The registration.
 pub static INFO: DieSchedulerInfo = DieSchedulerInfo {
     name: "host_first",
-    help: "all for the host before collection, merges and writing the map",
+    help: "host operations before garbage collection, merges and map writes",
     source: "",
     parameters: &[],
     role: DieSchedulerRules { pick, in_order: false },

@@ -10,7 +10,7 @@ use super::{Class, DieSchedulerInfo, DieSchedulerRules, DieView};
 /// The registration.
 pub static INFO: DieSchedulerInfo = DieSchedulerInfo {
     name: "out_of_order",
-    help: "as they become ready",
+    help: "in the order in which they become ready",
     source: "",
     parameters: &[],
     role: DieSchedulerRules { pick, in_order: false },
