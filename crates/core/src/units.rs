@@ -395,7 +395,7 @@ mod tests {
         assert!(ambiguous("-7").ends_with("negative; write it like \"7%\" or \"12.5%\""));
         assert_eq!([parse_rate("20k/s"), parse_rate("20K/s")], [Ok(20_000.0), Ok(20_000.0)]);
         assert_eq!(parse_bandwidth("3.5GB/s"), Ok(3_500_000_000));
-        assert!(parse_bandwidth("600Mb/s").unwrap_err().to_string().contains("counts bits"));
+        assert!(parse_bandwidth("600Mb/s").unwrap_err().to_string().contains("is in bits (b)"));
         assert!(parse_bandwidth("600MB").is_err() && parse_bandwidth("600Mb/s").is_err());
     }
 

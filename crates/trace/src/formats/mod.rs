@@ -318,7 +318,10 @@ mod tests {
         for heading in ["time,op,offset,size", "time_ns,op,offset,bytes", "Time\top\tlba", "a;b;c", "time op addr"] {
             for row in ["0,R,0,512\n10,W,8,512\n", "", "x,y,z"] {
                 let message = detect(&format!("{heading}\n{row}")).unwrap_err().to_string();
-                assert!(message.contains(&format!("its first line, {heading:?}, is the heading of no")), "{message}");
+                assert!(
+                    message.contains(&format!("the first line, {heading:?}, is not the heading of a known format")),
+                    "{message}"
+                );
                 assert!(message.contains("--columns time=time:us,op=op,offset=offset,size=size"), "{message}");
             }
         }
@@ -451,12 +454,11 @@ mod tests {
     fn an_unknown_format_is_an_error_with_remedies() {
         let message = detect("hello\nworld\n").unwrap_err().to_string();
         assert!(
-            message.starts_with(
-                "memory: no trace format fits; name its format with --format NAME (ssdlab-csv, ssdlab-volume,"
-            ),
+            message
+                .starts_with("memory: no trace format fits; select one with --format NAME (ssdlab-csv, ssdlab-volume,"),
             "{message}"
         );
-        let columns = "or describe the columns of a text, as in --columns time=0:us,op=2,offset=3:sectors,size=4";
+        let columns = "or describe text columns, for example --columns time=0:us,op=2,offset=3:sectors,size=4";
         assert!(message.ends_with(columns), "{message}");
     }
 }
