@@ -25,7 +25,7 @@ impl OptionSpec {
         find(key)
     }
 
-    /// Returns its default in words, with its value in the default drive.
+    /// Returns a description of the default, with the value in the default drive.
     pub fn describe_default(&self) -> String {
         let default = self.describe_fallback();
         let drive = Config::resolve(None, &[], &[]).map_or_else(|_| Vec::new(), |config| config.leaves());
@@ -55,7 +55,7 @@ impl OptionSpec {
         }
     }
 
-    /// Returns its values in the presets that set it, with their sources.
+    /// Returns the values of the option in presets that set it, with their sources.
     pub fn stated(&self) -> Vec<Stated> {
         let stated = |preset: &'static str| {
             let leaf =
@@ -98,7 +98,7 @@ impl Kind {
         }
     }
 
-    /// Returns the units of its values; empty for numbers and names.
+    /// Returns the units of the option's values; empty for numbers and names.
     pub const fn units(&self) -> &'static str {
         match self {
             Self::Stepped(kind, _) => kind.units(),

@@ -5,7 +5,7 @@ use crate::sections::{block, cache, device, drive, ftl, general, host, nand, pre
 use crate::table::{Fallback, OptionSpec, Section, below};
 use std::sync::LazyLock;
 
-/// All sections, in the order of the reference page.
+/// Every section, in the order of the reference page.
 pub(crate) static SECTIONS: &[Section] = &[
     general::SECTION,
     device::SECTION,
@@ -88,7 +88,7 @@ impl OptionSpec {
         })
     }
 
-    /// Returns the further conditions under which it is used, in words.
+    /// Describes the further conditions under which the option is used.
     pub fn used(&self) -> Vec<String> {
         let section = self.key.split_once('.').map_or("", |(section, _)| section);
         let section = SECTIONS.iter().find(|other| other.name == section);

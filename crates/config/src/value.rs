@@ -38,10 +38,10 @@ pub(crate) enum Value {
 /// Number of log blocks.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum LogSpace {
-    /// All blocks beyond the data and the merge reserve.
+    /// All blocks that neither data nor the merge reserve needs.
     All,
     Blocks(u64),
-    /// Of the data blocks, in percent.
+    /// Share of the data blocks in percent.
     Percent(f64),
 }
 

@@ -174,10 +174,12 @@ mod tests {
         assert_eq!(told(&then[..2], &then), "no c; 3; leave c out");
         assert_eq!(told(&then, &then[..2]), "c = 3; none; set c=3");
         let blocks = |count: u32| [line("device.op (erase blocks)", count)];
-        assert_eq!(told(&blocks(77), &blocks(83)), "77 erase blocks (device.op); 83; restore the earlier value of device.op");
+        assert_eq!(
+            told(&blocks(77), &blocks(83)),
+            "77 erase blocks (device.op); 83; restore the earlier value of device.op"
+        );
         let trigger = |low: u32| [line("ftl.page.trigger", format!("batch, low {low}, high 9"))];
-        let expected =
-            "ftl.page.trigger = batch, low 2, high 9; batch, low 3, high 9; restore the earlier value of ftl.page.trigger";
+        let expected = "ftl.page.trigger = batch, low 2, high 9; batch, low 3, high 9; restore the earlier value of ftl.page.trigger";
         assert_eq!(told(&trigger(2), &trigger(3)), expected);
     }
 }

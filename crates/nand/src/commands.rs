@@ -16,7 +16,7 @@ pub struct Commands {
 }
 
 impl Commands {
-    /// True if a die may begin an operation while it works on another.
+    /// True if a die may begin an operation while another one is in progress.
     pub fn overlap(&self) -> bool {
         self.cache_read || self.cache_program || self.suspend != Suspend::Never
     }

@@ -101,7 +101,7 @@ pub enum RetireReason {
 pub enum VictimReason {
     /// The victim policy chose it.
     Policy,
-    /// It has the fewest valid pages; the policy's choice would have yielded nothing or taken too long.
+    /// It has the fewest valid pages; the block chosen by the policy would have freed no page or taken too long.
     Yield,
     /// Blocks of map pages had to be reclaimed.
     MapFull,

@@ -1,4 +1,4 @@
-//! A simulated drive beside real programs: requests arrive one by one, at times not known in advance.
+//! A simulated drive driven by real programs: requests arrive one by one, at times not known in advance.
 //!
 //! Its clock starts at 0 when the device is prepared, and the caller advances it. The drive never runs ahead of that
 //! time, so that a request that arrives then still affects everything after it.

@@ -36,7 +36,8 @@ const SETTLED: f64 = 0.005;
 /// Overwrites of the device within which write amplification must settle, beyond the minimum.
 const MAX_PASSES: u64 = 15;
 
-/// An FTL on its flash, at rest. Preconditioning and files of kept drives are compiled once for all of them.
+/// An FTL on its flash, with no operation in flight. Preconditioning and files of kept drives are compiled once for all
+/// of them.
 pub(crate) trait Device {
     fn setup(&self) -> &Setup;
 
@@ -67,7 +68,7 @@ pub(crate) trait Device {
     fn archive(&mut self, summary: &mut PreconditionSummary, archive: &mut Archive<'_>) -> Archived;
 }
 
-/// Preconditions the device as its set-up says.
+/// Preconditions the device according to its set-up.
 ///
 /// # Errors
 /// If the method does not suit the device, the trace is missing or unreadable, or the data check fails.

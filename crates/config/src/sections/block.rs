@@ -64,7 +64,7 @@ const OPTIONS: &[OptionSpec] = &[
         .fallback(Fallback::Derived(DEFAULT_LAYER))
         .example("multi-queue")
         .help("Kernel block layer to simulate; both layers work with every scheduler."),
-    // As many as NVMe queues.
+    // Same limit as for NVMe queues.
     option(QUEUES, Kind::Count { min: 1, max: KIB }).default("1").example("8").help(
         "Hardware queues of the multi-queue layer, each with its own slots and requests. The host has one CPU per \
          queue; process (stream) p runs on CPU p modulo the number of CPUs.",
@@ -178,7 +178,7 @@ impl Checker<'_> {
         for tunable in info.parameters {
             let key = format!("{SCHEDULER}.{name}.{}", tunable.name);
             let value = self.parameter(&key, tunable)?;
-            // A scheduler may adapt its defaults to the device, but not other values.
+            // A scheduler may adapt its default tunables to the device, but must keep values that the user set.
             if !self.is_default(&key) {
                 options.tunables.push((tunable.name.into(), value));
             }
@@ -225,7 +225,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Reads the number of hardware queues, which must equal that of the drive's queues.
+    /// Reads the number of hardware queues, which must equal the number of drive queues.
     fn hardware_queues(&mut self, layer: BlockLayerKind, protocol: &Protocol) -> Read<u16> {
         let queues = self.small(QUEUES)?;
         if queues > 1 {

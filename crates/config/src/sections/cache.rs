@@ -160,7 +160,8 @@ impl Checker<'_> {
     pub(crate) fn cache(&mut self, clock: &Clock) -> Read<Option<CacheOptions>> {
         let name = self.name(POLICY)?;
         let Some(policy) = policies().find(|info| info.name == name) else {
-            // A complete configuration holds every setting; only a changed one was meant to have an effect.
+            // A complete configuration contains every setting, so only a changed setting is reported as having no
+            // effect.
             if self.share(COMPRESSED)? > 0.0 {
                 self.report(COMPRESSED, "needs a cache; set cache.policy to \"lru\"");
             }

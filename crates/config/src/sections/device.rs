@@ -1,4 +1,4 @@
-//! The drive as its host and data sheet see it: from capacity to whole blocks.
+//! Capacity and over-provisioning as on the data sheet, converted to whole blocks.
 
 use super::blocks::{Blocks, CAPACITY, FILL, MOST_BYTES, Shape, largest};
 use super::ftl::reserve_blocks;
@@ -49,11 +49,11 @@ const RESERVE: &[OptionSpec] = &[option("device.reserve", RESERVES.kind())
 pub(crate) struct Device {
     pub geometry: Geometry,
     pub logical_pages: u32,
-    /// The FTL's reserve, part of the blocks: open, erased, or for its map.
+    /// Blocks reserved by the FTL, included in `blocks`: open, erased, or for its map.
     pub reserve_blocks: u32,
 }
 
-/// Device, unless a violation leaves none.
+/// The device; `None` after a violation.
 pub(crate) type KnownDevice<'a> = Option<&'a Device>;
 
 impl Device {
@@ -168,7 +168,7 @@ impl Checker<'_> {
         Ok(Some(below.max(grown)))
     }
 
-    /// Returns the number of logical pages of which the trace covers the share `device.fill`.
+    /// Returns the number of logical pages for which the trace covers the share `device.fill`.
     fn filled_pages(&mut self, page_bytes: u64, extent_bytes: Option<u64>) -> Read<Option<u64>> {
         if !matches!(self.fitting()?, Fitting::Compact | Fitting::Grow) {
             let remedy = match extent_bytes {

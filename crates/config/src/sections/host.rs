@@ -39,7 +39,7 @@ pub(crate) enum Fitting {
 }
 
 impl Fitting {
-    /// True if it needs the extent of the trace.
+    /// True if the rule needs the extent of the trace.
     pub(crate) const fn needs_extent(self) -> bool {
         matches!(self, Self::Scale | Self::Grow | Self::Compact)
     }
@@ -123,7 +123,7 @@ impl Checker<'_> {
             self.report("host.fit", format!("{:?} needs a trace; set it to \"error\"", self.name("host.fit")?));
         }
         Ok(match fitting {
-            // Grown devices and those of packed traces hold every address.
+            // Every address fits on grown devices and on devices for packed traces.
             Fitting::Error | Fitting::Grow | Fitting::Compact => Fit::Error,
             Fitting::Wrap => Fit::Wrap,
             // An empty trace has no addresses; one byte keeps the ratio defined.
@@ -161,7 +161,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Refuses a depth beyond the drive's queues, which would not be reached.
+    /// Rejects a depth larger than the drive's queues, which could not be reached.
     fn refuse_more_than_queues_hold(&mut self, depth: u32, per_stream: bool, drive: &DriveOptions) -> Read<()> {
         let (queue_depth, queues) = match drive.front.protocol {
             Protocol::Direct => return Ok(()),

@@ -176,7 +176,8 @@ impl Checker<'_> {
         })
     }
 
-    /// Reads the parameters of a suspend variant. Its shortest operation, set by `operation`, takes `end`.
+    /// Reads the parameters of a suspend variant. The shortest operation that it suspends, set by `operation`, takes
+    /// `end`.
     fn interruption(&mut self, variant: &str, operation: &str, end: Nanos) -> Read<Interruption> {
         let key = format!("{variant}.time");
         let time = self.nanos(&key)?;

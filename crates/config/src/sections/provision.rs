@@ -20,7 +20,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .help("Spare factor: flash beyond the capacity as a share of all flash, (T - U) / T."),
 ];
 
-/// Flash beyond the capacity, as it was set; fractions of 1.
+/// Flash beyond the capacity as a fraction of 1, as configured.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Provision {
     /// `(T - U) / U`.

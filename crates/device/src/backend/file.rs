@@ -29,7 +29,7 @@ use crate::spare::SpareBytes;
 
 /// First bytes of a drive file.
 const MAGIC: &[u8; 14] = b"ssdlab flash\x1a\n";
-/// First bytes until the drive is complete: nobody has written to it.
+/// First bytes of a drive whose creation is not complete; the drive has not been written.
 const BEGUN: &[u8; 14] = b"ssdlab begun\x1a\n";
 /// Raised with every change of the format.
 const FORMAT: u32 = 8;
@@ -78,7 +78,7 @@ pub enum FileError {
         /// Length by its settings.
         expected: u64,
     },
-    /// It holds another drive.
+    /// The file holds another drive.
     #[error(
         "{path}: created with {}, but the configuration has {}; {}, or create another drive",
         difference.then, difference.now, difference.remedy
@@ -200,7 +200,7 @@ impl FileBackend {
         [*MAGIC, *BEGUN].map(Some).contains(&beginning(file))
     }
 
-    /// True if the drive is not complete: it is erased.
+    /// True if creation of the drive is not complete; the drive is then erased.
     pub fn is_begun(&self) -> bool {
         self.begun
     }
@@ -275,7 +275,7 @@ impl FileBackend {
 struct Text {
     /// Settings that shape the drive.
     lines: Vec<Line>,
-    /// Settings of its configuration.
+    /// Settings of the drive's configuration.
     settings: Vec<Line>,
 }
 
@@ -338,7 +338,7 @@ impl Backend for FileBackend {
         Ok(self.file.read_exact_at(page, self.page_at(ppn))?)
     }
 
-    /// True for a file without a name, which the system frees when it is closed.
+    /// True for a file without a name, which the system deletes when it is closed.
     fn is_deleted(&self) -> bool {
         self.file.metadata().is_ok_and(|file| file.nlink() == 0)
     }
@@ -358,7 +358,7 @@ impl Backend for FileBackend {
         Ok(self.file.read_exact_at(spares, self.spares + spare_at(first.0.into()))?)
     }
 
-    /// Writes the spare area last: without it the page is still erased.
+    /// Writes the spare area last: until then the page counts as erased.
     fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {
         self.file.write_all_at(page, self.page_at(ppn))?;
         Ok(self.file.write_all_at(spare, self.spares + spare_at(ppn.0.into()))?)
@@ -385,7 +385,7 @@ impl Backend for FileBackend {
 
     fn read_log(&self, slot: Slot, offset: u64, bytes: &mut [u8]) -> Result<(), Fault> {
         let at = self.logs[slot as usize] + offset;
-        // The buffer's journal lies behind the end until it is first written.
+        // The buffer's journal is past the end of the file until it is first written.
         let there = self.file.metadata()?.len().saturating_sub(at).min(bytes.len() as u64);
         let (there, behind) = bytes.split_at_mut(there as usize);
         behind.fill(0);

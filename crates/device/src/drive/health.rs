@@ -12,8 +12,8 @@ use crate::error::DriveError;
 const SPARE_THRESHOLD: u64 = 10;
 
 counters! {
-    /// Health of a drive, in the words of NVMe's health log. Counts since the drive was made last as long as its file: a
-    /// power loss sets bytes and errors back to the latest checkpoint, but never power cycles.
+    /// Health of a drive, with the terms of NVMe's health log. Lifetime counts are stored in the drive's file. A power
+    /// loss resets bytes and errors to the latest checkpoint, but not power cycles.
     pub struct Health {
         free_blocks: "blocks", "Erased blocks not yet written; while the power is off, their number at power-off.";
         bad_blocks: "blocks", "Bad blocks, which are no longer used.";
@@ -46,12 +46,12 @@ impl<B: Backend> Drive<B> {
         self.medium.backend.geometry()
     }
 
-    /// True if it is mounted.
+    /// True if the drive is mounted.
     pub fn is_on(&self) -> bool {
         self.ftl.is_some()
     }
 
-    /// Options that it was made with.
+    /// Options that the drive was created with.
     pub fn options(&self) -> &Options {
         &self.options
     }
@@ -83,7 +83,7 @@ impl<B: Backend> Drive<B> {
             free_blocks: self.ftl.as_ref().map_or(self.free_blocks, |ftl| ftl.free_blocks()).into(),
             bad_blocks: bad_blocks.into(),
             blocks: erases.len() as u64,
-            // A drive without spare has used none of it until it is read-only.
+            // A drive without spare blocks shows 100 % until it is read-only.
             available_spare: (100 * u64::from(spare_left)).checked_div(spare.into()).unwrap_or(if is_worn_out {
                 0
             } else {
@@ -108,7 +108,7 @@ impl<B: Backend> Drive<B> {
         self.buffer.as_ref().map_or(0, Buffer::len)
     }
 
-    /// True if so many blocks have failed that it is read-only.
+    /// True if the drive is read-only because too many blocks have failed.
     pub fn is_worn_out(&self) -> bool {
         self.medium.life.worn_out || self.ftl.as_ref().is_some_and(|ftl| ftl.is_worn_out())
     }

@@ -11,7 +11,7 @@ use crate::Shape;
 use crate::blocks::{Allocation, BlockTable, FreeList};
 use crate::recovery::{NONE, SPOILED, is_readable};
 
-/// A logical page and its place.
+/// A logical page and its location.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PageAddress {
     pub lpn: u32,
@@ -283,7 +283,7 @@ impl LogDevice {
         Some(())
     }
 
-    /// Reads a page; returns false if it was never written.
+    /// Reads a page; returns false for a page that was never written.
     #[inline]
     pub fn read<S: FlashSink>(&self, lpn: u32, cause: Cause, sink: &mut S) -> bool {
         let ppn = self.l2p[lpn as usize].page();

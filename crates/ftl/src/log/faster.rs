@@ -107,7 +107,7 @@ fn check(settings: &Settings, log: &LogBlocks) -> Result<(), Problem> {
 pub struct Faster {
     /// True if valid pages go through the log twice.
     second_chance: bool,
-    /// True if a victim less than half valid keeps all its pages in the log, whatever chances they had.
+    /// True if a victim that is less than half valid keeps all its pages in the log, even after their second chance.
     keep_sparse: bool,
     sequential: SequentialLog,
     random: Ring,
@@ -140,7 +140,7 @@ impl Faster {
         for offset in 0..device.pages_per_block() {
             device.expect_page(victim, offset);
             let Some(address) = device.valid_page(victim, offset) else { continue };
-            // If the target block has failed, there is no second chance.
+            // If the target block has failed, pages get no second chance.
             let goes_on = self.second_chance && (keep || offset >= seasoned);
             if goes_on
                 && !(sink.fails() && self.random.is_full(device))

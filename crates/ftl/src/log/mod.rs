@@ -58,7 +58,7 @@ pub struct LogRules {
     pub reserve_blocks: u32,
     /// Minimum number of log blocks.
     pub least_log_blocks: fn(&Settings) -> u32,
-    /// Finds settings that contradict each other or the log blocks, of which there are enough.
+    /// Finds settings that contradict each other or the number of log blocks, which is sufficient.
     pub check: fn(&Settings, &LogBlocks) -> Result<(), Problem>,
 }
 
@@ -136,7 +136,7 @@ pub(crate) trait Log {
     fn check(&self, device: &LogDevice) -> Result<(), String>;
 }
 
-/// A log-block FTL: data blocks, and a log for what cannot be written in place.
+/// A log-block FTL: data blocks, and a log for pages that cannot be written in place.
 pub struct LogFtl<L> {
     device: LogDevice,
     log: L,

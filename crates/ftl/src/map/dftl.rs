@@ -118,7 +118,7 @@ const CACHED_ENTRIES: usize = 1 << 20;
 /// Distance in a segment at which slots are prefetched; they have arrived at half of it.
 const FAR: u32 = 32;
 
-/// All data of an entry in one place: a large table is bound by memory.
+/// All data of an entry are stored together, because access to a large table is bound by memory latency.
 #[derive(Clone, Copy)]
 struct Slot {
     lpn: u32,
@@ -134,8 +134,8 @@ impl Slot {
     const EMPTY: Self = Self { lpn: NONE, place: 0, next: NONE, previous: NONE, dirty: false, protected: false };
 }
 
-/// Slots by age. A slot used again gets a new place at the end and leaves a stale one behind. So a use touches no
-/// neighbours, which lie anywhere in memory, and the next victims are known long before.
+/// Slots by age. A slot used again is appended at the end and leaves a stale place behind. So a use touches no
+/// neighbours, which are scattered in memory, and the next victims are known well in advance.
 #[derive(Clone)]
 struct Segment {
     protected: bool,
@@ -164,7 +164,7 @@ impl Segment {
         slot.place != place || slot.protected != self.protected
     }
 
-    /// Puts a slot at the end; its old place becomes stale.
+    /// Appends a slot at the end; its old place becomes stale.
     #[inline]
     fn push(&mut self, slots: &mut [Slot], slot: u32) {
         if self.end.wrapping_sub(self.begin) as usize == self.places.len() {

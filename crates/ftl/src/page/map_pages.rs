@@ -1,10 +1,10 @@
 //! Map pages of the page-mapped FTL: where they are written, and how much room they get.
 //!
-//! Moving the pages of a victim changes their entries. If each page has its entry in another map page, a victim may cost
-//! more map pages than it yields pages. The excess lies in blocks of map pages, as old versions. So when a plane has as
-//! many of these blocks as it may have, or too few free blocks for a victim with data, the block of map pages with the
-//! fewest valid ones is collected first; that rewrites nothing. Without this bound collection need not end on small
-//! devices or with FIFO victims.
+//! Moving the pages of a victim changes their entries. If the entries of the victim's pages are all in different map
+//! pages, collection may program more map pages than it frees pages. The excess lies in blocks of map pages, as old
+//! versions. So when a plane has as many of these blocks as it may have, or too few free blocks for a victim with data,
+//! the block of map pages with the fewest valid ones is collected first; that rewrites nothing. Without this bound
+//! collection need not end on small devices or with FIFO victims.
 //!
 //! With several planes map pages are written to each in turn, whatever the victim's plane. A plane accepts its even share
 //! of the valid map pages and passes on the rest. It keeps the part of its share that it has not received unwritten.
@@ -70,8 +70,8 @@ impl<M: MapModel> PageFtl<M> {
         self.short(plane) + self.limits.ahead
     }
 
-    /// True if a victim with data may be emptied little by little: one under way, or a new one if there is a free block
-    /// more than it needs, as map pages may be written meanwhile.
+    /// True if a victim with data may be emptied incrementally: one already chosen, or a new one if there is one more
+    /// free block than it needs, because map pages may be written meanwhile.
     pub(super) fn may_linger(&self, plane: usize) -> bool {
         !M::CHARGED || self.planes[plane].victim.is_some() || self.blocks.free(plane) > VICTIM_BLOCKS
     }

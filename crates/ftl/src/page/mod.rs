@@ -1,4 +1,4 @@
-//! Page mapping: every logical page may be anywhere.
+//! Page mapping: a logical page may be stored in any physical page.
 //!
 //! ```text
 //! write(lpn):  plane = the next in turn with room
@@ -260,7 +260,7 @@ impl<M: MapModel> PageFtl<M> {
         if self.is_striped() { self.rotate(lpn) } else { 0 }
     }
 
-    /// A function of its own, so that the write path stays short.
+    /// A separate function, to keep the write path short.
     #[inline(never)]
     fn rotate(&mut self, lpn: u32) -> usize {
         self.uncount(self.l2p[lpn as usize].page());

@@ -10,7 +10,7 @@ use ssdlab_nand::{Cause, FlashArray, FlashSink, PageData, Source, SpareArea, Vio
 
 use crate::setup::Setup;
 
-/// A sink that may be a data checker. The unit type is none and compiles to nothing.
+/// Optional data checker. The unit type means no checker and compiles to nothing.
 pub(crate) trait Checker: FlashSink {
     #[inline(always)]
     fn get(&self) -> Option<&DataChecker> {
@@ -60,8 +60,8 @@ pub struct DataChecker {
 }
 
 impl DataChecker {
-    /// Returns a checker of the erased device that `setup` describes. It takes about 12 bytes for each physical and each
-    /// logical page that is written.
+    /// Returns a checker for the erased device that `setup` describes. It takes about 12 bytes for each physical and
+    /// each logical page that is written.
     pub fn new(setup: &Setup) -> Self {
         Self {
             array: FlashArray::new(&setup.geometry),

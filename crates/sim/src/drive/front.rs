@@ -25,7 +25,7 @@ pub(crate) struct Queues {
     inside: u32,
     waiting: u32,
     arbitration: Arbitration,
-    /// Queue whose turn it is, and the number of requests left in its turn.
+    /// Queue being served, and the number of requests left in its turn.
     turn: (usize, u32),
 }
 

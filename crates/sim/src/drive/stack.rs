@@ -27,7 +27,7 @@ pub(crate) struct Stack<P: Parts> {
     /// Requests served, in all phases.
     pub requests: u64,
     pub host: HostCounters,
-    /// Concentration of writes, if it is measured.
+    /// Concentration of writes, if measured.
     pub concentration: Option<Box<Concentration>>,
 }
 
@@ -135,7 +135,7 @@ impl<P: Parts> Stack<P> {
         self.sinks.meter.end_write();
     }
 
-    /// Trims the pages that lie wholly inside; pages in part keep their data.
+    /// Trims the pages fully inside the range; partly covered pages keep their data.
     pub fn trim(&mut self, offset: u64, end: u64) {
         let covered = self.page.covered(offset, end);
         let (first, count) = (covered.start as u32, (covered.end - covered.start) as u32);
@@ -157,7 +157,7 @@ impl<P: Parts> Stack<P> {
         unmapped
     }
 
-    /// Reads a page of which the host is about to write a part.
+    /// Reads a page before the host writes part of it.
     fn read_rest(&mut self, lpn: Lpn) {
         self.ftl.read(lpn, 1, Cause::ReadModifyWrite, &mut self.sinks);
         self.verify_read(lpn, 1);

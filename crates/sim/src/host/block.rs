@@ -83,8 +83,8 @@ pub(crate) struct BlockStage {
     kind: BlockLayerKind,
     /// True if processes plug requests until they sleep (multi-queue layer).
     plug: bool,
-    /// True if every process that issues requests sleeps afterwards: in a closed loop it waits for a completion, in the
-    /// multi-queue layer it finishes its plug anyway.
+    /// True if every process sleeps after issuing requests: in a closed loop it waits for a completion; in the
+    /// multi-queue layer it finishes its plug in any case.
     all_sleep: bool,
     /// Requests with the number of their bios that have not ended.
     requests: Slab<(HostRequest, u32)>,

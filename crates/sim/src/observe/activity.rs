@@ -134,8 +134,9 @@ pub struct Activity {
     pub outstanding_ns: Vec<u64>,
     /// Flash operations in the recorded window, each transfer and each work of the cells by itself.
     ///
-    /// Requests are numbered as the drive was given them, from 1 and with the warm-up. A write is the requester of its
-    /// programs, also later from the write buffer, and of the collection and map loads that they need.
+    /// Requests are numbered in the order in which the drive received them, from 1 and including the warm-up. A write
+    /// is the requester of its programs, also later from the write buffer, and of the collection and map loads that
+    /// they need.
     pub gantt: Vec<Segment>,
     /// True if more operations were in the window than are kept.
     pub gantt_truncated: bool,

@@ -11,7 +11,7 @@ use ssdlab_trace::Op;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Part {
-    /// The host's block layer, until it gives the drive the request.
+    /// The host's block layer, until the drive receives the request.
     BlockLayer = CAUSES as u8,
     /// The drive's queues, until the drive takes the request.
     HostQueue,

@@ -1,7 +1,7 @@
 //! Response and waiting times by intervals of simulated time, for pages that show any stretch of a run.
 //!
-//! A request counts to the interval in which it completes. The length of a run is not known in advance, so intervals start
-//! short and double in length (pairs merge) whenever time passes the last one.
+//! A request is counted in the interval in which it completes. The length of a run is not known in advance, so
+//! intervals start short and double in length (pairs merge) whenever time passes the last one.
 
 use ssdlab_core::{InBucket, LatencyHistogram};
 use ssdlab_trace::{Op, Request};
@@ -58,9 +58,9 @@ pub(crate) struct Intervals {
     origin_ns: u64,
     /// Log2 of the length of an interval in nanoseconds.
     shift: u32,
-    /// Intervals; the last one is under way.
+    /// Intervals; the last one is still open.
     intervals: Vec<Interval>,
-    /// End of the interval under way.
+    /// End of the current interval.
     ends_ns: u64,
     /// Its requests by operation, kind of time and bucket.
     counts: [[ByBucket<u32>; KINDS]; OPS],
@@ -107,7 +107,7 @@ impl Intervals {
         interval.counts = self.counts.each_mut().map(|of_op| of_op.each_mut().map(ByBucket::take));
     }
 
-    /// Ends the interval under way and begins the interval of `time_ns`, counted from the origin.
+    /// Ends the current interval and begins the interval of `time_ns`, counted from the origin.
     #[cold]
     fn begin(&mut self, time_ns: u64) {
         self.end();

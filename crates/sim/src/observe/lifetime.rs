@@ -17,7 +17,7 @@ pub enum WriteRate {
     Trace,
     /// Rate of a closed replay, because the trace has no times or is faster. Drive or host may limit it.
     Replay,
-    /// Rate of the drive, which cannot keep up with the trace.
+    /// Write rate achieved by the drive, which cannot keep up with the trace.
     Drive,
 }
 
@@ -189,14 +189,14 @@ mod tests {
 
     #[test]
     fn without_wear_there_is_no_lifetime() {
-        // The flash may be at work for what the host wrote before.
+        // The flash may still be processing earlier host writes.
         let unwritten = Life { written_bytes: 0, trace_ns: 1_000, ..LIFE };
         assert_eq!(unwritten.summary(), LifetimeSummary::default());
         // Everything was overwritten in the buffer: written, and never programmed.
         let spared = Life { programmed: 0, ..LIFE }.summary();
         assert_eq!((spared.host_tbw_bytes, spared.dwpd_5_years, spared.years), (None, None, None));
         assert_eq!(spared.rate, Some(WriteRate::Replay));
-        // Nothing took any time, or all of it is in the buffer.
+        // No time passed, or all data is in the buffer.
         for life in [Life { elapsed_ns: Some(0), ..LIFE }, Life { absorbed_share: 0.0, ..LIFE }] {
             assert_eq!((life.summary().rate, life.summary().years), (None, None));
         }

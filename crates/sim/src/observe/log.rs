@@ -13,7 +13,7 @@ use ssdlab_nand::{Cause, FlashSink, MergeCost, MergeKind, Note, Source, SpareAre
 
 use crate::observe::map::MapSummary;
 
-/// A sink that may measure what the FTL notes. By default it measures nothing and compiles to nothing.
+/// A sink that may measure the notes of the FTL. By default it measures nothing and compiles to nothing.
 pub(crate) trait Meter: FlashSink {
     /// Begins a write of `count` pages from `lpn` by `stream`.
     #[inline(always)]
@@ -77,7 +77,7 @@ counters! {
     }
 }
 
-/// Ability of sequential log blocks to tell sequential from random pages.
+/// Ability of sequential log blocks to distinguish sequential from random pages.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct CaptureSummary {
     /// Number of the stream in the trace; `None` for all streams together.
@@ -148,7 +148,7 @@ pub struct LogFigures {
     pub reclaim_costs: Vec<(MergeCost, u64, u64)>,
 }
 
-/// A run of pages under way.
+/// The current run of pages.
 #[derive(Clone, Copy, Default)]
 struct PageRun {
     /// Page that would continue the run.
@@ -167,7 +167,7 @@ pub(crate) struct LogMeter {
     utilisation: Vec<u64>,
     reclaim_costs: BTreeMap<MergeCost, u64>,
     streams: Vec<(PageRun, CaptureCounters)>,
-    /// The write under way: stream, first page and number of pages.
+    /// The current write: stream, first page and number of pages.
     write: (u16, u32, u32),
     /// Pages of the write captured so far.
     captured: Vec<u32>,

@@ -109,7 +109,8 @@ impl Series {
         }
     }
 
-    /// Ends the epoch under way. Work after the last request, such as programming buffered pages, counts to the last epoch.
+    /// Ends the current epoch. Work after the last request, such as programming buffered pages, counts towards the last
+    /// epoch.
     pub(crate) fn finish(&mut self, totals: (u64, Tally)) {
         if self.left < self.epoch_requests {
             self.requests += self.epoch_requests - self.left;

@@ -385,7 +385,7 @@ pub struct Summary {
     pub wear: WearSummary,
     /// Projected lifetime.
     pub lifetime: LifetimeSummary,
-    /// Data check, if it was on.
+    /// Data check, if enabled.
     pub check: Option<CheckSummary>,
     /// Findings, the weightiest first.
     pub diagnosis: Vec<Finding>,

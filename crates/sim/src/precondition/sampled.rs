@@ -28,7 +28,7 @@ use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor};
 use crate::setup::{Method, Overwrite, Setup};
 
-/// Logical pages from which on the exact method takes too long.
+/// Number of logical pages from which the exact method takes too long.
 const LARGE_PAGES: u32 = 1 << 24;
 /// Pages of a part large enough to average out chance.
 const PART_PAGES: u64 = 1 << 22;

@@ -1,4 +1,5 @@
-//! Files of kept drives: arrays in plain, so that they can be mapped, and everything else in checked frames.
+//! Files of saved drives: uncompressed arrays, so that they can be mapped into memory, and everything else in frames
+//! with checksums.
 //!
 //! ```text
 //! head:    one page: magic, format (4 bytes, little-endian), offset of the frames (8), zeros
@@ -32,7 +33,7 @@ const FORMAT: u32 = 7;
 pub(super) struct Header {
     /// Version of ssdlab that wrote the file.
     pub version: String,
-    /// Settings in which the drives must agree.
+    /// Settings that must be equal in both drives.
     pub lines: Vec<Line>,
 }
 
@@ -43,7 +44,7 @@ pub(super) enum Unusable {
     Missing,
     /// The file is whole, but holds another drive.
     Differs(Difference),
-    /// The file holds something else, is damaged, or cannot be read.
+    /// The file is not a drive, is damaged, or cannot be read.
     Unreadable(String),
 }
 
@@ -225,7 +226,7 @@ fn write_part(
     state(&mut archive)?;
     let Writer { mut file, frames, next_array } = writer;
     frames::write(&frames, &mut file)?;
-    // Until the head is complete, the file is not one of a drive.
+    // Until the head is complete, the file is not a valid drive file.
     file.rewind()?;
     file.write_all(&head(next_array))
 }

@@ -46,7 +46,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     size("drive.buffer.watermark.size"),
     power_loss_protection("drive.buffer.watermark.plp"),
     option("drive.buffer.watermark.high", Kind::Percent { min: 1.0, max: 100.0 })
-        // Our choice, as that of `low`.
+        // Our choice; no source.
         .default("80%")
         .example("90%")
         .help("Fill level of the buffer at which programming starts."),

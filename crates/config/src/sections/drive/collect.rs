@@ -78,7 +78,7 @@ impl Checker<'_> {
             let has = geometry.blocks / planes;
             let data = logical_pages.div_ceil(planes).div_ceil(geometry.pages_per_block);
             let kept = reserve_blocks.div_ceil(planes);
-            // One more block holds the remaining invalid pages.
+            // The remaining invalid pages occupy one more block.
             let most = has.saturating_sub(data + kept + 1);
             if blocks > most {
                 let remedy = match most {

@@ -1,4 +1,4 @@
-//! Log-block FTLs. Each declares its parameters in its own file; the number of log blocks is an option of all.
+//! Log-block FTLs. Each declares its parameters in its own file; all share the option for the number of log blocks.
 
 use crate::checker::{Checker, Read};
 use crate::kind::Kind;
@@ -53,7 +53,7 @@ impl Checker<'_> {
         Ok(Some(FtlChoice::Log(*choice, count)))
     }
 
-    /// Reads the number of log blocks; `None` after a violation. Every valid device has room for the fewest.
+    /// Reads the number of log blocks; `None` after a violation. Every valid device has room for the minimum number.
     fn log_blocks(&mut self, choice: &LogChoice, device: &Device) -> Read<Option<u32>> {
         let key = log_key(choice.info);
         let least = u64::from((choice.info.role.least_log_blocks)(choice));

@@ -1,6 +1,6 @@
 //! Next event of each resource: a tournament tree with one leaf per resource.
 //!
-//! A die or channel does one thing at a time, so it has at most one event ahead. Setting it costs seven comparisons
+//! A die or channel does one thing at a time, so it has at most one pending event. Setting it costs seven comparisons
 //! without branches per level; with eight children per node there are a third as many levels as in a binary tree. The
 //! earliest event is the root. At equal times the lower number goes first.
 
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn the_earliest_is_the_least_and_ties_go_to_the_lower_number() {
         let mut rng = Rng::named(1, "agenda");
-        // With steps of hours, time soon leaves its first base.
+        // With steps of hours, time soon passes the range of the first base.
         for (resources, step_ns) in [(1_usize, 50), (2, 50), (3, 1 << 40), (7, 50), (72, 1 << 41), (130, 50)] {
             let mut agenda = Agenda::new(resources);
             let mut times = vec![NEVER; resources];

@@ -1,4 +1,4 @@
-//! A flash array in time: channels, dies and planes at work at once.
+//! A timed flash array: channels, dies and planes work in parallel.
 //!
 //! The FTL changes its map when it emits an operation; this array adds the time. Each operation waits in the queue of its
 //! die for the operations that it depends on:
@@ -73,7 +73,7 @@ use scheduler::DieSchedulerInfo;
 /// Maximum number of events before the caller may stop the run.
 pub const MOST_EVENTS: u32 = 1 << 16;
 
-/// How the dies of an array work.
+/// Options of the dies of an array.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ArrayOptions {
     /// Optional commands of the chips.
@@ -215,9 +215,9 @@ pub struct ParallelFlash {
     /// Time holding a command, summed over the dies.
     held_ns: u64,
     record: Record,
-    /// Latency attribution, if it is on.
+    /// Latency attribution, if enabled.
     attribution: Option<Box<Attribution>>,
-    /// Check of the order in time, if it is on.
+    /// Timing check, if enabled.
     checker: Option<Box<TimingChecker>>,
 }
 
@@ -294,7 +294,7 @@ impl ParallelFlash {
         &self.record
     }
 
-    /// Time of the next event; [`NEVER`] if nothing is under way.
+    /// Time of the next event; [`NEVER`] if no operation is in flight.
     #[inline(always)]
     pub fn next_ns(&self) -> u64 {
         self.agenda.earliest().0

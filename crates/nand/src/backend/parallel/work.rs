@@ -78,7 +78,7 @@ impl ParallelFlash {
         self.attribute_die(number);
     }
 
-    /// Calls latency attribution, if it is on.
+    /// Calls latency attribution, if enabled.
     #[inline(always)]
     pub(super) fn attribute(&mut self, tell: impl FnOnce(&mut Attribution, u64)) {
         if let Some(attribution) = &mut self.attribution {
@@ -86,7 +86,7 @@ impl ParallelFlash {
         }
     }
 
-    /// Tells latency attribution about the command whose first operation is `first`.
+    /// Reports the command whose first operation is `first` to latency attribution.
     #[inline(always)]
     fn attribute_command(&mut self, first: u32, tell: fn(&mut Attribution, u32, &Ops, u64)) {
         if let Some(attribution) = &mut self.attribution {

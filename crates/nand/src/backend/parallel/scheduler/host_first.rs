@@ -1,9 +1,9 @@
-//! Host first: what the host asked for passes collection, merges and write-backs of the map.
+//! Host first: host operations pass garbage collection, merges and map write-backs.
 //!
 //! ```text
 //! next = earliest ready operation for the host, or else the earliest ready
 //! ```
-//! Collection is put off, not avoided: a program that needs a block waits for its erase.
+//! Collection is delayed, not avoided: a program that needs a block waits for its erase.
 
 use super::{Class, DieSchedulerInfo, DieSchedulerRules, DieView};
 

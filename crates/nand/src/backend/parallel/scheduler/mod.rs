@@ -10,7 +10,7 @@ pub mod read_first;
 
 use ssdlab_core::{Info, Registry};
 
-/// Operations that a scheduler may tell apart.
+/// Classes of operations that a scheduler may distinguish.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Class {
@@ -55,7 +55,7 @@ impl DieView {
 /// such a wait ends.
 pub type DieSchedulerInfo = Info<DieSchedulerRules>;
 
-/// What a scheduler decides.
+/// Decisions of a scheduler.
 #[derive(Debug)]
 pub struct DieSchedulerRules {
     /// Picks the class whose first ready operation begins.

@@ -3,7 +3,7 @@
 //! ```text
 //! next = argmin of number over all ready
 //! ```
-//! A die never waits while it has something it could do.
+//! A die never idles while an operation is ready.
 
 use super::{Class, DieSchedulerInfo, DieSchedulerRules, DieView};
 
