@@ -116,7 +116,10 @@ def test_a_bad_pipe_is_one_clear_error(cli: Cli, arguments: list[object], data: 
 FAR = "0,W,0,4096,0x2,1\n# far\n\n5,R,8,0\n10,W,65536,8192,0x2,2\n20,W,8,4096,0x2,1\n"
 """A trace whose line 5 ends beyond a small drive."""
 
-BEYOND = "ends 16392KiB past the end of the device (16MiB); raise device.capacity, or choose --fit compact, grow, scale or wrap"
+BEYOND = (
+    "ends 16392KiB past the end of the device (16MiB); "
+    "raise device.capacity, or choose --fit compact, grow, scale or wrap"
+)
 
 
 def refused(config: ssdlab.Config, trace: object, **more: object) -> str:

@@ -49,7 +49,7 @@ const RESERVE: &[OptionSpec] = &[option("device.reserve", RESERVES.kind())
 pub(crate) struct Device {
     pub geometry: Geometry,
     pub logical_pages: u32,
-    /// Blocks reserved by the FTL, included in `blocks`: open, erased, or for its map.
+    /// Blocks of the geometry reserved by the FTL: open, erased, or for its map.
     pub reserve_blocks: u32,
 }
 
