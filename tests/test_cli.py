@@ -211,7 +211,7 @@ def test_traces_are_generated_converted_and_described(cli: Cli) -> None:
 
 def test_names_are_listed_with_their_meaning(cli: Cli) -> None:
     assert "faster  FASTer: FAST with a second chance" in cli("list", "ftls").stdout
-    assert "Fewest valid pages." in cli("list", "victims").stdout
+    assert "fewest valid pages." in cli("list", "victims").stdout
     assert "uniform     every address equally likely" in cli("list", "workloads").stdout
 
 

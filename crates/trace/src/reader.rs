@@ -348,7 +348,7 @@ mod tests {
                 let cut = format!("{before}{}", &last[..end]);
                 let message = read(false, &cut).unwrap_err().to_string();
                 let place = format!("memory: the last line, {}, is cut short: no line end, and ", cut.lines().count());
-                let remedy = "; fetch the file again, or pass --skip-bad to read as far as it goes";
+                let remedy = "; fetch the file again, or pass --skip-bad to read the part before the damage";
                 assert!(message.starts_with(&place) && message.ends_with(remedy), "{message}");
                 let (requests, report) = read(true, &cut).unwrap();
                 assert_eq!((requests, report.counts.bad_lines), (first.clone(), 1));

@@ -63,10 +63,10 @@ pub enum FileError {
         found: u32,
     },
     /// Its head is damaged.
-    #[error("{0}: the first bytes are damaged; restore the file from a backup, or create the drive again")]
+    #[error("{0}: the file header is damaged; restore the file from a backup, or create the drive again")]
     Damaged(PathBuf),
     /// Marks of bad blocks are damaged.
-    #[error("{0}: the marks of bad blocks are damaged; restore the file from a backup, or create the drive again")]
+    #[error("{0}: the bad-block marks are damaged; restore the file from a backup, or create the drive again")]
     DamagedMarks(PathBuf),
     /// It is too short.
     #[error("{path}: the file has {found} bytes instead of {expected}; restore it from a backup")]

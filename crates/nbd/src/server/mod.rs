@@ -78,7 +78,7 @@ impl Default for Options {
 pub enum ServerError {
     /// The path of the socket is too long for the system.
     #[error(
-        "{}: the path of a socket has at most {most} bytes, this one has {bytes}; choose a shorter one",
+        "{}: the socket path has {bytes} bytes, more than the maximum of {most}; choose a shorter one",
         path.display(),
         most = listener::LONGEST_PATH
     )]

@@ -28,8 +28,8 @@ static DUPLEX: Choices<bool, 2> =
 fn options() -> Vec<OptionSpec> {
     let array = [
         option("drive.order", stripe::orders()).default("CWDP").example("PDWC").help(
-            "Order in which successive pages are spread over channels (C), ways (W), dies (D) and planes (P); \
-             the first level changes with every page.",
+            "Order in which consecutive pages are spread over channels (C), ways (W), dies (D) and planes (P); the \
+             first level changes with every page.",
         ),
         option("drive.scheduler", Kind::of_names(DIE_SCHEDULERS.iter().map(|info| (info.name, info.help))))
             .default("out_of_order")

@@ -37,7 +37,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     option("workload.pattern.streams.streams", Kind::Count { min: 1, max: 65_534 })
         .default("4")
         .example("8")
-        .help("Concurrent sequential streams."),
+        .help("Number of concurrent sequential streams."),
     option("workload.pattern.streams.length", Kind::Count { min: 2, max: i64::MAX as u64 })
         .default("64")
         .example("256")
