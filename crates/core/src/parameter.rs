@@ -262,7 +262,7 @@ pub enum ParameterError {
         min: u64,
         /// Largest value.
         max: u64,
-        /// Its unit.
+        /// Unit of the parameter.
         unit: Unit,
     },
 }

@@ -15,7 +15,7 @@ pub struct Nanos(pub u64);
 /// A quantity that cannot be read; says what is wrong and how to write it.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum UnitError {
-    /// Not a quantity, or without its unit.
+    /// Not a quantity, or a quantity without a unit.
     #[error("{0}")]
     Malformed(String),
     /// More than 64 bits hold of the smallest unit.

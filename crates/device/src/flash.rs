@@ -200,7 +200,7 @@ impl<B: Backend> Medium<B> {
 
 /// Data bytes transferred by the operations of one FTL call.
 pub(crate) enum Payload<'a> {
-    /// None: the FTL moves data within the flash.
+    /// None if the FTL moves data within the flash.
     None,
     /// Host pages, by number in the request.
     Write(&'a Pages<'a>),

@@ -194,7 +194,7 @@ impl<B: Backend> Medium<B> {
             table.bad[block.index()] = self.backend.is_bad(block);
         }
         let mut synced = synced.max(self.safe.below);
-        // All data of this block was safe elsewhere before the erase.
+        // All data of this block was durable elsewhere before the erase.
         if let Some((block, sequence)) = erasing.filter(|(_, sequence)| *sequence <= self.safe.below) {
             erased.insert(block, sequence);
             table.erased_before = sequence;

@@ -14,7 +14,7 @@ use crate::mount::MountReport;
 /// Reason why a drive cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Its file cannot be used.
+    /// The drive's file cannot be used.
     #[error(transparent)]
     File(#[from] FileError),
     /// The drive cannot be made or mounted.

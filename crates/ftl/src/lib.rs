@@ -130,8 +130,8 @@ pub trait Ftl {
         }
     }
 
-    /// True if so many blocks have failed that the next write might find no room: the drive must only be read from now
-    /// on. Never true on flash that does not fail.
+    /// True if so many blocks have failed that the next write might not fit; the drive must then be read-only. Never
+    /// true on flash that does not fail.
     fn is_worn_out(&self) -> bool {
         false
     }

@@ -46,7 +46,7 @@ pub struct CurvePoint {
     pub unit_standard_error: Option<f64>,
     /// Hits on items that have grown since they were inserted; an estimate if the ratio is one.
     pub outgrown: u64,
-    /// Units that such items lacked, likewise.
+    /// Units that such items lacked; also an estimate if the ratio is one.
     pub outgrown_units: u64,
     /// Capacity of each replica in units; `None` if exact. With few units the estimate is poor.
     pub scaled_capacity: Option<u64>,

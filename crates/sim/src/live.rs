@@ -24,7 +24,7 @@ use crate::setup::host::Replay;
 use crate::setup::{Clock, Overwrite, Precondition, Setup};
 use crate::state::Origin;
 
-/// A drive that takes requests as they arrive.
+/// A drive that accepts requests as they arrive.
 pub trait LiveDrive: Send {
     /// Takes a request at its `time_ns`, or at once if that has passed.
     ///
@@ -42,7 +42,7 @@ pub trait LiveDrive: Send {
     /// Returns the flash operations since the device was made.
     fn counts(&self) -> Counts;
 
-    /// Returns the number of pages in its write buffer.
+    /// Returns the number of pages in the drive's write buffer.
     fn buffered_pages(&self) -> u32;
 }
 

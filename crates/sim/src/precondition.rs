@@ -57,7 +57,7 @@ pub(crate) trait Device {
     /// Preconditions a sample of its planes, if the set-up says so.
     fn sample(&mut self, monitor: &mut dyn Monitor) -> Result<Option<(PreconditionSummary, Control)>, SimError>;
 
-    /// Loads map entries into the drive's RAM as it would have them.
+    /// Loads the map entries into the drive's RAM that it would have cached.
     fn preload(&mut self);
 
     /// # Errors

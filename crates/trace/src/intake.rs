@@ -198,7 +198,7 @@ impl Intake {
                 return Ok(());
             }
         };
-        // A flush has no address, whatever the trace says.
+        // A flush has no address, even if the trace gives one.
         let (offset, bytes) = if io.op == Op::Flush { (0, 0) } else { (io.offset, io.bytes) };
         if offset.checked_add(bytes).is_none() || bytes > REQUEST_MAX {
             return Err(Fault::new("", b"", "offset or size too large (limits: 2^64 bytes, 256 TiB per request)"));

@@ -41,7 +41,7 @@ impl Provision {
         }
     }
 
-    /// Returns the fewest blocks for `logical_pages` with this over-provisioning.
+    /// Returns the minimum number of blocks for `logical_pages` with this over-provisioning.
     pub(crate) fn blocks(self, logical_pages: u64, pages_per_block: u64) -> u64 {
         let pages = match self {
             Self::OverLogical(op) => logical_pages as f64 * (1.0 + op),

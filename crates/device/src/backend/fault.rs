@@ -295,7 +295,7 @@ impl<B: Backend> FaultBackend<B> {
         let mut half = *spare;
         half[SPARE_BYTES / 2..].fill(TORN);
         match way {
-            // It reads as erased.
+            // The page reads as erased.
             1 => Ok(()),
             2 => self.inner.program(ppn, &torn, &half),
             // The operation is complete, but not acknowledged.

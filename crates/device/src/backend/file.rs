@@ -46,13 +46,13 @@ pub enum FileError {
     /// The file exists.
     #[error("{0}: the file exists; remove it, or open the drive in it")]
     Exists(PathBuf),
-    /// Another process uses it.
+    /// Another process uses the file.
     #[error("{0}: the drive is in use by another process; end that first")]
     InUse(PathBuf),
-    /// It is not a drive file.
+    /// The file is not a drive file.
     #[error("{0}: not an ssdlab drive file; give another path")]
     Foreign(PathBuf),
-    /// It has another format.
+    /// The file has another format version.
     #[error(
         "{path}: the file has format {found}, but this version of ssdlab reads format {FORMAT}; create the drive again"
     )]
@@ -62,13 +62,13 @@ pub enum FileError {
         /// Format of the file.
         found: u32,
     },
-    /// Its head is damaged.
+    /// The file header is damaged.
     #[error("{0}: the file header is damaged; restore the file from a backup, or create the drive again")]
     Damaged(PathBuf),
     /// Marks of bad blocks are damaged.
     #[error("{0}: the bad-block marks are damaged; restore the file from a backup, or create the drive again")]
     DamagedMarks(PathBuf),
-    /// It is too short.
+    /// The file is too short.
     #[error("{path}: the file has {found} bytes instead of {expected}; restore it from a backup")]
     Truncated {
         /// The file.
@@ -89,7 +89,7 @@ pub enum FileError {
         /// Difference from the configured drive.
         difference: Difference,
     },
-    /// It exceeds a limit of the file system.
+    /// The file would exceed a limit of the file system.
     #[error(
         "{path}: the file system does not allow a file of {bytes} bytes; lower device.capacity, or give another path"
     )]
@@ -214,7 +214,7 @@ impl FileBackend {
         let io = |error| FileError::Io { path: path.into(), error };
         let file = OpenOptions::new().read(true).write(true).open(path).map_err(io)?;
         lock(&file, path)?;
-        // Its creation was interrupted.
+        // Creation of the drive was interrupted.
         if beginning(&file) == Some(*BEGUN) {
             file.set_len(0).map_err(io)?;
             return Self::formatted(file, path, geometry, &Text::of(lines, settings));
@@ -245,7 +245,7 @@ impl FileBackend {
     /// # Errors
     /// If the file holds no drive.
     pub fn settings(path: &Path) -> Result<Vec<Line>, FileError> {
-        // Also opened for writing, as opening a pipe would otherwise wait for a writer.
+        // Opened for writing too, because opening a pipe would otherwise wait for a writer.
         let opened = OpenOptions::new().read(true).write(true).open(path);
         let file = opened.map_err(|error| FileError::Io { path: path.into(), error })?;
         Text::read(&file, path).map(|text| text.settings)

@@ -15,7 +15,7 @@ use ssdlab_nand::Geometry;
 
 use crate::spare::{SPARE_BYTES, SpareBytes};
 
-/// Data beside the flash.
+/// Data stored next to the flash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Slot {
     /// The first of two logs: one is written while the other is still complete.

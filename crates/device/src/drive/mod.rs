@@ -170,7 +170,7 @@ impl<B: Backend> Drive<B> {
             read_page(ftl.as_mut(), &mut self.medium, lpn, Cause::Host, target)?;
             if let Some(held) = held {
                 held.overlay(target);
-                // It was written, though not to the flash.
+                // The data was written, but not to the flash.
                 self.medium.unmapped_reads = unmapped;
             }
             if !whole {

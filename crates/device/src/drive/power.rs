@@ -265,7 +265,7 @@ impl<B: Backend> Drive<B> {
         }
         self.stop_at_fault()?;
         if let Some(journal) = self.journal.take_if(|journal| journal.is_long()) {
-            // The pages that the journal forgets are safe on the flash, and a mount must know that.
+            // The pages dropped from the journal are safe on the flash, and this must be recorded for the next mount.
             self.flush_medium()?;
             self.journal = self.new_journal(Some(&journal)).inspect_err(|_| self.cut_power())?;
         }

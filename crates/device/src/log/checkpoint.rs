@@ -41,7 +41,7 @@ const ERASED: u8 = 0;
 const WRITTEN: u8 = 1;
 const CLOSED: u8 = 2;
 
-/// Contents of a checkpoint beside the spare areas.
+/// Contents of a checkpoint apart from the spare areas.
 pub(crate) struct CheckpointContents<'a> {
     /// Number of programs and trims.
     pub sequence: u64,
@@ -190,7 +190,7 @@ fn write_blocks<B: Backend>(writer: &mut Writer<'_, B>, facts: &CheckpointConten
     Ok((0..facts.logical_pages).filter(|&lpn| trimmed.is_set(lpn)).collect())
 }
 
-/// States of pages beside their spare areas.
+/// States of pages apart from their spare areas.
 struct Marked<'a> {
     closed: &'a [bool],
     damaged: &'a BTreeSet<Ppn>,

@@ -150,7 +150,7 @@ impl Log {
         let Checkpoint { generation, bytes: journal, sequence, life, mut table, closed, damaged, trims } = checkpoint;
         let touched = vec![BlockChange::None; closed.len()];
         let mut log = Self { slot, generation, mounts: 0, journal, records: 0, touched, named: 0 };
-        // A checkpoint comes after all earlier erases.
+        // A checkpoint is written after all earlier erases.
         table.erased_before = sequence;
         let mut contents = LogContents {
             older_trims: trims.len(),
@@ -246,7 +246,8 @@ impl Log {
         cause: Cause,
     ) -> Result<(), Fault> {
         let record = if cause == Cause::Recovery {
-            // Copies that are given up must not be needed if this is the last record that a computer keeps.
+            // Discarded copies must not be needed if this is the last record that survives a power loss of the
+            // computer.
             backend.sync()?;
             Record::GivenUp
         } else {
@@ -284,7 +285,7 @@ impl Log {
         checkpoint::outdate(backend, self.slot.other(), self.generation)
     }
 
-    /// Records that the drive is read-only from now on.
+    /// Records that the drive is now permanently read-only.
     pub fn worn_out<B: Backend>(&mut self, backend: &mut B) -> Result<(), Fault> {
         self.append(backend, Record::WornOut)?;
         backend.sync()

@@ -329,8 +329,8 @@ impl LogDevice {
         }
     }
 
-    /// Erases a log block without valid pages. `merged` tells whether logical blocks were merged to empty it, which makes
-    /// it part of a full merge as the papers count it.
+    /// Erases a log block without valid pages. `merged` is true if logical blocks were merged to empty it; the erase
+    /// then belongs to a full merge, as in the papers.
     pub fn erase_emptied<S: FlashSink>(&mut self, block: u32, merged: bool, sink: &mut S) {
         self.waited.reclaims |= merged;
         self.erase(block, if merged { Cause::FullMerge } else { Cause::Gc }, sink);

@@ -67,7 +67,7 @@ const KEEP_SPARSE: Parameter = Parameter::switch(
 const ISOLATION: Parameter = Parameter {
     name: "isolation",
     unit: Unit::Share,
-    // As in the authors' code.
+    // Value of the authors' code.
     default: percent(20),
     min: 0,
     max: percent(90),

@@ -68,7 +68,7 @@ pub type LogInfo = Info<LogRules>;
 /// An FTL with log blocks and its parameters.
 pub type LogChoice = Choice<LogRules>;
 
-/// The log block to give up when all are taken.
+/// The log block to reclaim when all are in use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LogVictim {
     /// The one written least recently.

@@ -71,7 +71,7 @@ impl<L: Log> LogFtl<L> {
 }
 
 impl LogDevice {
-    /// Scans the flash; returns the survey and the blocks to give up. `unfinished` may name one at first sight.
+    /// Scans the flash; returns the survey and the blocks to discard. `unfinished` may name one during the first pass.
     fn survey(
         &mut self,
         scan: &dyn Scan,

@@ -64,7 +64,7 @@ impl Ring {
         rest
     }
 
-    /// Number of pages that can be appended before a block must be given up.
+    /// Number of pages that can be appended before a block must be reclaimed.
     pub fn room(&self, device: &LogDevice) -> u32 {
         let unused = self.capacity - self.blocks.len() as u32;
         let open = self.newest().map_or(0, |block| device.pages_per_block() - device.next(block));

@@ -64,7 +64,7 @@ const BATCH: Parameter =
 const ENTRY: Parameter = Parameter {
     name: "entry",
     unit: Unit::Fixed("bytes of an entry in a translation page, a power of two"),
-    // As in the paper.
+    // Value of the paper.
     default: 4,
     min: 4,
     max: 64,

@@ -230,7 +230,7 @@ impl MapModel for SegmentCache {
     }
 
     fn memory_bytes(&self) -> u64 {
-        // Two links and a flag per segment, whatever the policy.
+        // Two links and a flag per segment, with any policy.
         u64::from(self.segments) * (size_of::<SegmentState>() + ssdlab_core::list::Queue::BYTES_PER_ITEM) as u64
     }
 
@@ -242,7 +242,7 @@ impl MapModel for SegmentCache {
         Ok(())
     }
 
-    /// In the order of their numbers, as policies do not reveal theirs.
+    /// In the order of segment numbers, because policies do not expose their order.
     fn cached(&self) -> Vec<CachedEntries> {
         let cached = (0..).zip(&self.state).filter(|&(_, &state)| state != SegmentState::Flash);
         let entries = |(segment, &state): (u32, &SegmentState)| CachedEntries {

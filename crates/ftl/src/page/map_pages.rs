@@ -45,7 +45,8 @@ const fn short_blocks(planes: u32) -> u32 {
 const VICTIM_BLOCKS: u32 = 2;
 
 impl<M: MapModel> PageFtl<M> {
-    /// True if a written block holds map pages. They have blocks of their own, so the first page tells.
+    /// True if a written block holds map pages. Map pages have separate blocks, so checking the first page is
+    /// sufficient.
     pub(super) fn holds_map(&self, block: BlockId) -> bool {
         M::CHARGED
             && self.p2l[block.index() * self.blocks.pages_per_block() as usize].page() >= self.shape.logical_pages
@@ -205,7 +206,7 @@ impl<M: MapModel> PageFtl<M> {
         self.planes[plane].map_blocks.first().map(|&(_, block)| block)
     }
 
-    /// Returns the block of map pages that must be collected now, whatever the policy chooses.
+    /// Returns the block of map pages that must be collected now, regardless of the policy.
     pub(super) fn map_victim(&self, plane: usize) -> Option<BlockId> {
         let most = closed_map_blocks(self.limits.map_pages, self.blocks.pages_per_block());
         let due = self.blocks.free(plane) < VICTIM_BLOCKS || self.planes[plane].map_blocks.len() as u32 >= most;
@@ -229,8 +230,8 @@ impl<M: MapModel> PageFtl<M> {
 }
 
 impl Plane {
-    /// Free blocks that map pages must leave: one for relocated map pages, and one for the relocated pages of a victim
-    /// under way. An emptied victim is about to yield one.
+    /// Free blocks that map pages must leave: one for relocated map pages, and one for the relocated pages of the
+    /// current victim. A victim that has been emptied will free one block.
     fn kept_from_map(&self) -> u32 {
         match self.victim {
             None => 1,

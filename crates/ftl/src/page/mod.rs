@@ -95,7 +95,7 @@ struct Plane {
     /// Maximum number of valid pages of data.
     limit: u32,
     valid_map: u32,
-    /// Map pages to be rewritten for the victim under way.
+    /// Map pages to be rewritten for the current victim.
     outdated: Vec<u32>,
     /// Closed blocks of map pages, ordered by valid pages.
     map_blocks: BTreeSet<(u32, BlockId)>,
@@ -123,7 +123,7 @@ pub struct PageFtl<M = WholeMap> {
     options: PageOptions,
     policy: Box<dyn VictimPolicy>,
     planes: Vec<Plane>,
-    /// Plane that the next host page goes to if it has room.
+    /// Plane for the next host page, if it has room.
     turn: usize,
     /// Plane for the next map page.
     map_turn: usize,

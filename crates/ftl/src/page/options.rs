@@ -17,8 +17,8 @@ pub enum Trigger {
         /// Free blocks at which it ends.
         high: u32,
     },
-    /// With fewer than `low` free blocks, copy up to `step` valid pages of a victim before each host page: stalls of
-    /// a few pages each. If free pages are short nevertheless, the victim is finished at once.
+    /// With fewer than `low` free blocks, copy up to `step` valid pages of a victim before each host page: stalls of a
+    /// few pages each. If free pages still run short, the victim is emptied at once.
     Partial {
         /// Free blocks below which pages are copied, at least 2.
         low: u32,

@@ -42,7 +42,7 @@ pub trait Flash: FlashSink {
     }
 }
 
-/// Flash without operations under way between two calls, so that it can resume from a saved state.
+/// Flash without operations in flight between two calls, so that it can resume from a saved state.
 pub trait Resume: Flash {
     /// Resumes after `counts` operations. Checked flash also needs the pages `programmed` so far.
     fn resume(&mut self, counts: Counts, programmed: impl Iterator<Item = Ppn>);

@@ -91,7 +91,7 @@ pub enum ServerError {
     /// A server listens at the path.
     #[error("{}: another server listens there; stop it, or choose another path", .0.display())]
     Live(PathBuf),
-    /// Another file has the path.
+    /// The path belongs to another file.
     #[error("{}: exists and is not a socket; remove it, or choose another path", .0.display())]
     NoSocket(PathBuf),
     /// The socket could not be created.

@@ -18,7 +18,7 @@ use crate::run::error::SimError;
 pub(super) enum Until {
     /// All requests are complete.
     Complete,
-    /// All events up to this time have happened.
+    /// All events up to this time have been processed.
     Time(u64),
 }
 

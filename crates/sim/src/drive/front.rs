@@ -10,7 +10,7 @@ use crate::setup::drive::{Arbitration, Front, Protocol};
 #[derive(Debug, Default)]
 struct Queue {
     waiting: VecDeque<u32>,
-    /// Its requests in the drive.
+    /// Number of requests of the queue that are in the drive.
     inside: u32,
 }
 

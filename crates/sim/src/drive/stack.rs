@@ -180,7 +180,7 @@ impl<P: Parts> Stack<P> {
     }
 }
 
-/// Returns the hints of a write request. Streams stand for placement identifiers, which traces lack.
+/// Returns the hints of a write request. Streams are used as placement identifiers, which traces lack.
 #[inline(always)]
 pub(crate) fn context_of(request: &Request) -> WriteContext {
     let sync = request.flags & (flag::SYNC | flag::FUA) != 0;

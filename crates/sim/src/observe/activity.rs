@@ -12,7 +12,7 @@ use crate::observe::breakdown::ResponseSummary;
 use crate::observe::intervals::Timeline;
 use crate::observe::summary::{LatencyByOp, LatencySummary};
 
-/// Streams with response times of their own; later streams are reported together.
+/// Maximum number of streams with separate response times; later streams are reported together.
 const MOST_STREAMS: usize = 256;
 
 const NANOS_PER_SECOND: f64 = 1e9;
@@ -61,11 +61,11 @@ pub struct StreamSummary {
 pub struct Interference {
     /// Reads with no write in the drive.
     pub reads_alone: Option<LatencySummary>,
-    /// Reads beside writes.
+    /// Reads while a write was in the drive.
     pub reads_beside_writes: Option<LatencySummary>,
     /// Writes with no read in the drive.
     pub writes_alone: Option<LatencySummary>,
-    /// Writes beside reads.
+    /// Writes while a read was in the drive.
     pub writes_beside_reads: Option<LatencySummary>,
 }
 

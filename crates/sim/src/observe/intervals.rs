@@ -62,7 +62,7 @@ pub(crate) struct Intervals {
     intervals: Vec<Interval>,
     /// End of the current interval.
     ends_ns: u64,
-    /// Its requests by operation, kind of time and bucket.
+    /// Requests of the current interval by operation, kind of time and bucket.
     counts: [[ByBucket<u32>; KINDS]; OPS],
 }
 
@@ -167,17 +167,17 @@ impl InInterval {
 /// The slowest read or write of an interval.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Slow {
-    /// Its operation.
+    /// Operation of the request.
     pub op: Op,
-    /// Its first byte.
+    /// Offset of the first byte.
     pub offset: u64,
-    /// Its length.
+    /// Length in bytes.
     pub bytes: u32,
     /// Time of its completion, from the start of measuring.
     pub ended_ns: u64,
-    /// Its response time.
+    /// Response time.
     pub latency_ns: u64,
-    /// Its waiting time.
+    /// Waiting time.
     pub waited_ns: u64,
     /// Name of the largest part of its response time.
     pub part: &'static str,
@@ -192,7 +192,7 @@ pub struct Timeline {
     pub interval_ns: u64,
     /// Response times, by interval, then bucket.
     pub response: [Vec<InInterval>; OPS],
-    /// Waiting times, likewise.
+    /// Waiting times, by interval, then bucket.
     pub waiting: [Vec<InInterval>; OPS],
     /// Slowest read and slowest write of each interval.
     pub slowest: Vec<Slow>,

@@ -37,9 +37,9 @@ impl Meter for () {}
 /// Results of meters.
 #[derive(Default)]
 pub(crate) struct Measured {
-    /// Of a log-block FTL.
+    /// Figures of a log-block FTL.
     pub log: Option<LogFigures>,
-    /// Of an FTL with its map in flash.
+    /// Figures of an FTL with its map in flash.
     pub map: Option<MapSummary>,
 }
 
@@ -50,7 +50,7 @@ pub struct MergeTally {
     pub count: u64,
     /// Pages copied.
     pub copies: u64,
-    /// Data blocks erased, without the log blocks given up.
+    /// Data blocks erased, excluding reclaimed log blocks.
     pub erases: u64,
 }
 

@@ -161,7 +161,7 @@ mod tests {
             for n in 1..=requests {
                 series.request_done(|| total(n));
             }
-            // Work that comes after the last request is not lost either.
+            // Work after the last request is also counted.
             let more = u64::from(requests > 0);
             let (time_ns, tally) = total(requests);
             series.finish((time_ns, Tally { flash_pages_programmed: more, ..tally }));

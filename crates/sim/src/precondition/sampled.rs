@@ -132,8 +132,8 @@ fn take<P: Parts<Flash: Resume>>(
 
 /// Numbers of host pages after which the open blocks of all shares end at the same page.
 ///
-/// In an exact drive they do, because host pages go to the planes in turn. Its dies can thus program all planes with one
-/// command.
+/// In an exact drive they do, because host pages go to the planes in turn. Thus the dies can program all planes with
+/// one command.
 struct InStep {
     /// Host pages that fill a block of each plane.
     round: u64,

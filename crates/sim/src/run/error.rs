@@ -37,7 +37,7 @@ pub enum SimError {
     BeyondTime {
         /// Number of the request, from 1.
         number: u64,
-        /// Its time in the trace.
+        /// Time of the request in the trace.
         time_ns: u64,
         /// Factor on the times of the trace.
         time_scale: f64,

@@ -84,7 +84,7 @@ pub(crate) struct Replays<'s> {
 }
 
 impl<'s> Replays<'s> {
-    /// Replays a source whose times start anew with each replay.
+    /// Replays a source whose times restart with each replay.
     pub fn new(source: &'s mut dyn Source) -> Self {
         Self { source, shifts: true, shift_ns: 0, requests: 0, first_ns: 0, last_ns: 0 }
     }

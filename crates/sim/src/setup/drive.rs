@@ -119,7 +119,7 @@ pub enum Collect {
         /// Extent of collection.
         goal: CollectGoal,
     },
-    /// Also while requests are served; [`DieSchedulerInfo`] determines what that costs them.
+    /// Also while requests are served; [`DieSchedulerInfo`] determines the cost for these requests.
     Background {
         /// Extent of collection.
         goal: CollectGoal,

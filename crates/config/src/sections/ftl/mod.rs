@@ -43,7 +43,7 @@ pub(super) fn reserve_blocks(
     ftl.device_reserve_blocks(&Shape { logical_pages, page_bytes, blocks: 0, pages_per_block, order, planes })
 }
 
-/// Returns the fewest log blocks that the FTL needs.
+/// Returns the minimum number of log blocks that the FTL needs.
 pub(super) fn least_log_blocks(ftl: &FtlChoice) -> u32 {
     match ftl {
         FtlChoice::Page(..) => 0,

@@ -77,7 +77,7 @@ pub(super) enum Cells {
     Suspending,
 }
 
-/// State of the page registers beside the cells' current command.
+/// State of the page registers, in addition to the cells' current command.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Registers {
     Free,

@@ -108,7 +108,7 @@ struct Job {
     left: u32,
     /// Time when its first operation began; [`NEVER`] before.
     began_ns: u64,
-    /// As given to [`ParallelFlash::submit`].
+    /// Argument of [`ParallelFlash::submit`].
     owner: u32,
     /// True if it waits for all its operations, not only for those that the host's data needs.
     everything: bool,
@@ -117,7 +117,7 @@ struct Job {
 /// A completed job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Done {
-    /// As given to [`ParallelFlash::submit`].
+    /// Argument of [`ParallelFlash::submit`].
     pub owner: u32,
     /// Time when its first operation began.
     pub began_ns: u64,
@@ -134,7 +134,7 @@ struct Gate {
 
 #[derive(Clone, Copy, Debug)]
 struct Block {
-    /// Latest operation on the block, while it is under way.
+    /// Latest operation on the block, while it is in flight.
     last: u32,
     gate: u32,
 }
@@ -150,7 +150,7 @@ struct Channel {
 #[derive(Clone, Copy, Debug)]
 struct Submission {
     job: u32,
-    /// As given to [`ParallelFlash::submit`].
+    /// Argument of [`ParallelFlash::submit`].
     requester: Requester,
     /// True if the waits of its operations are charged to causes.
     attributed: bool,
@@ -272,7 +272,7 @@ impl ParallelFlash {
         self.record = Record::new(self.dies.len(), self.channels.len(), self.now_ns, window);
     }
 
-    /// Turns latency attribution on; no operation may be under way.
+    /// Turns latency attribution on; no operation may be in flight.
     pub fn attribute_latency(&mut self) {
         debug_assert_eq!(self.ops.len(), 0, "operations are charged from their emission");
         self.attribution = Some(Box::new(Attribution::new(self.dies.len() as u32, self.now_ns)));
@@ -363,7 +363,7 @@ impl ParallelFlash {
     }
 
     /// Processes events up to `until_ns`, at most [`MOST_EVENTS`]; returns their number. Stops early when a job is
-    /// done, or when the number of operations under way falls below `most_under_way`.
+    /// done, or when the number of operations in flight falls below `most_under_way`.
     #[inline]
     pub fn advance_until(&mut self, until_ns: u64, most_under_way: usize) -> u32 {
         let is_full = self.under_way() >= most_under_way;

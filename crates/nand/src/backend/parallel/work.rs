@@ -108,7 +108,7 @@ impl ParallelFlash {
     fn begin_any(&mut self, number: u32) -> bool {
         let die = &self.dies[number as usize];
         if let Some(Suspended { mut work, loaded }) = die.suspended {
-            // It serves the read that it was suspended for, then resumes.
+            // The die serves the read that caused the suspension, then resumes.
             if self.picked(number) == Some(Class::HostRead) {
                 self.begin(number, Class::HostRead);
             } else {

@@ -95,7 +95,7 @@ impl BackingQueue {
         Some((number, self.sent[number].request))
     }
 
-    /// Lets a request of the host wait for the reads of its pages that are under way. Returns their number.
+    /// Makes a host request wait for the pending reads of its pages. Returns their number.
     pub fn wait_for_arrivals(&mut self, host: u32, offset: u64, end: u64) -> u32 {
         if self.pages.is_empty() {
             return 0;

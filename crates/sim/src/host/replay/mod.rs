@@ -46,7 +46,7 @@ impl Model {
 pub(crate) struct HostReplay<'s> {
     pub reader: TraceReader<'s>,
     model: Model,
-    /// True if asynchronous writes are held back, because too many are under way.
+    /// True if asynchronous writes are held back, because too many are in flight.
     pub held_up: bool,
 }
 

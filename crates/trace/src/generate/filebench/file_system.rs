@@ -73,7 +73,7 @@ struct File {
 /// Selection of a file's dirty pages for write-back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Pages {
-    /// At most this many pages.
+    /// Maximum number of pages.
     UpTo(u32),
     One(u32),
     /// Pages that have a block.
