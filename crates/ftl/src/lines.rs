@@ -147,18 +147,18 @@ mod tests {
         let now = [line("device.spare", "7%"), line("ftl", "fast"), line("nand.read", "2us")];
         assert_eq!(
             restored(&then, &now).as_deref(),
-            Some("set device.op=7% and ftl=page and ftl.page.map=ram; leave device.spare out")
+            Some("set device.op=7% and ftl=page and ftl.page.map=ram; remove device.spare")
         );
         assert_eq!(restored(&then, &then), None);
         let typed = [line("ftl", "bast"), line("ftl.bast.log", 4), line("ftl.bast.order", "fifo")];
         assert_eq!(
             restored(&then[1..3], &typed).as_deref(),
-            Some("set ftl=page and ftl.page.map=ram; leave any ftl.bast.* out")
+            Some("set ftl=page and ftl.page.map=ram; remove any ftl.bast.*")
         );
         let mapped = [line("ftl", "page"), line("ftl.page.map", "dftl"), line("ftl.page.map.dftl.cache", 8)];
         assert_eq!(
             restored(&then[1..3], &mapped).as_deref(),
-            Some("set ftl.page.map=ram; leave any ftl.page.map.dftl.cache out")
+            Some("set ftl.page.map=ram; remove any ftl.page.map.dftl.cache")
         );
     }
 
@@ -171,7 +171,7 @@ mod tests {
             format!("{then}; {now}; {remedy}")
         };
         assert_eq!(told(&then, &[line("a", 1), line("b", "y"), line("c", 4)]), "b = x; y; set b=x and c=3");
-        assert_eq!(told(&then[..2], &then), "no c; 3; leave c out");
+        assert_eq!(told(&then[..2], &then), "no c; 3; remove c");
         assert_eq!(told(&then, &then[..2]), "c = 3; none; set c=3");
         let blocks = |count: u32| [line("device.op (erase blocks)", count)];
         assert_eq!(
@@ -179,7 +179,8 @@ mod tests {
             "77 erase blocks (device.op); 83; restore the earlier value of device.op"
         );
         let trigger = |low: u32| [line("ftl.page.trigger", format!("batch, low {low}, high 9"))];
-        let expected = "ftl.page.trigger = batch, low 2, high 9; batch, low 3, high 9; restore the earlier value of ftl.page.trigger";
+        let expected = "ftl.page.trigger = batch, low 2, high 9; batch, low 3, high 9; \
+                        restore the earlier value of ftl.page.trigger";
         assert_eq!(told(&trigger(2), &trigger(3)), expected);
     }
 }

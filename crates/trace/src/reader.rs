@@ -413,7 +413,7 @@ mod tests {
     fn an_endless_line_is_rejected_in_bounded_memory() {
         let endless = format!("0,R,0,512\n{}\n10,R,0,512\n", "9".repeat(1_000_000));
         let message = error(Format::Csv, &endless);
-        assert!(message.starts_with("memory:2: ") && message.contains("more than 64 KiB"), "{message}");
+        assert!(message.starts_with("memory:2: ") && message.contains("longer than 64 KiB"), "{message}");
         let (requests, report) = read_with(endless.as_bytes(), &csv(true)).unwrap();
         assert_eq!((requests.len(), report.counts.bad_lines), (2, 1));
         let at_the_end = "0,R,0,512\n".to_string() + &"9".repeat(500_000);
