@@ -275,7 +275,7 @@ def test_libcachesim_objects_go_through_caches(
     cli: Cli, trace: Path, tmp_path: Path, format: str, keeps_writes: bool
 ) -> None:
     done = cli("trace", "convert", trace, tmp_path / "objects.bin", "--to", format.upper())
-    assert ("read back as reads" in done.stdout) != keeps_writes
+    assert ("become reads" in done.stdout) != keeps_writes
     again = ssdlab.read_trace(tmp_path / "objects.bin")
     assert again.offset.tolist() == ssdlab.read_trace(trace).offset.tolist()
     assert bool(again.op.any()) == keeps_writes

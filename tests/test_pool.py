@@ -163,7 +163,7 @@ def test_unreadable_files(tmp_path: Path) -> None:
         ({"codec": "modelled"}, "stores no data"),
         ({"policy": "lur"}, 'invalid policy "lur".*choose one of clock, fifo, lru, s3-fifo, sieve, .*arc'),
         ({"policy": "belady"}, "choose one of"),
-        ({"policy": "lru-k:k=99"}, "must lie in 1..=16"),
+        ({"policy": "lru-k:k=99"}, "must be in 1..=16"),
         ({"policy": "lru-k:k"}, "lru-k:PARAMETER=NUMBER"),
         ({"compressed_policy": "lur"}, 'invalid policy of compressed pages "lur".*choose one of'),
         ({"share": "half"}, "no percentage"),

@@ -93,7 +93,7 @@ impl Kind {
             Self::Bandwidth => "bandwidth, 1MB/s to 1000GB/s, or `\"none\"`".into(),
             Self::Sizes => "size, or a mix of sizes with shares, 512B to 1GiB each".into(),
             Self::Span => "size from 512B, or `\"device\"`".into(),
-            Self::LogSpace => "number of blocks, share of the data blocks, or `\"all\"`".into(),
+            Self::LogSpace => "number of blocks, percentage of the data blocks, or `\"all\"`".into(),
             Self::Choice(_) => "one of the names below".into(),
         }
     }

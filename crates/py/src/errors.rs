@@ -19,7 +19,8 @@ create_exception!(
     ssdlab,
     SimulationError,
     SsdlabError,
-    "A simulation cannot start or continue. For a request beyond the device, `capacity_bytes` is its capacity."
+    "A simulation cannot start or continue. For a request past the end of the device, `capacity_bytes` is the \
+     device's capacity."
 );
 create_exception!(
     ssdlab,

@@ -87,8 +87,8 @@ const OPTIONS: &[OptionSpec] = &[
         .example("0.5")
         .help("Factor on the timestamps of the trace: 0.5 issues requests twice as fast."),
     option("host.fit", FITTINGS.kind()).default("error").example("compact").help(
-        "What to do with addresses beyond the device, or with pages that the trace skips. If neither this \
-         nor `device.capacity` is set, a trace on the default drive is packed as with `compact`.",
+        "Handling of addresses past the end of the device, and of pages that the trace skips. If neither this nor \
+         `device.capacity` is set, a trace on the default drive is packed as with `compact`.",
     ),
     option("host.warmup", Kind::Count { min: 0, max: i64::MAX as u64 }).default("0").example("100000").help(
         "Warm-up requests, replayed before measuring starts. Measuring starts when all of them have completed, with \

@@ -21,11 +21,12 @@ counters! {
         available_spare: "percent", "Spare blocks left, relative to the configured number; 0 when the drive is \
                                      read-only.";
         available_spare_threshold: "percent", "Value of available_spare below which the drive should be replaced.";
-        spare_blocks: "blocks", "Blocks that may still go bad before the drive is read-only; with several planes fewer may suffice.";
+        spare_blocks: "blocks", "Blocks that may still fail before the drive becomes read-only; with several planes, \
+                                 fewer failures may suffice.";
         percentage_used: "percent", "Mean erases per block relative to the rated cycles (nand.endurance); may exceed 100.";
-        least_erases: "erases", "Erases of the least erased block.";
-        most_erases: "erases", "Erases of the most erased block.";
-        erases: "erases", "Erases of all blocks.";
+        least_erases: "erases", "Erase count of the least erased block.";
+        most_erases: "erases", "Erase count of the most erased block.";
+        erases: "erases", "Total erase count of all blocks.";
         media_errors: "pages", "Pages that could not be read for the host or for a copy, since the drive was created.";
         bytes_read: "bytes", "Bytes read by the host since the drive was created.";
         bytes_written: "bytes", "Bytes written by the host since the drive was created, excluding write-zeroes \

@@ -9,7 +9,7 @@ use ssdlab_sim::{FlushPolicy, WriteBuffer};
 
 /// Flush policy of the buffer, if any.
 static BUFFERS: Choices<Reader<Option<FlushPolicy>>, 3> = Choices::new([
-    ("none", "none: a write completes when it is programmed", |_| Ok(None)),
+    ("none", "no buffer: a write completes when it is programmed", |_| Ok(None)),
     ("eager", "each page is programmed as soon as it arrives", |_| Ok(Some(FlushPolicy::Eager))),
     (
         "watermark",

@@ -28,7 +28,7 @@ const fn blocks(key: &'static str) -> OptionSpec {
     option(key, Kind::Count { min: 1, max: 65_536 })
         .default("4")
         .example("8")
-        .help("Erased blocks to reach in each plane, beyond the FTL's reserve.")
+        .help("Number of erased blocks to reach in each plane, in addition to the FTL's reserve.")
 }
 
 /// Returns the option `step` of collection ahead of need.

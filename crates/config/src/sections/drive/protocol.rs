@@ -6,7 +6,7 @@ use crate::table::{KIB, OptionSpec, option};
 use ssdlab_sim::{Arbitration, Protocol};
 
 static PROTOCOLS: Choices<Reader<Protocol>, 4> = Choices::new([
-    ("direct", "none: the drive gets every request at once", |_| Ok(Protocol::Direct)),
+    ("direct", "no queues: the drive receives every request at once", |_| Ok(Protocol::Direct)),
     ("sata", "one queue with native command queueing (NCQ)", |checker| {
         Ok(Protocol::SingleQueue { depth: checker.small("drive.protocol.sata.depth")? })
     }),

@@ -45,7 +45,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     option("workload.pattern.streams.sequential", Kind::Percent { min: 0.0, max: 100.0 })
         .default("50%")
         .example("90%")
-        .help("Share of the requests in sequential runs; each of the others goes to a random page."),
+        .help("Share of the requests in sequential runs; all others go to random pages."),
     option("workload.pattern.streams.block", Kind::Bytes { min: 512, max: KIB * MEBI })
         .default("128KiB")
         .example("256KiB")
