@@ -24,8 +24,8 @@ pub(crate) static SECTIONS: &[Section] = &[
 pub static OPTIONS: LazyLock<Vec<OptionSpec>> =
     LazyLock::new(|| SECTIONS.iter().flat_map(|section| (section.options)()).map(spaced).collect());
 
-/// Rules on the values of options beyond their ranges, for drawing values in sweeps and searches. Parameters of schedulers
-/// and policies add multiples of their units.
+/// Rules on the values of options in addition to their ranges, for drawing values in sweeps and searches. Parameters of
+/// schedulers and policies add multiples of their units.
 const STEPS: &[(&str, &[Step])] = &[
     ("device.capacity", &[Step::MultipleOf("nand.page_size"), Step::MultipleOf("cache.page")]),
     ("nand.page_size", &[Step::PowerOfTwo]),

@@ -7,7 +7,7 @@ use ssdlab_core::Nanos;
 pub struct Commands {
     /// Multi-plane commands: reads and programs of the same page number, and erases, on several planes of a die.
     pub multiplane: bool,
-    /// Cache read: a die may read its next page while the previous one is transferred out.
+    /// Cache read: a die may read its next page while the previous page is transferred out.
     pub cache_read: bool,
     /// Cache program: the next page of a block may be transferred in while the previous one is programmed.
     pub cache_program: bool,

@@ -37,7 +37,7 @@ pub enum Note {
         hit: bool,
         /// True if the entry is about to change.
         changes: bool,
-        /// True if the page is written, so that its entry was in RAM before.
+        /// True if the page is being written, so that its entry was already in RAM.
         written: bool,
     },
     /// A block was chosen for collection; its valid pages are copied, then it is erased.
@@ -71,7 +71,8 @@ pub enum Note {
     },
     /// Every page of this block, the oldest of the random log, is valid and gets a second chance in place (FASTer).
     Rotated(BlockId),
-    /// The isolation area is short of room: the logical block of its oldest valid page, given here, is merged (FASTer).
+    /// The isolation area is short of space: the given logical block, that of the oldest valid page, is merged
+    /// (FASTer).
     Drained(Lpn),
 }
 
@@ -122,7 +123,7 @@ named_enum! {
 }
 
 impl MergeKind {
-    /// Cause of its operations.
+    /// Cause of the operations.
     pub const fn cause(self) -> Cause {
         match self {
             Self::Switch => Cause::SwitchMerge,

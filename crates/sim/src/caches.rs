@@ -1,7 +1,8 @@
 //! Simulates caches over one trace.
 //!
 //! Caches share the trace for reading, so many can run at a time. Each is a task on its own thread; its caller is asked
-//! twenty times a second whether to continue. A stopped task ends at its next check; without one it ends by itself.
+//! twenty times a second whether to continue. A stopped task ends at its next check; a task without checks runs to its
+//! end.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;

@@ -29,7 +29,7 @@ pub trait LiveDrive: Send {
     /// Takes a request at its `time_ns`, or at once if that has passed.
     ///
     /// # Errors
-    /// If it lies beyond the end of the drive, or the data check fails.
+    /// If the request ends past the end of the drive, or the data check fails.
     fn submit(&mut self, request: Request) -> Result<(), SimError>;
 
     /// Runs up to a time and appends each completed request with the time of its completion. Returns the time of the

@@ -33,7 +33,7 @@ const LOOKAHEAD: usize = 16;
 const WINDOWS_PER_PASS: u64 = 4;
 /// Two successive windows that differ by less than this share are steady.
 const SETTLED: f64 = 0.005;
-/// Overwrites of the device within which write amplification must settle, beyond the minimum.
+/// Maximum number of device overwrites, in addition to the minimum, until write amplification settles.
 const MAX_PASSES: u64 = 15;
 
 /// An FTL on its flash, with no operation in flight. Preconditioning and files of kept drives are compiled once for all

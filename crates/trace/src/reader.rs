@@ -362,7 +362,7 @@ mod tests {
         assert_eq!(read(Format::Csv, "0,R,0,512\n10,W,8,512,0x1,7").0.len(), 2);
     }
 
-    /// Returns place, offset and length of the first request beyond the capacity, searching one request per call.
+    /// Returns place, offset and length of the first request that exceeds the capacity, searching one request per call.
     fn beyond(bytes: &[u8], options: &ReadOptions, capacity_bytes: u64) -> Option<(String, u64, u64)> {
         let mut reader = TraceReader::over(&[Origin::Memory(bytes.into())], options).unwrap();
         loop {

@@ -36,7 +36,7 @@ pub trait Flash: FlashSink {
         None
     }
 
-    /// Duration of a merge of this cost, in nanoseconds; None if operations take no time.
+    /// Duration of a merge with this cost, in nanoseconds; None if operations take no time.
     fn cost_ns(&self, _cost: MergeCost) -> Option<u64> {
         None
     }

@@ -106,7 +106,7 @@ const TUNABLES: &[Parameter] = &[
 
 /// Mean seek distance above which a process counts as seeky, in sectors.
 const SEEK_THRESHOLD: u64 = 8 * 1024;
-/// Key offset of an idle-class queue behind the last queue.
+/// Key offset of an idle-class queue after the last queue.
 const IDLE_CLASS_NS: i64 = 200 * MS as i64;
 /// Key offset of a preempting queue before the first queue.
 const FRONT_NS: i64 = 1_000 * MS as i64;

@@ -50,7 +50,7 @@ impl<P: Parts> Stack<P> {
         }
     }
 
-    /// Replaces the flash by one that continues from its state.
+    /// Replaces the flash by another flash model that continues from its state.
     pub fn with_flash<Q>(self, flash: impl FnOnce(P::Flash) -> Q::Flash) -> Stack<Q>
     where
         Q: Parts<Ftl = P::Ftl, Checker = P::Checker, Meter = P::Meter>,
@@ -67,7 +67,7 @@ impl<P: Parts> Stack<P> {
         self.ftl.prefetch(Lpn(self.page.page_of(request.offset) as u32));
     }
 
-    /// Counts a request and calls `serve` with each run of bytes that it covers.
+    /// Counts a request and calls `serve` for each contiguous range of bytes that it covers.
     #[inline]
     pub fn take(&mut self, request: &Request, mut serve: impl FnMut(&mut Self, u64, u64)) {
         self.host.count(request.op, request.bytes.into());

@@ -42,7 +42,7 @@ impl Spread {
 /// Response times of one stream of the trace.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StreamSummary {
-    /// Number of the stream; `None` for all after the first 256.
+    /// Number of the stream; `None` for all streams after the first 256.
     pub stream: Option<u16>,
     /// Response times of reads.
     pub read: Option<LatencySummary>,
@@ -56,7 +56,8 @@ pub struct StreamSummary {
     pub bytes_per_s: f64,
 }
 
-/// Time in the drive of requests with and without requests of the other direction there when they were taken.
+/// Time in the drive of requests, split by whether requests of the other direction were in the drive when they were
+/// taken.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Interference {
     /// Reads with no write in the drive.
@@ -182,7 +183,7 @@ pub(crate) struct Meters {
     start_ns: u64,
     waiting: [LatencyHistogram; 4],
     service: [LatencyHistogram; 4],
-    /// Times in the drive by operation, without and with a request of the other direction there.
+    /// Times in the drive by operation, without and with a request of the other direction in the drive.
     interference: [[LatencyHistogram; 2]; 2],
     streams: Vec<Option<Box<StreamMeter>>>,
     known_streams: usize,

@@ -46,7 +46,7 @@ pub const PART_NAMES: [&str; PARTS] = [
     "flush",
 ];
 
-/// Half-width of the band around a percentile, as a share of the requests beyond the percentile.
+/// Half-width of the band around a percentile, as a share of the requests above the percentile.
 const BAND: f64 = 0.5;
 
 /// Sum of response times by part.

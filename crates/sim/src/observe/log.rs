@@ -135,7 +135,7 @@ pub struct LogSummary {
     pub capture_by_stream: Vec<CaptureSummary>,
 }
 
-/// Distributions behind the summary.
+/// Distributions from which the summary is computed.
 #[derive(Clone, Debug)]
 pub struct LogFigures {
     /// The summary.

@@ -30,7 +30,7 @@ pub(crate) struct Measurement {
     latency: [LatencyHistogram; 4],
     /// Arrival of the first and the latest measured request, in trace time.
     arrivals_ns: Option<(u64, u64)>,
-    /// Delay of arrivals behind the times of the trace, on the clock of the run.
+    /// Delay of arrivals relative to the trace timestamps, on the clock of the run.
     shift_ns: u64,
     cycles: Cycles,
     start: Start,

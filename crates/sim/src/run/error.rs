@@ -15,7 +15,7 @@ pub enum SimError {
     /// The trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// A request lies beyond the device.
+    /// A request ends past the end of the device.
     #[error(
         "{}: a {} of {} at byte {} ends {} past the end of the device ({}); raise device.capacity, or choose --fit \
          compact, grow, scale or wrap",

@@ -129,7 +129,7 @@ pub enum Collect {
 /// Extent of collection ahead of need.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CollectGoal {
-    /// Erased blocks to reach in each plane, beyond the FTL's reserve.
+    /// Number of erased blocks to reach in each plane, in addition to the FTL's reserve.
     pub blocks: u32,
     /// Pages copied before waiting requests are considered again.
     pub step: u32,

@@ -65,7 +65,7 @@ impl Repeat {
     pub const ONCE: Self = Self::Times(1);
 }
 
-/// What to do with addresses beyond the device.
+/// Handling of addresses past the end of the device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fit {
     /// Stop with an error that names the request.

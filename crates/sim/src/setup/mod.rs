@@ -103,7 +103,7 @@ pub struct Setup {
     pub gantt: Option<Window>,
     /// Latency attribution: breakdown of each response time. Needs [`Clock::Event`]; other clocks ignore it.
     pub attribution: bool,
-    /// Handling of addresses beyond the device.
+    /// Handling of addresses past the end of the device.
     pub fit: Fit,
     /// Number of replays of the trace; the last one is measured.
     pub repeat: Repeat,

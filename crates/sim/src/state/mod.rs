@@ -37,7 +37,7 @@ pub struct States<'a> {
 /// Returns everything on which the preconditioned drive of a set-up depends, as text; `None` if preconditioning is
 /// faster than loading.
 pub fn cache_key(setup: &Setup) -> Option<String> {
-    /// Pages whose preconditioning takes about a tenth of a second.
+    /// Number of pages whose preconditioning takes about 0.1 s.
     const WORTHWHILE_PAGES: f64 = (1_u32 << 18) as f64;
     let large = setup.precondition.fill * f64::from(setup.logical_pages) >= WORTHWHILE_PAGES;
     let worthwhile = large && !depends_on_trace(setup);

@@ -27,8 +27,9 @@ fn least(&[a, b, c, d, e, f, g, h]: &[Event; ARITY]) -> Event {
 /// Next event of every resource.
 #[derive(Debug)]
 pub(crate) struct Agenda {
-    /// Earliest event below each node except the root, in groups of eight with one parent. The children of node `n` are
-    /// group `n`; node 0 is the root, and node `n` is at place `n - 1` of all groups. The last nodes are the leaves.
+    /// Earliest event in the subtree of each node except the root, in groups of eight nodes with one parent. The
+    /// children of node `n` are group `n`; node 0 is the root, and node `n` is at place `n - 1` of all groups. The last
+    /// nodes are the leaves.
     groups: Vec<[Event; ARITY]>,
     /// Earliest event of all.
     first: Event,
@@ -52,13 +53,13 @@ impl Agenda {
         (time, event as usize & ((1 << RESOURCE_BITS) - 1))
     }
 
-    /// Removes the earliest event, whose resource is `resource`. Until [`Self::settle`] events may be set, but not read.
+    /// Removes the earliest event, which belongs to `resource`. Until [`Self::settle`], events may be set but not read.
     #[inline(always)]
     pub fn take(&mut self, resource: usize) {
         *self.leaf(resource) = NONE;
     }
 
-    /// Completes [`Self::take`]. Most resources have a new event by then, which saves an update of the tree.
+    /// Completes [`Self::take`]. By then most resources have a new event, so one update of the tree suffices.
     #[inline(always)]
     pub fn settle(&mut self, resource: usize) {
         if *self.leaf(resource) == NONE {

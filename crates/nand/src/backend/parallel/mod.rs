@@ -283,8 +283,8 @@ impl ParallelFlash {
         self.attribution.as_ref().map(|attribution| attribution.of(owner))
     }
 
-    /// Time of all dies so far by the cause for which operations wait; idle dies count as
-    /// [`StallCause::Dependency`]. None without attribution.
+    /// Time of all dies so far, by the cause for which operations wait; idle dies count as [`StallCause::Dependency`].
+    /// None without attribution.
     pub fn stalls_of_dies(&self) -> Option<StallTimes> {
         self.attribution.as_ref().map(|attribution| attribution.of_dies(self.now_ns))
     }

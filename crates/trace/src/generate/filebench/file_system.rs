@@ -349,7 +349,7 @@ impl FileSystem {
         None
     }
 
-    /// Moves a file that is still dirty behind the others.
+    /// Moves a file that is still dirty to the end of the list.
     pub fn dirty_again(&mut self, file: u32) {
         let since_ns = self.files[file as usize].dirty_since_ns;
         self.dirty.pop_front();
