@@ -224,10 +224,10 @@ def test_the_figure_has_a_curve_for_each_segment_size() -> None:
         ({"caches": []}, "no sizes to compare"),
         ({"segments": ["3KiB"]}, "the segment size 3KiB is not a power of two; use 2KiB or 4KiB"),
         ({"segments": ["16KiB"]}, "the segment size 16KiB exceeds the page size; lower it to 8KiB"),
-        ({"segments": ["8GiB"]}, "8GiB exceeds any page"),
+        ({"segments": ["8GiB"]}, "8GiB is larger than any page"),
         ({"segments": ["4"]}, "the unit is missing"),
         ({"entry": "3B"}, "the entry size 3B must be a power of two"),
-        ({"config": ssdlab.Config("tlc-chip", overrides={"time": "count"})}, "models no time"),
+        ({"config": ssdlab.Config("tlc-chip", overrides={"time": "count"})}, "needs simulated time"),
     ],
 )
 def test_impossible_sizes_are_named(arguments: dict[str, Any], message: str) -> None:
@@ -292,7 +292,7 @@ def test_the_command_prints_and_reports(cli: Cli) -> None:
         (["empty.csv", "--cache", "9KiB"], ["is not a multiple of the segment size"]),
         (["empty.csv", "--segment", "3KiB"], ["is not a power of two"]),
         (["empty.csv", "--segment", "16KiB"], ["exceeds the page size"]),
-        (["empty.csv", "--set", "time=count"], ["models no time"]),
+        (["empty.csv", "--set", "time=count"], ["needs simulated time"]),
     ],
 )
 def test_wrong_input_is_one_line_and_status_2(cli: Cli, tmp_path: Path, arguments: list[str], words: list[str]) -> None:

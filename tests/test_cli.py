@@ -205,13 +205,13 @@ def test_traces_are_generated_converted_and_described(cli: Cli) -> None:
     assert infos[0]["profile"]["requests"]["read"] + infos[0]["profile"]["requests"]["write"] == 5000
     assert "most frequent size" in cli("trace", "info", "z.csv.zst").stdout
     lossy = cli("trace", "convert", OLTP, "o.msr", "--to", "msr").stdout
-    assert "note: 6,202: Requests left out" in lossy
+    assert "note: 6,202: Requests omitted" in lossy
     assert "parquet" in cli("trace", "formats").stdout
 
 
 def test_names_are_listed_with_their_meaning(cli: Cli) -> None:
     assert "faster  FASTer: FAST with a second chance" in cli("list", "ftls").stdout
-    assert "Fewest valid pages." in cli("list", "victims").stdout
+    assert "fewest valid pages." in cli("list", "victims").stdout
     assert "uniform     all addresses equally likely" in cli("list", "workloads").stdout
 
 

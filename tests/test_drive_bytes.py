@@ -113,11 +113,11 @@ def test_the_message_on_other_settings_opens_the_drive(ftl: dict[str, str], prov
     other = {**SMALL, **ftl, "nand.page_size": "8KiB", "nand.program": "1ms"}
     del other["device.op"]
     other[provision] = "30%"
-    says = f"created with ftl = fast, but the configuration has {ftl['ftl']}; set (.*?)((?:; leave .*? out)*), or"
+    says = f"created with ftl = fast, but the configuration has {ftl['ftl']}; set (.*?)((?:; remove .*?)*), or"
     with pytest.raises(ssdlab.ConfigError, match=says) as error:
         Drive(other, path)
     [(remedy, left)] = re.findall(says, str(error.value))
-    out = re.findall("; leave (?:any )?(.*?) out", left)
+    out = re.findall("; remove (?:any )?([^;]+)", left)
     assert out == [*(["device.spare"] if provision == "device.spare" else []), f"ftl.{ftl['ftl']}.*"]
     typed = dict(setting.split("=") for setting in remedy.split(" and "))
     assert {"ftl", "ftl.fast.log", "device.op", "nand.page_size"} <= {*typed} and "nand.program" not in typed

@@ -101,7 +101,7 @@ def test_compressed_pipes_named_pipes_and_parquet(cli: Cli, tmp_path: Path, trac
     ("arguments", "data", "said"),
     [
         (["run", "-"], b"", "standard input: is empty; there is nothing to replay"),
-        (["cache", "sim", "-"], b"rubbish\n", "standard input: no trace format fits; name its format with --format"),
+        (["cache", "sim", "-"], b"rubbish\n", "standard input: no trace format fits; select one with --format"),
         (["run", "-", "-"], b"", "standard input (-) is named twice; name it once"),
         (
             ["trace", "info", "-"],
@@ -120,7 +120,8 @@ FAR = "0,W,0,4096,0x2,1\n# far\n\n5,R,8,0\n10,W,65536,8192,0x2,2\n20,W,8,4096,0x
 """A trace whose line 5 ends beyond a small drive."""
 
 BEYOND = (
-    "of the device ends 16392KiB beyond its 16MiB; raise device.capacity, or choose --fit compact, grow, scale or wrap"
+    "ends 16392KiB past the end of the device (16MiB); "
+    "raise device.capacity, or choose --fit compact, grow, scale or wrap"
 )
 
 
@@ -177,7 +178,9 @@ def test_a_request_beyond_the_drive_names_its_file(small: ssdlab.Config, tmp_pat
     assert joined == f"{far}:5: a write of 8KiB at byte 33554432 {BEYOND}"
     # Merged, it lies behind the other file's 16 MiB.
     merged = refused(small, ssdlab.TraceFile(near, far, merge=True))
-    assert merged.startswith(f"{far}:1: a write of 4KiB at byte 16777216 of the device ends 4KiB beyond its 16MiB; ")
+    assert merged.startswith(
+        f"{far}:1: a write of 4KiB at byte 16777216 ends 4KiB past the end of the device (16MiB); "
+    )
     tables = [path.with_suffix(".parquet") for path in (near, far)]
     for path, table in zip((near, far), tables, strict=True):
         ssdlab.read_trace(path).save(table)
@@ -275,7 +278,7 @@ def test_libcachesim_objects_go_through_caches(
     cli: Cli, trace: Path, tmp_path: Path, format: str, keeps_writes: bool
 ) -> None:
     done = cli("trace", "convert", trace, tmp_path / "objects.bin", "--to", format.upper())
-    assert ("read back as reads" in done.stdout) != keeps_writes
+    assert ("become reads" in done.stdout) != keeps_writes
     again = ssdlab.read_trace(tmp_path / "objects.bin")
     assert again.offset.tolist() == ssdlab.read_trace(trace).offset.tolist()
     assert bool(again.op.any()) == keeps_writes

@@ -160,10 +160,10 @@ def test_unreadable_files(tmp_path: Path) -> None:
     ("changes", "message"),
     [
         ({"codec": "lz5"}, 'did you mean "lz4"'),
-        ({"codec": "modelled"}, "keeps no bytes"),
+        ({"codec": "modelled"}, "stores no data"),
         ({"policy": "lur"}, 'invalid policy "lur".*choose one of clock, fifo, lru, s3-fifo, sieve, .*arc'),
         ({"policy": "belady"}, "choose one of"),
-        ({"policy": "lru-k:k=99"}, "must lie in 1..=16"),
+        ({"policy": "lru-k:k=99"}, "must be in 1..=16"),
         ({"policy": "lru-k:k"}, "lru-k:PARAMETER=NUMBER"),
         ({"compressed_policy": "lur"}, 'invalid policy of compressed pages "lur".*choose one of'),
         ({"share": "half"}, "invalid share"),
@@ -241,7 +241,7 @@ def test_pages_too_large_to_store_are_refused_at_once(tmp_path: Path) -> None:
     file = tmp_path / "pages"
     file.write_bytes(bytes(8192))
     with ssdlab.Pool("1MiB", "4KiB", file) as pool:
-        with pytest.raises(ValueError, match="the last that a file can have"):
+        with pytest.raises(ValueError, match="the last page that a file can have"):
             pool.write(2**64 - 1, bytes(4096))
         pool.flush()
     file.chmod(0o400)

@@ -69,7 +69,7 @@ def test_a_damaged_drive_is_replaced_with_a_note(
     drive.write_bytes(whole[:-1])
     with caplog.at_level(logging.WARNING, "ssdlab"):
         assert _bytes(ssdlab.simulate(large)) == _bytes(first)
-    assert "cannot use the cached drive" in caplog.text and "ends early" in caplog.text
+    assert "the cached drive cannot be used" in caplog.text and "ends early" in caplog.text
     assert drive.read_bytes() == whole
 
 
@@ -202,7 +202,7 @@ def test_a_run_resumes_a_saved_drive(small: ssdlab.Config, tmp_path: Path) -> No
     assert second.summary["precondition"]["host_pages_written"] == before
     with pytest.raises(
         ssdlab.ConfigError,
-        match=r"77 erase blocks \(device.op\), and this run has 84; set device.op as it was then, or save",
+        match=r"77 erase blocks \(device.op\), but this run has 84; restore the earlier value of device.op, or save",
     ):
         ssdlab.simulate(small.with_overrides({"device.op": "30%"}), state=drive)
     with pytest.raises(ssdlab.ConfigError, match="no directory"):
@@ -280,7 +280,7 @@ def test_the_command_line_saves_and_resumes(cli: Cli, tmp_path: Path) -> None:
     cli("run", *sets, "--save-state", "aged.drive")
     assert "pages written" in cli("run", *sets, "--state", "aged.drive").stdout
     wrong = cli("run", *sets, "--state", "aged.drive", "--set", "device.capacity=32MiB", check=False)
-    assert wrong.returncode == 2 and "device.capacity = 16MiB, and this run has 32MiB" in wrong.stderr
+    assert wrong.returncode == 2 and "device.capacity = 16MiB, but this run has 32MiB" in wrong.stderr
     (tmp_path / "trace").write_text("not a drive at all, but long enough")
     wrong = cli("run", *sets, "--state", "trace", check=False)
     assert wrong.returncode == 2 and "not an ssdlab drive file" in wrong.stderr

@@ -620,4 +620,4 @@ def test_curves_and_effects_use_the_first_outcome(cli: Cli, tmp_path: Path) -> N
     ssdlab.sweep(axes, base.with_overrides({"workload.reads": "100%"}), out=tmp_path / "reads")
     for name, first in (("asked", "time.iops"), ("reads", "latency.all.p99_ns")):
         assert cli("study", "plot", tmp_path / name).stdout.startswith(f"{first} over device.op")
-        assert cli("study", "effects", tmp_path / name).stdout.startswith(f"effects on {first}, ")
+        assert cli("study", "effects", tmp_path / name).stdout.startswith(f"effects on {first} (")

@@ -135,11 +135,11 @@ impl MapAdvisor {
         let timing = match setup.clock {
             Clock::Serial(timing) => timing,
             Clock::Count => {
-                let why = "time: \"count\" models no time, which advice needs; set it to \"serial\"";
+                let why = "time: advice needs simulated time, which \"count\" does not model; set it to \"serial\"";
                 return Err(SimError::Setup(why.into()));
             }
             Clock::Event(..) => {
-                let mut why = String::from("time: advice sums the times of one chip, which \"event\" does not allow; ");
+                let mut why = String::from("time: advice sums the times of one chip, so \"event\" is not allowed; ");
                 why.push_str("set it to \"serial\"");
                 // These settings are invalid with serial time.
                 if setup.block.is_some() {

@@ -147,10 +147,10 @@ fn unsupported_setups_sizes_and_requests_are_rejected() {
     let setup = device(Fit::Error, false, 0.0, segments(64, 1));
     let mut advisor = MapAdvisor::new(&setup, &sizes()).unwrap();
     let error = advisor.add(&[request(Op::Read, 0, 1), request(Op::Read, 240 * 512, 1)]).unwrap_err();
-    let beyond = "request 2: a read of 1B at byte 122880 of the device ends 1B beyond its 120KiB";
+    let beyond = "request 2: a read of 1B at byte 122880 ends 1B past the end of the device (120KiB)";
     assert!(error.to_string().starts_with(beyond), "{error}");
     let counting = Setup { clock: Clock::Count, ..setup.clone() };
-    assert!(MapAdvisor::new(&counting, &sizes()).err().unwrap().to_string().contains("models no time"));
+    assert!(MapAdvisor::new(&counting, &sizes()).err().unwrap().to_string().contains("needs simulated time"));
     let odd = MapSizes { cache_bytes: vec![600], ..sizes() };
     assert!(MapAdvisor::new(&setup, &odd).err().unwrap().to_string().contains("not a multiple"));
 }

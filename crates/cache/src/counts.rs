@@ -9,11 +9,11 @@ counters! {
         misses: "accesses", "Accesses to items that were not cached.";
         units: "units", "Units accessed.";
         missed_units: "units", "Units accessed that were not cached.";
-        outgrown: "accesses", "Hits that ask for more units than the cached item has.";
-        outgrown_units: "units", "Units that such hits did not find; they count as missed units too.";
+        outgrown: "accesses", "Hits that request more units than the cached item has.";
+        outgrown_units: "units", "Additional units requested by such hits; they also count as missed units.";
         evictions: "items", "Items evicted, or rejected by the policy.";
-        too_large: "accesses", "Misses of items larger than the cache, which are not admitted.";
-        expired: "accesses", "Misses of cached items that had expired.";
+        too_large: "accesses", "Misses on items larger than the cache, which are not admitted.";
+        expired: "accesses", "Misses on cached items that had expired.";
     }
 }
 

@@ -81,7 +81,7 @@ pub enum CacheError {
         why: &'static str,
     },
     /// Invalid option of a sample.
-    #[error("`{field}` is {value}, but must lie in {range}")]
+    #[error("`{field}` is {value}, but must be in {range}")]
     Sampling {
         /// The option.
         field: &'static str,

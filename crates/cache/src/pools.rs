@@ -35,14 +35,14 @@ pub struct CompressedPool {
 counters! {
     /// Transitions of pages between the two pools and the backing store, as in flowchart 2b of Harper 2018.
     pub struct Transitions {
-        raw_hits: "pages", "Pages touched by reads that were raw.";
-        compressed_hits: "pages", "Pages touched by reads that were compressed; they leave the compressed pool.";
-        misses: "pages", "Pages touched by reads that were not cached.";
-        raw_overwritten: "pages", "Pages touched by writes that were raw.";
-        compressed_overwritten: "pages", "Pages touched by writes that were compressed.";
-        created: "pages", "Pages touched by writes that were not cached.";
+        raw_hits: "pages", "Read accesses to raw pages.";
+        compressed_hits: "pages", "Read accesses to compressed pages, which leave the compressed pool.";
+        misses: "pages", "Read accesses to uncached pages.";
+        raw_overwritten: "pages", "Write accesses to raw pages.";
+        compressed_overwritten: "pages", "Write accesses to compressed pages.";
+        created: "pages", "Write accesses to uncached pages.";
         restored: "pages", "Compressed pages decompressed into the raw pool, for reads and partial writes.";
-        loaded: "pages", "Pages read from below into the raw pool.";
+        loaded: "pages", "Pages read from the layer below into the raw pool.";
         compressed: "pages", "Raw pages moved to the compressed pool.";
         incompressible_dropped: "pages", "Raw pages dropped because they did not shrink enough.";
         raw_dropped: "pages", "Raw pages dropped because the compressed pool is absent or too small for the page.";

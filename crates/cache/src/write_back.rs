@@ -95,20 +95,20 @@ counters! {
     /// Counters of a stage.
     pub struct WriteBackCounters {
         read_pages: "pages", "Pages touched by reads.";
-        read_hits: "pages", "Pages touched by reads that were cached.";
+        read_hits: "pages", "Read accesses to cached pages.";
         written_pages: "pages", "Pages touched by writes.";
-        write_hits: "pages", "Pages touched by writes that were cached.";
-        filled: "pages", "Uncached pages read from below because a write covered only part of them.";
+        write_hits: "pages", "Write accesses to cached pages.";
+        filled: "pages", "Uncached pages read from the layer below because a write covered only part of them.";
         dirtied: "pages", "Transitions of a page from clean to dirty.";
         evicted: "pages", "Dirty pages written back on eviction.";
-        limited: "pages", "Dirty pages written back to keep the hard limit.";
+        limited: "pages", "Dirty pages written back to stay within the hard limit.";
         background: "pages", "Dirty pages written back in the background.";
         flushed: "pages", "Dirty pages written back by flushes.";
-        written_through: "pages", "Pages touched by write-through: all writes in that mode, else those with FUA.";
+        written_through: "pages", "Pages written through: all writes in write-through mode, otherwise writes with FUA.";
         overwritten: "pages", "Dirty pages made clean by a write-through.";
         discarded: "pages", "Dirty pages dropped by trims.";
-        reads_below: "requests", "Reads sent below.";
-        writes_below: "requests", "Writes sent below.";
+        reads_below: "requests", "Reads sent to the layer below.";
+        writes_below: "requests", "Writes sent to the layer below.";
     }
 }
 

@@ -33,7 +33,7 @@ pub trait Codec: Send {
     /// unspecified.
     fn decompress(&mut self, bytes: &[u8], page: &mut [u8]) -> Result<(), Corrupt>;
 
-    /// Returns the modelled costs of a codec that keeps no bytes. A cache of real pages must refuse such a codec.
+    /// Returns the modelled costs of a codec that stores no data. A cache of real pages must refuse such a codec.
     fn modelled(&self) -> Option<Costs> {
         None
     }

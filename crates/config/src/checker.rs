@@ -10,8 +10,8 @@ use ssdlab_core::units::write_bytes;
 
 /// Reader of settings, with the violations found so far.
 ///
-/// Its methods return `Err` only if the table of options and a section disagree; a wrong configuration adds to
-/// `violations` instead.
+/// Methods return `Err` only if the table of options and a section disagree; a wrong configuration adds to `violations`
+/// instead.
 pub(crate) struct Checker<'a> {
     pub entries: &'a Entries,
     /// First byte past the last address of the trace, if known.
@@ -67,7 +67,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Reads a choice with `find`, which knows its names.
+    /// Reads a choice with `find`, which looks up its names.
     pub fn named<T>(&self, key: &str, find: impl FnOnce(&str) -> Option<T>) -> Read<T> {
         let name = self.name(key)?;
         find(name).ok_or_else(|| self.at(key, format!("variant {name:?} is not implemented")))
@@ -95,8 +95,8 @@ impl<'a> Checker<'a> {
         self.entries.contains_key(key)
     }
 
-    /// True if the option has its default value, even if somebody set it: a complete configuration, which sets all
-    /// options, must behave the same.
+    /// True if the option has its default value, even if it was set explicitly: a complete configuration, which sets
+    /// all options, must behave the same.
     pub fn is_default(&self, key: &str) -> bool {
         let default = find(key).and_then(|option| option.default_entry(self.entries).ok().flatten());
         default.is_some_and(|default| self.entries.get(key).is_some_and(|entry| entry.value == default.value))

@@ -63,7 +63,7 @@ impl Config {
         let base = preset.map(|Layer { origin, text }| Named { name: text, origin }).or(named);
 
         let mut layers = base.map_or_else(Vec::new, |base| preset_chain(presets(), base, &mut violations));
-        // After an unknown preset, errors about its missing settings would only confuse.
+        // After an unknown preset, skip errors about settings that it would have provided.
         if layers.is_empty() {
             layers = default_drive(&mut violations);
         }

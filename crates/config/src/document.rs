@@ -17,11 +17,11 @@ use toml::de::{DeTable, DeValue};
 pub(crate) struct Written {
     /// Values by key.
     pub entries: Entries,
-    /// Preset that it builds on: `preset` in a file, `extends` in a preset.
+    /// Base preset: `preset` in a file, `extends` in a preset.
     pub base: Option<Named>,
 }
 
-/// Name of a preset, and where it was written.
+/// Name of a preset, and the place of the name.
 #[derive(Clone, Debug)]
 pub(crate) struct Named {
     pub name: String,
@@ -111,7 +111,8 @@ struct Reader<'a> {
     form: Form<'a>,
     text: &'a str,
     written: &'a mut Written,
-    /// Byte offset and violation. Tables are read in alphabetical order; errors are reported in that of the text.
+    /// Byte offset and violation. Tables are read in alphabetical order, but errors are reported in the order of the
+    /// text.
     faults: Vec<(usize, Violation)>,
 }
 
@@ -198,7 +199,7 @@ impl Reader<'_> {
                     let message = format!("a variant cannot be set to {value}; write {choice} = {name:?}");
                     self.fault(start, Place::Key, &key, message);
                 }
-                // Also reached by a parameter beside its variant.
+                // A parameter next to its variant also gets here.
                 (None, _) => self.entry(&key, start, value),
             }
         }
@@ -233,7 +234,7 @@ impl Reader<'_> {
                 self.written.base = Some(Named { name: name.to_string(), origin });
                 return;
             }
-            (Form::File(_), "preset", other) => format!("expected the name of a preset, found {}", describe(other)),
+            (Form::File(_), "preset", other) => format!("expected a preset name, found {}", describe(other)),
             (Form::File(_), ..) => "allowed only in presets; write preset = \"...\"".into(),
             (Form::Preset(_), ..) => "allowed only in files; write extends = \"...\"".into(),
             (Form::Set("--set"), ..) => "not a setting; use --preset NAME".into(),
@@ -286,7 +287,7 @@ fn nearest_table(key: &str) -> &str {
     if table.is_empty() || is_table(table) { table } else { nearest_table(table) }
 }
 
-/// All keys, sections and variants that may be written.
+/// All valid keys, sections and variants.
 static KNOWN_KEYS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let sections = SECTIONS.iter().map(|section| section.name).filter(|name| !name.is_empty()).map(str::to_string);
     let keys = OPTIONS.iter().map(|option| option.key.to_string());

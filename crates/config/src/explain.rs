@@ -25,7 +25,7 @@ impl OptionSpec {
         find(key)
     }
 
-    /// Returns its default in words, with its value in the default drive.
+    /// Returns a description of the default, with the value in the default drive.
     pub fn describe_default(&self) -> String {
         let default = self.describe_fallback();
         let drive = Config::resolve(None, &[], &[]).map_or_else(|_| Vec::new(), |config| config.leaves());
@@ -51,11 +51,11 @@ impl OptionSpec {
             (Fallback::Derived(derived), _) => derived.rule.into(),
             (_, Some(value)) => format!("`{value}`"),
             (Fallback::InsteadOf(other), None) => format!("none; replaces `{other}`"),
-            (_, None) => "none; must be set with its variant".into(),
+            (_, None) => "none; required with this variant".into(),
         }
     }
 
-    /// Returns its values in the presets that set it, with their sources.
+    /// Returns the values of the option in presets that set it, with their sources.
     pub fn stated(&self) -> Vec<Stated> {
         let stated = |preset: &'static str| {
             let leaf =
@@ -79,7 +79,7 @@ impl Kind {
             Self::Nanos { min, max } => format!("duration, {} to {} s", write_nanos(min), max / 1_000_000_000),
             Self::Durations { max } => {
                 format!(
-                    "one duration up to {} s, or one for each of up to {MAX_PAGE_TYPES} page types",
+                    "one duration up to {} s, or up to {MAX_PAGE_TYPES} durations, one per page type",
                     max / 1_000_000_000
                 )
             }
@@ -93,12 +93,12 @@ impl Kind {
             Self::Bandwidth => "bandwidth, 1MB/s to 1000GB/s, or `\"none\"`".into(),
             Self::Sizes => "size, or a mix of sizes with shares, 512B to 1GiB each".into(),
             Self::Span => "size from 512B, or `\"device\"`".into(),
-            Self::LogSpace => "number of blocks, share of the data blocks, or `\"all\"`".into(),
+            Self::LogSpace => "number of blocks, percentage of the data blocks, or `\"all\"`".into(),
             Self::Choice(_) => "one of the names below".into(),
         }
     }
 
-    /// Returns the units of its values; empty for numbers and names.
+    /// Returns the units of the option's values; empty for numbers and names.
     pub const fn units(&self) -> &'static str {
         match self {
             Self::Stepped(kind, _) => kind.units(),
@@ -107,7 +107,7 @@ impl Kind {
             Self::Percent { .. } => "%",
             Self::Rate => "/s, k/s or M/s",
             Self::Bandwidth => "kB/s, MB/s, GB/s, KiB/s, MiB/s or GiB/s",
-            Self::LogSpace => "% of the data blocks, or blocks without a unit",
+            Self::LogSpace => "% of the data blocks, or a number of blocks without a unit",
             Self::Count { .. } | Self::Counts { .. } | Self::Float { .. } | Self::Bool | Self::Choice(_) => "",
         }
     }

@@ -66,7 +66,7 @@ impl Kind {
         Self::Choice(variants.leak())
     }
 
-    /// Returns the rules on its values; empty if every value in its range is possible.
+    /// Returns the rules on the values; empty if every value in range is possible.
     pub const fn steps(&self) -> &'static [Step] {
         match self {
             Self::Stepped(_, steps) => steps,
@@ -74,7 +74,7 @@ impl Kind {
         }
     }
 
-    /// Adds rules on its values. The kind is leaked, as in [`Self::of_names`].
+    /// Adds rules on the values. The kind is leaked, as in [`Self::of_names`].
     pub(crate) fn stepped(self, steps: &'static [Step]) -> Self {
         Self::Stepped(Box::leak(Box::new(self)), steps)
     }

@@ -55,7 +55,7 @@ pub(crate) fn choice<R>(key: &'static str, help: &'static str, registry: &Regist
 }
 
 impl Checker<'_> {
-    /// Reads a parameter in its own unit.
+    /// Reads a parameter in the unit of its declaration.
     pub(crate) fn parameter(&mut self, key: &str, parameter: &Parameter) -> Read<u64> {
         let quantity = match parameter.unit.quantity() {
             Quantity::Time(_) => self.nanos(key)?.0,

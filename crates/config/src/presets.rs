@@ -2,7 +2,7 @@
 
 use ssdlab_core::suggest::{list, named, nearest};
 
-/// Preset used if none is named.
+/// Default preset.
 pub const DEFAULT_PRESET: &str = "small-nvme";
 
 /// A named configuration that ships with ssdlab.
@@ -33,7 +33,7 @@ pub fn presets() -> &'static [Preset] {
 }
 
 impl Preset {
-    /// Returns its title.
+    /// Returns the preset's title.
     pub fn title(&self) -> &'static str {
         self.text.lines().next().unwrap_or_default().trim_start_matches('#').trim()
     }

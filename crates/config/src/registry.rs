@@ -5,7 +5,7 @@ use crate::sections::{block, cache, device, drive, ftl, general, host, nand, pre
 use crate::table::{Fallback, OptionSpec, Section, below};
 use std::sync::LazyLock;
 
-/// All sections, in the order of the reference page.
+/// Every section, in the order of the reference page.
 pub(crate) static SECTIONS: &[Section] = &[
     general::SECTION,
     device::SECTION,
@@ -24,8 +24,8 @@ pub(crate) static SECTIONS: &[Section] = &[
 pub static OPTIONS: LazyLock<Vec<OptionSpec>> =
     LazyLock::new(|| SECTIONS.iter().flat_map(|section| (section.options)()).map(spaced).collect());
 
-/// Rules on the values of options beyond their ranges, for drawing values in sweeps and searches. Parameters of schedulers
-/// and policies add multiples of their units.
+/// Rules on the values of options in addition to their ranges, for drawing values in sweeps and searches. Parameters of
+/// schedulers and policies add multiples of their units.
 const STEPS: &[(&str, &[Step])] = &[
     ("device.capacity", &[Step::MultipleOf("nand.page_size"), Step::MultipleOf("cache.page")]),
     ("nand.page_size", &[Step::PowerOfTwo]),
@@ -88,7 +88,7 @@ impl OptionSpec {
         })
     }
 
-    /// Returns the further conditions under which it is used, in words.
+    /// Describes the further conditions under which the option is used.
     pub fn used(&self) -> Vec<String> {
         let section = self.key.split_once('.').map_or("", |(section, _)| section);
         let section = SECTIONS.iter().find(|other| other.name == section);

@@ -42,7 +42,7 @@ impl Config {
         text
     }
 
-    /// True if a choice needs no line because its variant's parameters are written as a table.
+    /// True if a choice needs no line because the parameters of its variant are written as a table.
     fn has_table(&self, key: &str, entry: &Entry) -> bool {
         let Value::Choice(variant) = entry.value else {
             return false;

@@ -15,7 +15,7 @@ pub struct OptionSpec {
     pub key: &'static str,
     /// Type and range.
     pub kind: Kind,
-    /// Value if nobody sets it.
+    /// Default value.
     pub fallback: Fallback,
     /// One sentence for the reference page.
     pub help: &'static str,
@@ -55,20 +55,20 @@ impl OptionSpec {
     }
 }
 
-/// Value of an option that nobody sets.
+/// Value of an option that is not set.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Fallback {
     /// This value, as `--set` takes it.
     Value(&'static str),
-    /// The value of the first case that holds, else this one.
+    /// Value of the first case that applies, otherwise this value.
     Unless(&'static str, &'static [Case]),
-    /// None: every preset sets it, with its source.
+    /// No default: every preset sets the option and gives a source.
     Preset,
     /// A value computed from other options.
     Derived(Derived),
-    /// None: users who choose the variant must set it.
+    /// No default: users who choose the variant must set the option.
     Required,
-    /// None: it replaces this option, which says the same in another unit.
+    /// No default: the option replaces this one, which sets the same quantity in another unit.
     InsteadOf(&'static str),
 }
 
@@ -90,7 +90,7 @@ impl PartialEq for Derived {
 /// Condition for another default.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Case {
-    /// The deciding option. Its own default must satisfy no case.
+    /// Option that decides between the cases. Its own default must not match any case.
     pub key: &'static str,
     /// Required value.
     pub is: Is,
@@ -101,7 +101,7 @@ pub struct Case {
 /// Required value of a [`Case`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Is {
-    /// A count above one.
+    /// A count greater than one.
     Many,
     /// This variant.
     Variant(&'static str),
@@ -125,7 +125,7 @@ impl Case {
     }
 }
 
-/// A value and where it was set, such as `my.toml:12`.
+/// A value and its origin, such as `my.toml:12`.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Entry {
     pub value: Value,
@@ -136,7 +136,7 @@ pub(crate) struct Entry {
 pub(crate) type Entries = BTreeMap<&'static str, Entry>;
 
 impl OptionSpec {
-    /// Returns the default next to `entries`; `None` if there is none and none is needed.
+    /// Returns the default given the other `entries`; `None` if the option has no default and needs no value.
     ///
     /// # Errors
     /// If users must set it.
@@ -163,7 +163,8 @@ pub(crate) struct Section {
     pub name: &'static str,
     /// One sentence for the reference page.
     pub help: &'static str,
-    /// Choices under which its options are used, besides those whose parameters they are; empty if always used.
+    /// Choices under which the section's options are used, besides the choices whose parameters they are; empty if
+    /// always used.
     pub used: &'static [Use],
     /// Returns its options in the order of the reference page, a choice before the parameters of its variants.
     pub options: fn() -> Vec<OptionSpec>,
@@ -173,12 +174,12 @@ pub(crate) struct Section {
 pub(crate) enum Use {
     /// This variant of this choice.
     With(&'static str, &'static str),
-    /// Any other variant of this choice, which belongs to the section itself and is always used.
+    /// Any other variant of this choice. The choice belongs to the section itself and is always used.
     Unless(&'static str, &'static str),
 }
 
 impl Section {
-    /// Returns the choices under which an option is used, in words.
+    /// Describes the choices under which an option is used.
     pub fn used(&self, key: &str) -> Vec<String> {
         let words = |condition: &Use| match *condition {
             Use::With(choice, name) => Some(format!("{choice} = {name}")),

@@ -15,9 +15,9 @@ use toml::de::DeValue;
 pub(crate) enum Value {
     Bytes(u64),
     Nanos(u64),
-    /// In nanoseconds, by page type.
+    /// Durations in nanoseconds, by page type.
     Durations(Vec<u64>),
-    /// In percent, as written: 7.0 is 7 %.
+    /// Share in percent, as written: 7.0 is 7 %.
     Percent(f64),
     Count(u64),
     Counts(Vec<u64>),
@@ -38,10 +38,10 @@ pub(crate) enum Value {
 /// Number of log blocks.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum LogSpace {
-    /// All blocks beyond the data and the merge reserve.
+    /// All blocks that neither data nor the merge reserve needs.
     All,
     Blocks(u64),
-    /// Of the data blocks, in percent.
+    /// Share of the data blocks in percent.
     Percent(f64),
 }
 

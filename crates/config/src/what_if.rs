@@ -9,7 +9,7 @@ use crate::value::{LogSpace, Value};
 
 impl Config {
     /// Returns the settings of a change as keys and values that `--set` takes; empty if it changes nothing. They may be
-    /// invalid, as beyond a range.
+    /// invalid, for example out of range.
     pub fn what_if(&self, what_if: WhatIf) -> Vec<(&'static str, String)> {
         let choose = |key, name| vec![(key, Some(Value::Choice(name)))];
         let changes = match what_if {
@@ -88,8 +88,8 @@ impl Config {
         changes
     }
 
-    /// Returns the percentage that doubles the actual over-provisioning; `None` if `asked` doubles it up to a block per
-    /// plane, or the drive is invalid.
+    /// Returns the percentage that doubles the actual over-provisioning; `None` if `asked` already doubles it to within
+    /// a block per plane, or the drive is invalid.
     fn twice_actual(&self, asked: Provision) -> Option<f64> {
         let setup = self.settings(None).ok()?.setup;
         let Geometry { pages_per_block, parallelism, blocks, .. } = setup.geometry;

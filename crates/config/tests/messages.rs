@@ -220,11 +220,11 @@ fn files() {
         ),
         (
             "device.capacity = \"64MiB\"\nftl.fast.log = 40",
-            "my.toml:2: ftl.fast.log: 40 log blocks; after 64 data blocks and 1 for merges, 4 of 69 blocks are left; lower it to 4",
+            "my.toml:2: ftl.fast.log: 40 log blocks, but only 4 of 69 blocks are left after 64 data blocks and 1 for merges; lower it to 4",
         ),
         (
             "ftl.bast.log = \"120%\"",
-            "my.toml:1: ftl.bast.log: 120% of 4096 data blocks is 4916 log blocks; after 4096 data blocks and 1 for merges, 286 of 4383 blocks are left; lower it to 286",
+            "my.toml:1: ftl.bast.log: 120% of 4096 data blocks is 4916 log blocks, but only 286 of 4383 blocks are left after 4096 data blocks and 1 for merges; lower it to 286",
         ),
         (
             "time = \"event\"\nblock.scheduler = \"cfq\"\nblock.wbt_lat = \"2ms\"",
@@ -294,16 +294,16 @@ fn files() {
         ),
         (
             "device.capacity = \"256MiB\"\nftl.page.trigger.batch.high = 200\nnand.planes = 4",
-            "my.toml:2: ftl.page.trigger.batch.high: 200 erased blocks per plane exceed the 256 blocks of data; lower it to 64",
+            "my.toml:2: ftl.page.trigger.batch.high: 200 erased blocks per plane exceed the 256 data blocks; lower it to 64",
         ),
         // More erased blocks than data blocks.
         (
             "ftl.page.trigger.partial.low = 1048576",
-            "my.toml:1: ftl.page.trigger.partial.low: 1048576 erased blocks per plane exceed the 4096 blocks of data; lower it to 4096",
+            "my.toml:1: ftl.page.trigger.partial.low: 1048576 erased blocks per plane exceed the 4096 data blocks; lower it to 4096",
         ),
         (
             "ftl.page.trigger.partial.low = 1048576\ndevice.reserve = \"extra\"",
-            "my.toml:1: ftl.page.trigger.partial.low: 1048576 erased blocks per plane exceed the 4096 blocks of data; lower it to 4096",
+            "my.toml:1: ftl.page.trigger.partial.low: 1048576 erased blocks per plane exceed the 4096 data blocks; lower it to 4096",
         ),
         (
             "ftl.page.trigger.partial.low = 300",
@@ -311,7 +311,7 @@ fn files() {
         ),
         (
             "device.op = \"0.05%\"\nftl.page.trigger.batch.high = 5000",
-            "my.toml:2: ftl.page.trigger.batch.high: 5000 erased blocks per plane exceed the 4096 blocks of data; lower it to 4096",
+            "my.toml:2: ftl.page.trigger.batch.high: 5000 erased blocks per plane exceed the 4096 data blocks; lower it to 4096",
         ),
         ("ftl.page.trigger.partial.low = 283", "accepted"),
         ("ftl.page.trigger.partial.low = 4096\ndevice.reserve = \"extra\"", "accepted"),
@@ -363,15 +363,15 @@ fn files() {
         ),
         (
             "time = \"event\"\ndrive.collect.background.blocks = 284",
-            "my.toml:2: drive.collect.background.blocks: cannot reach 284 erased blocks per plane: of 4383, data needs 4096, the FTL 3 and collection 1; lower it to 283",
+            "my.toml:2: drive.collect.background.blocks: cannot reach 284 erased blocks per plane: a plane has 4383 blocks; data needs 4096, the FTL 3 and collection 1; lower it to 283",
         ),
         (
             "nand.channels = 64\nftl.page.trigger = \"victim\"\ndrive.collect = \"idle\"",
-            r#"default: drive.collect.idle.blocks: cannot reach 4 erased blocks per plane: of 69, data needs 64, the FTL 3 and collection 1; lower it to 1"#,
+            r#"default: drive.collect.idle.blocks: cannot reach 4 erased blocks per plane: a plane has 69 blocks; data needs 64, the FTL 3 and collection 1; lower it to 1"#,
         ),
         (
             "time = \"event\"\ndevice.capacity = \"1TiB\"\nnand = { channels = 64, ways = 16, dies = 16, planes = 16, pages_per_block = 8 }\ndrive.collect.background.blocks = 65536",
-            "my.toml:4: drive.collect.background.blocks: cannot reach 65536 erased blocks per plane: of 137, data needs 128, the FTL 7 and collection 1; lower it to 1",
+            "my.toml:4: drive.collect.background.blocks: cannot reach 65536 erased blocks per plane: a plane has 137 blocks; data needs 128, the FTL 7 and collection 1; lower it to 1",
         ),
         (
             "time = \"event\"\nftl = \"fast\"\ndrive.collect = \"idle\"",

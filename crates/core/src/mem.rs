@@ -70,7 +70,7 @@ pub fn shared(entries: &mut [Entry]) -> &[SharedEntry] {
 /// read before the write, and the caches keep their contents.
 ///
 /// # Panics
-/// If a part reaches beyond the end.
+/// If a part exceeds the end.
 pub fn scatter<'a>(into: &mut [u8], parts: impl Iterator<Item = (usize, &'a [u8])>) {
     for (offset, from) in parts {
         let to = &mut into[offset..offset + from.len()];

@@ -250,7 +250,7 @@ pub enum ParameterError {
         known: String,
     },
     /// The value is out of range.
-    #[error("{} `{name}` of {owner} is {value}, but must lie in {min}..={max} {unit}", owner.parameter)]
+    #[error("{} `{name}` of {owner} is {value}, but must be in {min}..={max} {unit}", owner.parameter)]
     OutOfRange {
         /// Owner of the parameters.
         owner: Owner,
@@ -262,7 +262,7 @@ pub enum ParameterError {
         min: u64,
         /// Largest value.
         max: u64,
-        /// Its unit.
+        /// Unit of the parameter.
         unit: Unit,
     },
 }
@@ -431,7 +431,7 @@ mod tests {
     #[test]
     fn invalid_changes_are_rejected() {
         let refused = |name: &str, value| Settings::new(OWNER, TABLE, &[(name, value)]).unwrap_err().to_string();
-        assert_eq!(refused("wait", 1), "tunable `wait` of scheduler `cfq` is 1, but must lie in 2..=3600000 ms");
+        assert_eq!(refused("wait", 1), "tunable `wait` of scheduler `cfq` is 1, but must be in 2..=3600000 ms");
         assert_eq!(
             refused("what", 1),
             "scheduler `cfq` has no tunable `what`; it has wait, part, merges, region, depth"

@@ -20,7 +20,7 @@ pub struct Info<R: 'static> {
     pub help: &'static str,
     /// Paper or program that describes it; empty if it has no single source.
     pub source: &'static str,
-    /// Its parameters, with defaults and ranges.
+    /// Parameters of the member, with defaults and ranges.
     pub parameters: &'static [Parameter],
     /// What its kind needs: a constructor and properties.
     pub role: R,
@@ -97,7 +97,7 @@ pub struct UnknownMember {
     pub kind: &'static str,
     /// The unknown name.
     pub name: String,
-    /// All names.
+    /// Names of all members.
     pub known: String,
 }
 
@@ -180,7 +180,7 @@ pub struct Choice<R: 'static> {
 }
 
 impl<R> Choice<R> {
-    /// True if this member was chosen, whatever its parameters.
+    /// True if this member was chosen, with any parameters.
     pub fn is(&self, info: &'static Info<R>) -> bool {
         std::ptr::eq(self.info, info)
     }

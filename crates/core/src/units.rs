@@ -15,7 +15,7 @@ pub struct Nanos(pub u64);
 /// A quantity that cannot be read; says what is wrong and how to write it.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum UnitError {
-    /// Not a quantity, or without its unit.
+    /// Not a quantity, or a quantity without a unit.
     #[error("{0}")]
     Malformed(String),
     /// More than 64 bits hold of the smallest unit.
@@ -242,9 +242,7 @@ pub fn parse_rate(text: &str) -> Result<f64, UnitError> {
 /// Reads a bandwidth such as `"600MB/s"` as bytes per second, to the nearest.
 pub fn parse_bandwidth(text: &str) -> Result<u64, UnitError> {
     if text.trim_end().ends_with("b/s") {
-        return Err(UnitError::Malformed(format!(
-            "{text:?} counts bits, as b stands for; write bytes, like \"600MB/s\""
-        )));
+        return Err(UnitError::Malformed(format!("{text:?} is in bits (b); write bytes (B), like \"600MB/s\"")));
     }
     parse(text, "a bandwidth", BANDWIDTH_UNITS, &[], Fraction::Rounded, "\"600MB/s\" or \"3.5GB/s\"")
 }
@@ -397,7 +395,7 @@ mod tests {
         assert!(ambiguous("-7").ends_with("negative; write it like \"7%\" or \"12.5%\""));
         assert_eq!([parse_rate("20k/s"), parse_rate("20K/s")], [Ok(20_000.0), Ok(20_000.0)]);
         assert_eq!(parse_bandwidth("3.5GB/s"), Ok(3_500_000_000));
-        assert!(parse_bandwidth("600Mb/s").unwrap_err().to_string().contains("counts bits"));
+        assert!(parse_bandwidth("600Mb/s").unwrap_err().to_string().contains("is in bits (b)"));
         assert!(parse_bandwidth("600MB").is_err() && parse_bandwidth("600Mb/s").is_err());
     }
 

@@ -10,7 +10,7 @@ pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
 }
 
-/// Returns the bytes if they are whole, else with the one bit flipped that makes them whole, if any.
+/// Returns the bytes if they are intact, otherwise with a single wrong bit corrected; None if that is not possible.
 pub(crate) fn corrected<const BYTES: usize>(
     bytes: &[u8; BYTES],
     is_whole: impl Fn(&[u8; BYTES]) -> bool,

@@ -1,4 +1,4 @@
-//! The write buffer: pages wait in RAM until they are programmed, or lost with the power.
+//! The write buffer: pages wait in RAM until they are programmed, or are lost in a power loss.
 //!
 //! ```text
 //! write:  a waiting page is overwritten in place; others take a free place; without one, pages are programmed first
@@ -6,8 +6,8 @@
 //! ```
 //! With power-loss protection a flush programs nothing; see `protected.rs`.
 //!
-//! The rules are those of the timed drive's buffer, where a page being programmed keeps its place. Here it is programmed at
-//! once.
+//! The rules match the timed drive's buffer, except that programming takes no time here: there, a page keeps its slot
+//! while it is programmed.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -103,7 +103,7 @@ impl Buffer {
         self.options.protected
     }
 
-    /// True if every page is programmed before its write ends, and none waits: a power loss then takes nothing.
+    /// True if every page is programmed before its write ends, so that a power loss loses nothing.
     pub fn passes_on(&self) -> bool {
         self.options.high == 1 && !self.options.protected && self.pages.is_empty()
     }

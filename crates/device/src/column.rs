@@ -1,7 +1,7 @@
-//! Columns of numbers near a line, as logical pages and sequence numbers of a block mostly go up by one.
+//! Columns of numbers near a line; logical pages and sequence numbers of a block mostly increase by one.
 //!
-//! Number `i` is base + slope * i + its distance, modulo 2^64. All distances take the same 0, 1, 2, 4 or 8 bytes. So a block
-//! written in one go takes a few bytes, any page is decoded without the previous ones, and all are read without a branch.
+//! Number `i` is base + slope * i + its distance, modulo 2^64. All distances take the same 0, 1, 2, 4 or 8 bytes. So a
+//! sequentially written block takes a few bytes, each page can be decoded on its own, and decoding has no branches.
 
 /// A line below the numbers, and the width in bytes of the largest distance from it.
 #[derive(Clone, Copy)]

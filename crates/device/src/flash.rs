@@ -1,4 +1,4 @@
-//! The sink that moves bytes: executes the operations of an FTL on a [`Backend`].
+//! Flash sink that moves bytes: executes the operations of an FTL on a [`Backend`].
 //!
 //! A sink returns nothing, so the first fault that is not a flash failure is kept. From then on nothing is executed, as if
 //! the power were off, and the drive reports the fault when the FTL is done.
@@ -23,7 +23,7 @@ struct Failures {
     have_occurred: bool,
 }
 
-/// Flash, and the controller's knowledge of it beside the map.
+/// Flash, and the controller's data about it apart from the map.
 pub(crate) struct Medium<B> {
     pub backend: B,
     /// None while the drive has no trusted log.
@@ -200,7 +200,7 @@ impl<B: Backend> Medium<B> {
 
 /// Data bytes transferred by the operations of one FTL call.
 pub(crate) enum Payload<'a> {
-    /// None: the FTL moves data within the flash.
+    /// None if the FTL moves data within the flash.
     None,
     /// Host pages, by number in the request.
     Write(&'a Pages<'a>),
@@ -379,7 +379,7 @@ impl<B: Backend> FlashSink for Flash<'_, B> {
                         self.medium.life.pages_lost += u64::from(spare.lost);
                         (spare.version, spare.lost)
                     }
-                    // Its version is unknown; no other copy may count it as newer.
+                    // The version of this copy is unknown, so it must not count as newer than any other copy.
                     _ => {
                         self.medium.life.pages_lost += 1;
                         (0, true)

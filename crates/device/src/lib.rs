@@ -1,4 +1,4 @@
-//! A drive that holds bytes and survives a power loss: any FTL over a [`FlashSink`](ssdlab_nand::FlashSink) that moves
+//! A drive that stores bytes and survives power losses: any FTL over a [`FlashSink`](ssdlab_nand::FlashSink) that moves
 //! pages.
 //!
 //! ```text
@@ -11,8 +11,8 @@
 //! `mount.rs` for what a mount reads and trusts.
 //!
 //! - **The FTL is the simulated one**, unchanged: equal requests give equal flash operations.
-//! - **Flash is the truth.** The log names the blocks changed since the last checkpoint, so that a mount reads few. The FTL
-//!   recovers from the same data that a scan of the flash would find.
+//! - **Flash is authoritative.** The log names the blocks changed since the last checkpoint, so that a mount reads few.
+//!   The FTL recovers from the same data that a scan of the flash would find.
 //! - **Every page and every spare area has a checksum**, seeded with its place. Flash that keeps pages unchanged needs none
 //!   for pages.
 //! - **A fault is a power loss.** A fault of the medium that is not a flash failure switches the drive off; the next mount

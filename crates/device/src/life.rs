@@ -1,7 +1,7 @@
 //! Lifetime counters of a drive. Checkpoints have all of them, the journal mounts and wear-out.
 
-/// Counts since the drive was made. A power loss sets reads, writes and errors back to the latest checkpoint, as with a
-/// controller that saves them now and then. A mount without a log starts anew.
+/// Lifetime counts of the drive. A power loss resets reads, writes and errors to the latest checkpoint, as in a
+/// controller that saves them periodically. A mount without a log starts again from 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Life {
     /// Number of mounts.

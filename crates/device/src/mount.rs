@@ -71,7 +71,7 @@ impl MountReport {
 
 /// Input of recovery.
 pub(crate) struct Surveyed {
-    /// None if the first sight was enough.
+    /// None if the first pass was sufficient.
     pub table: Option<PageTable>,
     pub trims: Vec<Trimmed>,
     /// Number of trims no newer than the checkpoint.
@@ -79,9 +79,9 @@ pub(crate) struct Surveyed {
     pub report: MountReport,
 }
 
-/// Knowledge of a block whose spare areas are read.
+/// Information about a block whose spare areas are read.
 struct Scanned {
-    /// True if it was erased last.
+    /// True if the last operation on the block was an erase.
     trusted: bool,
     /// Pages with lower sequence numbers are left over from before an erase.
     from: u64,
@@ -139,7 +139,7 @@ impl<B: Backend> Medium<B> {
     ) -> Result<Surveyed, Fault> {
         let mut report = MountReport::default();
         self.safe = SafeNote::load(&self.backend)?;
-        // Trims have numbers too, which a lost log takes with it.
+        // Trims also have sequence numbers, which are lost with the log.
         let least = least.max(self.safe.below);
         let loaded = Log::load(&self.backend)?;
         self.backend.mounted(loaded.as_ref().map_or(0, |(_, known)| known.life.mounts));
@@ -194,7 +194,7 @@ impl<B: Backend> Medium<B> {
             table.bad[block.index()] = self.backend.is_bad(block);
         }
         let mut synced = synced.max(self.safe.below);
-        // All data of this block was safe elsewhere before the erase.
+        // All data of this block was durable elsewhere before the erase.
         if let Some((block, sequence)) = erasing.filter(|(_, sequence)| *sequence <= self.safe.below) {
             erased.insert(block, sequence);
             table.erased_before = sequence;
@@ -230,7 +230,7 @@ impl<B: Backend> Medium<B> {
                 if let Some(log) = &mut medium.log {
                     log.distrust(&mut medium.backend, block)?;
                 }
-                // If the erase was lost, pages may be new and their spare areas old.
+                // If the erase was lost, new pages may have old spare areas.
                 Scanned { trusted: false, verify: Some(0), ..known }
             };
             scan.evaluate(block, pages, known)?;

@@ -14,7 +14,7 @@ use crate::mount::MountReport;
 /// Reason why a drive cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Its file cannot be used.
+    /// The drive's file cannot be used.
     #[error(transparent)]
     File(#[from] FileError),
     /// The drive cannot be made or mounted.
@@ -50,7 +50,7 @@ pub fn open<B: Backend>(
     if is_new {
         let made = Drive::create(flash, options).and_then(Drive::writable_anew).inspect_err(|_| {
             if let Some(path) = path {
-                // Half a drive is useless. Failing to remove it adds nothing to the first error.
+                // A partly created drive is useless. A failure to remove it adds nothing to the first error.
                 let _ = fs::remove_file(path);
             }
         });

@@ -39,7 +39,7 @@ const FIRST_JOURNAL: u64 = 2 * HEAD_EVERY;
 const RECORD_BYTES: usize = 40;
 const PART_BYTES: usize = 8;
 
-/// Lies behind a journal from its start; if it is missing, the file was cut off.
+/// Mark at the end of a journal, written when the journal starts; if it is missing, the file was truncated.
 const MARK: [u8; 1] = [0xFF];
 
 const TRIM: u32 = 0;
@@ -56,7 +56,7 @@ pub(crate) struct BufferJournal {
     begin: u64,
     end: u64,
     at: u64,
-    /// Place at which it is long enough.
+    /// Position at which the journal is long enough to start a new one.
     long_at: u64,
     /// True if no other head names a journal.
     pub is_alone: bool,
@@ -78,8 +78,8 @@ pub(crate) struct PageRecords {
 /// A journal and its records by page.
 pub(crate) type Loaded = (BufferJournal, BTreeMap<u32, PageRecords>);
 
-/// Above every sequence number and version in a journal. If one were reused, a part of a page could be taken for a part of
-/// another copy.
+/// Number greater than every sequence number and version in a journal. If one were reused, a part of a page could be
+/// taken for a part of another copy.
 pub(crate) fn above(kept: &BTreeMap<u32, PageRecords>) -> u64 {
     let named = kept.values().flat_map(|kept| {
         let pages = kept.pages.iter().flat_map(|(sequence, held)| [Some(*sequence), held.base]);
@@ -243,7 +243,7 @@ impl BufferJournal {
         Ok(())
     }
 
-    /// True if it is time to start another.
+    /// True if a new journal should be started.
     pub fn is_long(&self) -> bool {
         self.at >= self.long_at
     }

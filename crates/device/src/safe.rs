@@ -52,7 +52,7 @@ impl SafeNote {
 
     /// Replaces the torn pages; the next note contains them.
     pub fn set_torn(&mut self, torn: Vec<u64>) {
-        // Without room for all of them no page is known to be safe.
+        // If they do not all fit, no page is known to be safe.
         if torn.len() <= MOST_TORN {
             self.torn = torn;
         } else {
@@ -114,7 +114,7 @@ mod tests {
         }
     }
 
-    /// With more torn pages than a copy has room for, the previous note stays and nothing is added.
+    /// If there are more torn pages than fit in a copy, the previous note remains unchanged.
     #[test]
     fn too_many_torn_pages_end_the_notes() {
         let mut flash = flash();

@@ -147,7 +147,7 @@ pub(crate) fn decode_block(block: BlockId, spares: &[u8]) -> impl ExactSizeItera
     })
 }
 
-/// True if `page` is the one that the undamaged spare area of `ppn` was written with, as far as its checksum tells.
+/// True if `page` is the one that the undamaged spare area of `ppn` was written with, according to its checksum.
 pub fn belongs(ppn: Ppn, page: &[u8], spare: &SpareBytes) -> bool {
     let matches = |spare: &SpareBytes| spare[5] & UNCHECKED != 0 || spare[24..28] == checksum(ppn, page).to_le_bytes();
     match Content::as_is(ppn, spare) {

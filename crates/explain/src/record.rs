@@ -37,7 +37,7 @@ pub struct Request {
     pub count: u32,
 }
 
-/// Map entries cached in RAM from a step on.
+/// Map entries cached in RAM, starting at a step.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Ram {
     /// First step with these entries.
@@ -68,7 +68,7 @@ pub struct End {
     pub erases: Vec<u32>,
 }
 
-/// Recording of all steps of a drive from a start state on.
+/// Recording of all steps of a drive from a start state.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Recording {
     /// Description of the drive.

@@ -10,10 +10,10 @@ use crate::map::{self, MapChoice, MapRules};
 use crate::page::{PageFtl, PageOptions};
 use crate::{DynFtl, Ftl, Shape};
 
-/// An FTL and its options.
+/// FTL with its options.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FtlChoice {
-    /// Page mapping, and the place of its map.
+    /// Page mapping, and the type of its map.
     Page(PageOptions, MapChoice),
     /// Block mapping with log blocks, and their number.
     Log(LogChoice, u32),
@@ -144,7 +144,7 @@ impl FtlChoice {
         }
     }
 
-    /// Builds the FTL on an erased device, behind `dyn`.
+    /// Builds the FTL on an erased device, as a trait object.
     ///
     /// # Errors
     /// See [`Self::build`].
@@ -160,8 +160,8 @@ impl FtlChoice {
         }
     }
 
-    /// Blocks that the FTL needs beyond those that hold data (per plane with page mapping), without those of a map in
-    /// flash.
+    /// Blocks that the FTL needs in addition to data blocks (per plane with page mapping), excluding blocks for a map
+    /// in flash.
     pub const fn reserve_blocks(&self) -> u32 {
         match self {
             Self::Page(options, _) => options.reserve_blocks(),

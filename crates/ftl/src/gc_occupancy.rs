@@ -15,8 +15,8 @@ counters! {
     /// not made yet, or the other way round.
     pub struct GcOccupancy {
         victims: "blocks", "Victims chosen.";
-        before: "pages", "Pages not erased since they were written, before the victim was collected.";
-        after: "pages", "Pages not erased since they were written, after it was collected.";
+        before: "pages", "Pages written and not erased, before the victim is collected.";
+        after: "pages", "Pages written and not erased, after the victim is collected.";
         valid: "pages", "Valid pages of the plane.";
     }
 }

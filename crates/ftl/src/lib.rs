@@ -5,8 +5,9 @@
 //!
 //! Rules of every FTL here:
 //!
-//! - **A flat map is the truth.** One array tells the place of each page's newest copy, under block mapping too. Block
-//!   tables, log tables and cached parts of a map decide costs and are reported in bytes, but cannot lead a read astray.
+//! - **A flat map is authoritative.** One array holds the location of each page's newest copy, under block mapping too.
+//!   Block tables, log tables and cached parts of a map decide costs and are reported in bytes, but cannot lead a read
+//!   astray.
 //! - **A page is valid if the flat map leads to it.** Page mapping also keeps a validity bit per page. So collection finds
 //!   the next valid page of a victim without an unpredictable branch and without touching the entries of invalid pages.
 //! - **An FTL knows the planes and nothing else of the geometry.** Planes are numbered in stripe order. Page mapping
@@ -44,7 +45,7 @@ use std::io;
 use ssdlab_core::{Archive, Archived, Lpn, Ppn};
 use ssdlab_nand::{Cause, FlashSink, ProgramOrder, Scan, Trimmed};
 
-/// Everything that an FTL knows about the flash below it and the pages above it.
+/// Shape of the flash and number of logical pages, as the FTL sees them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shape {
     /// Number of logical pages.
@@ -129,8 +130,8 @@ pub trait Ftl {
         }
     }
 
-    /// True if so many blocks have failed that the next write might find no room: the drive must only be read from now
-    /// on. Never true on flash that does not fail.
+    /// True if so many blocks have failed that the next write might not fit; the drive must then be read-only. Never
+    /// true on flash that does not fail.
     fn is_worn_out(&self) -> bool {
         false
     }
@@ -248,7 +249,7 @@ pub trait Ftl {
     }
 }
 
-/// An [`Ftl`] behind `dyn`, over any flash.
+/// An [`Ftl`] as a trait object, over any flash.
 pub trait DynFtl: Ftl + Send {
     /// See [`Ftl::write`].
     fn write_dyn(&mut self, lpn: Lpn, count: u32, context: WriteContext, flash: &mut dyn FlashSink);

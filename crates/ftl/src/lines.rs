@@ -91,10 +91,14 @@ pub fn difference(then: &[Line], now: &[Line]) -> Option<Difference> {
     // A count has its unit in brackets after the settings that it follows from.
     let counted = key.strip_suffix(')').and_then(|key| key.split_once(" ("));
     let (was, remedy) = match (was, counted) {
-        (None, _) => (format!("no {key}"), format!("leave {key} out")),
-        (Some(was), Some((keys, unit))) => (format!("{was} {unit} ({keys})"), format!("set {keys} as it was then")),
+        (None, _) => (format!("no {key}"), format!("remove {key}")),
+        (Some(was), Some((keys, unit))) => {
+            (format!("{was} {unit} ({keys})"), format!("restore the earlier value of {keys}"))
+        }
         // A line with several values cannot be typed as a setting.
-        (Some(was), None) if was.contains(", ") => (format!("{key} = {was}"), format!("set {key} as it was then")),
+        (Some(was), None) if was.contains(", ") => {
+            (format!("{key} = {was}"), format!("restore the earlier value of {key}"))
+        }
         (Some(was), None) => (format!("{key} = {was}"), format!("set {key}={was}{}", others(then, now, key))),
     };
     Some(Difference { then: was, now: is.unwrap_or_else(|| "none".into()), remedy })
@@ -115,9 +119,9 @@ pub fn restored(then: &[Line], now: &[Line]) -> Option<String> {
     // Alternatives to these settings must be left out, and settings of another FTL or map too, if they were typed.
     let mut out: Vec<_> = new
         .filter_map(|key| match key.split('.').collect::<Vec<_>>()[..] {
-            ["device", ..] => Some(format!("; leave {key} out")),
-            ["ftl", name, ..] if !had(&format!("ftl.{name}.")) => Some(format!("; leave any ftl.{name}.* out")),
-            ["ftl", ..] => Some(format!("; leave any {key} out")),
+            ["device", ..] => Some(format!("; remove {key}")),
+            ["ftl", name, ..] if !had(&format!("ftl.{name}.")) => Some(format!("; remove any ftl.{name}.*")),
+            ["ftl", ..] => Some(format!("; remove any {key}")),
             _ => None,
         })
         .collect();
@@ -143,18 +147,18 @@ mod tests {
         let now = [line("device.spare", "7%"), line("ftl", "fast"), line("nand.read", "2us")];
         assert_eq!(
             restored(&then, &now).as_deref(),
-            Some("set device.op=7% and ftl=page and ftl.page.map=ram; leave device.spare out")
+            Some("set device.op=7% and ftl=page and ftl.page.map=ram; remove device.spare")
         );
         assert_eq!(restored(&then, &then), None);
         let typed = [line("ftl", "bast"), line("ftl.bast.log", 4), line("ftl.bast.order", "fifo")];
         assert_eq!(
             restored(&then[1..3], &typed).as_deref(),
-            Some("set ftl=page and ftl.page.map=ram; leave any ftl.bast.* out")
+            Some("set ftl=page and ftl.page.map=ram; remove any ftl.bast.*")
         );
         let mapped = [line("ftl", "page"), line("ftl.page.map", "dftl"), line("ftl.page.map.dftl.cache", 8)];
         assert_eq!(
             restored(&then[1..3], &mapped).as_deref(),
-            Some("set ftl.page.map=ram; leave any ftl.page.map.dftl.cache out")
+            Some("set ftl.page.map=ram; remove any ftl.page.map.dftl.cache")
         );
     }
 
@@ -167,13 +171,16 @@ mod tests {
             format!("{then}; {now}; {remedy}")
         };
         assert_eq!(told(&then, &[line("a", 1), line("b", "y"), line("c", 4)]), "b = x; y; set b=x and c=3");
-        assert_eq!(told(&then[..2], &then), "no c; 3; leave c out");
+        assert_eq!(told(&then[..2], &then), "no c; 3; remove c");
         assert_eq!(told(&then, &then[..2]), "c = 3; none; set c=3");
         let blocks = |count: u32| [line("device.op (erase blocks)", count)];
-        assert_eq!(told(&blocks(77), &blocks(83)), "77 erase blocks (device.op); 83; set device.op as it was then");
+        assert_eq!(
+            told(&blocks(77), &blocks(83)),
+            "77 erase blocks (device.op); 83; restore the earlier value of device.op"
+        );
         let trigger = |low: u32| [line("ftl.page.trigger", format!("batch, low {low}, high 9"))];
-        let expected =
-            "ftl.page.trigger = batch, low 2, high 9; batch, low 3, high 9; set ftl.page.trigger as it was then";
+        let expected = "ftl.page.trigger = batch, low 2, high 9; batch, low 3, high 9; \
+                        restore the earlier value of ftl.page.trigger";
         assert_eq!(told(&trigger(2), &trigger(3)), expected);
     }
 }

@@ -134,7 +134,7 @@ impl Bounds {
 struct Filled<'a> {
     l2p: &'a [SharedEntry],
     p2l: &'a [SharedEntry],
-    /// Per block. They mostly tell the newer of two copies without a look at the other.
+    /// Version bounds per block. They usually show which of two copies is newer without reading the other copy.
     versions: Vec<Bounds>,
     /// A bit for each flash page with a newest copy. A copy may be displaced before its block sets the bit, so both
     /// threads toggle it.
@@ -283,7 +283,7 @@ impl Filled<'_> {
             }
         };
         pages.iter().take(AHEAD).for_each(fetch);
-        // A loop of its own: the atomic replacement of a map entry waits for all stores before it.
+        // A separate loop, because the atomic replacement of a map entry waits for all earlier stores.
         for ((at, page), held) in pages.iter().enumerate().zip(&self.p2l[first as usize..]) {
             held.set(Entry::of(match page {
                 Found::Erased => NONE,

@@ -34,8 +34,8 @@ pub struct Options {
 /// Reasons why a measurement fails.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The codec keeps no bytes.
-    #[error("codec {0} keeps no bytes, so it cannot be measured; leave it out")]
+    /// The codec stores no data.
+    #[error("codec {0} stores no data, so it cannot be measured; remove it")]
     Modelled(CodecSpec),
     /// The codec could not allocate its context.
     #[error("codec {0} could not be set up: {1}")]
@@ -482,6 +482,6 @@ mod tests {
         let error = measure(&long, &options(&["zlib:9"], Some(4096), 2), &mut |_| false).unwrap_err();
         assert!(matches!(error, Error::Stopped), "{error}");
         let error = measure(&long, &options(&["modelled"], None, 1), &mut |_| true).unwrap_err();
-        assert!(error.to_string().contains("keeps no bytes"), "{error}");
+        assert!(error.to_string().contains("stores no data"), "{error}");
     }
 }

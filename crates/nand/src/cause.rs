@@ -17,7 +17,7 @@ named_enum! {
         PartialMerge = 4, "partial_merge";
         /// The newest pages of a logical block are gathered in a free block.
         FullMerge = 5, "full_merge";
-        /// A valid log page goes through the log once more (FASTer).
+        /// A valid log page is written to the log once more (FASTer).
         SecondChance = 6, "second_chance";
         /// A log page still valid after its second chance goes to the isolation area (FASTer).
         Isolation = 7, "isolation";

@@ -7,7 +7,7 @@ use ssdlab_core::Nanos;
 pub struct Commands {
     /// Multi-plane commands: reads and programs of the same page number, and erases, on several planes of a die.
     pub multiplane: bool,
-    /// Cache read: a die may read its next page while the previous one is transferred out.
+    /// Cache read: a die may read its next page while the previous page is transferred out.
     pub cache_read: bool,
     /// Cache program: the next page of a block may be transferred in while the previous one is programmed.
     pub cache_program: bool,
@@ -16,7 +16,7 @@ pub struct Commands {
 }
 
 impl Commands {
-    /// True if a die may begin an operation while it works on another.
+    /// True if a die may begin an operation while another one is in progress.
     pub fn overlap(&self) -> bool {
         self.cache_read || self.cache_program || self.suspend != Suspend::Never
     }

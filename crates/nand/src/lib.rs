@@ -1,4 +1,4 @@
-//! NAND flash: the interface to the FTL, and everything below it.
+//! NAND flash: the interface to the FTL, and the models behind that interface.
 //!
 //! An FTL emits flash operations into a [`FlashSink`], in dependency order. A sink counts them ([`Counts`]), times them
 //! ([`backend::SerialFlash`], [`backend::parallel::ParallelFlash`]), records them (`Vec<FlashOp>`) or checks them against the

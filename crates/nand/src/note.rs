@@ -37,14 +37,14 @@ pub enum Note {
         hit: bool,
         /// True if the entry is about to change.
         changes: bool,
-        /// True if the page is written, so that its entry was in RAM before.
+        /// True if the page is being written, so that its entry was already in RAM.
         written: bool,
     },
     /// A block was chosen for collection; its valid pages are copied, then it is erased.
     Victim {
         /// The block.
         block: BlockId,
-        /// Number of its valid pages.
+        /// Number of valid pages in the block.
         valid: u32,
         /// Reason of the choice.
         choice: VictimReason,
@@ -53,9 +53,9 @@ pub enum Note {
     Opened {
         /// The block.
         block: BlockId,
-        /// Role of its pages.
+        /// Role of the block's pages.
         role: Role,
-        /// Number of the FTL's open block in its plane: the host's is 0, others come after it.
+        /// Number of the FTL's open block in its plane: 0 is the host's open block, higher numbers are others.
         number: u8,
     },
     /// A block failed and is not used any more.
@@ -64,35 +64,36 @@ pub enum Note {
     Retired {
         /// The block.
         block: BlockId,
-        /// Number of pages programmed since it was taken.
+        /// Number of pages programmed since the block was opened.
         written: u32,
         /// Reason of leaving.
         reason: RetireReason,
     },
     /// Every page of this block, the oldest of the random log, is valid and gets a second chance in place (FASTer).
     Rotated(BlockId),
-    /// The isolation area is short of room: the logical block of its oldest valid page, given here, is merged (FASTer).
+    /// The isolation area is short of space: the given logical block, that of the oldest valid page, is merged
+    /// (FASTer).
     Drained(Lpn),
 }
 
 /// Reason why a log block leaves the log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RetireReason {
-    /// It is full, and its logical block is written again.
+    /// The log block is full, and its logical block is written again.
     Full,
-    /// It became full with every page in place.
+    /// The log block became full with every page in place.
     Completed,
-    /// All log blocks are taken, and it is the victim.
+    /// All log blocks are in use, and this one is the victim.
     Evicted,
-    /// The random log is full, and it is the oldest there.
+    /// The random log is full, and this is its oldest block.
     Oldest,
-    /// The page to be written is not its next page, or has no free place.
+    /// The page to be written is not the next page of the block, or has no free place.
     Broken,
     /// Page 0 of a logical block starts another sequential log block.
     Restarted,
-    /// Its logical block is merged for a page that lies elsewhere in the log.
+    /// The logical block is merged because of a page elsewhere in the log.
     Merged,
-    /// It was part of the isolation area and has no valid page any more.
+    /// The block was part of the isolation area and has no valid page left.
     Drained,
 }
 
@@ -101,11 +102,11 @@ pub enum RetireReason {
 pub enum VictimReason {
     /// The victim policy chose it.
     Policy,
-    /// It has the fewest valid pages; the policy's choice would have yielded nothing or taken too long.
+    /// It has the fewest valid pages; the block chosen by the policy would have freed no page or taken too long.
     Yield,
     /// Blocks of map pages had to be reclaimed.
     MapFull,
-    /// A program of it failed.
+    /// A program of the block failed.
     Failed,
 }
 
@@ -122,7 +123,7 @@ named_enum! {
 }
 
 impl MergeKind {
-    /// Cause of its operations.
+    /// Cause of the operations.
     pub const fn cause(self) -> Cause {
         match self {
             Self::Switch => Cause::SwitchMerge,

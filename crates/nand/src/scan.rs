@@ -17,7 +17,7 @@ pub enum Found {
         oob: SpareArea,
         /// Version of the copy; see [`SpareArea`].
         version: u64,
-        /// True if a trim or another copy is known to be newer or equal. Unless that copy is given up, this one need
+        /// True if a trim or another copy is known to be newer or equal. Unless that copy is discarded, this one need
         /// not be compared.
         outdated: bool,
     },

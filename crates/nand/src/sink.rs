@@ -52,8 +52,8 @@ pub struct SpareArea {
 
 /// Failure of an operation, as the chip reports it.
 ///
-/// An unreadable page is not a failure for an FTL: its data is lost wherever it goes. A copy of it reads as an error, and
-/// the host gets the error when it reads.
+/// An unreadable page is not a failure for an FTL: its data is lost wherever it is copied. A copy of it reads as an
+/// error, and the host gets the error when it reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Failure {
     /// The page could not be programmed; earlier pages of the block can still be read.

@@ -35,7 +35,7 @@ pub enum Errno {
 /// When the reply to a request may be sent.
 #[derive(Debug, Default)]
 pub enum ReplyTime {
-    /// With the next batch.
+    /// Send with the next batch.
     #[default]
     Now,
     /// When the simulated drive completes the request.

@@ -59,8 +59,8 @@ impl Kits {
         self.state.lock().kits * Self::kit_bytes(self.page_bytes)
     }
 
-    /// Borrows a kit; waits for one if necessary. The caller must hold no lock and no victim, because the holder of a
-    /// kit may wait for them.
+    /// Borrows a kit; waits if all are in use. The caller must hold no lock and no victim, because the holder of a kit
+    /// may wait for them.
     pub fn take(&self) -> io::Result<Borrowed<'_>> {
         loop {
             if let Some(kit) = self.try_take()? {
@@ -205,7 +205,7 @@ impl Borrowed<'_> {
             return DemotionResult::Drop;
         }
         let max_bytes = self.kits.max_stored_bytes;
-        // A faulty codec may return a length beyond the buffer; such a page counts as incompressible.
+        // A faulty codec may return a length that exceeds the buffer; such a page counts as incompressible.
         match self.with_codec(|kit| kit.codec.compress(&job.page, &mut out[..max_bytes])).flatten() {
             Some(len) if len <= max_bytes => DemotionResult::Kept(len),
             _ if keep_incompressible => {

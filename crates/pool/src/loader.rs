@@ -1,4 +1,4 @@
-//! What the cache asks of its owner: backing storage, and codecs for its threads.
+//! Interfaces that the owner of the cache provides: backing storage, and codecs for its threads.
 
 use std::io;
 use std::sync::Arc;

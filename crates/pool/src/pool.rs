@@ -42,7 +42,7 @@ impl<L: Loader> Pool<L> {
     /// Creates a cache in front of `loader`.
     ///
     /// # Errors
-    /// If an option is invalid, or the codec is modelled and keeps no bytes.
+    /// If an option is invalid, or the codec is modelled and stores no data.
     pub fn new(options: Options, loader: L) -> Result<Self, ConfigError> {
         let spec = options.codec.clone();
         Self::with_codec(options, loader, Arc::new(move || spec.build()))
@@ -51,13 +51,13 @@ impl<L: Loader> Pool<L> {
     /// Creates a cache with the caller's codec instead of the one in `options`.
     ///
     /// # Errors
-    /// If an option is invalid, or the codec keeps no bytes or cannot be set up.
+    /// If an option is invalid, or the codec stores no data or cannot be set up.
     pub fn with_codec(options: Options, loader: L, make: CodecFactory) -> Result<Self, ConfigError> {
         options.check()?;
         let codec_error = |remedy: String| ConfigError::new("codec", &options.codec, remedy);
         let codec = make().map_err(|error| codec_error(format!("it could not be set up: {error}")))?;
         if codec.modelled().is_some() {
-            return Err(codec_error("it keeps no bytes; choose a codec that compresses".into()));
+            return Err(codec_error("it stores no data; choose a codec that compresses".into()));
         }
         let page_bytes = options.page_bytes as usize;
         let batch_bytes = options.batch() * page_bytes;

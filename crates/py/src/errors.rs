@@ -19,7 +19,8 @@ create_exception!(
     ssdlab,
     SimulationError,
     SsdlabError,
-    "A simulation cannot start or continue. For a request beyond the device, `capacity_bytes` is its capacity."
+    "A simulation cannot start or continue. For a request past the end of the device, `capacity_bytes` is the \
+     device's capacity."
 );
 create_exception!(
     ssdlab,
@@ -93,7 +94,7 @@ impl Raise for serde_json::Error {
     }
 }
 
-/// Returns the message for a request beyond the device.
+/// Returns the message for a request past the end of the device.
 pub fn beyond_device(request: Placed, capacity_bytes: u64) -> String {
     SimError::BeyondDevice { request, capacity_bytes }.to_string()
 }

@@ -27,7 +27,7 @@ pub struct MapAdvisor {
 
 /// Parses a size within a page.
 fn small(text: &str) -> PyResult<u32> {
-    u32::try_from(size(text)?).map_err(|_| ConfigError::new_err(format!("{text} exceeds any page; lower it")))
+    u32::try_from(size(text)?).map_err(|_| ConfigError::new_err(format!("{text} is larger than any page; lower it")))
 }
 
 /// Sorts and deduplicates `values`.

@@ -58,8 +58,8 @@ impl Settings {
         if text == "adaptive" {
             let (Some(miss_us), Some(restore_us)) = (self.miss_us, self.restore_us) else {
                 return Err(ConfigError::new_err(
-                    "an adaptive share weighs times: give miss_us, to load a page, and restore_us, to restore one and \
-                     compress another",
+                    "an adaptive share needs miss_us (time to load a page) and restore_us (time to restore one page \
+                     and compress another)",
                 ));
             };
             return Ok(Share::Adaptive { miss_us, restore_us });
@@ -133,7 +133,7 @@ impl Loader for Below {
             let bytes: PyBackedBytes = object.call_method1(py, "load", (id,))?.extract(py)?;
             if bytes.len() != page.len() {
                 return Err(PyValueError::new_err(format!(
-                    "load({id}) returned {} bytes, pages have {}",
+                    "load({id}) returned {} bytes, but a page has {}",
                     bytes.len(),
                     page.len()
                 )));
@@ -249,7 +249,7 @@ impl PagePool {
         let last = i64::MAX as u64 / u64::from(pool.options().page_bytes);
         if page > last {
             return Err(PyValueError::new_err(format!(
-                "page {page} lies beyond {last}, the last that a file can have"
+                "page {page} is past {last}, the last page that a file can have"
             )));
         }
         let written = detached(py, None, move || pool.write(page, &bytes))?.map_err(|error| exception(py, error));
@@ -329,7 +329,7 @@ impl SimulatedDrive {
             return Err(error);
         }
         let Some(drive) = drive.or_raise()? else {
-            return Err(PyKeyboardInterrupt::new_err("stopped while the drive was prepared"));
+            return Err(PyKeyboardInterrupt::new_err("stopped while preparing the drive"));
         };
         Ok(Self { inner: Arc::new(ssdlab_measure::simulated::SimulatedDrive::new(drive, wait(busy))) })
     }

@@ -65,7 +65,7 @@ impl Requests {
         let mut last = 0;
         for row in 0..time_ns.len() {
             let built = if in_order && time_ns[row] < last {
-                Err(format!("time_ns {} is before the {last} of the row before; sort the rows by time", time_ns[row]))
+                Err(format!("time_ns {} is earlier than {last} in the row before; sort the rows by time", time_ns[row]))
             } else {
                 request(time_ns[row], op[row], offset[row], bytes[row], flags[row], stream[row])
             };
@@ -89,8 +89,8 @@ impl Requests {
         self.inner.len()
     }
 
-    /// Returns the message for the first request beyond the device, with its row in `table`, or None. `first` is the
-    /// row of the first request.
+    /// Returns the message for the first request past the end of the device, with its row in `table`, or None. `first`
+    /// is the row of the first request.
     fn beyond(&self, capacity_bytes: u64, table: &str, first: usize) -> Option<String> {
         let row = self.inner.iter().position(|request| request.ends_beyond(capacity_bytes))?;
         Some(row_beyond(&self.inner[row], capacity_bytes, table, first + row))
@@ -155,7 +155,7 @@ impl InOrder {
     }
 }
 
-/// Returns the message for a request in a table row beyond the device.
+/// Returns the message for a request in a table row that ends past the end of the device.
 pub fn row_beyond(request: &Request, capacity_bytes: u64, table: &str, row: usize) -> String {
     beyond_device(Placed::at(format!("{table}: row {row}"), request), capacity_bytes)
 }

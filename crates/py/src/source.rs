@@ -139,8 +139,8 @@ impl Reader {
         read_batch(py, self.source(), max)
     }
 
-    /// Returns the message for the first request beyond the device, with its place in the files, or None. The reader
-    /// must be at its start.
+    /// Returns the message for the first request past the end of the device, with its place in the files, or None. The
+    /// reader must be at its start.
     fn beyond(&mut self, py: Python<'_>, capacity_bytes: u64) -> PyResult<Option<String>> {
         let reader = exclusive(&mut self.inner);
         loop {

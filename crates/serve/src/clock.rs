@@ -41,10 +41,10 @@ impl Pace {
 pub struct Measurements {
     /// Response times by [`ssdlab_trace::Op`].
     pub latency: [LatencyHistogram; 4],
-    /// Its flash operations. They differ from those of the stored drive, because a page waits in the write buffer while
-    /// it is programmed in simulated time and may be overwritten there.
+    /// Flash operations of the simulated drive. They differ from the operations of the stored drive, because a page
+    /// waits in the write buffer while it is programmed in simulated time and may be overwritten there.
     pub flash: Counts,
-    /// Pages in its write buffer.
+    /// Pages in the write buffer of the simulated drive.
     pub buffered_pages: u32,
     /// Error that stopped the simulation.
     pub failed: Option<Arc<SimError>>,

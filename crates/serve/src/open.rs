@@ -41,7 +41,7 @@ pub enum OpenError {
     #[error(transparent)]
     Time(#[from] SimError),
     /// No thread is available.
-    #[error("no thread for the simulated drive: {0}; raise the limit of processes")]
+    #[error("cannot start a thread for the simulated drive: {0}; raise the system's limit of processes")]
     Thread(io::Error),
 }
 

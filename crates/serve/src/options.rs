@@ -7,10 +7,10 @@ use ssdlab_sim::{Clock, FlushPolicy, Setup};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionsError {
     /// The set-up has a page cache.
-    #[error("a served drive has no page cache, as clients have their own; leave out cache.policy")]
+    #[error("a served drive has no page cache, as clients have their own; remove cache.policy")]
     Cache,
     /// The set-up has a block layer.
-    #[error("a served drive has no block layer, as clients have their own; leave out block.scheduler")]
+    #[error("a served drive has no block layer, as clients have their own; remove block.scheduler")]
     BlockLayer,
 }
 

@@ -8,8 +8,8 @@ use ssdlab_sim::{FlashSummary, HostCounters, LatencyByOp, Setup};
 counters! {
     /// Write-zeroes requests. Traces have none; a record holds them as writes and trims.
     pub struct Zeroes {
-        write_zeroes_requests: "requests", "Write-zeroes requests; neither writes nor trims.";
-        bytes_zeroed: "bytes", "Bytes of write-zeroes requests.";
+        write_zeroes_requests: "requests", "Write-zeroes requests; not counted as writes or trims.";
+        bytes_zeroed: "bytes", "Bytes zeroed by write-zeroes requests.";
     }
 }
 

@@ -1,4 +1,4 @@
-//! Assembles the device of a set-up. Each combination of parts is compiled on its own.
+//! Assembles the device of a set-up. Each combination of parts is compiled separately.
 
 use ssdlab_ftl::Ftl;
 use ssdlab_ftl::choice::{Start, Visitor};
@@ -22,7 +22,7 @@ use crate::setup::drive::DriveOptions;
 use crate::setup::{Clock, Setup};
 use crate::state::{self, Origin};
 
-/// Use of a stack once its parts are chosen.
+/// Code to run on a stack once its parts are chosen.
 pub(crate) trait Purpose {
     type Output;
 

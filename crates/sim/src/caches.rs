@@ -1,7 +1,8 @@
 //! Simulates caches over one trace.
 //!
 //! Caches share the trace for reading, so many can run at a time. Each is a task on its own thread; its caller is asked
-//! twenty times a second whether to continue. A stopped task ends at its next check; without one it ends by itself.
+//! twenty times a second whether to continue. A stopped task ends at its next check; a task without checks runs to its
+//! end.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -46,7 +47,7 @@ pub struct CurvePoint {
     pub unit_standard_error: Option<f64>,
     /// Hits on items that have grown since they were inserted; an estimate if the ratio is one.
     pub outgrown: u64,
-    /// Units that such items lacked, likewise.
+    /// Units that such items lacked; also an estimate if the ratio is one.
     pub outgrown_units: u64,
     /// Capacity of each replica in units; `None` if exact. With few units the estimate is poor.
     pub scaled_capacity: Option<u64>,

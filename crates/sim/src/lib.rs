@@ -1,7 +1,8 @@
 //! Assembles layers into a stack, replays requests through it and measures.
 //!
-//! Results depend only on set-up and requests: no wall time, no unseeded randomness. A run has one thread. Other threads
-//! work only where they cannot change results: on files of kept drives, and on caches simulated without a drive.
+//! Results depend only on set-up and requests, not on wall time or unseeded random numbers. A run has one thread. Other
+//! threads work only where they cannot change results: on files of kept drives, and on caches simulated without a
+//! drive.
 //!
 //! [`setup`] describes the simulation; [`run`] replays requests, and [`live`] takes them as they arrive. `host` is
 //! everything above the drive: replay, cache, block layer. `drive` is the drive, [`observe`] the measurements, [`check`]

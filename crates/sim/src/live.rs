@@ -1,4 +1,4 @@
-//! A simulated drive beside real programs: requests arrive one by one, at times not known in advance.
+//! A simulated drive driven by real programs: requests arrive one by one, at times not known in advance.
 //!
 //! Its clock starts at 0 when the device is prepared, and the caller advances it. The drive never runs ahead of that
 //! time, so that a request that arrives then still affects everything after it.
@@ -24,12 +24,12 @@ use crate::setup::host::Replay;
 use crate::setup::{Clock, Overwrite, Precondition, Setup};
 use crate::state::Origin;
 
-/// A drive that takes requests as they arrive.
+/// A drive that accepts requests as they arrive.
 pub trait LiveDrive: Send {
     /// Takes a request at its `time_ns`, or at once if that has passed.
     ///
     /// # Errors
-    /// If it lies beyond the end of the drive, or the data check fails.
+    /// If the request ends past the end of the drive, or the data check fails.
     fn submit(&mut self, request: Request) -> Result<(), SimError>;
 
     /// Runs up to a time and appends each completed request with the time of its completion. Returns the time of the
@@ -42,7 +42,7 @@ pub trait LiveDrive: Send {
     /// Returns the flash operations since the device was made.
     fn counts(&self) -> Counts;
 
-    /// Returns the number of pages in its write buffer.
+    /// Returns the number of pages in the drive's write buffer.
     fn buffered_pages(&self) -> u32;
 }
 
@@ -73,9 +73,7 @@ pub fn live_from(setup: &Setup, ftl: &[u8]) -> Result<Box<dyn LiveDrive>, SimErr
 
 fn check(setup: &Setup) -> Result<(), SimError> {
     if setup.cache.is_some() {
-        return Err(SimError::Setup(
-            "a live drive has its cache outside the simulation; leave out cache.policy".into(),
-        ));
+        return Err(SimError::Setup("a live drive has its cache outside the simulation; remove cache.policy".into()));
     }
     if setup.clock == Clock::Count {
         return Err(SimError::Setup("a live drive needs simulated time; set time to serial or event".into()));

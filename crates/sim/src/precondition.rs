@@ -33,10 +33,11 @@ const LOOKAHEAD: usize = 16;
 const WINDOWS_PER_PASS: u64 = 4;
 /// Two successive windows that differ by less than this share are steady.
 const SETTLED: f64 = 0.005;
-/// Overwrites of the device within which write amplification must settle, beyond the minimum.
+/// Maximum number of device overwrites, in addition to the minimum, until write amplification settles.
 const MAX_PASSES: u64 = 15;
 
-/// An FTL on its flash, at rest. Preconditioning and files of kept drives are compiled once for all of them.
+/// An FTL on its flash, with no operation in flight. Preconditioning and files of kept drives are compiled once for all
+/// of them.
 pub(crate) trait Device {
     fn setup(&self) -> &Setup;
 
@@ -56,7 +57,7 @@ pub(crate) trait Device {
     /// Preconditions a sample of its planes, if the set-up says so.
     fn sample(&mut self, monitor: &mut dyn Monitor) -> Result<Option<(PreconditionSummary, Control)>, SimError>;
 
-    /// Loads map entries into the drive's RAM as it would have them.
+    /// Loads the map entries into the drive's RAM that it would have cached.
     fn preload(&mut self);
 
     /// # Errors
@@ -67,7 +68,7 @@ pub(crate) trait Device {
     fn archive(&mut self, summary: &mut PreconditionSummary, archive: &mut Archive<'_>) -> Archived;
 }
 
-/// Preconditions the device as its set-up says.
+/// Preconditions the device according to its set-up.
 ///
 /// # Errors
 /// If the method does not suit the device, the trace is missing or unreadable, or the data check fails.

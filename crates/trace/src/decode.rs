@@ -258,7 +258,7 @@ impl<F: LineFormat> Lines<F> {
             return Ok(());
         }
         let result = if line.len() > LINE_MAX {
-            Err(Fault::new("", &line[..LINE_MAX], "... starts a line of more than 64 KiB, the longest allowed"))
+            Err(Fault::new("", &line[..LINE_MAX], "... starts a line longer than 64 KiB, the maximum"))
         } else {
             if !self.begun {
                 let place =

@@ -23,7 +23,7 @@ pub enum TraceError {
         why: String,
     },
     /// The file ends before its compressed stream or its last record.
-    #[error("{path}: {why}; fetch the file again, or pass --skip-bad to read as far as it goes")]
+    #[error("{path}: {why}; fetch the file again, or pass --skip-bad to read the part before the damage")]
     Truncated {
         /// File name.
         path: String,

@@ -61,8 +61,8 @@ fn given_format(options: &ReadOptions) -> Result<Option<Format>, TraceError> {
     match (&options.columns, options.format) {
         (Some(_), None | Some(Format::Columns)) => Ok(Some(Format::Columns)),
         (Some(_), Some(other)) => {
-            let why = format!("--columns is for text of any layout, but --format {} has its own columns", other.name());
-            Err(TraceError::Invalid(format!("{why}; leave one of them out")))
+            let why = format!("--columns cannot describe --format {}, which has fixed columns", other.name());
+            Err(TraceError::Invalid(format!("{why}; remove one of the two")))
         }
         (None, Some(Format::Columns)) => {
             let why = "--format columns needs a layout; for example, pass --columns time=0,op=1,offset=2,size=3";

@@ -198,7 +198,7 @@ impl Intake {
                 return Ok(());
             }
         };
-        // A flush has no address, whatever the trace says.
+        // A flush has no address, even if the trace gives one.
         let (offset, bytes) = if io.op == Op::Flush { (0, 0) } else { (io.offset, io.bytes) };
         if offset.checked_add(bytes).is_none() || bytes > REQUEST_MAX {
             return Err(Fault::new("", b"", "offset or size too large (limits: 2^64 bytes, 256 TiB per request)"));
@@ -264,7 +264,8 @@ impl Intake {
             }
             DeviceLayout::SideBySide(ranges) => {
                 let fits = |range: &&Range<u64>| end <= range.end - range.start;
-                let why = "lies beyond its device's end in the first pass: the file is being written; read a copy";
+                let why = "is past the end of its device in the first pass, so the file is being written; read a copy \
+                           of it";
                 let range = ranges.get(index).filter(fits).ok_or(Fault::new("", b"the request", why))?;
                 Ok(Some(range.start))
             }
@@ -328,7 +329,7 @@ impl Intake {
             let start = next;
             let end = next.checked_add(bytes).and_then(|end| end.checked_next_multiple_of(DEVICE_ALIGN));
             next = end.ok_or_else(|| {
-                let why = "the devices side by side exceed 2^64 bytes; select one with --device NAME";
+                let why = "all devices together exceed 2^64 bytes; select one with --device NAME";
                 TraceError::Invalid(why.into())
             })?;
             ranges.push(start..start + bytes);

@@ -67,7 +67,7 @@ pub enum DeviceChoice {
     /// merged: all devices, so that no file is left out.
     #[default]
     First,
-    /// All devices, side by side in disjoint ranges. Reads the files twice (no pipes): the first pass finds the ranges.
+    /// All devices, in consecutive disjoint ranges. Reads the files twice (no pipes): the first pass finds the ranges.
     All,
     /// All devices at their own addresses, on top of each other, as if they were one drive.
     Overlay,

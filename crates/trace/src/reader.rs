@@ -348,7 +348,7 @@ mod tests {
                 let cut = format!("{before}{}", &last[..end]);
                 let message = read(false, &cut).unwrap_err().to_string();
                 let place = format!("memory: the last line, {}, is cut short: no line end, and ", cut.lines().count());
-                let remedy = "; fetch the file again, or pass --skip-bad to read as far as it goes";
+                let remedy = "; fetch the file again, or pass --skip-bad to read the part before the damage";
                 assert!(message.starts_with(&place) && message.ends_with(remedy), "{message}");
                 let (requests, report) = read(true, &cut).unwrap();
                 assert_eq!((requests, report.counts.bad_lines), (first.clone(), 1));
@@ -362,7 +362,7 @@ mod tests {
         assert_eq!(read(Format::Csv, "0,R,0,512\n10,W,8,512,0x1,7").0.len(), 2);
     }
 
-    /// Returns place, offset and length of the first request beyond the capacity, searching one request per call.
+    /// Returns place, offset and length of the first request that exceeds the capacity, searching one request per call.
     fn beyond(bytes: &[u8], options: &ReadOptions, capacity_bytes: u64) -> Option<(String, u64, u64)> {
         let mut reader = TraceReader::over(&[Origin::Memory(bytes.into())], options).unwrap();
         loop {
@@ -413,7 +413,7 @@ mod tests {
     fn an_endless_line_is_rejected_in_bounded_memory() {
         let endless = format!("0,R,0,512\n{}\n10,R,0,512\n", "9".repeat(1_000_000));
         let message = error(Format::Csv, &endless);
-        assert!(message.starts_with("memory:2: ") && message.contains("more than 64 KiB"), "{message}");
+        assert!(message.starts_with("memory:2: ") && message.contains("longer than 64 KiB"), "{message}");
         let (requests, report) = read_with(endless.as_bytes(), &csv(true)).unwrap();
         assert_eq!((requests.len(), report.counts.bad_lines), (2, 1));
         let at_the_end = "0,R,0,512\n".to_string() + &"9".repeat(500_000);

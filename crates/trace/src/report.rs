@@ -11,16 +11,16 @@ counters! {
         records: "records", "Lines (without blank ones) or binary records read.";
         bytes_in: "bytes", "Bytes read from the files, before decompression.";
         headers: "lines", "Header, comment and summary lines.";
-        other_device: "requests", "Requests of other devices than the chosen one.";
+        other_device: "requests", "Requests to devices other than the chosen one.";
         other_actions: "records", "Events other than the chosen action; in fio logs, file bookkeeping and waits.";
         non_io: "records", "Records that move no data: messages, notes, pass-through commands.";
         unknown_op: "records", "Records whose operation is blank or not read, write, trim or flush; not replayed.";
         short_waits: "records", "Waits below 100 us in a fio log version 2, which the format ignores.";
         zero_length: "requests", "Reads, writes and trims of 0 bytes; not replayed.";
         split_overlong: "requests", "Requests over 4 GiB, split into pieces of 2 GiB.";
-        out_of_order: "requests", "Requests earlier than a preceding line; moved to their place in time.";
+        out_of_order: "requests", "Requests earlier than a preceding line; sorted into time order.";
         late: "requests", "Out-of-order requests beyond the reorder window; kept in file order at their predecessor's time.";
-        bad_lines: "records", "Malformed lines or records skipped (--skip-bad).";
+        bad_lines: "records", "Malformed lines or records that were skipped (--skip-bad).";
         streams_folded: "requests", "Requests whose process exceeded the table of 65,535; assigned to its last entry.";
     }
 }

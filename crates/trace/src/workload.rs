@@ -28,8 +28,8 @@ pub enum Pattern {
     },
     /// Short sequential runs of several streams, interleaved with each other and with random requests.
     Streams(Streams),
-    /// Files that lie one after another and are written concurrently, each front to back, in turn. Write-only; the
-    /// workload ends when all files are written.
+    /// Consecutive files that are written concurrently in turn, each from front to back. Write-only; the workload ends
+    /// when all files are written.
     CopyFiles {
         /// Number of files, at least 1.
         files: u32,
@@ -57,7 +57,7 @@ pub enum Pattern {
 /// Location of the hot addresses of [`Pattern::HotCold`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Placement {
-    /// In one range at the start of the span.
+    /// Hot addresses form one range at the start of the span.
     Together,
     /// Scattered individually over the span.
     Scattered,

@@ -17,12 +17,12 @@ counters! {
     pub struct WriteReport {
         requests: "requests", "Requests written.";
         bytes_out: "bytes", "Bytes written, before compression.";
-        unsupported_op: "requests", "Requests left out because the format lacks their operation.";
-        op_dropped: "requests", "Requests that will be read back as reads because the format has no operations.";
-        widened: "requests", "Requests extended to whole sectors, the format's unit of addresses.";
+        unsupported_op: "requests", "Requests omitted because the format lacks their operation.";
+        op_dropped: "requests", "Requests that become reads because the format has no operations.";
+        widened: "requests", "Requests extended to whole sectors, the format's address unit.";
         time_rounded: "requests", "Timestamps rounded down to the format's resolution.";
-        flags_dropped: "requests", "Requests that lost their flags.";
-        streams_dropped: "requests", "Requests that lost their process name.";
+        flags_dropped: "requests", "Requests whose flags the format cannot store.";
+        streams_dropped: "requests", "Requests whose process name the format cannot store.";
     }
 }
 

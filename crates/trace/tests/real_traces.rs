@@ -205,7 +205,7 @@ fn files_of_unknown_formats_are_rejected() {
     {
         let Some(path) = real(path) else { return };
         let error = TraceReader::open(&[path], &ReadOptions::default()).unwrap_err().to_string();
-        assert!(error.contains("no trace format fits; name its format with --format NAME"), "{error}");
+        assert!(error.contains("no trace format fits; select one with --format NAME"), "{error}");
     }
 }
 

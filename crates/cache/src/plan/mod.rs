@@ -125,7 +125,7 @@ impl Plan {
         within("the ratio", ratio, 1.0, most, "be 1 or more: a page that grows is kept raw")?;
         within("the time to compress, in us,", compress_us, 0.0, most, "be 0 or more")?;
         within("the time to decompress, in us,", decompress_us, 0.0, most, "be 0 or more")?;
-        within("the share of compressible pages", shrinking, 0.0, 1.0, "lie in 0 to 1")?;
+        within("the share of compressible pages", shrinking, 0.0, 1.0, "be from 0 to 1")?;
         Ok(Self { memory, compressor })
     }
 
@@ -151,7 +151,7 @@ impl Plan {
         if (0.0..=1.0).contains(&share) {
             Ok(self.at(share, corrections))
         } else {
-            Err(PlanError::new("the share of memory to compress", format!("{} %", 100.0 * share), "lie in 0 to 100 %"))
+            Err(PlanError::new("the share of memory to compress", format!("{} %", 100.0 * share), "be from 0 to 100 %"))
         }
     }
 

@@ -24,7 +24,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "belady",
     help: "Evicts the item whose next use is farthest away: offline, optimal for items of one size that are always inserted.",
     source: "Belady 1966",
-    parameters: &[Parameter::switch("bypass", false, "1: a newcomer with the farthest next use is not inserted.")],
+    parameters: &[Parameter::switch("bypass", false, "1: does not insert a newcomer with the farthest next use.")],
     role: PolicyRules {
         sizes: true,
         needs_future: true,

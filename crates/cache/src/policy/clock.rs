@@ -28,7 +28,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         min: 1,
         max: 8,
         example: None,
-        help: "Bits of the use counter of each item.",
+        help: "Number of bits in the use counter of each item.",
     }],
     role: PolicyRules {
         sizes: true,

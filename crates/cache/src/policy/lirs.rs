@@ -36,7 +36,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 1,
             max: 1 << 20,
             example: None,
-            help: "Minimum number of such items, if the cache is large enough.",
+            help: "Minimum number of items not reused at short distance, if the cache is large enough.",
         },
     ],
     role: PolicyRules {

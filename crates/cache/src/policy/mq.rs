@@ -51,7 +51,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 0,
             max: 10_000,
             example: None,
-            help: "Size of the history of evicted items, relative to the capacity.",
+            help: "Number of evicted items remembered, relative to the capacity.",
         },
     ],
     role: PolicyRules {

@@ -23,7 +23,7 @@ pub(super) static PROTECTED: Parameter = Parameter {
     min: 0,
     max: 100,
     example: None,
-    help: "Share of the main cache for reused items.",
+    help: "Share of the main cache reserved for reused items.",
 };
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {

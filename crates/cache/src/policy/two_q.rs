@@ -24,7 +24,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     source: "Johnson, Shasha, VLDB 1994",
     parameters: &[
         Parameter::share("kin", 25, "Share of the capacity for newcomers."),
-        Parameter::share("kout", 50, "Size of the history of evicted items, relative to the capacity."),
+        Parameter::share("kout", 50, "Number of evicted items remembered, relative to the capacity."),
     ],
     role: PolicyRules {
         sizes: true,

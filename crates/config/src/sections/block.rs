@@ -19,7 +19,7 @@ const RECORD: &str = "block.record";
 
 pub(crate) const SECTION: Section = Section {
     name: "block",
-    help: "Block layer of the host, between processes and drive, with its I/O scheduler.",
+    help: "Host block layer between the processes and the drive, with the I/O scheduler.",
     used: &[Use::With("time", "event"), Use::Unless(SCHEDULER, "direct")],
     options,
 };
@@ -27,31 +27,32 @@ pub(crate) const SECTION: Section = Section {
 static LAYERS: Choices<BlockLayerKind, 2> = Choices::new([
     (
         "single-queue",
-        "Linux 2.6.32: one queue, which is plugged; requests are limited by kind, and one is selected in advance",
+        "Linux 2.6.32: one queue with plugging, separate limits for synchronous and asynchronous requests, and the \
+         next request selected in advance",
         BlockLayerKind::SingleQueue,
     ),
     (
         "multi-queue",
-        "blk-mq of Linux 6: processes are plugged; each hardware queue has one pool of requests",
+        "Linux 6 blk-mq: a plug per process, and a pool of requests per hardware queue",
         BlockLayerKind::MultiQueue,
     ),
 ]);
 
 static MERGES: Choices<NoMerges, 3> = Choices::new([
     ("all", "with any waiting request", NoMerges::All),
-    ("last", "only with the request merged last", NoMerges::LastOnly),
+    ("last", "only with the most recently merged request", NoMerges::LastOnly),
     ("none", "none", NoMerges::None),
 ]);
 
 /// Returns all options. They are static and leaked, so this must be called only once.
 fn options() -> Vec<OptionSpec> {
-    let direct = ("direct", "no block layer: requests go straight to the queues of the drive");
+    let direct = ("direct", "no block layer: requests go straight to the drive's queues");
     let names = std::iter::once(direct).chain(SCHEDULERS.iter().map(|info| (info.name, info.help)));
     let mut options = vec![
         option(SCHEDULER, Kind::of_names(names))
             .default("direct")
             .example("mq-deadline")
-            .help("I/O scheduler. Its tunables have the names and defaults of the kernel."),
+            .help("I/O scheduler. Tunables have the kernel's names and defaults."),
     ];
     options.extend(parameters::of_members(SCHEDULER, &SCHEDULERS));
     options.extend(OPTIONS);
@@ -62,32 +63,32 @@ const OPTIONS: &[OptionSpec] = &[
     option(LAYER, LAYERS.kind())
         .fallback(Fallback::Derived(DEFAULT_LAYER))
         .example("multi-queue")
-        .help("Block layer around the scheduler; both layers run every scheduler."),
-    // As many as NVMe queues.
+        .help("Kernel block layer to simulate; both layers work with every scheduler."),
+    // Same limit as for NVMe queues.
     option(QUEUES, Kind::Count { min: 1, max: KIB }).default("1").example("8").help(
         "Hardware queues of the multi-queue layer, each with its own slots and requests. The host has one CPU per \
-         queue; process (stream) p runs on CPU p modulo their number.",
+         queue; process (stream) p runs on CPU p modulo the number of CPUs.",
     ),
     option("block.slots", Kind::Count { min: 1, max: 65_536 })
         .fallback(Fallback::Derived(DEFAULT_SLOTS))
         .example("8")
-        .help("Requests that each hardware queue may have at the drive."),
+        .help("Maximum number of requests that each hardware queue has at the drive."),
     // The kernel requires at least four requests.
     option("block.nr_requests", Kind::Count { min: 4, max: MEBI })
         .fallback(Fallback::Derived(DEFAULT_REQUESTS))
         .example("256")
         .help(
-            "Requests per hardware queue; in the single-queue layer, per kind (synchronous or not). Submitters block \
-             when none is free.",
+            "Requests in the pool of each hardware queue; in the single-queue layer, separate pools of this size for \
+             synchronous and asynchronous requests. Submitters block when no request is free.",
         ),
     option(MAX_REQUEST, Kind::Bytes { min: 4 * KIB, max: KIB * MEBI })
         .fallback(Fallback::Derived(DEFAULT_MAX_REQUEST))
         .example("128KiB")
-        .help("Largest request that merging makes; larger requests of the trace are split."),
+        .help("Maximum size of a merged request; larger requests of the trace are split."),
     option("block.merges", MERGES.kind())
         .default("all")
         .example("none")
-        .help("Which requests are merged with waiting neighbours."),
+        .help("Which requests are merged with waiting requests for adjacent sectors."),
     option("block.plug", Kind::Bool).default("true").example("false").help(
         "Delays requests briefly so that neighbours can merge: in the single-queue layer until four wait or for 3 ms, \
          in the multi-queue layer until the process sleeps.",
@@ -96,10 +97,9 @@ const OPTIONS: &[OptionSpec] = &[
         "Write-back throttling of the multi-queue layer: fewer write-backs and discards are issued while reads take \
          longer than this; 0 turns it off. Linux uses 2 ms for SSDs, and 0 under bfq.",
     ),
-    option(RECORD, Kind::Bool)
-        .default("false")
-        .example("true")
-        .help("Keeps the requests sent to the drive in the result, in memory: a trace from below the scheduler."),
+    option(RECORD, Kind::Bool).default("false").example("true").help(
+        "Adds the requests sent to the drive to the result, as a trace recorded after the scheduler; kept in memory.",
+    ),
 ];
 
 /// Returns the chosen variant; empty if the option is unset.
@@ -122,7 +122,7 @@ fn is_single_queue(entries: &Entries) -> bool {
 }
 
 const DEFAULT_LAYER: Derived = Derived {
-    rule: "the layer of the kernel that the scheduler comes from",
+    rule: "the layer of the scheduler's kernel version",
     value: |entries| match SCHEDULERS.get(chosen(entries, SCHEDULER)).map(|info| info.role.kind) {
         Ok(BlockLayerKind::SingleQueue) => "single-queue".into(),
         // Unused with "direct".
@@ -131,8 +131,8 @@ const DEFAULT_LAYER: Derived = Derived {
 };
 
 const DEFAULT_SLOTS: Derived = Derived {
-    rule: "the depth of `drive.protocol`, at most 31 in the single-queue layer and 1023 in the multi-queue layer; with \
-           `direct` 31 and 32",
+    rule: "the depth of `drive.protocol`, limited to 31 in the single-queue layer and 1023 in the multi-queue layer; \
+           with `direct`, 31 and 32",
     value: |entries| {
         let max = if is_single_queue(entries) { 31 } else { 1023 };
         let protocol = chosen(entries, "drive.protocol");
@@ -141,7 +141,8 @@ const DEFAULT_SLOTS: Derived = Derived {
 };
 
 const DEFAULT_REQUESTS: Derived = Derived {
-    rule: "128 in the single-queue layer; in the multi-queue layer twice the slots, at most 256, and the slots with `none`",
+    rule: "128 in the single-queue layer; in the multi-queue layer twice the slots, limited to 256, or with `none` the \
+           number of slots",
     value: |entries| {
         let slots = count(entries, "block.slots").unwrap_or(32);
         match (is_single_queue(entries), chosen(entries, SCHEDULER)) {
@@ -177,7 +178,7 @@ impl Checker<'_> {
         for tunable in info.parameters {
             let key = format!("{SCHEDULER}.{name}.{}", tunable.name);
             let value = self.parameter(&key, tunable)?;
-            // A scheduler may adapt its defaults to the device, but not other values.
+            // A scheduler may adapt its default tunables to the device, but must keep values that the user set.
             if !self.is_default(&key) {
                 options.tunables.push((tunable.name.into(), value));
             }
@@ -224,7 +225,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Reads the number of hardware queues, which must equal that of the drive's queues.
+    /// Reads the number of hardware queues, which must equal the number of drive queues.
     fn hardware_queues(&mut self, layer: BlockLayerKind, protocol: &Protocol) -> Read<u16> {
         let queues = self.small(QUEUES)?;
         if queues > 1 {

@@ -12,7 +12,7 @@ use ssdlab_nand::Parallelism;
 pub(super) const CAPACITY: &str = "device.capacity";
 pub(super) const FILL: &str = "device.fill";
 
-/// Maximum capacity: 32-bit page numbers reach it with pages of 128 KiB.
+/// Maximum capacity with 32-bit page numbers and pages of 128 KiB.
 pub(super) const MOST_BYTES: u64 = 256 * TIB;
 
 /// Everything that determines the number of blocks, except the capacity.
@@ -39,7 +39,7 @@ pub(super) struct Blocks {
     data: u64,
     /// FTL reserve among the provided blocks.
     kept: u64,
-    /// Fewest blocks that the FTL needs beyond data and reserve.
+    /// Minimum number of blocks that the FTL needs in addition to data and reserve.
     work: u64,
     planes: u64,
 }
@@ -52,8 +52,8 @@ impl Shape<'_> {
             reserve_blocks(self.ftl, logical_pages, self.page_bytes, self.pages_per_block, self.planes).into();
         let asked = self.provision.blocks(logical_pages, pages_per_block);
         let (added, kept) = if self.extra { (reserve, 0) } else { (0, reserve) };
-        // Page mapping collects each plane separately, so each plane must hold its share of the data, and a block beyond
-        // data and reserve so that a victim yields space.
+        // Page mapping collects each plane separately, so each plane must hold its share of the data, and one block
+        // more than data and reserve, so that a victim yields space.
         let parts = if matches!(self.ftl, FtlChoice::Page(..)) { planes } else { 1 };
         Blocks {
             asked,
@@ -66,7 +66,7 @@ impl Shape<'_> {
         }
     }
 
-    /// Returns the number of physical pages; `None` beyond 32 bits.
+    /// Returns the number of physical pages; `None` if it exceeds 32 bits.
     pub fn physical_pages(&self, Blocks { provided, added, .. }: &Blocks) -> Option<u32> {
         u32::try_from((provided + added) * u64::from(self.pages_per_block)).ok()
     }
@@ -122,7 +122,7 @@ impl Checker<'_> {
         let too_many = u64::from(erased) > most;
         if too_many {
             let remedy = if most >= least.into() { format!("lower it to {most}") } else { WITHOUT_ERASED.into() };
-            let message = format!("{erased} erased blocks per plane exceed the {data} blocks of data; {remedy}");
+            let message = format!("{erased} erased blocks per plane exceed the {data} data blocks; {remedy}");
             self.report(key, message);
         }
         too_many
@@ -138,7 +138,7 @@ impl Checker<'_> {
         if fits(pages_per_block.into()) {
             return false;
         }
-        let message = format!("no drive has {planes} planes with blocks of {pages_per_block} pages");
+        let message = format!("a drive with {planes} planes and blocks of {pages_per_block} pages is not possible");
         match (kept_erased(shape.ftl), largest(pages_per_block.into(), fits).filter(|pages| *pages > 1)) {
             (Some((key, erased, _)), _) if u64::from(erased) > USUAL_ERASED => {
                 self.report(key, format!("{message}, {erased} of them erased; {WITHOUT_ERASED}"));

@@ -16,7 +16,7 @@ const BACKGROUND: &str = "cache.dirty_background";
 
 pub(crate) const SECTION: Section = Section {
     name: "cache",
-    help: "Cache of the host, above its block layer. Requests that hit do not reach the drive.",
+    help: "Host page cache, above the block layer. Cache hits do not reach the drive.",
     used: &[Use::Unless(POLICY, "none")],
     options,
 };
@@ -45,12 +45,12 @@ fn options() -> Vec<OptionSpec> {
         option(CODEC, codec)
             .default("lz4")
             .example("zstd")
-            .help("Compressor of the pages, modelled by a ratio and times."),
+            .help("Page compressor, modelled by a compression ratio and times."),
     );
     options.extend(CODECS.iter().flat_map(Codec::options));
     options.push(option("cache.compressed_policy", Kind::of_names(sized)).default("fifo").example("lru").help(
-        "Which compressed page is dropped first. Only policies that support items of different sizes can be used. A \
-         hit removes the page.",
+        "Replacement policy of compressed pages; it must support items of different sizes. A hit removes the page \
+         from the compressed pool.",
     ));
     options.extend(PAGES);
     options
@@ -78,17 +78,17 @@ impl Codec {
         let time = Kind::Nanos { min: 0, max: SECOND };
         [
             option(key("ratio"), Kind::Float { min: 1.0, max: 1e6 }).default(self.ratio).example(self.ratio).help(
-                "Raw bytes per compressed byte, for pages that shrink. The default holds for pages of 8 KiB (Harper 2018, \
-                 table 4).",
+                "Compression ratio of compressible pages, in raw bytes per compressed byte. The default is for pages \
+                 of 8 KiB (Harper 2018, table 4).",
             ),
             option(key("compress"), time).default(self.compress).example(self.compress).help(
-                "Time to compress a page, even if the result is discarded. The default holds for pages of 8 KiB on eight \
+                "Time to compress a page, even if the result is discarded. The default is for pages of 8 KiB on eight \
                  threads (Harper 2018, table 4); a single thread takes several times as long.",
             ),
             option(key("restore"), time)
                 .default(self.restore)
                 .example(self.restore)
-                .help("Time to restore a page. The default is from the same table."),
+                .help("Time to decompress a page. The default is from the source of `compress`."),
         ]
     }
 }
@@ -112,46 +112,41 @@ const CACHE: &[OptionSpec] = &[
         .default("4KiB")
         .example("8KiB")
         .help("Page size, a power of two."),
-    option("cache.writes", WRITES.kind())
-        .default("back")
-        .example("through")
-        .help("What happens to writes."),
+    option("cache.writes", WRITES.kind()).default("back").example("through").help("Write policy."),
     option("cache.dirty", Kind::Percent { min: 0.0, max: 100.0 })
         // Linux: vm.dirty_ratio (Documentation/admin-guide/sysctl/vm.rst).
         .default("20%")
         .example("40%")
-        .help("Share of the raw pages that may be dirty, in whole percent; above it, the pages dirty longest are \
-               written back. The default is that of Linux (`vm.dirty_ratio`)."),
+        .help(
+            "Maximum dirty share of the raw pages, in whole percent; above it, the pages that have been dirty longest \
+             are written back. Default from Linux (`vm.dirty_ratio`).",
+        ),
     option(BACKGROUND, Kind::Percent { min: 0.0, max: 100.0 })
         // Linux: vm.dirty_background_ratio (Documentation/admin-guide/sysctl/vm.rst).
         .default("10%")
         .example("100%")
         .help(
-            "Share of the raw pages above which pages are written back in the background, those dirty longest first; in \
-             whole percent. It has no effect above `cache.dirty`. Other values than the default need \
-             `time = \"event\"`. The default is that of Linux (`vm.dirty_background_ratio`).",
+            "Dirty share of the raw pages above which background write-back runs, in whole percent; the pages that \
+             have been dirty longest go first. It has no effect above `cache.dirty`. Values other than the default \
+             need `time = \"event\"`. Default from Linux (`vm.dirty_background_ratio`).",
         ),
-    option("cache.copy", Kind::Nanos { min: 0, max: SECOND })
-        .default("1us")
-        .example("500ns")
-        .help("Time to copy a page from or to the cache. The default is 4 KiB at 4 GB/s: 250 us for 1 MB of \
-               memory in Dean, \"Designs, lessons and advice from building large distributed systems\", LADIS \
-               2009."),
-    option(COMPRESSED, Kind::Percent { min: 0.0, max: 100.0 })
-        .default("0%")
-        .example("50%")
-        .help("Share of the memory for compressed pages, C_% of Harper 2018; rounded to whole pages. 0% keeps \
-               all pages raw."),
+    option("cache.copy", Kind::Nanos { min: 0, max: SECOND }).default("1us").example("500ns").help(
+        "Time to copy a page to or from the cache. The default is 4 KiB at 4 GB/s: 250 us for 1 MB of memory in Dean, \
+         \"Designs, lessons and advice from building large distributed systems\", LADIS 2009.",
+    ),
+    option(COMPRESSED, Kind::Percent { min: 0.0, max: 100.0 }).default("0%").example("50%").help(
+        "Share of the memory for compressed pages, C_% of Harper 2018; rounded to whole pages. 0% keeps all pages raw.",
+    ),
 ];
 
 /// Compressed sizes of pages.
 const PAGES: &[OptionSpec] = &[
-    option("cache.incompressible", Kind::Percent { min: 0.0, max: 100.0 }).default("0%").example("20%").help(
-        "Share of the pages that do not shrink; they are dropped when they leave the raw pool. `seed` \
-         determines which ones.",
-    ),
+    option("cache.incompressible", Kind::Percent { min: 0.0, max: 100.0 })
+        .default("0%")
+        .example("20%")
+        .help("Share of incompressible pages, selected by `seed`; they are dropped when they leave the raw pool."),
     option("cache.spread", Kind::Percent { min: 0.0, max: 100.0 }).default("50%").example("0%").help(
-        "Compressed sizes are uniform from this much below to this much above the size that the ratio \
+        "Spread of the compressed sizes, which are uniform within this share below and above the size that the ratio \
          gives. The default is a guess without a source.",
     ),
     option("cache.max_stored", Kind::Percent { min: 1.0, max: 100.0 })
@@ -165,7 +160,8 @@ impl Checker<'_> {
     pub(crate) fn cache(&mut self, clock: &Clock) -> Read<Option<CacheOptions>> {
         let name = self.name(POLICY)?;
         let Some(policy) = policies().find(|info| info.name == name) else {
-            // A complete configuration holds every setting; only a changed one was meant to have an effect.
+            // A complete configuration contains every setting, so only a changed setting is reported as having no
+            // effect.
             if self.share(COMPRESSED)? > 0.0 {
                 self.report(COMPRESSED, "needs a cache; set cache.policy to \"lru\"");
             }

@@ -1,4 +1,4 @@
-//! The drive as its host and data sheet see it: from capacity to whole blocks.
+//! Capacity and over-provisioning as on the data sheet, converted to whole blocks.
 
 use super::blocks::{Blocks, CAPACITY, FILL, MOST_BYTES, Shape, largest};
 use super::ftl::reserve_blocks;
@@ -13,7 +13,7 @@ use ssdlab_nand::Geometry;
 
 pub(crate) const SECTION: Section = Section {
     name: "device",
-    help: "The drive as its host and data sheet see it.",
+    help: "Capacity and over-provisioning, as on the drive's data sheet.",
     used: &[],
     options: || [SIZE, provision::OPTIONS, RESERVE].concat(),
 };
@@ -21,13 +21,13 @@ pub(crate) const SECTION: Section = Section {
 const SIZE: &[OptionSpec] = &[
     option("device.capacity", Kind::Bytes { min: KIB, max: MOST_BYTES })
         .example("64GiB")
-        .help("Bytes the host sees; a multiple of the page size."),
+        .help("Capacity visible to the host; a multiple of the page size."),
     option("device.fill", Kind::Percent { min: 1.0, max: 100.0 })
         .fallback(Fallback::InsteadOf("device.capacity"))
         .example("80%")
         .help(
-            "Share of the capacity that the trace covers, which sizes the drive. `100%` for host.fit \
-             \"compact\"; less if the drive would have too few blocks. Only preconditioning writes the rest.",
+            "Sizes the drive so that the trace covers this share of its capacity. `100%` for host.fit \"compact\"; \
+             less if the drive would have too few blocks. Only preconditioning writes the rest.",
         ),
 ];
 
@@ -43,17 +43,17 @@ static RESERVES: Choices<bool, 2> = Choices::new([
 const RESERVE: &[OptionSpec] = &[option("device.reserve", RESERVES.kind())
     .default("inside")
     .example("extra")
-    .help("Where the blocks come from that the FTL always keeps open or erased.")];
+    .help("Source of the blocks that the FTL always keeps open or erased.")];
 
 /// A valid device.
 pub(crate) struct Device {
     pub geometry: Geometry,
     pub logical_pages: u32,
-    /// The FTL's reserve, part of the blocks: open, erased, or for its map.
+    /// Blocks of the geometry reserved by the FTL: open, erased, or for its map.
     pub reserve_blocks: u32,
 }
 
-/// Device, unless a violation leaves none.
+/// The device; `None` after a violation.
 pub(crate) type KnownDevice<'a> = Option<&'a Device>;
 
 impl Device {
@@ -168,7 +168,7 @@ impl Checker<'_> {
         Ok(Some(below.max(grown)))
     }
 
-    /// Returns the number of logical pages of which the trace covers the share `device.fill`.
+    /// Returns the number of logical pages for which the trace covers the share `device.fill`.
     fn filled_pages(&mut self, page_bytes: u64, extent_bytes: Option<u64>) -> Read<Option<u64>> {
         if !matches!(self.fitting()?, Fitting::Compact | Fitting::Grow) {
             let remedy = match extent_bytes {

@@ -13,7 +13,7 @@ use ssdlab_nand::backend::parallel::Window;
 use ssdlab_sim::Clock;
 
 pub(crate) const SECTION: Section =
-    Section { name: "", help: "Settings outside any table.", used: &[], options: || OPTIONS.to_vec() };
+    Section { name: "", help: "General settings, outside any table.", used: &[], options: || OPTIONS.to_vec() };
 
 /// Reader of a clock; the event clock needs FTL and device.
 type ReadClock = fn(&mut Checker<'_>, &FtlChoice, KnownDevice<'_>) -> Read<Clock>;

@@ -28,7 +28,7 @@ static REPLAYS: Choices<fn(&mut Checker<'_>) -> Read<Replay>, 3> = Choices::new(
     }),
 ]);
 
-/// Handling of addresses beyond the device.
+/// Handling of addresses past the end of the device.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Fitting {
     Error,
@@ -39,7 +39,7 @@ pub(crate) enum Fitting {
 }
 
 impl Fitting {
-    /// True if it needs the extent of the trace.
+    /// True if the rule needs the extent of the trace.
     pub(crate) const fn needs_extent(self) -> bool {
         matches!(self, Self::Scale | Self::Grow | Self::Compact)
     }
@@ -59,13 +59,16 @@ static FITTINGS: Choices<Fitting, 5> = Choices::new([
 ]);
 
 const OPTIONS: &[OptionSpec] = &[
-    option("host.replay", REPLAYS.kind()).default("closed").example("open").help("When the next request is issued."),
+    option("host.replay", REPLAYS.kind())
+        .default("closed")
+        .example("open")
+        .help("Replay mode: when the next request is issued."),
     option("host.replay.closed.queue_depth", Kind::Count { min: 1, max: 1_000_000 })
         .fallback(Fallback::Unless("32", &[Case { key: "drive.protocol", is: Is::Variant("sata"), value: "31" }]))
         .example("4")
         .help(
-            "Outstanding requests; without `time = \"event\"`, one at a time is served. A depth beyond the \
-             drive's queues needs a block layer to wait in.",
+            "Number of outstanding requests; without `time = \"event\"`, the drive serves one at a time. A depth \
+             greater than the drive's queues hold needs a block layer, where the other requests wait.",
         ),
     option("host.replay.closed.per_stream", Kind::Bool)
         .default("false")
@@ -84,12 +87,12 @@ const OPTIONS: &[OptionSpec] = &[
         .example("0.5")
         .help("Factor on the timestamps of the trace: 0.5 issues requests twice as fast."),
     option("host.fit", FITTINGS.kind()).default("error").example("compact").help(
-        "What to do with addresses beyond the device, or with pages that the trace skips. If neither this \
-         nor `device.capacity` is set, a trace on the default drive is packed as with `compact`.",
+        "Handling of addresses past the end of the device, and of pages that the trace skips. If neither this nor \
+         `device.capacity` is set, a trace on the default drive is packed as with `compact`.",
     ),
     option("host.warmup", Kind::Count { min: 0, max: i64::MAX as u64 }).default("0").example("100000").help(
-        "Requests of a replay before measuring starts. Measuring starts when all of them have completed, \
-         with restarted timestamps; no queue of an open replay carries over.",
+        "Warm-up requests, replayed before measuring starts. Measuring starts when all of them have completed, with \
+         restarted timestamps and without the queue of an open replay.",
     ),
 ];
 
@@ -120,7 +123,7 @@ impl Checker<'_> {
             self.report("host.fit", format!("{:?} needs a trace; set it to \"error\"", self.name("host.fit")?));
         }
         Ok(match fitting {
-            // Grown devices and those of packed traces hold every address.
+            // Every address fits on grown devices and on devices for packed traces.
             Fitting::Error | Fitting::Grow | Fitting::Compact => Fit::Error,
             Fitting::Wrap => Fit::Wrap,
             // An empty trace has no addresses; one byte keeps the ratio defined.
@@ -158,7 +161,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Refuses a depth beyond the drive's queues, which would not be reached.
+    /// Rejects a depth larger than the drive's queues, which could not be reached.
     fn refuse_more_than_queues_hold(&mut self, depth: u32, per_stream: bool, drive: &DriveOptions) -> Read<()> {
         let (queue_depth, queues) = match drive.front.protocol {
             Protocol::Direct => return Ok(()),

@@ -63,7 +63,10 @@ const fn suspend_time(key: &'static str) -> OptionSpec {
 /// Returns the option `limit` of a suspend variant.
 const fn suspend_limit(key: &'static str) -> OptionSpec {
     // Our choice: an operation ends eventually, even under constant reads.
-    option(key, Kind::Count { min: 1, max: 1_000 }).default("4").example("1").help("Suspensions per operation.")
+    option(key, Kind::Count { min: 1, max: 1_000 })
+        .default("4")
+        .example("1")
+        .help("Maximum number of suspensions per operation.")
 }
 
 const OPTIONS: &[OptionSpec] = &[
@@ -114,7 +117,7 @@ const OPTIONS: &[OptionSpec] = &[
     option("nand.suspend", SUSPENSIONS.kind())
         .default("never")
         .example("erase")
-        .help("Operations that a host read suspends. Used with `time = \"event\"`."),
+        .help("Operations that a host read may suspend. Used with `time = \"event\"`."),
     suspend_time("nand.suspend.erase.time"),
     suspend_limit("nand.suspend.erase.limit"),
     suspend_time("nand.suspend.erase_and_program.time"),
@@ -173,7 +176,8 @@ impl Checker<'_> {
         })
     }
 
-    /// Reads the parameters of a suspend variant. Its shortest operation, set by `operation`, takes `end`.
+    /// Reads the parameters of a suspend variant. The shortest operation that it suspends, set by `operation`, takes
+    /// `end`.
     fn interruption(&mut self, variant: &str, operation: &str, end: Nanos) -> Read<Interruption> {
         let key = format!("{variant}.time");
         let time = self.nanos(&key)?;

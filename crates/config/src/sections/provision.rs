@@ -11,8 +11,8 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .example("12.5%")
         .help(
             "Over-provisioning: flash beyond the capacity as a share of the capacity, (T - U) / U. With \
-             `device.reserve = \"extra\"`, without the FTL's reserve. Rounded up to whole blocks per plane; \
-             results give the rounded figures, with and without the reserve.",
+             `device.reserve = \"extra\"`, the FTL's reserve is not counted. Rounded up to whole blocks per plane; \
+             results show the rounded figures, with and without the reserve.",
         ),
     option("device.spare", Kind::Percent { min: 0.0, max: 95.0 })
         .fallback(Fallback::InsteadOf("device.op"))
@@ -20,7 +20,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .help("Spare factor: flash beyond the capacity as a share of all flash, (T - U) / T."),
 ];
 
-/// Flash beyond the capacity, as it was set; fractions of 1.
+/// Flash beyond the capacity as a fraction of 1, as configured.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Provision {
     /// `(T - U) / U`.
@@ -41,7 +41,7 @@ impl Provision {
         }
     }
 
-    /// Returns the fewest blocks for `logical_pages` with this over-provisioning.
+    /// Returns the minimum number of blocks for `logical_pages` with this over-provisioning.
     pub(crate) fn blocks(self, logical_pages: u64, pages_per_block: u64) -> u64 {
         let pages = match self {
             Self::OverLogical(op) => logical_pages as f64 * (1.0 + op),

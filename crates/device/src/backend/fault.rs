@@ -5,7 +5,7 @@
 //! | program failure | reported; the page reads as damaged; its block fails every program until it is retired |
 //! | erase failure | reported; the block keeps its contents |
 //! | uncorrectable read | the page cannot be read until its block is erased |
-//! | bit flip | a bit of a page is wrong from then on; only the checksum tells |
+//! | bit flip | a bit of a page stays wrong; only the checksum detects it |
 //! | power cut | the current operation is not begun, torn or done; later ones fail until the power is restored |
 //!
 //! It also enforces the rules of a chip, more strictly than [`ssdlab_nand::FlashArray`]: a page whose program was interrupted
@@ -25,7 +25,7 @@ use crate::spare::{Content, SPARE_BYTES, SpareBytes};
 pub struct PowerCut {
     /// Number of programs, erases and log writes still done.
     pub after: u64,
-    /// True if the next one may be interrupted in the middle; else it is not begun.
+    /// True if the next operation may be interrupted in the middle; otherwise it is not begun.
     pub torn: bool,
 }
 
@@ -51,7 +51,7 @@ pub struct FaultPlan {
     pub seed: u64,
 }
 
-/// State of a page beyond its bytes.
+/// State of a page apart from its bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Cells {
     Erased,
@@ -103,7 +103,7 @@ pub struct FaultBackend<B> {
     /// True if programs and erases may fail.
     fails: bool,
     chance: Chance,
-    /// Blocks whose state is known; it is read before the first program or erase.
+    /// Blocks whose state is known. The state is read before the first program or erase.
     known: Vec<bool>,
     cells: Vec<Cells>,
     /// Offset after the last programmed page of each block.
@@ -295,12 +295,12 @@ impl<B: Backend> FaultBackend<B> {
         let mut half = *spare;
         half[SPARE_BYTES / 2..].fill(TORN);
         match way {
-            // It reads as erased.
+            // The page reads as erased.
             1 => Ok(()),
             2 => self.inner.program(ppn, &torn, &half),
-            // Everything is there, and nobody was told.
+            // The operation is complete, but not acknowledged.
             3 => self.inner.program(ppn, &torn, spare),
-            // All is there, and nobody was told.
+            // The operation is complete, but not acknowledged.
             _ => self.inner.program(ppn, page, spare),
         }
     }
@@ -442,7 +442,7 @@ impl<B: Backend> Backend for FaultBackend<B> {
 
     fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault> {
         if let Some(way) = self.interrupted(3)? {
-            // Not begun, in part, or complete with nobody told.
+            // Not begun, partly done, or complete but not acknowledged.
             let part = [0, self.below(bytes.len() as u64) as usize, bytes.len()][way as usize];
             if way > 0 {
                 self.inner.write_log(slot, offset, &bytes[..part])?;

@@ -29,7 +29,7 @@ use crate::spare::SpareBytes;
 
 /// First bytes of a drive file.
 const MAGIC: &[u8; 14] = b"ssdlab flash\x1a\n";
-/// First bytes until the drive is complete: nobody has written to it.
+/// First bytes of a drive whose creation is not complete; the drive has not been written.
 const BEGUN: &[u8; 14] = b"ssdlab begun\x1a\n";
 /// Raised with every change of the format.
 const FORMAT: u32 = 8;
@@ -46,15 +46,15 @@ pub enum FileError {
     /// The file exists.
     #[error("{0}: the file exists; remove it, or open the drive in it")]
     Exists(PathBuf),
-    /// Another process uses it.
+    /// Another process uses the file.
     #[error("{0}: the drive is in use by another process; end that first")]
     InUse(PathBuf),
-    /// It is not a drive file.
+    /// The file is not a drive file.
     #[error("{0}: not an ssdlab drive file; give another path")]
     Foreign(PathBuf),
-    /// It has another format.
+    /// The file has another format version.
     #[error(
-        "{path}: the file has format {found}, but this version of ssdlab reads format {FORMAT}; create the drive anew"
+        "{path}: the file has format {found}, but this version of ssdlab reads format {FORMAT}; create the drive again"
     )]
     Version {
         /// The file.
@@ -62,13 +62,13 @@ pub enum FileError {
         /// Format of the file.
         found: u32,
     },
-    /// Its head is damaged.
-    #[error("{0}: the first bytes are damaged; restore the file from a backup, or create the drive anew")]
+    /// The file header is damaged.
+    #[error("{0}: the file header is damaged; restore the file from a backup, or create the drive again")]
     Damaged(PathBuf),
     /// Marks of bad blocks are damaged.
-    #[error("{0}: the marks of bad blocks are damaged; restore the file from a backup, or create the drive anew")]
+    #[error("{0}: the bad-block marks are damaged; restore the file from a backup, or create the drive again")]
     DamagedMarks(PathBuf),
-    /// It is too short.
+    /// The file is too short.
     #[error("{path}: the file has {found} bytes instead of {expected}; restore it from a backup")]
     Truncated {
         /// The file.
@@ -78,7 +78,7 @@ pub enum FileError {
         /// Length by its settings.
         expected: u64,
     },
-    /// It holds another drive.
+    /// The file holds another drive.
     #[error(
         "{path}: created with {}, but the configuration has {}; {}, or create another drive",
         difference.then, difference.now, difference.remedy
@@ -89,7 +89,7 @@ pub enum FileError {
         /// Difference from the configured drive.
         difference: Difference,
     },
-    /// It exceeds a limit of the file system.
+    /// The file would exceed a limit of the file system.
     #[error(
         "{path}: the file system does not allow a file of {bytes} bytes; lower device.capacity, or give another path"
     )]
@@ -200,7 +200,7 @@ impl FileBackend {
         [*MAGIC, *BEGUN].map(Some).contains(&beginning(file))
     }
 
-    /// True if the drive is not complete: it is erased.
+    /// True if creation of the drive is not complete; the drive is then erased.
     pub fn is_begun(&self) -> bool {
         self.begun
     }
@@ -214,7 +214,7 @@ impl FileBackend {
         let io = |error| FileError::Io { path: path.into(), error };
         let file = OpenOptions::new().read(true).write(true).open(path).map_err(io)?;
         lock(&file, path)?;
-        // Its creation was interrupted.
+        // Creation of the drive was interrupted.
         if beginning(&file) == Some(*BEGUN) {
             file.set_len(0).map_err(io)?;
             return Self::formatted(file, path, geometry, &Text::of(lines, settings));
@@ -245,7 +245,7 @@ impl FileBackend {
     /// # Errors
     /// If the file holds no drive.
     pub fn settings(path: &Path) -> Result<Vec<Line>, FileError> {
-        // Also opened for writing, as opening a pipe would otherwise wait for a writer.
+        // Opened for writing too, because opening a pipe would otherwise wait for a writer.
         let opened = OpenOptions::new().read(true).write(true).open(path);
         let file = opened.map_err(|error| FileError::Io { path: path.into(), error })?;
         Text::read(&file, path).map(|text| text.settings)
@@ -275,7 +275,7 @@ impl FileBackend {
 struct Text {
     /// Settings that shape the drive.
     lines: Vec<Line>,
-    /// Settings of its configuration.
+    /// Settings of the drive's configuration.
     settings: Vec<Line>,
 }
 
@@ -338,7 +338,7 @@ impl Backend for FileBackend {
         Ok(self.file.read_exact_at(page, self.page_at(ppn))?)
     }
 
-    /// True for a file without a name, which the system frees when it is closed.
+    /// True for a file without a name, which the system deletes when it is closed.
     fn is_deleted(&self) -> bool {
         self.file.metadata().is_ok_and(|file| file.nlink() == 0)
     }
@@ -358,7 +358,7 @@ impl Backend for FileBackend {
         Ok(self.file.read_exact_at(spares, self.spares + spare_at(first.0.into()))?)
     }
 
-    /// Writes the spare area last: without it the page is still erased.
+    /// Writes the spare area last: until then the page counts as erased.
     fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {
         self.file.write_all_at(page, self.page_at(ppn))?;
         Ok(self.file.write_all_at(spare, self.spares + spare_at(ppn.0.into()))?)
@@ -385,7 +385,7 @@ impl Backend for FileBackend {
 
     fn read_log(&self, slot: Slot, offset: u64, bytes: &mut [u8]) -> Result<(), Fault> {
         let at = self.logs[slot as usize] + offset;
-        // The buffer's journal lies behind the end until it is first written.
+        // The buffer's journal is past the end of the file until it is first written.
         let there = self.file.metadata()?.len().saturating_sub(at).min(bytes.len() as u64);
         let (there, behind) = bytes.split_at_mut(there as usize);
         behind.fill(0);

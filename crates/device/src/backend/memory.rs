@@ -12,8 +12,8 @@ const LINE_BYTES: usize = 64;
 
 /// Flash in memory. Pages never programmed take no memory where the system zeroes memory lazily.
 ///
-/// Pages with one number in all planes lie side by side. FTLs write to the planes in turn, so a long request mostly moves
-/// contiguous bytes, which a processor prefetches.
+/// Pages with the same number in all planes are contiguous. FTLs write to the planes in turn, so a long request mostly
+/// moves contiguous bytes, which a processor prefetches.
 #[derive(Clone, Debug)]
 pub struct MemoryBackend {
     geometry: Geometry,
@@ -66,7 +66,8 @@ impl Backend for MemoryBackend {
         Ok(())
     }
 
-    /// Prefetches all lines of the page at once: where pages lie apart, the processor itself fetches few ahead.
+    /// Prefetches all lines of the page at once: if pages are not contiguous, the hardware prefetcher fetches only a
+    /// few lines.
     fn expect(&self, ppn: Ppn) {
         let from = self.page_at(ppn);
         (from..from + self.geometry.page_bytes as usize).step_by(LINE_BYTES).for_each(|at| prefetch(&self.pages, at));

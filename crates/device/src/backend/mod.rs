@@ -15,7 +15,7 @@ use ssdlab_nand::Geometry;
 
 use crate::spare::{SPARE_BYTES, SpareBytes};
 
-/// Data beside the flash.
+/// Data stored next to the flash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Slot {
     /// The first of two logs: one is written while the other is still complete.
@@ -51,10 +51,11 @@ pub enum Fault {
     Io(#[from] io::Error),
 }
 
-/// Flash of a drive with its spare areas, marks of bad blocks, and room for two logs, a buffer journal and a note.
+/// Flash of a drive with spare areas, bad-block marks, and space for two logs, a buffer journal and a note of safe
+/// programs.
 ///
-/// Operations are done in the order of the calls, and a process that ends loses none of them. A computer that loses its power
-/// keeps the state of the latest [`Self::sync`], and any part of later operations.
+/// Operations take effect in the order of the calls and survive the end of the process. After a power loss of the
+/// computer, the state of the latest [`Self::sync`] and any subset of later operations remain.
 ///
 /// An erased spare area is all zeros. Erased pages may be read, with undefined contents.
 pub trait Backend: Send + Sync {
@@ -66,7 +67,7 @@ pub trait Backend: Send + Sync {
         false
     }
 
-    /// True if nothing is left after closing, as of a deleted file.
+    /// True if closing loses everything, for example because the file was deleted.
     fn is_deleted(&self) -> bool {
         false
     }

@@ -12,24 +12,27 @@ use crate::error::DriveError;
 const SPARE_THRESHOLD: u64 = 10;
 
 counters! {
-    /// Health of a drive, in the words of NVMe's health log. Counts since the drive was made last as long as its file: a
-    /// power loss sets bytes and errors back to the latest checkpoint, but never power cycles.
+    /// Health of a drive, with the terms of NVMe's health log. Lifetime counts are stored in the drive's file. A power
+    /// loss resets bytes and errors to the latest checkpoint, but not power cycles.
     pub struct Health {
-        free_blocks: "blocks", "Erased blocks that are not written yet; without power, the number when it went off.";
-        bad_blocks: "blocks", "Blocks that are not used any more.";
-        blocks: "blocks", "Blocks in all.";
-        available_spare: "percent", "Spare blocks left, relative to the number by the settings; 0 when the drive is read-only.";
-        available_spare_threshold: "percent", "Spare below which the drive should be replaced.";
-        spare_blocks: "blocks", "Blocks that may still go bad before the drive is read-only; with several planes fewer may suffice.";
+        free_blocks: "blocks", "Erased blocks not yet written; while the power is off, their number at power-off.";
+        bad_blocks: "blocks", "Bad blocks, which are no longer used.";
+        blocks: "blocks", "Total number of blocks.";
+        available_spare: "percent", "Spare blocks left, relative to the configured number; 0 when the drive is \
+                                     read-only.";
+        available_spare_threshold: "percent", "Value of available_spare below which the drive should be replaced.";
+        spare_blocks: "blocks", "Blocks that may still fail before the drive becomes read-only; with several planes, \
+                                 fewer failures may suffice.";
         percentage_used: "percent", "Mean erases per block relative to the rated cycles (nand.endurance); may exceed 100.";
-        least_erases: "erases", "Erases of the least erased block.";
-        most_erases: "erases", "Erases of the most erased block.";
-        erases: "erases", "Erases of all blocks.";
-        media_errors: "pages", "Pages that could not be read for the host or for a copy, since the drive was made.";
-        bytes_read: "bytes", "Bytes read by the host since the drive was made.";
-        bytes_written: "bytes", "Bytes written by the host since the drive was made, without requests to write zeros.";
-        power_cycles: "mounts", "Mounts since the drive was made.";
-        unsafe_shutdowns: "mounts", "Mounts without an earlier shutdown.";
+        least_erases: "erases", "Erase count of the least erased block.";
+        most_erases: "erases", "Erase count of the most erased block.";
+        erases: "erases", "Total erase count of all blocks.";
+        media_errors: "pages", "Pages that could not be read for the host or for a copy, since the drive was created.";
+        bytes_read: "bytes", "Bytes read by the host since the drive was created.";
+        bytes_written: "bytes", "Bytes written by the host since the drive was created, excluding write-zeroes \
+                                 requests.";
+        power_cycles: "mounts", "Mounts since the drive was created.";
+        unsafe_shutdowns: "mounts", "Mounts after an unclean shutdown.";
     }
 }
 
@@ -44,12 +47,12 @@ impl<B: Backend> Drive<B> {
         self.medium.backend.geometry()
     }
 
-    /// True if it is mounted.
+    /// True if the drive is mounted.
     pub fn is_on(&self) -> bool {
         self.ftl.is_some()
     }
 
-    /// Options that it was made with.
+    /// Options that the drive was created with.
     pub fn options(&self) -> &Options {
         &self.options
     }
@@ -81,7 +84,7 @@ impl<B: Backend> Drive<B> {
             free_blocks: self.ftl.as_ref().map_or(self.free_blocks, |ftl| ftl.free_blocks()).into(),
             bad_blocks: bad_blocks.into(),
             blocks: erases.len() as u64,
-            // A drive without spare has used none of it until it is read-only.
+            // A drive without spare blocks shows 100 % until it is read-only.
             available_spare: (100 * u64::from(spare_left)).checked_div(spare.into()).unwrap_or(if is_worn_out {
                 0
             } else {
@@ -106,7 +109,7 @@ impl<B: Backend> Drive<B> {
         self.buffer.as_ref().map_or(0, Buffer::len)
     }
 
-    /// True if so many blocks have failed that it is read-only.
+    /// True if the drive is read-only because too many blocks have failed.
     pub fn is_worn_out(&self) -> bool {
         self.medium.life.worn_out || self.ftl.as_ref().is_some_and(|ftl| ftl.is_worn_out())
     }

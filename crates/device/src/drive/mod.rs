@@ -17,7 +17,7 @@ use crate::error::DriveError;
 use crate::flash::{Flash, Medium, Pages, Payload};
 use crate::protected::BufferJournal;
 
-/// Options of a drive beside its flash.
+/// Options of a drive, apart from its flash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
     /// Number of logical pages.
@@ -26,7 +26,7 @@ pub struct Options {
     pub ftl: FtlChoice,
     /// Seed of the FTL's random streams.
     pub seed: u64,
-    /// Write buffer; None writes through.
+    /// Write buffer; with None, writes go straight to flash.
     pub buffer: Option<WriteBuffer>,
     /// Blocks that the journal names before a checkpoint is written: a mount reads at most these.
     pub journal_blocks: u32,
@@ -70,7 +70,7 @@ impl Options {
         Ok(ftl)
     }
 
-    /// Verifies that such a drive can exist.
+    /// Checks that a drive with these options is possible.
     ///
     /// # Errors
     /// If something is missing.
@@ -78,13 +78,13 @@ impl Options {
         self.build(geometry).map(drop)
     }
 
-    /// Settings that must agree with those of an existing file for the drive to be in it.
+    /// Settings that must match those of an existing file to open its drive.
     pub fn lines(&self, geometry: &Geometry) -> Vec<Line> {
         lines(&self.shape(geometry), &self.ftl)
     }
 }
 
-/// How a range of bytes becomes zero.
+/// Method of zeroing a range of bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Zeroed {
     /// Written with zeros: the parts of pages before and after the others.
@@ -94,7 +94,7 @@ pub struct Zeroed {
 }
 
 impl Zeroed {
-    /// Splits a range of bytes of a drive with such pages.
+    /// Splits a range of bytes into pages.
     pub fn of(page: PageSize, bytes: Range<u64>) -> Self {
         let covered = page.covered(bytes.start, bytes.end);
         if covered.is_empty() {
@@ -115,13 +115,13 @@ impl Zeroed {
 ///
 /// - A write acknowledged before an acknowledged flush, or with FUA, survives any power loss. Without a write buffer, or
 ///   with a protected one, every acknowledged write does.
-/// - A later write is there or not, page by page, in no order. No page is torn, and none is older than at the latest
-///   acknowledged flush. An unacknowledged write of several pages may leave any of them.
+/// - Each page of a later write is present or not, in no particular order. No page is torn, and none is older than at
+///   the latest acknowledged flush. An unacknowledged write of several pages may leave any of them.
 /// - Pages never written, or trimmed before an acknowledged flush, read as zeros.
 /// - A page whose data the flash has lost is an error to read, never other data.
 ///
-/// "Power" is the drive's: killing the process is such a loss. If the computer loses its power, a file holds the state of the
-/// latest flush, and of later writes any pages.
+/// "Power" means the power of the drive: killing the process is a power loss. If the computer loses power, the file
+/// holds the state of the latest flush and any subset of the pages written later.
 pub struct Drive<B: Backend> {
     options: Options,
     page: PageSize,
@@ -133,7 +133,7 @@ pub struct Drive<B: Backend> {
     buffer: Option<Buffer>,
     /// Journal of a protected buffer's pages; None while the power is off.
     journal: Option<BufferJournal>,
-    /// Buffer for a page on its way to the host.
+    /// Buffer for a page that is being read by the host.
     page_out: Vec<u8>,
     /// Erased blocks when the power last went off.
     free_blocks: u32,
@@ -170,7 +170,7 @@ impl<B: Backend> Drive<B> {
             read_page(ftl.as_mut(), &mut self.medium, lpn, Cause::Host, target)?;
             if let Some(held) = held {
                 held.overlay(target);
-                // It was written, though not to the flash.
+                // The data was written, but not to the flash.
                 self.medium.unmapped_reads = unmapped;
             }
             if !whole {
@@ -181,7 +181,7 @@ impl<B: Backend> Drive<B> {
         self.settle()
     }
 
-    /// Writes bytes; with `fua` they and all earlier writes are safe on return.
+    /// Writes bytes; with `fua`, these and all earlier writes are durable on return.
     ///
     /// # Errors
     /// If they exceed the drive, the drive is read-only or off, or its power fails meanwhile: then any of the pages may
@@ -192,7 +192,7 @@ impl<B: Backend> Drive<B> {
         if fua { self.flush() } else { Ok(()) }
     }
 
-    /// Trims the pages that lie wholly inside: they read as zeros. Partly covered pages keep their data.
+    /// Trims the pages fully inside the range; they then read as zeros. Partly covered pages keep their data.
     ///
     /// # Errors
     /// See [`Self::write`].
@@ -242,7 +242,7 @@ impl<B: Backend> Drive<B> {
         if fua { self.flush() } else { Ok(()) }
     }
 
-    /// Makes everything acknowledged before safe.
+    /// Makes all acknowledged writes and trims durable.
     ///
     /// # Errors
     /// If the drive is off or its power fails meanwhile.
@@ -298,7 +298,8 @@ impl<B: Backend> Drive<B> {
         Ok(runs)
     }
 
-    /// Returns the end of the first run of [`Self::allocation`], and whether it is written. Looks up nothing behind it.
+    /// Returns the end of the first run of [`Self::allocation`], and whether it is written. Looks up nothing past that
+    /// end.
     ///
     /// # Errors
     /// See [`Self::allocation`].
@@ -400,7 +401,7 @@ impl<B: Backend> Drive<B> {
         for (lpn, part) in self.page.parts(offset, end) {
             if self.buffer.as_ref().is_some_and(|buffer| !buffer.has_room_for(lpn as u32)) {
                 self.drain(0)?;
-                // The FTL may now believe something that the flash does not hold.
+                // The FTL's state may now differ from the flash.
                 self.stop_at_fault()?;
             }
             let in_part = part.end - part.start < page_bytes;
@@ -422,7 +423,7 @@ impl<B: Backend> Drive<B> {
         self.drain(0)
     }
 
-    /// Programs pages as a buffer would that holds none and keeps none.
+    /// Programs pages as an empty write-through buffer would.
     fn pass_on(&mut self, offset: u64, end: u64, bytes: &[u8]) -> Result<(), DriveError> {
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
         for (lpn, part) in self.page.parts(offset, end) {

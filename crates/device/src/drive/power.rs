@@ -1,4 +1,4 @@
-//! Making a drive, switching it on and off, and stopping it at a fault.
+//! Creates a drive, switches its power on and off, and stops it at a fault.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ impl<B: Backend> Drive<B> {
         let has_bad = drive.bad_blocks() > 0;
         drive.medium.checkpoint(has_bad, options.logical_pages, None)?;
         if has_bad {
-            // The FTL learns about them by a mount, which does not count.
+            // The FTL learns about them through a mount, which is not counted.
             drive.mount()?;
             drive.medium.life.mounts = 0;
             drive.checkpoint(false)?;
@@ -37,7 +37,7 @@ impl<B: Backend> Drive<B> {
         Ok(drive)
     }
 
-    /// Returns a new drive unless it is read-only, as it has nothing to read.
+    /// Returns a new drive; fails if it would be read-only, because it has no data to read.
     pub(crate) fn writable_anew(self) -> Result<Self, DriveError> {
         if self.is_worn_out() {
             let blocks = self.geometry().blocks;
@@ -168,15 +168,15 @@ impl<B: Backend> Drive<B> {
                 other => other?,
             }
             self.stop_at_fault()?;
-            // The buffer's journal forgets the pages: from now on they are as safe as flushed ones. No checkpoint may come
-            // before it does, as the log's journal may know trims that the buffer's does not.
+            // The buffer's journal drops the pages, which are now as durable as flushed pages. This must happen before
+            // any checkpoint, because the log's journal may contain trims that the buffer's journal lacks.
             self.flush_medium()?;
         }
         self.buffer = self.options.buffer.map(Buffer::new);
         self.journal = match (self.options.buffer, before) {
             (Some(WriteBuffer { protected: true, .. }), before) => self.new_journal(before.as_ref())?,
             (_, Some(before)) if !was_empty || !before.is_alone => {
-                // Its records are outdated, and must stay so when trims make the flash forget versions.
+                // The journal's records are outdated, and must stay outdated when trims remove versions from the flash.
                 BufferJournal::begin(&mut self.medium.backend, Some(&before), 0, 0, std::iter::empty())?;
                 None
             }
@@ -211,7 +211,7 @@ impl<B: Backend> Drive<B> {
         })
     }
 
-    /// Cuts the power: RAM loses its contents, unless it is protected.
+    /// Cuts the power: RAM loses its contents unless it has power-loss protection.
     pub fn cut_power(&mut self) {
         if let Some(ftl) = self.ftl.take() {
             self.free_blocks = ftl.free_blocks();
@@ -237,8 +237,8 @@ impl<B: Backend> Drive<B> {
         Ok(())
     }
 
-    /// Starts a log if there is none: after a mount that read all of the flash, the first change does. Until then the
-    /// next mount reads the flash again.
+    /// Starts a log if there is none. After a mount that read all of the flash, the first change starts the log; until
+    /// then the next mount reads all of the flash again.
     pub(super) fn begin_log(&mut self) -> Result<(), DriveError> {
         if self.medium.log.is_none() { self.checkpoint(false) } else { Ok(()) }
     }
@@ -265,7 +265,7 @@ impl<B: Backend> Drive<B> {
         }
         self.stop_at_fault()?;
         if let Some(journal) = self.journal.take_if(|journal| journal.is_long()) {
-            // The pages that the journal forgets are safe on the flash, and a mount must know that.
+            // The pages dropped from the journal are safe on the flash, and this must be recorded for the next mount.
             self.flush_medium()?;
             self.journal = self.new_journal(Some(&journal)).inspect_err(|_| self.cut_power())?;
         }

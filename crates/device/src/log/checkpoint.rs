@@ -41,7 +41,7 @@ const ERASED: u8 = 0;
 const WRITTEN: u8 = 1;
 const CLOSED: u8 = 2;
 
-/// Contents of a checkpoint beside the spare areas.
+/// Contents of a checkpoint apart from the spare areas.
 pub(crate) struct CheckpointContents<'a> {
     /// Number of programs and trims.
     pub sequence: u64,
@@ -57,7 +57,8 @@ pub(crate) struct CheckpointContents<'a> {
     pub ftl: Option<&'a dyn DynFtl>,
     /// Logical pages.
     pub logical_pages: u32,
-    /// True at a shutdown. Otherwise a first record says that the drive goes on; it exists exactly if the checkpoint does.
+    /// True at a shutdown. Otherwise the first record states that the drive is in use; it exists exactly if the
+    /// checkpoint does.
     pub ends: bool,
 }
 
@@ -101,7 +102,7 @@ pub(super) fn outdate<B: Backend>(backend: &mut B, slot: Slot, generation: u64) 
     backend.write_log(slot, 0, &header)
 }
 
-/// A written body, which counts once its header is there.
+/// A written body, which becomes valid once its header is written.
 pub(super) struct Body {
     /// End of the body.
     pub end: u64,
@@ -145,7 +146,7 @@ impl Body {
 /// Blocks shared by the processors per round; their encodings wait in memory, some megabytes.
 const ROUND: u32 = 1024;
 
-/// Encoded blocks on their way to a checkpoint.
+/// Encoded blocks to be written to a checkpoint.
 #[derive(Default)]
 struct Encoded {
     blocks: Vec<(BlockId, Range<usize>)>,
@@ -189,7 +190,7 @@ fn write_blocks<B: Backend>(writer: &mut Writer<'_, B>, facts: &CheckpointConten
     Ok((0..facts.logical_pages).filter(|&lpn| trimmed.is_set(lpn)).collect())
 }
 
-/// States of pages beside their spare areas.
+/// States of pages apart from their spare areas.
 struct Marked<'a> {
     closed: &'a [bool],
     damaged: &'a BTreeSet<Ppn>,
@@ -234,7 +235,7 @@ impl<'a> Marked<'a> {
                 }
                 encoded.bytes.push(if closed { CLOSED } else { WRITTEN });
                 BlockPages::encode(&pages, &mut encoded.bytes);
-                // All at once, so that the processor waits for many at a time.
+                // All together, so that the cache misses overlap.
                 encoded.trimmed.extend(outdated.drain(..).filter(|lpn: &Lpn| !self.has_copy.is_set(lpn.0)));
             }
             encoded.blocks.push((block, begin..encoded.bytes.len()));

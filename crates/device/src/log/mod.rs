@@ -1,8 +1,9 @@
-//! The log beside the flash, so that a mount need not read all of the flash: a checkpoint of the spare areas, and after it a
-//! journal of the blocks changed since.
+//! Log kept next to the flash, so that a mount need not read all of the flash: a checkpoint of the spare areas, and
+//! after it a journal of the blocks changed since.
 //!
-//! A record is written before the change that it announces, and is safe before the flash may contradict it. So a block that
-//! a power loss leaves half written is always named. The journal also has the trims, which flash cannot store.
+//! A record is written before the change that it announces, and is safe before the flash may contradict it. So the
+//! journal names every block that a power loss leaves half written. The journal also has the trims, which flash cannot
+//! store.
 //!
 //! ```text
 //! slot A:  checkpoint 6 | records ...          slot B:  checkpoint 7 | records ...   <- in use
@@ -25,7 +26,7 @@ use crate::table::PageTable;
 use checkpoint::Checkpoint;
 use record::{RECORD_BYTES, Record};
 
-/// Records read at a time behind the end of a journal: more than a disk writes at once.
+/// Number of records read at a time past the end of a journal: more than a disk writes at once.
 const LOOKED_BEHIND: usize = 256;
 
 /// State of a block since the checkpoint, according to the journal.
@@ -149,7 +150,7 @@ impl Log {
         let Checkpoint { generation, bytes: journal, sequence, life, mut table, closed, damaged, trims } = checkpoint;
         let touched = vec![BlockChange::None; closed.len()];
         let mut log = Self { slot, generation, mounts: 0, journal, records: 0, touched, named: 0 };
-        // A checkpoint comes after all earlier erases.
+        // A checkpoint is written after all earlier erases.
         table.erased_before = sequence;
         let mut contents = LogContents {
             older_trims: trims.len(),
@@ -245,7 +246,8 @@ impl Log {
         cause: Cause,
     ) -> Result<(), Fault> {
         let record = if cause == Cause::Recovery {
-            // Copies that are given up must not be needed if this is the last record that a computer keeps.
+            // Discarded copies must not be needed if this is the last record that survives a power loss of the
+            // computer.
             backend.sync()?;
             Record::GivenUp
         } else {
@@ -283,7 +285,7 @@ impl Log {
         checkpoint::outdate(backend, self.slot.other(), self.generation)
     }
 
-    /// Records that the drive is read-only from now on.
+    /// Records that the drive is now permanently read-only.
     pub fn worn_out<B: Backend>(&mut self, backend: &mut B) -> Result<(), Fault> {
         self.append(backend, Record::WornOut)?;
         backend.sync()
@@ -314,7 +316,7 @@ impl LogContents {
             Record::Erased(block, sequence) | Record::GivenUp(block, sequence) => {
                 if matches!(record, Record::GivenUp(..)) {
                     self.table.trusts_marks = false;
-                    // Nothing of the block is needed, and its copies stay given up.
+                    // No page of the block is needed, and its copies remain discarded.
                     self.was_safe_before_erase(block, sequence);
                 }
                 self.sequence = self.sequence.max(sequence);

@@ -30,7 +30,7 @@ pub(super) enum Record {
     Trimmed(Trimmed),
     /// Everything with a lower sequence number is safe.
     Synced(u64),
-    /// A page has damaged data though its spare area is sound.
+    /// A page has damaged data although its spare area is intact.
     Damaged(Ppn),
     Mounted {
         /// True after a shutdown.

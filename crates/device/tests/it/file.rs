@@ -212,7 +212,7 @@ fn other_files_are_refused_with_a_remedy() {
     let version = refusal(&scratch("version"), |path| write_at(path, 14, &[9]));
     assert!(version.contains("has format 9") && version.contains("reads format 8"), "{version}");
     let damaged = refusal(&scratch("damaged"), |path| write_at(path, 33, b"!"));
-    assert!(damaged.contains("first bytes are damaged"), "{damaged}");
+    assert!(damaged.contains("file header is damaged"), "{damaged}");
     let truncated = refusal(&scratch("truncated"), |path| {
         OpenOptions::new().write(true).open(path).and_then(|file| file.set_len(70_000)).expect("it is there");
     });

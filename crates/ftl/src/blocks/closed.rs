@@ -298,7 +298,7 @@ impl<'a> PlaneView<'a> {
         let (keys, minima) = (&self.blocks.table.counts, &self.blocks.chunk_min);
         let Range { start, end } = self.blocks();
         let (start, end) = (start as usize, end as usize);
-        // Chunks wholly within the plane have their minimum at hand; before and behind them single blocks are compared.
+        // Chunks wholly within the plane have their minimum at hand; before and after them single blocks are compared.
         let first = start.next_multiple_of(CHUNK).min(end);
         let after = (end / CHUNK * CHUNK).max(first);
         let chunks = after / CHUNK - (after - first) / CHUNK..after / CHUNK;

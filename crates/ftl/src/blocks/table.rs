@@ -227,8 +227,8 @@ impl BlockTable {
         self.free[list] = other.free[from].renumbered(|block| block - theirs as u32 + own as u32);
     }
 
-    /// Takes up the blocks of a device in use in place of erased ones. The order of erasing is unknown: a list keeps its
-    /// order.
+    /// Replaces the erased blocks by the blocks of a device in use. The order of erasing is unknown, so a list keeps
+    /// its order.
     pub(crate) fn take_up(&mut self, blocks: &[recovery::BlockSurvey]) {
         for state in blocks {
             self.erases[state.block.index()] = state.erases;

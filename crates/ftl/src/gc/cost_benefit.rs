@@ -17,7 +17,7 @@ use crate::blocks::PlaneView;
 /// The registration.
 pub static INFO: VictimInfo = VictimInfo {
     name: "cost_benefit",
-    help: "Highest (1 - u) * age / 2u, with u the valid share and age in host pages since closing.",
+    help: "The block with the highest (1 - u) * age / 2u, with u the valid share and age in host pages since closing.",
     source: "Rosenblum and Ousterhout 1992; Kawaguchi et al. 1995",
     parameters: &[],
     role: |_, _| Box::new(CostBenefit),

@@ -15,7 +15,7 @@ use crate::blocks::PlaneView;
 /// The registration.
 pub static INFO: VictimInfo = VictimInfo {
     name: "d_choices",
-    help: "Fewest valid pages among d closed blocks drawn at random.",
+    help: "The block with the fewest valid pages among d random closed blocks.",
     source: "Van Houdt, SIGMETRICS 2013",
     parameters: &[D],
     role: |settings, seed| Box::new(DChoices { d: settings.get(D.name), rng: rng(seed) }),
@@ -28,7 +28,7 @@ const D: Parameter = Parameter {
     min: 1,
     max: 65_536,
     example: Some(5),
-    help: "Blocks drawn at random.",
+    help: "Number of random blocks to compare.",
 };
 
 struct DChoices {

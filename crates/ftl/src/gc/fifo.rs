@@ -14,7 +14,7 @@ use crate::blocks::PlaneView;
 /// The registration.
 pub static INFO: VictimInfo = VictimInfo {
     name: "fifo",
-    help: "Closed longest ago.",
+    help: "The block closed longest ago.",
     source: "Menon, HPDC 1995",
     parameters: &[],
     role: |_, _| Box::new(Fifo),

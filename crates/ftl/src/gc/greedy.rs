@@ -14,7 +14,7 @@ use crate::blocks::PlaneView;
 /// The registration.
 pub static INFO: VictimInfo = VictimInfo {
     name: "greedy",
-    help: "Fewest valid pages.",
+    help: "The block with the fewest valid pages.",
     source: "",
     parameters: &[],
     role: |_, _| Box::new(Greedy),

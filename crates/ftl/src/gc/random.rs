@@ -16,7 +16,7 @@ use crate::blocks::PlaneView;
 /// The registration.
 pub static INFO: VictimInfo = VictimInfo {
     name: "random",
-    help: "Any closed block, all equally likely.",
+    help: "A random closed block, all equally likely.",
     source: "Van Houdt, SIGMETRICS 2013",
     parameters: &[],
     role: |_, seed| Box::new(Random { rng: rng(seed) }),

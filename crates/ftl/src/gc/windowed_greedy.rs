@@ -14,7 +14,7 @@ use crate::blocks::PlaneView;
 /// The registration.
 pub static INFO: VictimInfo = VictimInfo {
     name: "windowed_greedy",
-    help: "Fewest valid pages among the `window` blocks closed longest ago.",
+    help: "The block with the fewest valid pages among the `window` blocks closed longest ago.",
     source: "Hu et al., SYSTOR 2009",
     parameters: &[WINDOW],
     role: |settings, _| Box::new(WindowedGreedy { window: settings.get(WINDOW.name) as usize }),
@@ -27,7 +27,7 @@ const WINDOW: Parameter = Parameter {
     min: 1,
     max: u32::MAX as u64,
     example: Some(64),
-    help: "Oldest blocks considered.",
+    help: "Number of oldest blocks to compare.",
 };
 
 struct WindowedGreedy {

@@ -55,7 +55,7 @@ pub struct Bast {
 struct Slot {
     lbn: u32,
     block: u32,
-    /// True if every page so far lies at its own offset.
+    /// True if every page written so far is at its own offset.
     in_place: bool,
 }
 

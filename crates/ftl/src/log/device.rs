@@ -11,7 +11,7 @@ use crate::Shape;
 use crate::blocks::{Allocation, BlockTable, FreeList};
 use crate::recovery::{NONE, SPOILED, is_readable};
 
-/// A logical page and its place.
+/// A logical page and its location.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PageAddress {
     pub lpn: u32,
@@ -89,7 +89,7 @@ impl LogDevice {
             ));
         }
         if physical >= u64::from(u32::MAX) || pages_per_block > u32::from(u16::MAX >> 1) {
-            return Err(format!("{blocks} blocks of {pages_per_block} pages exceed what page numbers allow"));
+            return Err(format!("{blocks} blocks of {pages_per_block} pages exceed the maximum number of pages"));
         }
         if planes == 0 || !blocks.is_multiple_of(planes) {
             return Err(format!("{blocks} blocks cannot be spread evenly over {planes} planes"));
@@ -283,7 +283,7 @@ impl LogDevice {
         Some(())
     }
 
-    /// Reads a page; returns false if it was never written.
+    /// Reads a page; returns false for a page that was never written.
     #[inline]
     pub fn read<S: FlashSink>(&self, lpn: u32, cause: Cause, sink: &mut S) -> bool {
         let ppn = self.l2p[lpn as usize].page();
@@ -329,8 +329,8 @@ impl LogDevice {
         }
     }
 
-    /// Erases a log block without valid pages. `merged` tells whether logical blocks were merged to empty it, which makes
-    /// it part of a full merge as the papers count it.
+    /// Erases a log block without valid pages. `merged` is true if logical blocks were merged to empty it; the erase
+    /// then belongs to a full merge, as in the papers.
     pub fn erase_emptied<S: FlashSink>(&mut self, block: u32, merged: bool, sink: &mut S) {
         self.waited.reclaims |= merged;
         self.erase(block, if merged { Cause::FullMerge } else { Cause::Gc }, sink);

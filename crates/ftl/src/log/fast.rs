@@ -26,7 +26,7 @@ use crate::log::{HostPage, Log, LogBlock, LogDevice, LogFtl, LogInfo, LogRules, 
 /// The registration.
 pub static INFO: LogInfo = LogInfo {
     name: "fast",
-    help: "FAST: one sequential log block, and a log for pages of any logical block",
+    help: "FAST: one sequential log block, and log blocks shared by all logical blocks",
     source: "Lee et al., ACM TECS 2007",
     parameters: &[SEQUENTIAL],
     role: LogRules {

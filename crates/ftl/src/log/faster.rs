@@ -52,26 +52,28 @@ pub static INFO: LogInfo = LogInfo {
 const SECOND_CHANCE: Parameter = Parameter::switch(
     "second_chance",
     true,
-    "Pages still valid when their log block is given up go through the log once more.",
+    "Gives pages a second chance: those still valid when their log block is reclaimed are written to the log once \
+     more.",
 )
 .example(0);
 
 const KEEP_SPARSE: Parameter = Parameter::switch(
     "keep_sparse",
     false,
-    "Pages of a log block less than half valid go through the log again, whatever chances they had.",
+    "Pages of a log block that is less than half valid are written to the log again, even after their second chance.",
 )
 .example(1);
 
 const ISOLATION: Parameter = Parameter {
     name: "isolation",
     unit: Unit::Share,
-    // As in the authors' code.
+    // Value of the authors' code.
     default: percent(20),
     min: 0,
     max: percent(90),
     example: Some(0),
-    help: "Share of the log blocks that collects pages valid after their second chance; 0% merges them at once.",
+    help: "Share of the log blocks used as isolation area for pages still valid after their second chance; 0% merges \
+           these pages at once.",
 };
 
 /// Number of log blocks of the isolation area: 0, or at least 2.
@@ -105,7 +107,7 @@ fn check(settings: &Settings, log: &LogBlocks) -> Result<(), Problem> {
 pub struct Faster {
     /// True if valid pages go through the log twice.
     second_chance: bool,
-    /// True if a victim less than half valid keeps all its pages in the log, whatever chances they had.
+    /// True if a victim that is less than half valid keeps all its pages in the log, even after their second chance.
     keep_sparse: bool,
     sequential: SequentialLog,
     random: Ring,
@@ -138,7 +140,7 @@ impl Faster {
         for offset in 0..device.pages_per_block() {
             device.expect_page(victim, offset);
             let Some(address) = device.valid_page(victim, offset) else { continue };
-            // If the target block has failed, there is no second chance.
+            // If the target block has failed, pages get no second chance.
             let goes_on = self.second_chance && (keep || offset >= seasoned);
             if goes_on
                 && !(sink.fails() && self.random.is_full(device))

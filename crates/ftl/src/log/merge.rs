@@ -29,7 +29,7 @@ impl LogDevice {
         self.merge_fully(lbn, block, sink)
     }
 
-    /// Does the same and writes a page of the host to its place on the way.
+    /// Like [`Self::merge_in_place`], but also writes a host page to its place during the merge.
     pub fn merge_in_place_with<S: FlashSink>(&mut self, page: HostPage, block: u32, sink: &mut S) -> Option<()> {
         let address = page.address;
         if self.can_complete(address.lbn, block, Some(address.offset))
@@ -197,7 +197,8 @@ impl LogDevice {
         let (entries, places) = (&mut l2p[at(first_lpn)], &mut p2l[at(first_to)]);
         let mut sequence = self.sequence;
         let (mut copies, mut after, mut is_whole) = (0, 0, true);
-        // Most pages come from one block after the other: count them per block and update its count at the end.
+        // Pages mostly come from one source block at a time, so they are counted per block and the block's count is
+        // updated at the end.
         let (mut from_block, mut from_first, mut taken) = (to, first_to, 0);
         for ((offset, entry), place) in offsets.clone().zip(entries).zip(places) {
             let from = entry.page();

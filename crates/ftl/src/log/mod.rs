@@ -58,7 +58,7 @@ pub struct LogRules {
     pub reserve_blocks: u32,
     /// Minimum number of log blocks.
     pub least_log_blocks: fn(&Settings) -> u32,
-    /// Finds settings that contradict each other or the log blocks, of which there are enough.
+    /// Finds settings that contradict each other or the number of log blocks, which is sufficient.
     pub check: fn(&Settings, &LogBlocks) -> Result<(), Problem>,
 }
 
@@ -68,7 +68,7 @@ pub type LogInfo = Info<LogRules>;
 /// An FTL with log blocks and its parameters.
 pub type LogChoice = Choice<LogRules>;
 
-/// The log block to give up when all are taken.
+/// The log block to reclaim when all are in use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LogVictim {
     /// The one written least recently.
@@ -81,8 +81,8 @@ impl LogVictim {
     /// Parameter of the FTLs that have the choice.
     pub(crate) const PARAMETER: Parameter = Parameter::one_of(
         "victim",
-        || vec![("lru", "the one written least recently"), ("fifo", "the one taken first")],
-        "Which log block is given up when all are taken.",
+        || vec![("lru", "the least recently written one"), ("fifo", "the one allocated first")],
+        "Which log block is reclaimed when all are in use.",
     )
     .example(1);
 
@@ -136,7 +136,7 @@ pub(crate) trait Log {
     fn check(&self, device: &LogDevice) -> Result<(), String>;
 }
 
-/// A log-block FTL: data blocks, and a log for what cannot be written in place.
+/// A log-block FTL: data blocks, and a log for pages that cannot be written in place.
 pub struct LogFtl<L> {
     device: LogDevice,
     log: L,

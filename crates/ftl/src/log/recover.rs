@@ -71,7 +71,7 @@ impl<L: Log> LogFtl<L> {
 }
 
 impl LogDevice {
-    /// Scans the flash; returns the survey and the blocks to give up. `unfinished` may name one at first sight.
+    /// Scans the flash; returns the survey and the blocks to discard. `unfinished` may name one during the first pass.
     fn survey(
         &mut self,
         scan: &dyn Scan,
@@ -86,7 +86,7 @@ impl LogDevice {
         if let Some(block) = unfinished(&survey) {
             survey = survey.without(block, false, &mut maps, scan, trims, &mut given_up)?;
         }
-        // While no more blocks have failed than may, the others have what they need.
+        // Within the allowed number of failures, the remaining blocks suffice.
         let proven = survey.blocks.iter().filter(|block| block.bad).count() as u32 <= *expendable;
         if !survey.blocks.iter().any(BlockSurvey::is_empty)
             && let Some(last) = survey.opened_last(|_| true)

@@ -1,4 +1,4 @@
-//! Log blocks that are filled one after the other and given up in the same order.
+//! Log blocks that are filled one after the other and reclaimed in the same order.
 
 use std::collections::VecDeque;
 
@@ -19,7 +19,7 @@ impl Ring {
         Self { blocks: VecDeque::with_capacity(capacity as usize), capacity, role }
     }
 
-    /// Saves or loads its blocks.
+    /// Saves or loads the blocks of the ring.
     pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
         let Self { blocks, capacity: _, role: _ } = self;
         archive.value(blocks)
@@ -64,7 +64,7 @@ impl Ring {
         rest
     }
 
-    /// Number of pages that can be appended before a block must be given up.
+    /// Number of pages that can be appended before a block must be reclaimed.
     pub fn room(&self, device: &LogDevice) -> u32 {
         let unused = self.capacity - self.blocks.len() as u32;
         let open = self.newest().map_or(0, |block| device.pages_per_block() - device.next(block));

@@ -74,7 +74,7 @@ const SLB: Parameter = Parameter {
     min: 1,
     max: 1 << 20,
     example: Some(8),
-    help: "Sequential log blocks (SLBs) among the log blocks.",
+    help: "Number of log blocks used as sequential log blocks (SLBs).",
 };
 
 const SUB_BLOCK: Parameter = Parameter {

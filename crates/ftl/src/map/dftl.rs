@@ -30,7 +30,7 @@ const CACHED_BYTES: u64 = 8;
 /// The registration.
 pub static INFO: MapInfo = MapInfo {
     name: "dftl",
-    help: "DFTL: in flash, single entries of it in RAM",
+    help: "DFTL: in flash, with single entries cached in RAM",
     source: "Gupta et al., ASPLOS 2009",
     parameters: &[CMT, PROTECTED, BATCH, ENTRY],
     role: MapRules { pages, problems: |_, _| Vec::new() },
@@ -44,7 +44,7 @@ const CMT: Parameter = Parameter {
     min: 1,
     max: 1 << 30,
     example: Some(65_536),
-    help: "Entries of the cached mapping table, 8 bytes of RAM each.",
+    help: "Number of entries in the cached mapping table, with 8 bytes of RAM each.",
 };
 
 const PROTECTED: Parameter = Parameter {
@@ -55,7 +55,7 @@ const PROTECTED: Parameter = Parameter {
     min: 0,
     max: percent(99),
     example: Some(percent(50)),
-    help: "Maximum share of entries that are protected: used again since they came in.",
+    help: "Maximum share of protected entries: those used again after they were cached.",
 };
 
 const BATCH: Parameter =
@@ -64,12 +64,12 @@ const BATCH: Parameter =
 const ENTRY: Parameter = Parameter {
     name: "entry",
     unit: Unit::Fixed("bytes of an entry in a translation page, a power of two"),
-    // As in the paper.
+    // Value of the paper.
     default: 4,
     min: 4,
     max: 64,
     example: None,
-    help: "Entry of a translation page.",
+    help: "Size of an entry in a translation page.",
 };
 
 fn pages(settings: &Settings, logical_pages: u32, page_bytes: u32) -> u32 {
@@ -118,7 +118,7 @@ const CACHED_ENTRIES: usize = 1 << 20;
 /// Distance in a segment at which slots are prefetched; they have arrived at half of it.
 const FAR: u32 = 32;
 
-/// All data of an entry in one place: a large table is bound by memory.
+/// All data of an entry are stored together, because access to a large table is bound by memory latency.
 #[derive(Clone, Copy)]
 struct Slot {
     lpn: u32,
@@ -134,8 +134,8 @@ impl Slot {
     const EMPTY: Self = Self { lpn: NONE, place: 0, next: NONE, previous: NONE, dirty: false, protected: false };
 }
 
-/// Slots by age. A slot used again gets a new place at the end and leaves a stale one behind. So a use touches no
-/// neighbours, which lie anywhere in memory, and the next victims are known long before.
+/// Slots by age. A slot used again is appended at the end and leaves a stale place behind. So a use touches no
+/// neighbours, which are scattered in memory, and the next victims are known well in advance.
 #[derive(Clone)]
 struct Segment {
     protected: bool,
@@ -164,7 +164,7 @@ impl Segment {
         slot.place != place || slot.protected != self.protected
     }
 
-    /// Puts a slot at the end; its old place becomes stale.
+    /// Appends a slot at the end; its old place becomes stale.
     #[inline]
     fn push(&mut self, slots: &mut [Slot], slot: u32) {
         if self.end.wrapping_sub(self.begin) as usize == self.places.len() {

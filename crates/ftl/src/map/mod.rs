@@ -1,8 +1,8 @@
 //! Cost models of maps that are kept in flash with a part in the controller's RAM.
 //!
-//! The flat map of [`crate::page::PageFtl`] always tells the place of a page. A [`MapModel`] only decides which *map pages*
-//! are read and programmed for it, and cannot corrupt data. A map page is a flash page full of entries. It moves like any
-//! other page and is collected with the others, from blocks of its own.
+//! The flat map of [`crate::page::PageFtl`] always gives the location of a page. A [`MapModel`] only decides which *map
+//! pages* are read and programmed for it, and cannot corrupt data. A map page is a flash page full of entries. It is
+//! relocated and collected like any other page, but is stored in separate blocks.
 //!
 //! To add a map: write its file with an `INFO` and a `new`, and a line in the table of [`crate::choice`]. Settings, help,
 //! documents and the oracle tests read the table.
@@ -73,7 +73,7 @@ pub trait MapModel: Send {
     /// Bytes read from flash to load an entry.
     fn load_bytes(&self) -> u32;
 
-    /// True if RAM holds a whole map page whenever it is written back, so that it need not be read first.
+    /// True if RAM holds the whole map page at every write-back, so that the page need not be read first.
     fn knows_whole_pages(&self) -> bool;
 
     /// Number of pages, from page 0, to look up before the first request; 0 unless the cache is preloaded.

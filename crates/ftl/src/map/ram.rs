@@ -7,7 +7,7 @@ use super::{Lookup, MapInfo, MapModel, MapRules};
 /// The registration.
 pub static INFO: MapInfo = MapInfo {
     name: "ram",
-    help: "in RAM, all of it",
+    help: "entirely in RAM",
     source: "",
     parameters: &[],
     role: MapRules { pages: |_, _, _| 0, problems: |_, _| Vec::new() },

@@ -24,7 +24,7 @@ use ssdlab_core::{Archive, Archived, Lpn, Parameter, Settings, Unit};
 /// The registration.
 pub static INFO: MapInfo = MapInfo {
     name: "segments",
-    help: "in flash, a cache of segments of it in RAM",
+    help: "in flash, with segments cached in RAM",
     source: "map-cache slides",
     parameters: &[CACHE, SEGMENT, ENTRY, POLICY, PRELOAD],
     role: MapRules { pages, problems },
@@ -37,7 +37,7 @@ const CACHE: Parameter = Parameter {
     min: 1,
     max: 1 << 40,
     example: Some(512 << 10),
-    help: "RAM for segments.",
+    help: "RAM for cached segments.",
 };
 
 const SEGMENT: Parameter = Parameter {
@@ -47,7 +47,7 @@ const SEGMENT: Parameter = Parameter {
     min: 4,
     max: 1 << 20,
     example: Some(1 << 10),
-    help: "Segment, the unit of loading; a power of two, at most a page.",
+    help: "Segment size, the unit of loading; a power of two, up to a page.",
 };
 
 const ENTRY: Parameter = Parameter {
@@ -57,11 +57,11 @@ const ENTRY: Parameter = Parameter {
     min: 1,
     max: 64,
     example: Some(8),
-    help: "Entry of the map; a power of two.",
+    help: "Size of a map entry; a power of two.",
 };
 
 const POLICY: Parameter =
-    Parameter::one_of("policy", || POLICIES.choices(), "Which cached segment a new one evicts.").example(2);
+    Parameter::one_of("policy", || POLICIES.choices(), "Which cached segment is evicted for a new one.").example(2);
 
 const PRELOAD: Parameter =
     Parameter::switch("preload", false, "Fill the cache from the start of the map before the first request.")
@@ -230,7 +230,7 @@ impl MapModel for SegmentCache {
     }
 
     fn memory_bytes(&self) -> u64 {
-        // Two links and a flag per segment, whatever the policy.
+        // Two links and a flag per segment, with any policy.
         u64::from(self.segments) * (size_of::<SegmentState>() + ssdlab_core::list::Queue::BYTES_PER_ITEM) as u64
     }
 
@@ -242,7 +242,7 @@ impl MapModel for SegmentCache {
         Ok(())
     }
 
-    /// In the order of their numbers, as policies do not reveal theirs.
+    /// In the order of segment numbers, because policies do not expose their order.
     fn cached(&self) -> Vec<CachedEntries> {
         let cached = (0..).zip(&self.state).filter(|&(_, &state)| state != SegmentState::Flash);
         let entries = |(segment, &state): (u32, &SegmentState)| CachedEntries {

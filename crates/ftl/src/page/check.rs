@@ -63,7 +63,7 @@ impl<M: MapModel> PageFtl<M> {
                 "plane {index} holds {data} valid pages and {map} of the map, {counted} and {counted_map} are counted"
             ));
         }
-        // A failed block may leave more in a plane than it should hold afterwards.
+        // After a block failure, a plane may hold more valid pages than its new limit.
         if data > plane.limit && self.is_striped() && !self.is_worn_out() || map > self.limits.map_pages {
             return Err(format!(
                 "plane {index} holds {data} valid pages and {map} of the map, more than {} and {}",

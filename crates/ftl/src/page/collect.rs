@@ -37,7 +37,7 @@ impl<M: MapModel> PageFtl<M> {
         match self.options.trigger {
             Trigger::Victim => self.end_shortage(plane, sink),
             Trigger::Batch { low, high } => {
-                // Between batches a plane may be short of pages, but not while it empties a victim.
+                // A plane may be short of pages between batches, but not while a victim is being emptied.
                 if self.planes[plane].victim.is_some() {
                     self.end_shortage(plane, sink);
                 }
@@ -87,7 +87,7 @@ impl<M: MapModel> PageFtl<M> {
     }
 
     /// Collects about `pages` pages of a plane ahead of need, unless the plane has `free_blocks` more free blocks than
-    /// the number at which the host must wait. Returns false if there is nothing to do.
+    /// the number at which the host must wait. Returns false if no work remains.
     pub(super) fn collect_ahead<S: FlashSink>(
         &mut self,
         plane: usize,
@@ -292,7 +292,7 @@ impl<M: MapModel> PageFtl<M> {
         let mut sequence = self.sequence;
         let role = if cause == Cause::MapGc { Role::Map } else { Role::Data };
         let mut copied = pages;
-        // A loop of its own without bounds checks: on flash that only counts, the compiler makes it a sum.
+        // A separate loop without bounds checks: on flash that only counts, the compiler reduces it to a sum.
         for (to, from) in (to..).zip(pages.ppns()) {
             let lpn = Lpn(self.p2l.get(from as usize).map_or(u32::MAX, |held| held.page()));
             sink.copy(Ppn(from), Ppn(to), SpareArea { lpn, sequence, role }, cause);

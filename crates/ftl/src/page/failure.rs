@@ -66,7 +66,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Restores the counts of page `lpn` after a host write to a plane was given up.
+    /// Restores the counts of page `lpn` after a host write to a plane was abandoned.
     #[cold]
     pub(super) fn give_up_write(&mut self, plane: usize, lpn: u32) {
         let old = self.l2p[lpn as usize].page();

@@ -1,10 +1,10 @@
 //! Map pages of the page-mapped FTL: where they are written, and how much room they get.
 //!
-//! Moving the pages of a victim changes their entries. If each page has its entry in another map page, a victim may cost
-//! more map pages than it yields pages. The excess lies in blocks of map pages, as old versions. So when a plane has as
-//! many of these blocks as it may have, or too few free blocks for a victim with data, the block of map pages with the
-//! fewest valid ones is collected first; that rewrites nothing. Without this bound collection need not end on small
-//! devices or with FIFO victims.
+//! Moving the pages of a victim changes their entries. If the entries of the victim's pages are all in different map
+//! pages, collection may program more map pages than it frees pages. The excess lies in blocks of map pages, as old
+//! versions. So when a plane has as many of these blocks as it may have, or too few free blocks for a victim with data,
+//! the block of map pages with the fewest valid ones is collected first; that rewrites nothing. Without this bound
+//! collection need not end on small devices or with FIFO victims.
 //!
 //! With several planes map pages are written to each in turn, whatever the victim's plane. A plane accepts its even share
 //! of the valid map pages and passes on the rest. It keeps the part of its share that it has not received unwritten.
@@ -45,7 +45,8 @@ const fn short_blocks(planes: u32) -> u32 {
 const VICTIM_BLOCKS: u32 = 2;
 
 impl<M: MapModel> PageFtl<M> {
-    /// True if a written block holds map pages. They have blocks of their own, so the first page tells.
+    /// True if a written block holds map pages. Map pages have separate blocks, so checking the first page is
+    /// sufficient.
     pub(super) fn holds_map(&self, block: BlockId) -> bool {
         M::CHARGED
             && self.p2l[block.index() * self.blocks.pages_per_block() as usize].page() >= self.shape.logical_pages
@@ -70,8 +71,8 @@ impl<M: MapModel> PageFtl<M> {
         self.short(plane) + self.limits.ahead
     }
 
-    /// True if a victim with data may be emptied little by little: one under way, or a new one if there is a free block
-    /// more than it needs, as map pages may be written meanwhile.
+    /// True if a victim with data may be emptied incrementally: one already chosen, or a new one if there is one more
+    /// free block than it needs, because map pages may be written meanwhile.
     pub(super) fn may_linger(&self, plane: usize) -> bool {
         !M::CHARGED || self.planes[plane].victim.is_some() || self.blocks.free(plane) > VICTIM_BLOCKS
     }
@@ -205,7 +206,7 @@ impl<M: MapModel> PageFtl<M> {
         self.planes[plane].map_blocks.first().map(|&(_, block)| block)
     }
 
-    /// Returns the block of map pages that must be collected now, whatever the policy chooses.
+    /// Returns the block of map pages that must be collected now, regardless of the policy.
     pub(super) fn map_victim(&self, plane: usize) -> Option<BlockId> {
         let most = closed_map_blocks(self.limits.map_pages, self.blocks.pages_per_block());
         let due = self.blocks.free(plane) < VICTIM_BLOCKS || self.planes[plane].map_blocks.len() as u32 >= most;
@@ -229,8 +230,8 @@ impl<M: MapModel> PageFtl<M> {
 }
 
 impl Plane {
-    /// Free blocks that map pages must leave: one for relocated map pages, and one for the relocated pages of a victim
-    /// under way. An emptied victim is about to yield one.
+    /// Free blocks that map pages must leave: one for relocated map pages, and one for the relocated pages of the
+    /// current victim. A victim that has been emptied will free one block.
     fn kept_from_map(&self) -> u32 {
         match self.victim {
             None => 1,

@@ -1,4 +1,4 @@
-//! Page mapping: every logical page may be anywhere.
+//! Page mapping: a logical page may be stored in any physical page.
 //!
 //! ```text
 //! write(lpn):  plane = the next in turn with room
@@ -95,7 +95,7 @@ struct Plane {
     /// Maximum number of valid pages of data.
     limit: u32,
     valid_map: u32,
-    /// Map pages to be rewritten for the victim under way.
+    /// Map pages to be rewritten for the current victim.
     outdated: Vec<u32>,
     /// Closed blocks of map pages, ordered by valid pages.
     map_blocks: BTreeSet<(u32, BlockId)>,
@@ -123,7 +123,7 @@ pub struct PageFtl<M = WholeMap> {
     options: PageOptions,
     policy: Box<dyn VictimPolicy>,
     planes: Vec<Plane>,
-    /// Plane that the next host page goes to if it has room.
+    /// Plane for the next host page, if it has room.
     turn: usize,
     /// Plane for the next map page.
     map_turn: usize,
@@ -184,7 +184,7 @@ impl<M: MapModel> PageFtl<M> {
             ));
         }
         if physical >= u64::from(u32::MAX) {
-            return Err(format!("{physical} physical pages exceed the {} that page numbers allow", u32::MAX - 1));
+            return Err(format!("{physical} physical pages exceed the maximum of {}", u32::MAX - 1));
         }
         options.check()?;
         let limit = (blocks - reserve_blocks) / planes * pages_per_block;
@@ -260,7 +260,7 @@ impl<M: MapModel> PageFtl<M> {
         if self.is_striped() { self.rotate(lpn) } else { 0 }
     }
 
-    /// A function of its own, so that the write path stays short.
+    /// A separate function, to keep the write path short.
     #[inline(never)]
     fn rotate(&mut self, lpn: u32) -> usize {
         self.uncount(self.l2p[lpn as usize].page());

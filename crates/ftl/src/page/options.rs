@@ -5,7 +5,7 @@ use crate::blocks::Allocation;
 use crate::gc::VictimChoice;
 use crate::placement::PlacementInfo;
 
-/// When garbage collection runs and how much it does, per plane.
+/// Trigger of garbage collection, and the amount of work per run; per plane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trigger {
     /// One victim whenever free pages are short: many short stalls.
@@ -17,8 +17,8 @@ pub enum Trigger {
         /// Free blocks at which it ends.
         high: u32,
     },
-    /// With fewer than `low` free blocks, copy up to `step` valid pages of a victim before each host page: stalls of
-    /// a few pages each. If free pages are short nevertheless, the victim is finished at once.
+    /// With fewer than `low` free blocks, copy up to `step` valid pages of a victim before each host page: stalls of a
+    /// few pages each. If free pages still run short, the victim is emptied at once.
     Partial {
         /// Free blocks below which pages are copied, at least 2.
         low: u32,
@@ -32,9 +32,9 @@ pub enum Trigger {
 pub struct PageOptions {
     /// Victim policy.
     pub gc: VictimChoice,
-    /// Which pages share a block; above all, where GC relocates pages to.
+    /// Which pages share a block; mainly, where GC writes relocated pages.
     pub placement: &'static PlacementInfo,
-    /// When collection runs.
+    /// Trigger of garbage collection.
     pub trigger: Trigger,
     /// Order in which free blocks are written.
     pub allocation: Allocation,
@@ -46,7 +46,7 @@ impl PageOptions {
         Self { gc, placement, trigger: Trigger::Victim, allocation: Allocation::Fifo }
     }
 
-    /// Blocks that each plane must have beyond those that hold data: open blocks, a spare block for collection, and the
+    /// Blocks that each plane must have in addition to data blocks: open blocks, a spare block for collection, and the
     /// blocks that the trigger keeps free.
     pub const fn reserve_blocks(&self) -> u32 {
         let open_blocks = self.placement.role.open_blocks() + 1;

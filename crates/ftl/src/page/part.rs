@@ -24,8 +24,8 @@ impl<M: MapModel> PageFtl<M> {
         Self::with_map(shape, self.options, self.map.part(logical_pages)?, seed).ok()
     }
 
-    /// See [`crate::Ftl::take_over`]. Until all shares are there, the map holds the entries of each tile in the order of
-    /// the shares.
+    /// See [`crate::Ftl::take_over`]. Until all shares are taken over, the map holds the entries of each tile in the
+    /// order of the shares.
     pub(super) fn take_over_planes(&mut self, part: &Self, share: u32, shares: &Shares) {
         let first = share * part.planes.len() as u32;
         let shift = first * self.blocks.table().blocks_per_list();

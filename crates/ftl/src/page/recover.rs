@@ -59,7 +59,7 @@ impl<M: MapModel> PageFtl<M> {
         Ok(())
     }
 
-    /// Scans the flash; returns the survey and the blocks to give up so that every plane has an erased block. A plane
+    /// Scans the flash; returns the survey and the blocks to discard so that every plane has an erased block. A plane
     /// still without one has so many failed blocks that the drive is worn out.
     fn survey(&mut self, scan: &dyn Scan, trims: &[Trimmed]) -> Result<(Survey, BTreeSet<BlockId>), String> {
         let Self { l2p, p2l, shape, blocks, stuck, .. } = self;
@@ -88,8 +88,8 @@ impl<M: MapModel> PageFtl<M> {
         written.sort_by_key(|block| block.written);
         for state in written {
             let (block, first) = (state.block, state.block.0 * pages);
-            // The first page tells whether the block holds map pages. None is valid before the map is written anew, so
-            // an unreadable or leftover first page counts as data.
+            // The first page tells whether the block holds map pages. No map page is valid before the map is rewritten,
+            // so an unreadable or leftover first page counts as data.
             let held = &mut self.p2l[first as usize];
             if held.page() >= self.shape.logical_pages {
                 *held = Entry::of(0);

@@ -11,7 +11,7 @@ use super::{PlacementInfo, PlacementRules};
 /// The registration.
 pub static INFO: PlacementInfo = PlacementInfo {
     name: "own",
-    help: "a block of their own (cheaper under skew)",
+    help: "a block of their own (less write amplification under skew)",
     source: "",
     parameters: &[],
     role: PlacementRules { own_gc_block: true },

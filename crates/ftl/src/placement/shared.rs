@@ -9,7 +9,7 @@ use super::{PlacementInfo, PlacementRules};
 /// The registration.
 pub static INFO: PlacementInfo = PlacementInfo {
     name: "shared",
-    help: "the block host writes fill (the classic models)",
+    help: "the block that host writes fill (as in the classic models)",
     source: "",
     parameters: &[],
     role: PlacementRules { own_gc_block: false },

@@ -36,13 +36,13 @@ pub trait Flash: FlashSink {
         None
     }
 
-    /// Duration of a merge of this cost, in nanoseconds; None if operations take no time.
+    /// Duration of a merge with this cost, in nanoseconds; None if operations take no time.
     fn cost_ns(&self, _cost: MergeCost) -> Option<u64> {
         None
     }
 }
 
-/// Flash without operations under way between two calls, so that it can resume from a saved state.
+/// Flash without operations in flight between two calls, so that it can resume from a saved state.
 pub trait Resume: Flash {
     /// Resumes after `counts` operations. Checked flash also needs the pages `programmed` so far.
     fn resume(&mut self, counts: Counts, programmed: impl Iterator<Item = Ppn>);

@@ -60,7 +60,7 @@ struct BudgetState {
 
 impl Budget {
     pub fn new(options: &Options) -> Self {
-        // At most half of the memory is reserved for clients that may never come.
+        // At most half of the memory is reserved for clients that may never connect.
         let clients = options.connections.min(options.memory / 2 / OWN).max(1);
         let set_aside = clients * OWN + options.handshakes * HANDSHAKE;
         let common = options.memory.saturating_sub(set_aside);

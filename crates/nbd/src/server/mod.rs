@@ -78,7 +78,7 @@ impl Default for Options {
 pub enum ServerError {
     /// The path of the socket is too long for the system.
     #[error(
-        "{}: the path of a socket has at most {most} bytes, this one has {bytes}; choose a shorter one",
+        "{}: the socket path has {bytes} bytes, more than the maximum of {most}; choose a shorter one",
         path.display(),
         most = listener::LONGEST_PATH
     )]
@@ -91,7 +91,7 @@ pub enum ServerError {
     /// A server listens at the path.
     #[error("{}: another server listens there; stop it, or choose another path", .0.display())]
     Live(PathBuf),
-    /// Another file has the path.
+    /// The path belongs to another file.
     #[error("{}: exists and is not a socket; remove it, or choose another path", .0.display())]
     NoSocket(PathBuf),
     /// The socket could not be created.
@@ -111,7 +111,7 @@ pub enum ServerError {
         error: io::Error,
     },
     /// No thread is available for a socket.
-    #[error("the system gives no more threads; raise its limit of processes, or end some")]
+    #[error("the system cannot start more threads; raise its limit of processes, or end some processes")]
     Thread,
     /// The last flush failed.
     #[error("export {name:?} could not be flushed at the end: {errno}")]

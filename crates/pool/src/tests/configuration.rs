@@ -72,11 +72,11 @@ fn errors_name_field_value_and_remedy() {
         (config_error(|o| o.shards = 12), "number of shards 12", "such as 8"),
         (config_error(|o| o.shards = 256), "budget ", "fewer shards"),
         (config_error(|o| o.chunk_bytes = 100), "size of a chunk 100", "power of two from 1024"),
-        (config_error(|o| o.codec = "modelled".parse().unwrap()), "codec modelled", "keeps no bytes"),
+        (config_error(|o| o.codec = "modelled".parse().unwrap()), "codec modelled", "stores no data"),
         (policy("lur").unwrap_err(), "policy \"lur\"", "choose one of clock, fifo, lru, s3-fifo, sieve, lifo, mru"),
         (policy("belady").unwrap_err(), "policy \"belady\"", "choose one of"),
         (policy("lru-k:k").unwrap_err(), "policy \"lru-k:k\"", "lru-k:PARAMETER=NUMBER"),
-        (policy("lru-k:k=99").unwrap_err(), "policy \"lru-k:k=99\"", "must lie in 1..=16"),
+        (policy("lru-k:k=99").unwrap_err(), "policy \"lru-k:k=99\"", "must be in 1..=16"),
         (policy("clock:k=9").unwrap_err(), "policy \"clock:k=9\"", "it has bits"),
     ];
     for (error, subject, remedy) in cases {

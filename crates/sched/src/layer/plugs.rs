@@ -13,7 +13,7 @@ pub(super) type Plug = Vec<RequestId>;
 pub(super) struct Plugs {
     /// Task of the plug opened last; `None` after it is closed.
     latest_pid: Option<u32>,
-    /// Its plug; empty if closed.
+    /// Plug of that task; empty if closed.
     latest: Plug,
     others: FxHashMap<u32, Plug>,
     /// Empty plugs for reuse.

@@ -101,12 +101,12 @@ const TUNABLES: &[Parameter] = &[
         help: "Scales the number of requests per slice of an asynchronous queue; the default gives 16 at priority 4.",
     },
     Parameter::ms("slice_idle", 8, 0, "Idling time for the next request of a process."),
-    Parameter::switch("low_latency", true, "True to hold asynchronous requests back after synchronous ones."),
+    Parameter::switch("low_latency", true, "True to delay asynchronous requests after synchronous ones."),
 ];
 
 /// Mean seek distance above which a process counts as seeky, in sectors.
 const SEEK_THRESHOLD: u64 = 8 * 1024;
-/// Key offset of an idle-class queue behind the last queue.
+/// Key offset of an idle-class queue after the last queue.
 const IDLE_CLASS_NS: i64 = 200 * MS as i64;
 /// Key offset of a preempting queue before the first queue.
 const FRONT_NS: i64 = 1_000 * MS as i64;

@@ -33,7 +33,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
             min: 1,
             max: 3_600_000,
             example: None,
-            help: "Device time per process and epoch; the default is ours.",
+            help: "Device time per process and epoch; the default is our choice.",
         },
         Parameter::switch("read_preference", true, "True to make writes wait for reads."),
         ANTIC_EXPIRE,

@@ -82,7 +82,8 @@ const TUNABLES: &[Parameter] = &[
         min: 0,
         max: 3_600_000,
         example: None,
-        help: "Interval at which all regions are scanned for the oldest overdue request; 0 checks each region in its turn only.",
+        help: "Interval at which all regions are scanned for the oldest overdue request; 0 checks each region only in \
+               its turn.",
     },
     FRONT_MERGES,
     Parameter::switch("first_direction", false, "True to begin each region with a turn of writes instead of reads."),
@@ -95,10 +96,10 @@ const TUNABLES: &[Parameter] = &[
     Parameter::switch(
         "served_direction",
         true,
-        "True to alternate with the direction last served; otherwise with the one intended.",
+        "True to alternate from the direction last served; otherwise from the direction last intended.",
     ),
     Parameter::switch("wrap", true, "True to continue a turn at the start of its region after reaching the end."),
-    Parameter::switch("exceed_batch", false, "True to dispatch one request more than the batch size per turn."),
+    Parameter::switch("exceed_batch", false, "True to dispatch one more request per turn than the batch size."),
 ];
 
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Checks that reads through a write buffer return the last write of the host.
 //!
-//! [`DataChecker`](crate::check::data_checker::DataChecker) knows the writes of the FTL. This oracle knows the number of
-//! the host's write that each of them holds, and the pages in the buffer.
+//! [`DataChecker`](crate::check::data_checker::DataChecker) knows the writes of the FTL. This oracle knows which host
+//! write each of them holds, and the pages in the buffer.
 
 use rustc_hash::FxHashMap;
 

@@ -10,7 +10,7 @@ use ssdlab_nand::{Cause, FlashArray, FlashSink, PageData, Source, SpareArea, Vio
 
 use crate::setup::Setup;
 
-/// A sink that may be a data checker. The unit type is none and compiles to nothing.
+/// Optional data checker. The unit type means no checker and compiles to nothing.
 pub(crate) trait Checker: FlashSink {
     #[inline(always)]
     fn get(&self) -> Option<&DataChecker> {
@@ -44,7 +44,7 @@ pub struct DataChecker {
     pages_per_block: u32,
     /// Version of each logical page, then of each map page; 0 if unwritten or trimmed.
     versions: HugeVec<u64>,
-    /// Place of the newest copy of each of these pages.
+    /// Location of the newest copy of each of these pages.
     homes: HugeVec<Entry>,
     logical_pages: u32,
     next_version: u64,
@@ -60,8 +60,8 @@ pub struct DataChecker {
 }
 
 impl DataChecker {
-    /// Returns a checker of the erased device that `setup` describes. It takes about 12 bytes for each physical and each
-    /// logical page that is written.
+    /// Returns a checker for the erased device that `setup` describes. It takes about 12 bytes for each physical and
+    /// each logical page that is written.
     pub fn new(setup: &Setup) -> Self {
         Self {
             array: FlashArray::new(&setup.geometry),
@@ -150,7 +150,7 @@ impl FlashSink for DataChecker {
             }
             Source::Copy(from) => {
                 self.unsettled = true;
-                // Its read has been counted.
+                // The read of the copied page has been counted already.
                 let data = match self.array.read(from) {
                     Ok(data) => data,
                     Err(Violation(text)) => return self.blame(text),
@@ -219,7 +219,8 @@ impl DataChecker {
                 None => self.blame(format!("logical page {lpn} was written and is lost")),
                 Some(ppn) if version == 0 => self.blame(format!("logical page {lpn} was trimmed and is back at {ppn}")),
                 Some(ppn) => {
-                    // It may have read another page than `ppn`: loading a map page may have moved this page.
+                    // The FTL may have read a page other than `ppn`, because loading a map page may have moved this
+                    // page.
                     if served.next() != Some(&lpn) {
                         self.blame(format!("a read of logical page {lpn} did not read it"));
                     }

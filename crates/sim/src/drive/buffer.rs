@@ -19,10 +19,10 @@ use crate::setup::drive::{FlushPolicy, WriteBuffer};
 counters! {
     /// Counters of the write buffer in the measured phase.
     pub struct BufferCounters {
-        pages_accepted: "pages", "Pages that took a slot.";
+        pages_accepted: "pages", "Pages that took a buffer slot.";
         pages_overwritten: "pages", "Pages written that were still waiting in the buffer: never programmed.";
         pages_trimmed: "pages", "Pages trimmed while they were waiting in the buffer: never programmed.";
-        pages_read: "pages", "Pages read from the buffer alone.";
+        pages_read: "pages", "Pages read entirely from the buffer.";
         writes_stalled: "requests", "Writes that waited for a free slot.";
     }
 }
@@ -39,10 +39,10 @@ enum SlotState {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Held {
     pub lpn: u32,
-    /// Request that wrote it last.
+    /// Last request that wrote the page.
     pub requester: Requester,
     pub context: WriteContext,
-    /// True if the whole page is here; otherwise its rest is read before programming.
+    /// True if the buffer has the whole page; otherwise the rest is read before programming.
     pub whole: bool,
     /// Number of the write of the host, counted over all pages.
     pub version: u64,
@@ -136,7 +136,7 @@ impl Buffer {
             .map(|(held, _)| held)
     }
 
-    /// Returns the newest data of a page, if it is here.
+    /// Returns the newest data of a page, if it is in the buffer.
     #[inline]
     pub fn newest(&self, lpn: u32) -> Option<&Held> {
         self.newest.get(&lpn).map(|&slot| &self.slots[slot as usize])
@@ -165,7 +165,7 @@ impl Buffer {
                 self.counters.pages_overwritten += 1;
                 return Accepted::Overwritten;
             }
-            // The data being programmed is still here; a partial write goes on top of it.
+            // The data being programmed is still in the buffer, so a partial write is merged with it.
             whole |= held.whole;
         }
         let Some(slot) = self.free.pop() else { return Accepted::Full };

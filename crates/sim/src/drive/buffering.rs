@@ -226,7 +226,7 @@ impl<P: TimedParts> TimedDrive<P> {
         self.page_left_buffer();
     }
 
-    /// Goes on with the requests that waited for a page to leave the buffer.
+    /// Continues the requests that waited for a page to leave the buffer.
     pub(super) fn page_left_buffer(&mut self) {
         while let Some(WaitingFlush { index, began_ns, .. }) = self.buffer().safe_flush() {
             self.charge(index, Part::Flush);
@@ -235,7 +235,7 @@ impl<P: TimedParts> TimedDrive<P> {
         self.accept_pages();
     }
 
-    /// Programs pages of the buffer as its policy says.
+    /// Programs pages of the buffer according to its policy.
     pub(super) fn flush_buffer(&mut self) {
         let Some(BufferStage { buffer, oracle, .. }) = &mut self.buffer else { return };
         while self.stack.sinks.flash.under_way() < self.most_under_way

@@ -18,7 +18,7 @@ use crate::run::error::SimError;
 pub(super) enum Until {
     /// All requests are complete.
     Complete,
-    /// All events up to this time have happened.
+    /// All events up to this time have been processed.
     Time(u64),
 }
 
@@ -36,7 +36,7 @@ impl Owner {
     const BUFFER: u32 = 1 << 31;
     const COLLECTION: u32 = 3 << 30;
 
-    /// Returns the number by which the flash knows it.
+    /// Returns the request's number in the flash model.
     pub fn number(self) -> u32 {
         match self {
             Self::Request(index) => index,
@@ -54,7 +54,7 @@ impl Owner {
     }
 }
 
-/// Components beside the flash, which acts first at equal times.
+/// Components other than the flash; at equal times the flash acts first.
 #[derive(Clone, Copy)]
 enum Component {
     Host,
@@ -113,7 +113,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Lets a component act whose event is due.
+    /// Runs a component whose event is due.
     #[inline(always)]
     fn advance_component(&mut self, component: Component) -> Result<(), SimError> {
         let now_ns = self.now_ns();
@@ -130,7 +130,7 @@ impl<P: TimedParts> TimedDrive<P> {
         Ok(())
     }
 
-    /// Lets the flash work until a job is done or something else happens.
+    /// Runs the flash until a job is done or another component has an event.
     fn advance_flash(&mut self, until_ns: u64, host: &mut HostReplay<'_>) -> Result<(), SimError> {
         let events = self.stack.sinks.flash.advance_until(until_ns, self.most_under_way);
         if host.reader.worked(events) {
@@ -182,8 +182,8 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Puts processes to sleep, which unplugs their requests in the block layer. Returns true if the host may be able to
-    /// go on at once.
+    /// Puts processes to sleep, which unplugs their requests in the block layer. Returns true if the host may be able
+    /// to continue immediately.
     fn put_to_sleep(&mut self, host: &HostReplay<'_>) -> Result<bool, SimError> {
         let now_ns = self.now_ns();
         let slept = self.block.as_mut().is_some_and(|block| block.sleep(now_ns));

@@ -10,7 +10,7 @@ use crate::setup::drive::{Arbitration, Front, Protocol};
 #[derive(Debug, Default)]
 struct Queue {
     waiting: VecDeque<u32>,
-    /// Its requests in the drive.
+    /// Number of requests of the queue that are in the drive.
     inside: u32,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct Queues {
     inside: u32,
     waiting: u32,
     arbitration: Arbitration,
-    /// Queue whose turn it is, and the number of requests left in its turn.
+    /// Queue being served, and the number of requests left in its turn.
     turn: (usize, u32),
 }
 

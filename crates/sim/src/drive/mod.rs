@@ -1,4 +1,5 @@
-//! A drive that works on many requests: from the host's queues through front, write buffer and FTL to the flash.
+//! A drive that processes many requests at once: from the host's queues through front end, write buffer and FTL to the
+//! flash.
 //!
 //! ```text
 //! issued -> queue -> taken -> command -> [data in] -> submitted: FTL, flash, buffer -> [data out] -> complete
@@ -56,7 +57,7 @@ use front::{FrontEnd, Queues};
 #[derive(Clone, Copy, Debug)]
 struct InFlightRequest {
     request: Request,
-    /// Number in the cache above; 0 without one.
+    /// Number of the request in the host cache; 0 without a cache.
     cache_number: u32,
     /// Number in the block layer, if there is one.
     block: Option<RequestId>,
@@ -64,9 +65,9 @@ struct InFlightRequest {
     issued_ns: u64,
     /// Time when the drive took it from its queue.
     taken_ns: u64,
-    /// Time when the FTL or the buffer got it, a write with its data.
+    /// Time when the FTL or the buffer received it, for a write with its data.
     submitted_ns: u64,
-    /// Time spent behind other requests.
+    /// Time spent waiting for other requests.
     waited_ns: u64,
     queue: u16,
     /// Number among the requests submitted, from 1.
@@ -76,7 +77,7 @@ struct InFlightRequest {
 }
 
 impl InFlightRequest {
-    /// Names it for the flash.
+    /// Identifier of the request for the flash.
     fn requester(&self) -> Requester {
         Requester { number: self.number, arrived_ns: self.issued_ns }
     }
@@ -102,13 +103,14 @@ pub(crate) struct TimedDrive<P: TimedParts> {
     front: FrontEnd,
     buffer: Option<BufferStage>,
     collection: CollectionAhead,
-    /// Number of flash operations under way from which on no request is taken; with a buffer, no page is flushed.
+    /// Number of flash operations in flight at which no further request is taken; with a buffer, no further page is
+    /// flushed.
     most_under_way: usize,
-    /// Requests of the host whose completion it has not seen.
+    /// Host requests whose completion the host has not seen yet.
     completed: Vec<Completed>,
     measurement: Measurement,
     meters: Meters,
-    /// Latency attribution, if it is on.
+    /// Latency attribution, if enabled.
     attribution: Option<Box<LatencyAttribution>>,
 }
 
@@ -302,7 +304,7 @@ mod tests {
         role: DieSchedulerRules { pick: |_| None, in_order: false },
     };
 
-    /// A stuck drive ends with an account of its queues.
+    /// A stuck drive ends with an error that describes its queues.
     #[test]
     fn a_drive_whose_dies_do_nothing_says_so_and_stops() {
         let options = PageOptions::new(gc::greedy::INFO.defaults(), &placement::shared::INFO);
@@ -350,7 +352,7 @@ mod tests {
             )
             .expect_err("nothing can go on");
         let text = error.to_string();
-        assert!(text.contains("cannot go on: 3 requests are outstanding, 3 of them in the drive"), "{text}");
+        assert!(text.contains("cannot continue: 3 requests are outstanding, 3 of them in the drive"), "{text}");
         assert!(text.contains("3 flash operations have not ended; die 0: 3 wait, cells Idle"), "{text}");
     }
 }

@@ -23,7 +23,7 @@ use crate::setup::Setup;
 use crate::setup::host::Replay;
 use crate::state::{self, Origin};
 
-/// Requests ahead whose map entries are prefetched.
+/// Number of requests whose map entries are prefetched.
 pub(crate) const LOOKAHEAD: usize = 16;
 
 /// Serves one request after the other.

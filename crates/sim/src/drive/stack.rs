@@ -27,7 +27,7 @@ pub(crate) struct Stack<P: Parts> {
     /// Requests served, in all phases.
     pub requests: u64,
     pub host: HostCounters,
-    /// Concentration of writes, if it is measured.
+    /// Concentration of writes, if measured.
     pub concentration: Option<Box<Concentration>>,
 }
 
@@ -50,7 +50,7 @@ impl<P: Parts> Stack<P> {
         }
     }
 
-    /// Replaces the flash by one that continues from its state.
+    /// Replaces the flash by another flash model that continues from its state.
     pub fn with_flash<Q>(self, flash: impl FnOnce(P::Flash) -> Q::Flash) -> Stack<Q>
     where
         Q: Parts<Ftl = P::Ftl, Checker = P::Checker, Meter = P::Meter>,
@@ -67,7 +67,7 @@ impl<P: Parts> Stack<P> {
         self.ftl.prefetch(Lpn(self.page.page_of(request.offset) as u32));
     }
 
-    /// Counts a request and calls `serve` with each run of bytes that it covers.
+    /// Counts a request and calls `serve` for each contiguous range of bytes that it covers.
     #[inline]
     pub fn take(&mut self, request: &Request, mut serve: impl FnMut(&mut Self, u64, u64)) {
         self.host.count(request.op, request.bytes.into());
@@ -135,7 +135,7 @@ impl<P: Parts> Stack<P> {
         self.sinks.meter.end_write();
     }
 
-    /// Trims the pages that lie wholly inside; pages in part keep their data.
+    /// Trims the pages fully inside the range; partly covered pages keep their data.
     pub fn trim(&mut self, offset: u64, end: u64) {
         let covered = self.page.covered(offset, end);
         let (first, count) = (covered.start as u32, (covered.end - covered.start) as u32);
@@ -157,7 +157,7 @@ impl<P: Parts> Stack<P> {
         unmapped
     }
 
-    /// Reads a page of which the host is about to write a part.
+    /// Reads a page before the host writes part of it.
     fn read_rest(&mut self, lpn: Lpn) {
         self.ftl.read(lpn, 1, Cause::ReadModifyWrite, &mut self.sinks);
         self.verify_read(lpn, 1);
@@ -180,7 +180,7 @@ impl<P: Parts> Stack<P> {
     }
 }
 
-/// Returns the hints of a write request. Streams stand for placement identifiers, which traces lack.
+/// Returns the hints of a write request. Streams are used as placement identifiers, which traces lack.
 #[inline(always)]
 pub(crate) fn context_of(request: &Request) -> WriteContext {
     let sync = request.flags & (flag::SYNC | flag::FUA) != 0;

@@ -153,8 +153,8 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Completes the requests that the block layer is done with; `index` is the request of the drive they ended with, if
-    /// any, which was in service for `service_ns`.
+    /// Completes the requests that the block layer has finished; `index` is the drive request that completed them, if
+    /// any, with its service time `service_ns`.
     #[inline(always)]
     pub(super) fn finish_host_requests(&mut self, index: Option<u32>, service_ns: u64) {
         while let Some(request) = self.block.as_mut().and_then(BlockStage::take_done) {

@@ -83,8 +83,8 @@ pub(crate) struct BlockStage {
     kind: BlockLayerKind,
     /// True if processes plug requests until they sleep (multi-queue layer).
     plug: bool,
-    /// True if every process that issues requests sleeps afterwards: in a closed loop it waits for a completion, in the
-    /// multi-queue layer it finishes its plug anyway.
+    /// True if every process sleeps after issuing requests: in a closed loop it waits for a completion; in the
+    /// multi-queue layer it finishes its plug in any case.
     all_sleep: bool,
     /// Requests with the number of their bios that have not ended.
     requests: Slab<(HostRequest, u32)>,
@@ -173,13 +173,16 @@ impl BlockStage {
         let Marks { several_pids, writes, sync_writes, .. } = self.marks;
         let mut rules = Vec::new();
         if self.scheduler.role.by_process && !several_pids {
-            rules.push("rules by process: all requests come from one, so there is nobody to be fair to or to idle for");
+            rules.push("rules per process have no effect: all requests come from one process");
         }
         let by_sync = self.scheduler.role.by_sync
             || self.kind == BlockLayerKind::SingleQueue
             || self.layer.throttle_counters().is_some();
         if by_sync && writes && !sync_writes {
-            rules.push("rules by kind: no write is marked as synchronous, so every write counts as write-back");
+            rules.push(
+                "rules for synchronous writes have no effect: no write is marked as synchronous, so every write counts \
+                 as write-back",
+            );
         }
         rules
     }

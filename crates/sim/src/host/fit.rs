@@ -22,9 +22,9 @@ pub struct AddressMapper {
 /// A request mapped to the device.
 #[derive(Clone, Copy, Debug)]
 pub struct Fitted {
-    /// It begins on the device; a part beyond the end wraps to the beginning, see [`runs`].
+    /// The request begins on the device; the part past the end wraps to the beginning, see [`runs`].
     pub request: Request,
-    /// True if the original request ended beyond the device and was wrapped.
+    /// True if the original request ended past the end of the device and was wrapped.
     pub wrapped: bool,
 }
 
@@ -47,7 +47,7 @@ impl AddressMapper {
     /// Maps the next request of the host.
     ///
     /// # Errors
-    /// If the request ends beyond the device and the rule does not allow that.
+    /// If the request ends past the end of the device and the rule does not allow that.
     #[inline(always)]
     pub fn fit(&mut self, request: &Request) -> Result<Fitted, SimError> {
         if self.stays(request) { Ok(Fitted { request: *request, wrapped: false }) } else { self.place(*request) }

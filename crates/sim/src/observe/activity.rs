@@ -12,7 +12,7 @@ use crate::observe::breakdown::ResponseSummary;
 use crate::observe::intervals::Timeline;
 use crate::observe::summary::{LatencyByOp, LatencySummary};
 
-/// Streams with response times of their own; later streams are reported together.
+/// Maximum number of streams with separate response times; later streams are reported together.
 const MOST_STREAMS: usize = 256;
 
 const NANOS_PER_SECOND: f64 = 1e9;
@@ -42,7 +42,7 @@ impl Spread {
 /// Response times of one stream of the trace.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StreamSummary {
-    /// Number of the stream; `None` for all after the first 256.
+    /// Number of the stream; `None` for all streams after the first 256.
     pub stream: Option<u16>,
     /// Response times of reads.
     pub read: Option<LatencySummary>,
@@ -56,16 +56,17 @@ pub struct StreamSummary {
     pub bytes_per_s: f64,
 }
 
-/// Time in the drive of requests with and without requests of the other direction there when they were taken.
+/// Time in the drive of requests, split by whether requests of the other direction were in the drive when they were
+/// taken.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Interference {
     /// Reads with no write in the drive.
     pub reads_alone: Option<LatencySummary>,
-    /// Reads beside writes.
+    /// Reads while a write was in the drive.
     pub reads_beside_writes: Option<LatencySummary>,
     /// Writes with no read in the drive.
     pub writes_alone: Option<LatencySummary>,
-    /// Writes beside reads.
+    /// Writes while a read was in the drive.
     pub writes_beside_reads: Option<LatencySummary>,
 }
 
@@ -134,8 +135,9 @@ pub struct Activity {
     pub outstanding_ns: Vec<u64>,
     /// Flash operations in the recorded window, each transfer and each work of the cells by itself.
     ///
-    /// Requests are numbered as the drive was given them, from 1 and with the warm-up. A write is the requester of its
-    /// programs, also later from the write buffer, and of the collection and map loads that they need.
+    /// Requests are numbered in the order in which the drive received them, from 1 and including the warm-up. A write
+    /// is the requester of its programs, also later from the write buffer, and of the collection and map loads that
+    /// they need.
     pub gantt: Vec<Segment>,
     /// True if more operations were in the window than are kept.
     pub gantt_truncated: bool,
@@ -181,7 +183,7 @@ pub(crate) struct Meters {
     start_ns: u64,
     waiting: [LatencyHistogram; 4],
     service: [LatencyHistogram; 4],
-    /// Times in the drive by operation, without and with a request of the other direction there.
+    /// Times in the drive by operation, without and with a request of the other direction in the drive.
     interference: [[LatencyHistogram; 2]; 2],
     streams: Vec<Option<Box<StreamMeter>>>,
     known_streams: usize,

@@ -58,7 +58,7 @@ impl LatencyAttribution {
         }
     }
 
-    /// Starts measuring anew.
+    /// Restarts the measurement.
     pub fn start_measuring(&mut self, flash: &ParallelFlash) {
         self.dies_at_start = times_of_dies(flash);
         self.intervals = Intervals::new(flash.now_ns());

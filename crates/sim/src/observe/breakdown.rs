@@ -11,7 +11,7 @@ use ssdlab_trace::Op;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Part {
-    /// The host's block layer, until it gives the drive the request.
+    /// The host's block layer, until the drive receives the request.
     BlockLayer = CAUSES as u8,
     /// The drive's queues, until the drive takes the request.
     HostQueue,
@@ -46,7 +46,7 @@ pub const PART_NAMES: [&str; PARTS] = [
     "flush",
 ];
 
-/// Half-width of the band around a percentile, as a share of the requests beyond the percentile.
+/// Half-width of the band around a percentile, as a share of the requests above the percentile.
 const BAND: f64 = 0.5;
 
 /// Sum of response times by part.

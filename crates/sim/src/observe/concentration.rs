@@ -8,7 +8,7 @@
 const SAMPLED: u32 = 1 << 16;
 /// The golden ratio; multiplication by an odd number permutes, and this one spreads neighbours.
 const SCRAMBLE: u32 = 0x9e37_79b1;
-/// Pairs of writes to one page from which on the estimate is sound.
+/// Minimum number of write pairs to one page for a reliable estimate.
 const ENOUGH_PAIRS: u64 = 200;
 
 /// Counts writes by page.
@@ -41,8 +41,8 @@ impl Concentration {
         }
     }
 
-    /// Returns the number of pages on which the writes would fall evenly, as a share of the logical pages; `None` after
-    /// too few writes.
+    /// Returns the effective number of pages among which the writes are spread, as a share of the logical pages; `None`
+    /// after too few writes.
     pub fn share(&self) -> Option<f64> {
         let pairs = |writes: u64| writes as f64 * writes.saturating_sub(1) as f64;
         let counted = |&writes: &u32| u128::from(writes) * u128::from(writes.saturating_sub(1));

@@ -1,7 +1,7 @@
 //! Response and waiting times by intervals of simulated time, for pages that show any stretch of a run.
 //!
-//! A request counts to the interval in which it completes. The length of a run is not known in advance, so intervals start
-//! short and double in length (pairs merge) whenever time passes the last one.
+//! A request is counted in the interval in which it completes. The length of a run is not known in advance, so
+//! intervals start short and double in length (pairs merge) whenever time passes the last one.
 
 use ssdlab_core::{InBucket, LatencyHistogram};
 use ssdlab_trace::{Op, Request};
@@ -58,11 +58,11 @@ pub(crate) struct Intervals {
     origin_ns: u64,
     /// Log2 of the length of an interval in nanoseconds.
     shift: u32,
-    /// Intervals; the last one is under way.
+    /// Intervals; the last one is still open.
     intervals: Vec<Interval>,
-    /// End of the interval under way.
+    /// End of the current interval.
     ends_ns: u64,
-    /// Its requests by operation, kind of time and bucket.
+    /// Requests of the current interval by operation, kind of time and bucket.
     counts: [[ByBucket<u32>; KINDS]; OPS],
 }
 
@@ -107,7 +107,7 @@ impl Intervals {
         interval.counts = self.counts.each_mut().map(|of_op| of_op.each_mut().map(ByBucket::take));
     }
 
-    /// Ends the interval under way and begins the interval of `time_ns`, counted from the origin.
+    /// Ends the current interval and begins the interval of `time_ns`, counted from the origin.
     #[cold]
     fn begin(&mut self, time_ns: u64) {
         self.end();
@@ -167,17 +167,17 @@ impl InInterval {
 /// The slowest read or write of an interval.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Slow {
-    /// Its operation.
+    /// Operation of the request.
     pub op: Op,
-    /// Its first byte.
+    /// Offset of the first byte.
     pub offset: u64,
-    /// Its length.
+    /// Length in bytes.
     pub bytes: u32,
     /// Time of its completion, from the start of measuring.
     pub ended_ns: u64,
-    /// Its response time.
+    /// Response time.
     pub latency_ns: u64,
-    /// Its waiting time.
+    /// Waiting time.
     pub waited_ns: u64,
     /// Name of the largest part of its response time.
     pub part: &'static str,
@@ -192,7 +192,7 @@ pub struct Timeline {
     pub interval_ns: u64,
     /// Response times, by interval, then bucket.
     pub response: [Vec<InInterval>; OPS],
-    /// Waiting times, likewise.
+    /// Waiting times, by interval, then bucket.
     pub waiting: [Vec<InInterval>; OPS],
     /// Slowest read and slowest write of each interval.
     pub slowest: Vec<Slow>,

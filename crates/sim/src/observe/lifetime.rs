@@ -17,7 +17,7 @@ pub enum WriteRate {
     Trace,
     /// Rate of a closed replay, because the trace has no times or is faster. Drive or host may limit it.
     Replay,
-    /// Rate of the drive, which cannot keep up with the trace.
+    /// Write rate achieved by the drive, which cannot keep up with the trace.
     Drive,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct Life {
     pub trace_ns: u64,
     /// Duration of the run, if time is modelled.
     pub elapsed_ns: Option<u64>,
-    /// True if the drive kept up with an open replay; `None` for other replays.
+    /// True if the drive kept up with an open replay; `None` for other replay models.
     pub kept_up: Option<bool>,
 }
 
@@ -90,7 +90,7 @@ impl Life {
         (self.trace_ns > 0 && self.written_bytes > 0).then(|| per_day(self.written_bytes as f64, self.trace_ns))
     }
 
-    /// Returns bytes per day, no more than the drive has written in the run, and the source of the rate.
+    /// Returns bytes per day, limited to the rate at which the drive wrote in the run, and the source of the rate.
     fn rate(&self) -> Option<(f64, WriteRate)> {
         let elapsed_ns = self.elapsed_ns.filter(|elapsed_ns| *elapsed_ns > 0)?;
         let measured = per_day(self.written_bytes as f64 * self.absorbed_share, elapsed_ns);
@@ -152,7 +152,7 @@ mod tests {
     fn no_drive_is_worn_faster_than_it_writes() {
         assert_lives(Life { trace_ns: 100_000_000, ..LIFE }, WriteRate::Replay, 1_000.0);
         assert_lives(Life { trace_ns: 800_000_000, kept_up: Some(false), ..LIFE }, WriteRate::Drive, 1_000.0);
-        // Half of it is still in the buffer.
+        // Half of the data is still in the buffer.
         assert_lives(Life { absorbed_share: 0.5, trace_ns: 1_500_000_000, ..LIFE }, WriteRate::Replay, 500.0);
         assert_lives(Life { absorbed_share: 0.5, trace_ns: 4_000_000_000, ..LIFE }, WriteRate::Trace, 250.0);
     }
@@ -189,14 +189,14 @@ mod tests {
 
     #[test]
     fn without_wear_there_is_no_lifetime() {
-        // The flash may be at work for what the host wrote before.
+        // The flash may still be processing earlier host writes.
         let unwritten = Life { written_bytes: 0, trace_ns: 1_000, ..LIFE };
         assert_eq!(unwritten.summary(), LifetimeSummary::default());
         // Everything was overwritten in the buffer: written, and never programmed.
         let spared = Life { programmed: 0, ..LIFE }.summary();
         assert_eq!((spared.host_tbw_bytes, spared.dwpd_5_years, spared.years), (None, None, None));
         assert_eq!(spared.rate, Some(WriteRate::Replay));
-        // Nothing took any time, or all of it is in the buffer.
+        // No time passed, or all data is in the buffer.
         for life in [Life { elapsed_ns: Some(0), ..LIFE }, Life { absorbed_share: 0.0, ..LIFE }] {
             assert_eq!((life.summary().rate, life.summary().years), (None, None));
         }

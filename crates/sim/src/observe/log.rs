@@ -13,7 +13,7 @@ use ssdlab_nand::{Cause, FlashSink, MergeCost, MergeKind, Note, Source, SpareAre
 
 use crate::observe::map::MapSummary;
 
-/// A sink that may measure what the FTL notes. By default it measures nothing and compiles to nothing.
+/// A sink that may measure the notes of the FTL. By default it measures nothing and compiles to nothing.
 pub(crate) trait Meter: FlashSink {
     /// Begins a write of `count` pages from `lpn` by `stream`.
     #[inline(always)]
@@ -37,9 +37,9 @@ impl Meter for () {}
 /// Results of meters.
 #[derive(Default)]
 pub(crate) struct Measured {
-    /// Of a log-block FTL.
+    /// Figures of a log-block FTL.
     pub log: Option<LogFigures>,
-    /// Of an FTL with its map in flash.
+    /// Figures of an FTL with its map in flash.
     pub map: Option<MapSummary>,
 }
 
@@ -50,7 +50,7 @@ pub struct MergeTally {
     pub count: u64,
     /// Pages copied.
     pub copies: u64,
-    /// Data blocks erased, without the log blocks given up.
+    /// Data blocks erased, excluding reclaimed log blocks.
     pub erases: u64,
 }
 
@@ -69,15 +69,15 @@ counters! {
     /// Runs of pages written, and their capture by sequential log blocks.
     pub struct CaptureCounters {
         sub_streams: "runs", "Sequential sub-streams: runs of at least two pages.";
-        captured_sub_streams: "runs", "Sub-streams of which a page was captured.";
-        pages_of_captured: "pages", "Pages of these.";
-        captured_pages: "pages", "Pages of these that were captured.";
+        captured_sub_streams: "runs", "Sub-streams with at least one captured page.";
+        pages_of_captured: "pages", "Pages of sequential sub-streams.";
+        captured_pages: "pages", "Captured pages of sequential sub-streams.";
         random_pages: "pages", "Random pages: runs of one page.";
         captured_random_pages: "pages", "Random pages that were captured.";
     }
 }
 
-/// Ability of sequential log blocks to tell sequential from random pages.
+/// Ability of sequential log blocks to distinguish sequential from random pages.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct CaptureSummary {
     /// Number of the stream in the trace; `None` for all streams together.
@@ -135,7 +135,7 @@ pub struct LogSummary {
     pub capture_by_stream: Vec<CaptureSummary>,
 }
 
-/// Distributions behind the summary.
+/// Distributions from which the summary is computed.
 #[derive(Clone, Debug)]
 pub struct LogFigures {
     /// The summary.
@@ -148,7 +148,7 @@ pub struct LogFigures {
     pub reclaim_costs: Vec<(MergeCost, u64, u64)>,
 }
 
-/// A run of pages under way.
+/// The current run of pages.
 #[derive(Clone, Copy, Default)]
 struct PageRun {
     /// Page that would continue the run.
@@ -167,7 +167,7 @@ pub(crate) struct LogMeter {
     utilisation: Vec<u64>,
     reclaim_costs: BTreeMap<MergeCost, u64>,
     streams: Vec<(PageRun, CaptureCounters)>,
-    /// The write under way: stream, first page and number of pages.
+    /// The current write: stream, first page and number of pages.
     write: (u16, u32, u32),
     /// Pages of the write captured so far.
     captured: Vec<u32>,

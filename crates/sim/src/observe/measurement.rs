@@ -30,7 +30,7 @@ pub(crate) struct Measurement {
     latency: [LatencyHistogram; 4],
     /// Arrival of the first and the latest measured request, in trace time.
     arrivals_ns: Option<(u64, u64)>,
-    /// Delay of arrivals behind the times of the trace, on the clock of the run.
+    /// Delay of arrivals relative to the trace timestamps, on the clock of the run.
     shift_ns: u64,
     cycles: Cycles,
     start: Start,
@@ -214,7 +214,7 @@ impl Measurement {
             Replay::Closed { .. } | Replay::Processes { .. } => arrivals_ns,
         };
         let is_open = matches!(setup.replay, Replay::Open { .. });
-        // Without arrivals, the drive is not behind.
+        // Without arrivals, the drive has no lag.
         let arrived_ns = self.arrivals_ns.map_or(now_ns, |_| last_arrival_ns.saturating_add(self.shift_ns));
         let behind_ns = is_open.then(|| now_ns.saturating_sub(arrived_ns));
         let time = timed.then(|| self.time(&end.at, behind_ns));

@@ -16,7 +16,7 @@ counters! {
     pub struct Tally {
         host_pages_written: "pages", "Pages the host wrote.";
         flash_pages_programmed: "pages", "Pages programmed for any cause.";
-        pages_copied: "pages", "Pages programmed that the host did not ask for: copies and map pages.";
+        pages_copied: "pages", "Pages programmed without a host request: copies and map pages.";
         blocks_erased: "blocks", "Blocks erased.";
         read_requests: "requests", "Read requests completed.";
         read_latency_sum_ns: "ns", "Sum of the response times of read requests.";
@@ -109,7 +109,8 @@ impl Series {
         }
     }
 
-    /// Ends the epoch under way. Work after the last request, such as programming buffered pages, counts to the last epoch.
+    /// Ends the current epoch. Work after the last request, such as programming buffered pages, counts towards the last
+    /// epoch.
     pub(crate) fn finish(&mut self, totals: (u64, Tally)) {
         if self.left < self.epoch_requests {
             self.requests += self.epoch_requests - self.left;
@@ -160,7 +161,7 @@ mod tests {
             for n in 1..=requests {
                 series.request_done(|| total(n));
             }
-            // Work that comes after the last request is not lost either.
+            // Work after the last request is also counted.
             let more = u64::from(requests > 0);
             let (time_ns, tally) = total(requests);
             series.finish((time_ns, Tally { flash_pages_programmed: more, ..tally }));

@@ -22,16 +22,18 @@ counters! {
         read_requests: "requests", "Read requests.";
         write_requests: "requests", "Write requests.";
         trim_requests: "requests", "Trim requests.";
-        flush_requests: "requests", "Flush requests; they wait only for a write buffer that a power loss would empty.";
+        flush_requests: "requests", "Flush requests; they wait only for a write buffer without power-loss protection.";
         bytes_read: "bytes", "Bytes read.";
         bytes_written: "bytes", "Bytes written.";
-        bytes_trimmed: "bytes", "Bytes trimmed, whole pages or not.";
+        bytes_trimmed: "bytes", "Bytes trimmed, including partial pages.";
         pages_read: "pages", "Logical pages touched by reads.";
         pages_written: "pages", "Logical pages touched by writes.";
         pages_trimmed: "pages", "Logical pages wholly covered by trims.";
-        unmapped_pages_read: "pages", "Pages read that were never written, or trimmed since: zeros, free of cost.";
-        partial_pages_written: "pages", "Pages written in part: the rest is read first, unless it is nothing or in the write buffer.";
-        wrapped_requests: "requests", "Requests beyond the device, moved by `--fit wrap`.";
+        unmapped_pages_read: "pages", "Reads of pages that were never written or have been trimmed; they return zeros \
+                                       at no cost.";
+        partial_pages_written: "pages", "Partial page writes; the rest of the page is read first, unless it is empty \
+                                         or in the write buffer.";
+        wrapped_requests: "requests", "Requests past the end of the device, moved by `--fit wrap`.";
     }
 }
 
@@ -383,7 +385,7 @@ pub struct Summary {
     pub wear: WearSummary,
     /// Projected lifetime.
     pub lifetime: LifetimeSummary,
-    /// Data check, if it was on.
+    /// Data check, if enabled.
     pub check: Option<CheckSummary>,
     /// Findings, the weightiest first.
     pub diagnosis: Vec<Finding>,

@@ -28,7 +28,7 @@ use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor};
 use crate::setup::{Method, Overwrite, Setup};
 
-/// Logical pages from which on the exact method takes too long.
+/// Number of logical pages from which the exact method takes too long.
 const LARGE_PAGES: u32 = 1 << 24;
 /// Pages of a part large enough to average out chance.
 const PART_PAGES: u64 = 1 << 22;
@@ -123,7 +123,7 @@ fn take<P: Parts<Flash: Resume>>(
     }
     stack.ftl.taken_over(&shared);
     stack.sinks.flash.resume(counts, std::iter::empty());
-    // The remaining pages, which do not make up a share.
+    // The remaining pages, fewer than a share.
     let divided = part_pages as u32 * shares;
     stack.ftl.write(Lpn(divided), pages as u32 - divided, WriteContext::default(), &mut stack.sinks);
     summary.count(&stack.sinks.flash.counts());
@@ -132,8 +132,8 @@ fn take<P: Parts<Flash: Resume>>(
 
 /// Numbers of host pages after which the open blocks of all shares end at the same page.
 ///
-/// In an exact drive they do, because host pages go to the planes in turn. Its dies can thus program all planes with one
-/// command.
+/// In an exact drive they do, because host pages go to the planes in turn. Thus the dies can program all planes with
+/// one command.
 struct InStep {
     /// Host pages that fill a block of each plane.
     round: u64,

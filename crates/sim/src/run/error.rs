@@ -15,9 +15,9 @@ pub enum SimError {
     /// The trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// A request lies beyond the device.
+    /// A request ends past the end of the device.
     #[error(
-        "{}: a {} of {} at byte {} of the device ends {} beyond its {}; raise device.capacity, or choose --fit \
+        "{}: a {} of {} at byte {} ends {} past the end of the device ({}); raise device.capacity, or choose --fit \
          compact, grow, scale or wrap",
         request.place, request.op.name(), write_bytes(request.bytes), request.offset,
         write_bytes(request.offset.saturating_add(request.bytes) - capacity_bytes), write_bytes(*capacity_bytes)
@@ -30,14 +30,14 @@ pub enum SimError {
     },
     /// A request arrives after the end of simulated time.
     #[error(
-        "request {number} arrives at {time_ns} ns{}, beyond the 292 years of simulated time; lower \
+        "request {number} arrives at {time_ns} ns{}, past the limit of 292 years of simulated time; lower \
          host.replay.open.time_scale",
         if *time_scale == 1.0 { String::new() } else { format!(" times {time_scale}") }
     )]
     BeyondTime {
         /// Number of the request, from 1.
         number: u64,
-        /// Its time in the trace.
+        /// Time of the request in the trace.
         time_ns: u64,
         /// Factor on the times of the trace.
         time_scale: f64,
@@ -46,7 +46,7 @@ pub enum SimError {
     #[error("the run was abandoned")]
     Abandoned,
     /// Requests wait, but no event is due.
-    #[error("the simulation cannot go on: {0}; this is a defect of the simulator, please report it")]
+    #[error("the simulation cannot continue: {0}; this is a bug in ssdlab, please report it")]
     Stuck(String),
     /// A cached drive cannot be used and must be preconditioned again.
     #[error("{}: {why}", path.display())]
@@ -65,7 +65,7 @@ pub enum SimError {
         why: String,
     },
     /// The data check found the FTL wrong.
-    #[error("data check failed at request {number}: {violation}; this is a defect of the FTL, please report it")]
+    #[error("data check failed at request {number}: {violation}; this is a bug in the FTL, please report it")]
     Check {
         /// Number of the request, from 1; 0 during preconditioning.
         number: u64,
@@ -81,9 +81,10 @@ mod tests {
     #[test]
     fn a_time_is_multiplied_only_where_a_scale_was_asked_for() {
         let message = |time_scale| SimError::BeyondTime { number: 2, time_ns: u64::MAX, time_scale }.to_string();
-        assert!(message(1.0).starts_with("request 2 arrives at 18446744073709551615 ns, beyond the 292 years"));
+        assert!(message(1.0).starts_with("request 2 arrives at 18446744073709551615 ns, past the limit of 292 years"));
         assert!(
-            message(2.5).starts_with("request 2 arrives at 18446744073709551615 ns times 2.5, beyond the 292 years")
+            message(2.5)
+                .starts_with("request 2 arrives at 18446744073709551615 ns times 2.5, past the limit of 292 years")
         );
     }
 }

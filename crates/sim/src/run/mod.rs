@@ -80,7 +80,10 @@ pub fn run_with_states(
     match run_once(setup, states, source, monitor) {
         // The drive is loaded before the first request is read.
         Err(SimError::Cached { path, why }) => {
-            monitor.note(&format!("cannot use the cached drive and preconditions anew: {}: {why}", path.display()));
+            monitor.note(&format!(
+                "the cached drive cannot be used, so preconditioning runs again: {}: {why}",
+                path.display()
+            ));
             let removed = std::fs::remove_file(&path);
             let states = States { cache: states.cache.filter(|_| removed.is_ok()), ..states };
             run_once(setup, states, source, monitor)
@@ -96,8 +99,8 @@ fn run_once(
     monitor: &mut dyn Monitor,
 ) -> Result<Outcome, SimError> {
     if setup.cache.is_some() && matches!(setup.precondition.overwrite, Overwrite::Trace(_)) {
-        let why = "precondition.overwrite: \"trace\" cannot overwrite a drive below a cache; set it to \"steady\", \
-                   and host.repeat to \"until-steady\"";
+        let why = "precondition.overwrite: \"trace\" cannot overwrite a drive that has a host cache; set it to \
+                   \"steady\", and host.repeat to \"until-steady\"";
         return Err(SimError::Setup(why.into()));
     }
     let mut outcome = match (&setup.cache, setup.clock) {

@@ -65,7 +65,7 @@ pub trait Monitor {
     /// Receives the progress of the run; may end it.
     fn report(&mut self, status: &Status) -> Control;
 
-    /// Returns true if the results are no longer wanted, so that requests under way need not complete.
+    /// Returns true if the results are no longer needed, so that requests in flight need not complete.
     fn abandons(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! Repeated replays of a trace. Each begins when the one before it is over.
+//! Repeated replays of a trace. Each begins when the previous one is over.
 //!
 //! In the time of the trace, a replay begins a mean gap after the last request of the one before.
 
@@ -13,7 +13,7 @@ use crate::setup::host::Repeat;
 
 /// A drive that replays requests.
 pub(crate) trait Replayer {
-    /// Returns its set-up.
+    /// Returns the set-up of the run.
     fn setup(&self) -> &Setup;
 
     /// Replays up to `limit` requests of `source`.
@@ -25,7 +25,7 @@ pub(crate) trait Replayer {
         limit: u64,
     ) -> Result<Control, SimError>;
 
-    /// Starts measuring anew.
+    /// Restarts the measurement.
     fn start_measuring(&mut self);
 
     /// Returns the pages written since measuring began.
@@ -40,8 +40,8 @@ pub(crate) struct Replayed {
     pub control: Control,
 }
 
-/// Replays `source` as often as the set-up says, unless `control` says stop. At the end, the measured phase is the last
-/// replay without its warm-up.
+/// Replays `source` as often as the set-up requires, unless `control` stops it. At the end, the measured phase is the
+/// last replay without its warm-up.
 pub(crate) fn replay_all(
     drive: &mut dyn Replayer,
     source: &mut Replays<'_>,
@@ -84,7 +84,7 @@ pub(crate) struct Replays<'s> {
 }
 
 impl<'s> Replays<'s> {
-    /// Replays a source whose times start anew with each replay.
+    /// Replays a source whose times restart with each replay.
     pub fn new(source: &'s mut dyn Source) -> Self {
         Self { source, shifts: true, shift_ns: 0, requests: 0, first_ns: 0, last_ns: 0 }
     }

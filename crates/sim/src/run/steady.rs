@@ -1,8 +1,8 @@
 //! Ends repeated replays after a number of replays, or once write amplification is steady.
 //!
-//! A window is the fewest replays that write as many pages as the flash has. Collection may begin in the first window; in
-//! each later one, all blocks are collected. Two successive windows are steady if their write amplification differs by
-//! less than a share. A replay that writes nothing is steady.
+//! A window is the smallest number of replays that writes as many pages as the flash has. Collection may begin in the
+//! first window; in each later one, all blocks are collected. Two successive windows are steady if their write
+//! amplification differs by less than a share. A replay that writes nothing is steady.
 
 use crate::observe::summary::RepeatSummary;
 use crate::setup::Setup;

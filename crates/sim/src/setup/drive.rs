@@ -18,8 +18,8 @@ pub struct DriveOptions {
     pub buffer: Option<WriteBuffer>,
     /// Garbage collection ahead of need.
     pub collect: Collect,
-    /// Average number of flash operations in flight per die above which the drive takes no further request, or, with a
-    /// write buffer, programs no further page of it.
+    /// Maximum number of flash operations in flight per die, on average. At this limit the drive takes no further
+    /// request; with a write buffer, it programs no further page from the buffer.
     pub backlog: u32,
 }
 
@@ -81,7 +81,7 @@ pub enum Arbitration {
     },
 }
 
-/// RAM of the drive that holds written pages until they are programmed.
+/// Write buffer: RAM of the drive that holds written pages until they are programmed.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct WriteBuffer {
     /// Capacity in pages.
@@ -97,11 +97,12 @@ pub struct WriteBuffer {
 pub enum FlushPolicy {
     /// Each page as soon as it arrives.
     Eager,
-    /// Pages wait to be overwritten; above `high`, the oldest are programmed until `low` is left.
+    /// Pages stay in the buffer, where further writes can replace them; above the fill level `high`, the oldest are
+    /// programmed until the fill level is `low`.
     Watermark {
-        /// Share of the pages at which programming starts, above `low` and up to 1.
+        /// Fill level at which programming starts, as a share of the pages; above `low` and up to 1.
         high: f64,
-        /// Share of the pages at which it ends.
+        /// Fill level at which programming stops, as a share of the pages.
         low: f64,
     },
 }
@@ -113,12 +114,12 @@ pub enum Collect {
     Foreground,
     /// While the drive is idle.
     Idle {
-        /// Time without requests after which collection starts.
+        /// Idle time after which collection starts.
         after: Nanos,
         /// Extent of collection.
         goal: CollectGoal,
     },
-    /// Also while requests are served; [`DieSchedulerInfo`] determines what that costs them.
+    /// Also while requests are served; [`DieSchedulerInfo`] determines the cost for these requests.
     Background {
         /// Extent of collection.
         goal: CollectGoal,
@@ -128,7 +129,7 @@ pub enum Collect {
 /// Extent of collection ahead of need.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CollectGoal {
-    /// Erased blocks to reach in each plane, beyond the FTL's reserve.
+    /// Number of erased blocks to reach in each plane, in addition to the FTL's reserve.
     pub blocks: u32,
     /// Pages copied before waiting requests are considered again.
     pub step: u32,

@@ -52,8 +52,8 @@ pub enum Repeat {
     Times(u64),
     /// Until write amplification is steady.
     UntilSteady {
-        /// Maximum relative difference between two successive windows. A window is the fewest replays that write as
-        /// many pages as the flash has, so that every block is collected.
+        /// Maximum relative difference between two successive windows. A window is the smallest number of replays that
+        /// writes as many pages as the flash has, so that every block is collected.
         within: f64,
         /// Maximum number of replays.
         most: u64,
@@ -65,7 +65,7 @@ impl Repeat {
     pub const ONCE: Self = Self::Times(1);
 }
 
-/// What to do with addresses beyond the device.
+/// Handling of addresses past the end of the device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fit {
     /// Stop with an error that names the request.

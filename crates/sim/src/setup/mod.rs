@@ -11,7 +11,7 @@ use ssdlab_nand::{Geometry, Timing};
 use drive::DriveOptions;
 use host::{BlockOptions, CacheOptions, Fit, Repeat, Replay};
 
-/// How time passes.
+/// Model of time.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Clock {
     /// Operations are counted and take no time.
@@ -41,7 +41,8 @@ pub enum Overwrite {
     Passes(f64),
     /// Uniformly at random until write amplification is stable.
     Steady(Method),
-    /// With the writes and trims of the trace, repeatedly. Not allowed below a cache, which would keep some of them.
+    /// With the writes and trims of the trace, repeatedly. Not allowed with a host cache, which would absorb some of
+    /// them.
     Trace(Repeat),
 }
 
@@ -102,7 +103,7 @@ pub struct Setup {
     pub gantt: Option<Window>,
     /// Latency attribution: breakdown of each response time. Needs [`Clock::Event`]; other clocks ignore it.
     pub attribution: bool,
-    /// Handling of addresses beyond the device.
+    /// Handling of addresses past the end of the device.
     pub fit: Fit,
     /// Number of replays of the trace; the last one is measured.
     pub repeat: Repeat,
@@ -117,7 +118,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Creates an erased drive without time or checks, which gets the requests once, one at a time.
+    /// Creates an erased drive without time model or checks; it receives the requests once, one at a time.
     pub const fn new(geometry: Geometry, logical_pages: u32, ftl: FtlChoice) -> Self {
         Self {
             geometry,

@@ -46,7 +46,7 @@ what_ifs! {
     Link = "link",
     /// The controller works twice as fast.
     Controller = "controller",
-    /// The write buffer holds twice as many pages.
+    /// Doubles the write buffer.
     Buffer = "buffer",
     /// Power-loss protection of the write buffer.
     Protected = "protected",

@@ -23,7 +23,7 @@ fn checksum(offset: u64, chunk: &[u8]) -> u64 {
     XxHash3_64::oneshot_with_seed(offset, chunk)
 }
 
-/// Writes an array at `offset` with zeros up to the end of its last page. Returns the checksums of its chunks.
+/// Writes an array at `offset`, padded with zeros to the end of its last page. Returns the checksums of its chunks.
 pub(super) fn write(to: &mut File, offset: u64, bytes: &[u8]) -> io::Result<Vec<u64>> {
     let mut checksums = Vec::with_capacity(bytes.len().div_ceil(CHUNK_BYTES));
     for (offset, chunk) in (offset..).step_by(CHUNK_BYTES).zip(bytes.chunks(CHUNK_BYTES)) {
@@ -77,7 +77,7 @@ fn read_chunk(from: &File, offset: u64, chunk: &mut [u8], sum: u64) -> io::Resul
     if checksum(offset, chunk) == sum { Ok(()) } else { Err(damaged()) }
 }
 
-/// Checks the number of checksums of an array, and the zeros behind it.
+/// Checks the number of checksums of an array, and the zero padding after it.
 fn check_ends(from: &File, offset: u64, bytes: usize, checksums: &[u64]) -> io::Result<()> {
     let mut zeros = [0; PAGE_BYTES];
     let zeros = &mut zeros[..padding(bytes)];
@@ -86,7 +86,7 @@ fn check_ends(from: &File, offset: u64, bytes: usize, checksums: &[u64]) -> io::
     if whole { Ok(()) } else { Err(damaged()) }
 }
 
-/// Does work on all processors. Returns an error of one of the pieces, if any.
+/// Runs work on all processors. Returns the error of one of the pieces, if any.
 fn in_parallel<T: Send>(pieces: Vec<T>, work: impl Fn(T) -> io::Result<()> + Sync) -> io::Result<()> {
     let others = thread::available_parallelism().map_or(1, NonZero::get).min(pieces.len()).saturating_sub(1);
     let queue = Mutex::new(pieces.into_iter());
@@ -134,7 +134,7 @@ mod tests {
             Self { path, file, checksums }
         }
 
-        /// Reads the array; `None` if it is damaged, both by reading and by checking.
+        /// Reads the array both by reading and by checking; `None` if it is damaged.
         fn read(&self, bytes: usize) -> Option<Vec<u8>> {
             let mut array = vec![0; bytes];
             let read = read(&self.file, PAGE_BYTES as u64, &mut array, &self.checksums);

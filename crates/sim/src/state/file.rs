@@ -1,4 +1,5 @@
-//! Files of kept drives: arrays in plain, so that they can be mapped, and everything else in checked frames.
+//! Files of saved drives: uncompressed arrays, so that they can be mapped into memory, and everything else in frames
+//! with checksums.
 //!
 //! ```text
 //! head:    one page: magic, format (4 bytes, little-endian), offset of the frames (8), zeros
@@ -32,7 +33,7 @@ const FORMAT: u32 = 7;
 pub(super) struct Header {
     /// Version of ssdlab that wrote the file.
     pub version: String,
-    /// Settings in which the drives must agree.
+    /// Settings that must be equal in both drives.
     pub lines: Vec<Line>,
 }
 
@@ -43,7 +44,7 @@ pub(super) enum Unusable {
     Missing,
     /// The file is whole, but holds another drive.
     Differs(Difference),
-    /// The file holds something else, is damaged, or cannot be read.
+    /// The file is not a drive, is damaged, or cannot be read.
     Unreadable(String),
 }
 
@@ -84,7 +85,9 @@ pub(super) fn open(path: &Path, lines: &[Line]) -> Result<Reader, Unusable> {
     file.read_exact(&mut format)?;
     let format = u32::from_le_bytes(format);
     if format != FORMAT {
-        return Err(Unusable::Unreadable(format!("it has format {format}, and this version of ssdlab reads {FORMAT}")));
+        return Err(Unusable::Unreadable(format!(
+            "it has format {format}, but this version of ssdlab reads format {FORMAT}"
+        )));
     }
     let mut frames_at = [0; 8];
     file.read_exact(&mut frames_at)?;
@@ -117,7 +120,7 @@ impl Reader {
     pub fn finish(mut self) -> Result<(), Unusable> {
         match self.frames.fill_buf()? {
             [] if self.next_array == self.frames_at => Ok(()),
-            _ => Err(Unusable::Unreadable("it has data after its end".into())),
+            _ => Err(Unusable::Unreadable("it has extra data at its end".into())),
         }
     }
 
@@ -223,7 +226,7 @@ fn write_part(
     state(&mut archive)?;
     let Writer { mut file, frames, next_array } = writer;
     frames::write(&frames, &mut file)?;
-    // Until the head is complete, the file is not one of a drive.
+    // Until the head is complete, the file is not a valid drive file.
     file.rewind()?;
     file.write_all(&head(next_array))
 }

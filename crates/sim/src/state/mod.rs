@@ -37,7 +37,7 @@ pub struct States<'a> {
 /// Returns everything on which the preconditioned drive of a set-up depends, as text; `None` if preconditioning is
 /// faster than loading.
 pub fn cache_key(setup: &Setup) -> Option<String> {
-    /// Pages whose preconditioning takes about a tenth of a second.
+    /// Number of pages whose preconditioning takes about 0.1 s.
     const WORTHWHILE_PAGES: f64 = (1_u32 << 18) as f64;
     let large = setup.precondition.fill * f64::from(setup.logical_pages) >= WORTHWHILE_PAGES;
     let worthwhile = large && !depends_on_trace(setup);
@@ -140,9 +140,9 @@ fn refused(path: &Path, unusable: Unusable) -> SimError {
     let remedy = match &unusable {
         Unusable::Missing => "give the path of a drive saved with --save-state".into(),
         Unusable::Differs(Difference { remedy, .. }) => {
-            format!("{remedy}, or save a drive of this kind with --save-state")
+            format!("{remedy}, or save a matching drive with --save-state")
         }
-        Unusable::Unreadable(_) => "save the drive anew with --save-state".into(),
+        Unusable::Unreadable(_) => "save the drive again with --save-state".into(),
     };
     SimError::Setup(format!("{}: {}; {remedy}", path.display(), why(unusable)))
 }
@@ -150,7 +150,7 @@ fn refused(path: &Path, unusable: Unusable) -> SimError {
 fn why(unusable: Unusable) -> String {
     match unusable {
         Unusable::Missing => "there is no such file".into(),
-        Unusable::Differs(Difference { then, now, .. }) => format!("it was saved with {then}, and this run has {now}"),
+        Unusable::Differs(Difference { then, now, .. }) => format!("it was saved with {then}, but this run has {now}"),
         Unusable::Unreadable(why) => why,
     }
 }

@@ -118,7 +118,7 @@ fn pages_that_do_not_divide_the_drive_are_an_error_that_says_which_do() {
     let error = run(&setup, &mut SliceSource::new(&[]), &mut ()).expect_err("96 KiB are no multiple of 64 KiB");
     assert_eq!(
         error.to_string(),
-        "cache.page: 64KiB does not divide the 96KiB of the drive; lower it to 32KiB or less"
+        "cache.page: 64KiB does not divide the drive's capacity of 96KiB; lower it to 32KiB or less"
     );
 }
 

@@ -22,7 +22,7 @@ fn a_request_beyond_the_device_is_an_error_by_default() {
     let error = run(&device(Fit::Error), &mut SliceSource::new(&requests), &mut ()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "request 2: a write of 8KiB at byte 61440 of the device ends 4KiB beyond its 64KiB; raise device.capacity, or \
+        "request 2: a write of 8KiB at byte 61440 ends 4KiB past the end of the device (64KiB); raise device.capacity, or \
          choose --fit compact, grow, scale or wrap"
     );
 }

@@ -194,7 +194,7 @@ fn a_damaged_drive_in_the_cache_is_made_anew_with_a_note() {
         fs::write(&kept.0, damaged).expect("writable");
         let (result, notes) = run();
         assert_eq!((result, notes.len()), (first.clone(), 1), "byte {at}");
-        assert!(notes[0].starts_with("cannot use the cached drive"), "{notes:?}");
+        assert!(notes[0].starts_with("the cached drive cannot be used"), "{notes:?}");
         assert_eq!(fs::read(&kept.0).expect("kept again"), whole, "byte {at}");
     }
 }
@@ -253,23 +253,23 @@ fn a_drive_of_another_kind_is_refused_by_the_setting_that_differs() {
         run_kept(other, states, &[]).expect_err("another kind").to_string()
     };
     let ends = |error: String, expected: &str| {
-        let expected = format!(": it was saved with {expected}, or save a drive of this kind with --save-state");
+        let expected = format!(": it was saved with {expected}, or save a matching drive with --save-state");
         assert!(error.ends_with(&expected), "{error}");
     };
     let page = |options| FtlChoice::Page(options, ram::INFO.defaults());
     let fifo = PageOptions { gc: ssdlab_ftl::gc::fifo::INFO.defaults(), ..SMALL_OPTIONS };
     ends(
         refused(&Setup { ftl: page(fifo), ..setup.clone() }),
-        "ftl.page.gc = greedy, and this run has fifo; set ftl.page.gc=greedy",
+        "ftl.page.gc = greedy, but this run has fifo; set ftl.page.gc=greedy",
     );
-    ends(refused(&Setup { check: true, ..setup.clone() }), "check = false, and this run has true; set check=false");
+    ends(refused(&Setup { check: true, ..setup.clone() }), "check = false, but this run has true; set check=false");
     ends(
         refused(&Setup { logical_pages: setup.logical_pages - 1, ..setup.clone() }),
-        "device.capacity = 2304KiB, and this run has 2300KiB; set device.capacity=2304KiB",
+        "device.capacity = 2304KiB, but this run has 2300KiB; set device.capacity=2304KiB",
     );
     let geometry = ssdlab_nand::Geometry { blocks: setup.geometry.blocks + 1, ..setup.geometry };
     let blocks = format!(
-        "{} erase blocks (device.op), and this run has {}; set device.op as it was then",
+        "{} erase blocks (device.op), but this run has {}; restore the earlier value of device.op",
         setup.geometry.blocks, geometry.blocks
     );
     ends(refused(&Setup { geometry, ..setup.clone() }), &blocks);

@@ -94,7 +94,7 @@ impl Columns {
                         SIZE => format!("; for a constant write size={number}B"),
                         _ => String::new(),
                     };
-                    return Err(wrong(format!("column {number} is beyond {}{instead}", MOST - 1)));
+                    return Err(wrong(format!("column {number} exceeds the maximum of {}{instead}", MOST - 1)));
                 }
                 (Ok(number), _) => ValuePlace::Number(number),
                 (_, Some(text)) => match constant(at, text, unit) {
@@ -466,7 +466,7 @@ mod tests {
                 "op=0,offset='7',size=2",
                 "\"offset='7'\" is not a constant for offset: only op and size can be constants",
             ),
-            ("op=0,offset=1,size=4096", "column 4096 is beyond 63; for a constant write size=4096B"),
+            ("op=0,offset=1,size=4096", "column 4096 exceeds the maximum of 63; for a constant write size=4096B"),
             ("op=0,offset=1,size=2,size=3", "size is given twice"),
             ("op=0,offset=1,length=2", "\"length\" is not one of op, offset, size, time, stream, device, repeat"),
             (
@@ -476,7 +476,7 @@ mod tests {
             ("time=0:h,op=1,offset=2,size=3", "\"time=0:h\" has no valid unit of time: use ns, us, ms or s; write"),
             ("op=0:s,offset=1,size=2", "\"op=0:s\" has no valid unit of op: it has none; write"),
             ("op=0,offset=1:1.3KiB,size=2", "\"offset=1:1.3KiB\" has no valid unit of offset"),
-            ("op=0,offset=99,size=2", "column 99 is beyond 63"),
+            ("op=0,offset=99,size=2", "column 99 exceeds the maximum of 63"),
         ] {
             let message = Columns::parse(columns).unwrap_err().to_string();
             assert!(message.contains(why) && message.ends_with("offset=3:sectors,size=4"), "{message}");

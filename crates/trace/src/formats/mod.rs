@@ -141,9 +141,9 @@ formats! {
         vscsi::V2::sniff, Records<vscsi::V2>, Some(|| Box::new(vscsi::VscsiEncoder::<2>::default()));
     Fiu, "fiu", "FIU IODedup text (ns, sectors, process, MD5)",
         sniff_lines::<fiu::Fiu>, Lines<fiu::Fiu>, None;
-    Blkparse, "blkparse", "blkparse default text; one action is used",
+    Blkparse, "blkparse", "blkparse default text; only one action is read",
         sniff_lines::<blkparse::Blkparse>, Lines<blkparse::Blkparse>, None;
-    Blktrace, "blktrace", "blktrace binary, either byte order; one action is used",
+    Blktrace, "blktrace", "blktrace binary, either byte order; only one action is read",
         blktrace::sniff, Records<blktrace::Blktrace>, Some(|| Box::new(blktrace::BlktraceEncoder));
     FioV2, "fio2", "fio I/O log version 2 (relative waits in us)",
         fio::sniff::<2>, Lines<fio::Fio<2>>, Some(|| Box::new(fio::FioEncoder::<2>::default()));
@@ -163,11 +163,12 @@ formats! {
     CacheCsv, "cache-csv", "libCacheSim CSV, for caches: clock_time,obj_id,obj_size,next_access_vtime",
         sniff_lines::<objects::CacheCsv>, Lines<objects::CacheCsv>,
         Some(|| Box::new(objects::ObjectEncoder::<objects::CacheCsv>::default()));
-    Ftrace, "ftrace", "block events of ftrace, trace-cmd report or perf script; one action is used (issue)",
+    Ftrace, "ftrace", "block events of ftrace, trace-cmd report or perf script; only one action is read (by default \
+                       issue)",
         sniff_lines::<ftrace::Ftrace>, Lines<ftrace::Ftrace>, None;
     Etw, "etw", "Windows ETW disk events as CSV (Microsoft production traces; us, bytes)",
         sniff_lines::<etw::Etw>, Lines<etw::Etw>, None;
-    Columns, "columns", "any text in columns; --columns says what they hold",
+    Columns, "columns", "any text in columns, described by --columns",
         |_| 0, Lines<columns::ColumnText>, None;
 }
 
@@ -224,7 +225,7 @@ impl Format {
         let first = without_mark(head).split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii();
         if is_heading(first) && best.1.is_none_or(|format| (format.registration().sniff)(first) == 0) {
             return Err(TraceError::Invalid(format!(
-                "{}: its first line, {:?}, is the heading of no known format; describe the columns, as in \
+                "{}: the first line, {:?}, is not the heading of a known format; describe the columns, for example \
                  --columns time=time:us,op=op,offset=offset,size=size",
                 shown(path),
                 String::from_utf8_lossy(&first[..first.len().min(HEADING_SHOWN)])
@@ -247,7 +248,8 @@ impl Format {
             }
             let names = list(FORMATS.iter().map(|known| known.name));
             TraceError::Invalid(format!(
-                "{}: no trace format fits; name its format with --format NAME ({names}), or describe the columns of a text, as in --columns {}",
+                "{}: no trace format fits; select one with --format NAME ({names}), or describe text columns, for \
+                 example --columns {}",
                 shown(path),
                 columns::EXAMPLE
             ))
@@ -316,7 +318,10 @@ mod tests {
         for heading in ["time,op,offset,size", "time_ns,op,offset,bytes", "Time\top\tlba", "a;b;c", "time op addr"] {
             for row in ["0,R,0,512\n10,W,8,512\n", "", "x,y,z"] {
                 let message = detect(&format!("{heading}\n{row}")).unwrap_err().to_string();
-                assert!(message.contains(&format!("its first line, {heading:?}, is the heading of no")), "{message}");
+                assert!(
+                    message.contains(&format!("the first line, {heading:?}, is not the heading of a known format")),
+                    "{message}"
+                );
                 assert!(message.contains("--columns time=time:us,op=op,offset=offset,size=size"), "{message}");
             }
         }
@@ -449,12 +454,11 @@ mod tests {
     fn an_unknown_format_is_an_error_with_remedies() {
         let message = detect("hello\nworld\n").unwrap_err().to_string();
         assert!(
-            message.starts_with(
-                "memory: no trace format fits; name its format with --format NAME (ssdlab-csv, ssdlab-volume,"
-            ),
+            message
+                .starts_with("memory: no trace format fits; select one with --format NAME (ssdlab-csv, ssdlab-volume,"),
             "{message}"
         );
-        let columns = "or describe the columns of a text, as in --columns time=0:us,op=2,offset=3:sectors,size=4";
+        let columns = "or describe text columns, for example --columns time=0:us,op=2,offset=3:sectors,size=4";
         assert!(message.ends_with(columns), "{message}");
     }
 }

@@ -118,7 +118,7 @@ pub(super) fn check(rules: &Locality, space: Space) -> Result<(), TraceError> {
     let most = whole.min(HEADS_MAX.into());
     let heads = u64::from(heads);
     let (region, span) = (write_bytes(region_bytes.into()), write_bytes(space.span));
-    let why = format!("{heads} regions of {region} exceed the {most} of the span {span}");
+    let why = format!("{heads} regions of {region} exceed the {most} that fit in the span {span}");
     ensure!(heads <= most, "heads", "{why}; lower it to {most}");
     let most = heads.min(whole - heads + 1);
     let why = format!("{heads} of {whole} regions cannot form {stretches} stretches; set it to {most}");

@@ -46,7 +46,7 @@ pub(super) fn check(options: &Streams, space: Space) -> Result<(), TraceError> {
     ensure!(length <= slots, "length", "{length_slots} exceed the span {all}; lower it to {slots}");
     let why = format!("{length_slots} are smaller than a request of {size}; raise it to {needed}");
     ensure!(needed <= length, "length", "{why}");
-    let why = "every slot is a block header, so random requests have none; set it to true";
+    let why = "every slot is a block header, so no place is left for random requests; set it to true";
     ensure!(random_slots(options, space) > 0 || options.sequential >= 1.0, "random_headers", "{why}");
     Ok(())
 }

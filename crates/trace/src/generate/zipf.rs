@@ -29,7 +29,7 @@ fn exp_ratio(x: f64) -> f64 {
 }
 
 impl Zipf {
-    /// Largest exponent. Beyond it, nearly every request goes to one rank and the arithmetic fails.
+    /// Largest exponent. Above it, nearly every request goes to one rank and the arithmetic fails.
     pub const THETA_MAX: f64 = 50.0;
 
     /// Creates a distribution of `count` ranks, 1 to 2^53; `theta` above 0, at most [`Self::THETA_MAX`].

@@ -9,11 +9,12 @@ use ssdlab_sim::{FlushPolicy, WriteBuffer};
 
 /// Flush policy of the buffer, if any.
 static BUFFERS: Choices<Reader<Option<FlushPolicy>>, 3> = Choices::new([
-    ("none", "none: a write completes when it is programmed", |_| Ok(None)),
+    ("none", "no buffer: a write completes when it is programmed", |_| Ok(None)),
     ("eager", "each page is programmed as soon as it arrives", |_| Ok(Some(FlushPolicy::Eager))),
     (
         "watermark",
-        "pages wait to be overwritten; above `high` of the buffer, the oldest are programmed until `low` is left",
+        "pages stay in the buffer, where further writes can replace them; above the fill level `high`, the oldest are \
+         programmed until the fill level is `low`",
         |checker| checker.watermark().map(Some),
     ),
 ]);
@@ -39,20 +40,20 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     option("drive.buffer", BUFFERS.kind())
         .default("none")
         .example("eager")
-        .help("RAM of the drive; a write completes once it is there."),
+        .help("Write buffer in the drive's RAM; a write completes once it is in the buffer."),
     size("drive.buffer.eager.size"),
     power_loss_protection("drive.buffer.eager.plp"),
     size("drive.buffer.watermark.size"),
     power_loss_protection("drive.buffer.watermark.plp"),
     option("drive.buffer.watermark.high", Kind::Percent { min: 1.0, max: 100.0 })
-        // Our choice, as that of `low`.
+        // Our choice; no source.
         .default("80%")
         .example("90%")
-        .help("Share of the buffer at which programming starts."),
+        .help("Fill level of the buffer at which programming starts."),
     option("drive.buffer.watermark.low", Kind::Percent { min: 0.0, max: 99.0 })
         .default("50%")
         .example("20%")
-        .help("Share of the buffer at which programming stops; less than `high`."),
+        .help("Fill level of the buffer at which programming stops; less than `high`."),
 ];
 
 impl Checker<'_> {

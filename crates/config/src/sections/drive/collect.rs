@@ -28,7 +28,7 @@ const fn blocks(key: &'static str) -> OptionSpec {
     option(key, Kind::Count { min: 1, max: 65_536 })
         .default("4")
         .example("8")
-        .help("Erased blocks to reach in each plane, beyond the FTL's reserve.")
+        .help("Number of erased blocks to reach in each plane, in addition to the FTL's reserve.")
 }
 
 /// Returns the option `step` of collection ahead of need.
@@ -37,7 +37,7 @@ const fn step(key: &'static str) -> OptionSpec {
     option(key, Kind::Count { min: 1, max: 32_767 })
         .default("8")
         .example("1")
-        .help("Pages copied before waiting requests are considered again.")
+        .help("Pages copied before the drive checks for waiting requests again.")
 }
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
@@ -49,7 +49,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         // Our choice: longer than the pauses within a burst of requests.
         .default("10ms")
         .example("1ms")
-        .help("Time without requests after which collection starts."),
+        .help("Idle time after which collection starts."),
     blocks("drive.collect.idle.blocks"),
     step("drive.collect.idle.step"),
     blocks("drive.collect.background.blocks"),
@@ -78,7 +78,7 @@ impl Checker<'_> {
             let has = geometry.blocks / planes;
             let data = logical_pages.div_ceil(planes).div_ceil(geometry.pages_per_block);
             let kept = reserve_blocks.div_ceil(planes);
-            // One more block holds the remaining invalid pages.
+            // The remaining invalid pages occupy one more block.
             let most = has.saturating_sub(data + kept + 1);
             if blocks > most {
                 let remedy = match most {
@@ -86,8 +86,8 @@ impl Checker<'_> {
                     most => format!("lower it to {most}"),
                 };
                 let message = format!(
-                    "cannot reach {blocks} erased blocks per plane: of {has}, data needs {data}, the FTL {kept} and \
-                     collection 1; {remedy}"
+                    "cannot reach {blocks} erased blocks per plane: a plane has {has} blocks; data needs {data}, the \
+                     FTL {kept} and collection 1; {remedy}"
                 );
                 self.report(&key, message);
             }

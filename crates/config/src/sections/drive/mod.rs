@@ -16,7 +16,7 @@ use ssdlab_sim::{DriveOptions, Front};
 
 pub(crate) const SECTION: Section = Section {
     name: "drive",
-    help: "Controller and link of a drive that works on many requests at once.",
+    help: "Controller and host link of a drive that processes many requests at once.",
     used: &[Use::With("time", "event")],
     options,
 };
@@ -28,8 +28,8 @@ static DUPLEX: Choices<bool, 2> =
 fn options() -> Vec<OptionSpec> {
     let array = [
         option("drive.order", stripe::orders()).default("CWDP").example("PDWC").help(
-            "Order in which successive pages are spread over channels (C), ways (W), dies (D) and planes (P); \
-             the first level changes with every page.",
+            "Order in which consecutive pages are spread over channels (C), ways (W), dies (D) and planes (P); the \
+             first level changes with every page.",
         ),
         option("drive.scheduler", Kind::of_names(DIE_SCHEDULERS.iter().map(|info| (info.name, info.help))))
             .default("out_of_order")
@@ -41,8 +41,8 @@ fn options() -> Vec<OptionSpec> {
 
 const OPTIONS: &[OptionSpec] = &[
     option("drive.backlog", Kind::Count { min: 1, max: 65_536 }).default("64").example("16").help(
-        "Average number of flash operations in flight per die above which the drive takes no further \
-         request, or, with a write buffer, programs no further page of it.",
+        "Maximum number of flash operations in flight per die, on average. At this limit the drive takes no further \
+         request; with a write buffer, it programs no further page from the buffer.",
     ),
     option("drive.command", Kind::Nanos { min: 0, max: SECOND }).default("0ns").example("2us").help(
         "Controller time per request before its first flash operation; the controller processes requests \
@@ -55,7 +55,7 @@ const OPTIONS: &[OptionSpec] = &[
     option("drive.duplex", DUPLEX.kind())
         .default("full")
         .example("half")
-        .help("Directions in which the link transfers at the same time."),
+        .help("Whether the link transfers in both directions at once."),
 ];
 
 impl Checker<'_> {

@@ -6,7 +6,7 @@ use crate::table::{KIB, OptionSpec, option};
 use ssdlab_sim::{Arbitration, Protocol};
 
 static PROTOCOLS: Choices<Reader<Protocol>, 4> = Choices::new([
-    ("direct", "none: the drive gets every request at once", |_| Ok(Protocol::Direct)),
+    ("direct", "no queues: the drive receives every request at once", |_| Ok(Protocol::Direct)),
     ("sata", "one queue with native command queueing (NCQ)", |checker| {
         Ok(Protocol::SingleQueue { depth: checker.small("drive.protocol.sata.depth")? })
     }),
@@ -34,17 +34,20 @@ static ARBITRATIONS: Choices<Reader<Arbitration>, 2> = Choices::new([
 ]);
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
-    option("drive.protocol", PROTOCOLS.kind()).default("direct").example("nvme").help("Queues between host and drive."),
+    option("drive.protocol", PROTOCOLS.kind())
+        .default("direct")
+        .example("nvme")
+        .help("Host interface: the queues between host and drive."),
     // NCQ has 32 tags; Linux used 31 for long.
     option("drive.protocol.sata.depth", Kind::Count { min: 1, max: 32 })
         .default("31")
         .example("32")
-        .help("Requests that the drive holds."),
+        .help("Maximum number of requests that the drive holds."),
     // Slots of a UFS host controller with one queue, and of an eMMC queue.
     option("drive.protocol.ufs.depth", Kind::Count { min: 1, max: 32 })
         .default("32")
         .example("16")
-        .help("Requests that the drive holds."),
+        .help("Maximum number of requests that the drive holds."),
     option("drive.protocol.nvme.queues", Kind::Count { min: 1, max: KIB })
         // Our choice: a host with eight cores.
         .default("8")
@@ -58,11 +61,11 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     option("drive.protocol.nvme.slots", Kind::Count { min: 1, max: 65_536 })
         .default("1024")
         .example("128")
-        .help("Requests that the drive works on at a time."),
+        .help("Maximum number of requests that the drive processes at once."),
     option("drive.protocol.nvme.arbitration", ARBITRATIONS.kind())
         .default("round_robin")
         .example("weighted")
-        .help("Which queue is served next."),
+        .help("Arbitration: which queue is served next."),
     // Arbitration burst of NVMe.
     option("drive.protocol.nvme.arbitration.round_robin.burst", Kind::Count { min: 1, max: 64 })
         .default("1")

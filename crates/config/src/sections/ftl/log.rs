@@ -1,4 +1,4 @@
-//! Log-block FTLs. Each declares its parameters in its own file; the number of log blocks is an option of all.
+//! Log-block FTLs. Each declares its parameters in its own file; all share the option for the number of log blocks.
 
 use crate::checker::{Checker, Read};
 use crate::kind::Kind;
@@ -23,7 +23,7 @@ fn log_space(info: &LogInfo) -> OptionSpec {
     option(log_key(info).leak(), Kind::LogSpace)
         .default("all")
         .example("3%")
-        .help("Log blocks: a number, a share of the data blocks, or all blocks beyond the data.")
+        .help("Log blocks: a number, a share of the data blocks, or all blocks that data does not need.")
 }
 
 fn path(info: &LogInfo) -> String {
@@ -53,7 +53,7 @@ impl Checker<'_> {
         Ok(Some(FtlChoice::Log(*choice, count)))
     }
 
-    /// Reads the number of log blocks; `None` after a violation. Every valid device has room for the fewest.
+    /// Reads the number of log blocks; `None` after a violation. Every valid device has room for the minimum number.
     fn log_blocks(&mut self, choice: &LogChoice, device: &Device) -> Read<Option<u32>> {
         let key = log_key(choice.info);
         let least = u64::from((choice.info.role.least_log_blocks)(choice));
@@ -77,7 +77,8 @@ impl Checker<'_> {
         if asked > most {
             let (blocks, data) = (geometry.blocks, counted(data.into(), "data block"));
             let message = format!(
-                "{written}; after {data} and {reserve} for merges, {most} of {blocks} blocks are left; lower it to {most}"
+                "{written}, but only {most} of {blocks} blocks are left after {data} and {reserve} for merges; lower \
+                 it to {most}"
             );
             self.report(&key, message);
         } else if asked < least {

@@ -43,7 +43,7 @@ pub(super) fn reserve_blocks(
     ftl.device_reserve_blocks(&Shape { logical_pages, page_bytes, blocks: 0, pages_per_block, order, planes })
 }
 
-/// Returns the fewest log blocks that the FTL needs.
+/// Returns the minimum number of log blocks that the FTL needs.
 pub(super) fn least_log_blocks(ftl: &FtlChoice) -> u32 {
     match ftl {
         FtlChoice::Page(..) => 0,
@@ -57,7 +57,7 @@ pub(super) const USUAL_ERASED: u64 = 16;
 /// Remedy for a trigger that keeps too many erased blocks.
 pub(super) const WITHOUT_ERASED: &str = "set ftl.page.trigger to \"victim\"";
 
-/// Returns the setting for the erased blocks that collection keeps in each plane, its value and its smallest value.
+/// Returns the setting for the number of erased blocks that collection keeps in each plane, with its value and minimum.
 pub(super) fn kept_erased(ftl: &FtlChoice) -> Option<(&'static str, u32, u32)> {
     match ftl {
         FtlChoice::Page(PageOptions { trigger: Trigger::Partial { low, .. }, .. }, _) => Some((trigger::LOW, *low, 2)),

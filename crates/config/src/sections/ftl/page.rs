@@ -22,19 +22,19 @@ static ALLOCATIONS: Choices<Allocation, 2> = Choices::new([
 ]);
 
 pub(super) fn options() -> Vec<OptionSpec> {
-    [&victims()[..], &[survivors()], trigger::OPTIONS, &[ALLOCATION], &choice(MAP, "Location of the map.", &MAPS)]
+    [&victims()[..], &[survivors()], trigger::OPTIONS, &[ALLOCATION], &choice(MAP, "Where the map is stored.", &MAPS)]
         .concat()
 }
 
 fn victims() -> Vec<OptionSpec> {
-    choice("ftl.page.gc", "Which block garbage collection takes next.", &VICTIMS)
+    choice("ftl.page.gc", "Victim selection: which block garbage collection takes next.", &VICTIMS)
 }
 
 fn survivors() -> OptionSpec {
     option("ftl.page.survivors", Kind::of_names(PLACEMENTS.iter().map(|info| (info.name, info.help))))
         .default(PLACEMENTS[0].name)
         .example(PLACEMENTS[1].name)
-        .help("Where garbage collection writes the pages that survive.")
+        .help("Where garbage collection writes the valid pages of its victims.")
 }
 
 const ALLOCATION: OptionSpec = option("ftl.page.allocation", ALLOCATIONS.kind())

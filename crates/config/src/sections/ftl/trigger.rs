@@ -24,7 +24,7 @@ static TRIGGERS: Choices<Reader<Trigger>, 3> = Choices::new([
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
     option("ftl.page.trigger", TRIGGERS.kind())
-        // With several dies, the requests of a closed loop pile up at the die that copies a whole victim, and the other
+        // With several dies, the requests of a closed loop queue at the die that copies a whole victim, while the other
         // dies idle.
         .fallback(Fallback::Unless("victim", &many_planes("partial")))
         .example("batch")

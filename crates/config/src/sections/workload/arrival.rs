@@ -6,7 +6,7 @@ use crate::table::{Fallback, OptionSpec, option};
 use ssdlab_trace::Arrival;
 
 pub(super) static ARRIVALS: Choices<Reader<Arrival>, 3> = Choices::new([
-    ("closed", "all at time 0, for a closed replay", |_| Ok(Arrival::Closed)),
+    ("closed", "all at time 0, for closed replay", |_| Ok(Arrival::Closed)),
     ("fixed", "evenly spaced at `rate`", |checker| {
         Ok(Arrival::Fixed { per_second: checker.rate("workload.arrival.fixed.rate")? as f64 })
     }),

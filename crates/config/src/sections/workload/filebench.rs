@@ -8,8 +8,8 @@ use ssdlab_trace::{FILES_MAX, Filebench, PERSONALITIES, Pattern, Personality, Pe
 
 pub(super) const FILEBENCH: (&str, &str, Reader<Pattern>) = (
     "filebench",
-    "a Filebench `personality` on ext4 in a file system of `workload.span`: bios with flags, threads and times; ignores \
-     `workload.reads`, `size`, `align` and `arrival`",
+    "a Filebench `personality` on an ext4 file system of size `workload.span`; requests have flags, threads and \
+     times; ignores `workload.reads`, `size`, `align` and `arrival`",
     |checker| Ok(Pattern::Filebench(checker.filebench()?)),
 );
 
@@ -20,7 +20,7 @@ static SEEDINGS: Choices<Seeding, 2> = Choices::new([
     ("independent", "each process draws its own numbers", Seeding::Independent),
 ]);
 
-/// Returns the default by personality: that of the first one, with cases for the others.
+/// Returns the default by personality: the default of the first personality, with cases for the others.
 fn by_personality(default: fn(&PersonalityRules) -> String) -> Fallback {
     let text = |personality: &Personality| -> &'static str { default(&personality.role).leak() };
     let case =
@@ -34,11 +34,11 @@ pub(super) fn options() -> Vec<OptionSpec> {
         option(PERSONALITY, Kind::of_names(PERSONALITIES.choices()))
             .default(PERSONALITIES[0].name)
             .example("varmail")
-            .help("Files and operations of the threads."),
+            .help("Filebench personality, which defines the files and the operations of the threads."),
         option("workload.pattern.filebench.files", Kind::Count { min: 1, max: FILES_MAX as u64 })
             .fallback(by_personality(|rules| rules.files.to_string()))
             .example("20000")
-            .help("Files of the fileset; more than the threads, except for oltp."),
+            .help("Number of files; must exceed the number of threads, except for oltp."),
         option("workload.pattern.filebench.file_size", Kind::Bytes { min: 4 * KIB, max: TIB })
             .fallback(by_personality(|rules| write_bytes(rules.file_bytes)))
             .example("32KiB")
@@ -68,7 +68,7 @@ const OPTIONS: &[OptionSpec] = &[
     option("workload.pattern.filebench.think", Kind::Nanos { min: 0, max: SECOND })
         .default("20us")
         .example("100us")
-        .help("Mean time of a thread between two operations, above 0; exponentially distributed."),
+        .help("Mean think time of a thread between two operations, above 0; exponentially distributed."),
     option("workload.pattern.filebench.service", Kind::Nanos { min: 0, max: SECOND })
         .default("100us")
         .example("5ms")

@@ -7,8 +7,8 @@ use ssdlab_trace::Pattern;
 
 pub(super) const COPY_FILES: (&str, &str, Reader<Pattern>) = (
     "copy_files",
-    "writes `files` files of `file_size` in turn, each front to back, until all are written or `workload.requests` are \
-     made",
+    "writes `files` files of `file_size` in turn, each front to back, until all are written or `workload.requests` is \
+     reached",
     |checker| {
         Ok(Pattern::CopyFiles {
             files: checker.small("workload.pattern.copy_files.files")?,

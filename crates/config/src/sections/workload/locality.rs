@@ -7,8 +7,8 @@ use ssdlab_trace::{Locality, Pattern};
 
 pub(super) const LOCALITY: (&str, &str, Reader<Pattern>) = (
     "locality",
-    "runs that continue, return and jump in few regions, fitted to the first boot of a phone with `workload.align` and \
-     `workload.size` of 8KiB and a span of 1GiB; a slot has the size `workload.align`",
+    "sequential runs that continue, return or jump within a few regions; fitted to the first boot of a phone, with \
+     `workload.align` and `workload.size` of 8KiB and a span of 1GiB; a slot has the size `workload.align`",
     |checker| {
         Ok(Pattern::Locality(Locality {
             jump: checker.share("workload.pattern.locality.jump")?,
@@ -49,7 +49,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     option("workload.pattern.locality.runs", Kind::Count { min: 1, max: 1 << 20 })
         .default("86")
         .example("20")
-        .help("Most recent runs that can be returned to."),
+        .help("Number of most recent runs to which a request can return."),
     option("workload.pattern.locality.spread", Kind::Float { min: 0.01, max: 100.0 })
         .default("1.73")
         .example("2.5")
@@ -60,7 +60,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     option("workload.pattern.locality.heads", Kind::Count { min: 0, max: 1 << 20 })
         .default("90")
         .example("0")
-        .help("Regions that contain all addresses; 0 for the whole span."),
+        .help("Number of regions that contain all addresses; 0 uses the whole span."),
     option("workload.pattern.locality.region", Kind::Bytes { min: 512, max: KIB * MEBI })
         .default("2MiB")
         .example("4MiB")
@@ -68,5 +68,5 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     option("workload.pattern.locality.stretches", Kind::Count { min: 1, max: 1 << 20 })
         .default("6")
         .example("20")
-        .help("Groups of neighbouring regions, of random lengths at random places."),
+        .help("Number of groups of neighbouring regions; groups have random lengths and places."),
 ];

@@ -42,7 +42,7 @@ static PATTERNS: Choices<Reader<Pattern>, 9> = Choices::new([
 const PATTERN: &[OptionSpec] = &[option("workload.pattern", PATTERNS.kind())
     .default("uniform")
     .example("zipf")
-    .help("Addresses of the requests.")];
+    .help("Address pattern of the requests.")];
 
 const OPTIONS: &[OptionSpec] = &[
     // More than a day at ten million requests per second.
@@ -53,7 +53,7 @@ const OPTIONS: &[OptionSpec] = &[
     option("workload.reads", Kind::Percent { min: 0.0, max: 100.0 })
         .default("30%")
         .example("0%")
-        .help("Share of reads among the requests; the rest are writes. The pattern `copy_files` has no reads."),
+        .help("Share of reads among the requests; all others are writes. The pattern `copy_files` has no reads."),
     option("workload.size", Kind::Sizes)
         .default("4KiB")
         .example("4KiB:70%,64KiB:30%")

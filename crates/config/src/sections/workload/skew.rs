@@ -21,7 +21,7 @@ pub(super) const HOT_COLD: (&str, &str, Reader<Pattern>) =
 
 static PLACEMENTS: Choices<Placement, 2> = Choices::new([
     ("together", "at the start of the span", Placement::Together),
-    ("scattered", "individually, all over the span", Placement::Scattered),
+    ("scattered", "scattered over the whole span", Placement::Scattered),
 ]);
 
 pub(super) const OPTIONS: &[OptionSpec] = &[

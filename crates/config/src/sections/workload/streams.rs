@@ -37,7 +37,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     option("workload.pattern.streams.streams", Kind::Count { min: 1, max: 65_534 })
         .default("4")
         .example("8")
-        .help("Concurrent sequential streams."),
+        .help("Number of concurrent sequential streams."),
     option("workload.pattern.streams.length", Kind::Count { min: 2, max: i64::MAX as u64 })
         .default("64")
         .example("256")
@@ -45,7 +45,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     option("workload.pattern.streams.sequential", Kind::Percent { min: 0.0, max: 100.0 })
         .default("50%")
         .example("90%")
-        .help("Share of the requests in sequential runs; each of the others goes to a random page."),
+        .help("Share of the requests in sequential runs; all others go to random pages."),
     option("workload.pattern.streams.block", Kind::Bytes { min: 512, max: KIB * MEBI })
         .default("128KiB")
         .example("256KiB")
@@ -66,8 +66,8 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .default("100%")
         .example("50%")
         .help(
-            "Chance that the next stream follows a sequential request: with 100% the streams alternate page by \
-             page, with 0% run by run.",
+            "Chance of switching to the next stream after a sequential request: at 100% the streams alternate page by \
+             page, at 0% run by run.",
         ),
     option("workload.pattern.streams.random_headers", Kind::Bool)
         .default("true")

@@ -8,7 +8,7 @@ use ssdlab_core::{Archive, Archived};
 /// The registration.
 pub static INFO: CachePolicyInfo = CachePolicyInfo {
     name: "clock",
-    help: "the next on a circle that was not used since the hand passed",
+    help: "CLOCK: the next one not used since the hand last passed it",
     source: "Corbato 1968",
     parameters: &[],
     role: |items, capacity| Box::new(Clock::new(items, capacity)),

@@ -18,7 +18,7 @@ use ssdlab_core::{Archive, Archived};
 /// The registration.
 pub static INFO: CachePolicyInfo = CachePolicyInfo {
     name: "two_q",
-    help: "2Q: newcomers before items that returned",
+    help: "2Q: entries used once before entries used again",
     source: "Johnson and Shasha, VLDB 1994",
     parameters: &[],
     role: |items, capacity| Box::new(TwoQ::new(items, capacity)),

@@ -1,6 +1,6 @@
 //! Next event of each resource: a tournament tree with one leaf per resource.
 //!
-//! A die or channel does one thing at a time, so it has at most one event ahead. Setting it costs seven comparisons
+//! A die or channel does one thing at a time, so it has at most one pending event. Setting it costs seven comparisons
 //! without branches per level; with eight children per node there are a third as many levels as in a binary tree. The
 //! earliest event is the root. At equal times the lower number goes first.
 
@@ -27,8 +27,9 @@ fn least(&[a, b, c, d, e, f, g, h]: &[Event; ARITY]) -> Event {
 /// Next event of every resource.
 #[derive(Debug)]
 pub(crate) struct Agenda {
-    /// Earliest event below each node except the root, in groups of eight with one parent. The children of node `n` are
-    /// group `n`; node 0 is the root, and node `n` is at place `n - 1` of all groups. The last nodes are the leaves.
+    /// Earliest event in the subtree of each node except the root, in groups of eight nodes with one parent. The
+    /// children of node `n` are group `n`; node 0 is the root, and node `n` is at place `n - 1` of all groups. The last
+    /// nodes are the leaves.
     groups: Vec<[Event; ARITY]>,
     /// Earliest event of all.
     first: Event,
@@ -52,13 +53,13 @@ impl Agenda {
         (time, event as usize & ((1 << RESOURCE_BITS) - 1))
     }
 
-    /// Removes the earliest event, whose resource is `resource`. Until [`Self::settle`] events may be set, but not read.
+    /// Removes the earliest event, which belongs to `resource`. Until [`Self::settle`], events may be set but not read.
     #[inline(always)]
     pub fn take(&mut self, resource: usize) {
         *self.leaf(resource) = NONE;
     }
 
-    /// Completes [`Self::take`]. Most resources have a new event by then, which saves an update of the tree.
+    /// Completes [`Self::take`]. By then most resources have a new event, so one update of the tree suffices.
     #[inline(always)]
     pub fn settle(&mut self, resource: usize) {
         if *self.leaf(resource) == NONE {
@@ -150,7 +151,7 @@ mod tests {
     #[test]
     fn the_earliest_is_the_least_and_ties_go_to_the_lower_number() {
         let mut rng = Rng::named(1, "agenda");
-        // With steps of hours, time soon leaves its first base.
+        // With steps of hours, time soon passes the range of the first base.
         for (resources, step_ns) in [(1_usize, 50), (2, 50), (3, 1 << 40), (7, 50), (72, 1 << 41), (130, 50)] {
             let mut agenda = Agenda::new(resources);
             let mut times = vec![NEVER; resources];

@@ -124,7 +124,7 @@ struct Die {
 struct RequestOnDie {
     /// Number of its operations there that have not ended.
     ops_left: u32,
-    /// Clocks that run while the cells work on its pages.
+    /// Clocks that run while the cells work on pages of the request.
     served: Clocks,
 }
 
@@ -203,7 +203,7 @@ impl Attribution {
         self.begin_wait_for_die(index, now_ns);
     }
 
-    /// Clocks of a die as a request sees them: its own service does not run the clock of the cause.
+    /// Clocks of a die as seen by a request: the request's own service does not advance the clock of the cause.
     fn read(&self, die: u16, request: u32, now_ns: u64) -> StallTimes {
         let mut times = self.dies[usize::from(die)].clocks.read(now_ns);
         let served = self.requests[request].served.read(now_ns);
@@ -212,7 +212,7 @@ impl Attribution {
         times
     }
 
-    /// Charges an operation for its current wait, which ends.
+    /// Charges an operation for its current wait, which ends now.
     fn charge(&mut self, index: u32, now_ns: u64) {
         let Charged { waits_for, die, request, .. } = self.ops[index as usize];
         match waits_for {
@@ -267,7 +267,7 @@ impl Attribution {
         }
     }
 
-    /// Sets the cause for which operations wait at a die.
+    /// Sets the cause to which waiting for a die is charged.
     pub fn die_is(&mut self, number: u32, cause: StallCause, now_ns: u64) {
         let clocks = &mut self.dies[number as usize].clocks;
         let before = clocks.running;
@@ -277,7 +277,7 @@ impl Attribution {
         }
     }
 
-    /// Gives an operation the charges of an ended operation of the same request that it waited for.
+    /// Copies the charges of an ended operation of the same request to an operation that waited for it.
     pub fn inherit(&mut self, from: u32, to: u32, now_ns: u64) {
         self.ops[to as usize].times = self.ops[from as usize].times;
         self.begin_wait_for_die(to, now_ns);

@@ -77,7 +77,7 @@ pub(super) enum Cells {
     Suspending,
 }
 
-/// State of the page registers beside the cells' current command.
+/// State of the page registers, in addition to the cells' current command.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Registers {
     Free,
@@ -98,9 +98,9 @@ pub(super) struct Die {
     pub emitted: u64,
     /// Number of operations begun.
     pub begun: u64,
-    /// True if it is on the list of dies to look at.
+    /// True if the die is on the list of dies to check.
     pub awake: bool,
-    /// Time since it holds a command; [`NEVER`] if it holds none.
+    /// Start time of its current command; [`NEVER`] if it has none.
     pub held_since_ns: u64,
 }
 
@@ -119,7 +119,7 @@ impl Die {
         }
     }
 
-    /// True if it holds no command at all.
+    /// True if the die has no command.
     pub fn is_empty(&self) -> bool {
         matches!(self.cells, Cells::Idle) && matches!(self.registers, Registers::Free) && self.suspended.is_none()
     }

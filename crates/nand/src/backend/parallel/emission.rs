@@ -191,7 +191,7 @@ impl FlashSink for ParallelFlash {
         self.enqueue(index);
     }
 
-    /// Does nothing: an erase waits for the copies from its block, which is all that a barrier is for.
+    /// Does nothing: an erase already waits for the copies from its block, which is the purpose of a barrier.
     #[inline(always)]
     fn barrier(&mut self) {}
 

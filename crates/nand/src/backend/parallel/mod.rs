@@ -1,4 +1,4 @@
-//! A flash array in time: channels, dies and planes at work at once.
+//! A timed flash array: channels, dies and planes work in parallel.
 //!
 //! The FTL changes its map when it emits an operation; this array adds the time. Each operation waits in the queue of its
 //! die for the operations that it depends on:
@@ -73,7 +73,7 @@ use scheduler::DieSchedulerInfo;
 /// Maximum number of events before the caller may stop the run.
 pub const MOST_EVENTS: u32 = 1 << 16;
 
-/// How the dies of an array work.
+/// Options of the dies of an array.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ArrayOptions {
     /// Optional commands of the chips.
@@ -108,7 +108,7 @@ struct Job {
     left: u32,
     /// Time when its first operation began; [`NEVER`] before.
     began_ns: u64,
-    /// As given to [`ParallelFlash::submit`].
+    /// Argument of [`ParallelFlash::submit`].
     owner: u32,
     /// True if it waits for all its operations, not only for those that the host's data needs.
     everything: bool,
@@ -117,7 +117,7 @@ struct Job {
 /// A completed job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Done {
-    /// As given to [`ParallelFlash::submit`].
+    /// Argument of [`ParallelFlash::submit`].
     pub owner: u32,
     /// Time when its first operation began.
     pub began_ns: u64,
@@ -134,7 +134,7 @@ struct Gate {
 
 #[derive(Clone, Copy, Debug)]
 struct Block {
-    /// Latest operation on the block, while it is under way.
+    /// Latest operation on the block, while it is in flight.
     last: u32,
     gate: u32,
 }
@@ -150,7 +150,7 @@ struct Channel {
 #[derive(Clone, Copy, Debug)]
 struct Submission {
     job: u32,
-    /// As given to [`ParallelFlash::submit`].
+    /// Argument of [`ParallelFlash::submit`].
     requester: Requester,
     /// True if the waits of its operations are charged to causes.
     attributed: bool,
@@ -215,9 +215,9 @@ pub struct ParallelFlash {
     /// Time holding a command, summed over the dies.
     held_ns: u64,
     record: Record,
-    /// Latency attribution, if it is on.
+    /// Latency attribution, if enabled.
     attribution: Option<Box<Attribution>>,
-    /// Check of the order in time, if it is on.
+    /// Timing check, if enabled.
     checker: Option<Box<TimingChecker>>,
 }
 
@@ -272,7 +272,7 @@ impl ParallelFlash {
         self.record = Record::new(self.dies.len(), self.channels.len(), self.now_ns, window);
     }
 
-    /// Turns latency attribution on; no operation may be under way.
+    /// Turns latency attribution on; no operation may be in flight.
     pub fn attribute_latency(&mut self) {
         debug_assert_eq!(self.ops.len(), 0, "operations are charged from their emission");
         self.attribution = Some(Box::new(Attribution::new(self.dies.len() as u32, self.now_ns)));
@@ -283,8 +283,8 @@ impl ParallelFlash {
         self.attribution.as_ref().map(|attribution| attribution.of(owner))
     }
 
-    /// Time of all dies so far by the cause for which operations wait; idle dies count as
-    /// [`StallCause::Dependency`]. None without attribution.
+    /// Time of all dies so far, by the cause for which operations wait; idle dies count as [`StallCause::Dependency`].
+    /// None without attribution.
     pub fn stalls_of_dies(&self) -> Option<StallTimes> {
         self.attribution.as_ref().map(|attribution| attribution.of_dies(self.now_ns))
     }
@@ -294,7 +294,7 @@ impl ParallelFlash {
         &self.record
     }
 
-    /// Time of the next event; [`NEVER`] if nothing is under way.
+    /// Time of the next event; [`NEVER`] if no operation is in flight.
     #[inline(always)]
     pub fn next_ns(&self) -> u64 {
         self.agenda.earliest().0
@@ -363,7 +363,7 @@ impl ParallelFlash {
     }
 
     /// Processes events up to `until_ns`, at most [`MOST_EVENTS`]; returns their number. Stops early when a job is
-    /// done, or when the number of operations under way falls below `most_under_way`.
+    /// done, or when the number of operations in flight falls below `most_under_way`.
     #[inline]
     pub fn advance_until(&mut self, until_ns: u64, most_under_way: usize) -> u32 {
         let is_full = self.under_way() >= most_under_way;

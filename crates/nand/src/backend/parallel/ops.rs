@@ -1,4 +1,4 @@
-//! Flash operations under way and their dependencies.
+//! Flash operations in flight and their dependencies.
 
 use ssdlab_core::Slab;
 
@@ -32,7 +32,7 @@ pub(crate) struct Op {
     pub class: u8,
     /// True if the next operation on the block has been released.
     pub passed: bool,
-    /// True if it is charged for what it waits for.
+    /// True if its waiting times are attributed to causes.
     pub attributed: bool,
     /// Page of the block.
     pub page: u16,
@@ -128,7 +128,7 @@ impl std::ops::IndexMut<u32> for Ops {
 }
 
 impl Ops {
-    /// Number of operations under way.
+    /// Number of operations in flight.
     pub fn len(&self) -> usize {
         self.ops.len()
     }

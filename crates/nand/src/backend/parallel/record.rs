@@ -53,7 +53,7 @@ pub struct Record {
     /// Number of operations interrupted by a read.
     pub suspensions: u64,
     window: Option<(u64, u64)>,
-    /// Request of each operation under way, by its index.
+    /// Request of each operation in flight, by its index.
     requesters: Vec<Requester>,
     /// Operations in the window.
     pub segments: Vec<Segment>,

@@ -42,7 +42,7 @@ struct Block {
 
 /// Finds operations in an order that no chip allows.
 ///
-/// Its functions are never inlined, so that drives without checks do not pay for them.
+/// Functions of this type are never inlined, so that drives without checks do not pay for them.
 #[derive(Debug)]
 pub struct TimingChecker {
     pages_per_block: u32,

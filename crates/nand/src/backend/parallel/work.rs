@@ -78,7 +78,7 @@ impl ParallelFlash {
         self.attribute_die(number);
     }
 
-    /// Calls latency attribution, if it is on.
+    /// Calls latency attribution, if enabled.
     #[inline(always)]
     pub(super) fn attribute(&mut self, tell: impl FnOnce(&mut Attribution, u64)) {
         if let Some(attribution) = &mut self.attribution {
@@ -86,7 +86,7 @@ impl ParallelFlash {
         }
     }
 
-    /// Tells latency attribution about the command whose first operation is `first`.
+    /// Reports the command whose first operation is `first` to latency attribution.
     #[inline(always)]
     fn attribute_command(&mut self, first: u32, tell: fn(&mut Attribution, u32, &Ops, u64)) {
         if let Some(attribution) = &mut self.attribution {
@@ -108,7 +108,7 @@ impl ParallelFlash {
     fn begin_any(&mut self, number: u32) -> bool {
         let die = &self.dies[number as usize];
         if let Some(Suspended { mut work, loaded }) = die.suspended {
-            // It serves the read that it was suspended for, then resumes.
+            // The die serves the read that caused the suspension, then resumes.
             if self.picked(number) == Some(Class::HostRead) {
                 self.begin(number, Class::HostRead);
             } else {

@@ -159,7 +159,7 @@ pub(super) struct Bfq {
     completed_last: Option<usize>,
     /// Queue created last.
     created_last: Option<usize>,
-    /// Weights of processes that have a cgroup of their own in a capture.
+    /// Weights of processes that have their own cgroup in a capture.
     #[cfg(test)]
     groups: FxHashMap<u32, u64>,
 }

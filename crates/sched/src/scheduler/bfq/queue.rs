@@ -34,10 +34,10 @@ pub(super) struct Entity {
     pub weight: u64,
     /// Weight in use, without raising.
     pub own_weight: u64,
-    /// Weight from the next activation on, without raising.
+    /// Weight after the next activation, without raising.
     pub new_weight: u64,
     pub class: usize,
-    /// Class from the next activation on.
+    /// Class after the next activation.
     pub new_class: usize,
     /// True if weight or class changes are still to be applied.
     pub changed: bool,

@@ -42,7 +42,7 @@ pub(super) trait Replayed: IoScheduler {
     /// Returns the request that the model would dispatch now.
     fn propose(&mut self, requests: &Requests, now: u64) -> Option<Proposal>;
 
-    /// Dispatches the waiting request `id`, as the kernel did, whatever the model proposal.
+    /// Dispatches the waiting request `id`, as the kernel did, regardless of the model's proposal.
     fn follow(&mut self, id: RequestId, proposal: Option<Proposal>, requests: &Requests, now: u64);
 
     /// Compares the raised weight of the queue of `id`, which is about to be dispatched, with the kernel's, then adopts
@@ -59,7 +59,7 @@ pub(super) trait Replayed: IoScheduler {
     /// Stops the clock at this value until the next call; `None` lets it run.
     fn stop_clock(&mut self, _clock: Option<u64>) {}
 
-    /// Gives a process a cgroup of its own with this weight.
+    /// Gives a process its own cgroup with this weight.
     fn group(&mut self, _pid: u32, _weight: u64) {}
 
     /// Changes a tunable at run time.

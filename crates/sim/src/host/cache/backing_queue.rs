@@ -1,4 +1,4 @@
-//! Requests that a cache sends below, in the order that their pages demand.
+//! Requests that a cache sends to the layer below, ordered by their page dependencies.
 //!
 //! ```text
 //! read, write     waits for earlier requests below on the same pages, so that data is never stale
@@ -25,7 +25,7 @@ struct Sent {
     host: Option<u32>,
     /// Other requests of the host that wait for it.
     hosts: Vec<u32>,
-    /// Requests below that it waits for, plus one until it has been added.
+    /// Number of requests below that it waits for, plus one until it has been added.
     blockers: u32,
     /// Requests below that wait for it.
     followers: Vec<u32>,
@@ -84,7 +84,7 @@ impl BackingQueue {
         self.sent.len()
     }
 
-    /// Returns true if a request may go below now.
+    /// Returns true if a request may be sent below now.
     pub fn is_ready(&self) -> bool {
         !self.ready.is_empty()
     }
@@ -95,7 +95,7 @@ impl BackingQueue {
         Some((number, self.sent[number].request))
     }
 
-    /// Lets a request of the host wait for the reads of its pages that are under way. Returns their number.
+    /// Makes a host request wait for the pending reads of its pages. Returns their number.
     pub fn wait_for_arrivals(&mut self, host: u32, offset: u64, end: u64) -> u32 {
         if self.pages.is_empty() {
             return 0;

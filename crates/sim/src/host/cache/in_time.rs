@@ -62,7 +62,7 @@ pub(crate) struct CacheStage {
     cache: Cache,
     hosts: Slab<HostRequest>,
     below: BackingQueue,
-    /// Requests whose pages are worked on, with the end of that work.
+    /// Requests with page work in progress, and the end time of that work.
     working: VecDeque<(u64, u32)>,
     /// Writers that wait until fewer pages are dirty, by [`HostRequest::dirtied`].
     limited: BinaryHeap<Reverse<(u64, u32)>>,
@@ -213,7 +213,7 @@ impl CacheStage {
         }
     }
 
-    /// Goes on with a request whose pages have been worked on.
+    /// Continues a request whose page work is done.
     fn worked(&mut self, number: u32) {
         let HostRequest { dirtied, .. } = self.hosts[number];
         if self.is_above_limit(dirtied) {

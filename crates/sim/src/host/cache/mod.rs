@@ -47,11 +47,11 @@ impl Cache {
     /// # Errors
     /// If the options are invalid, or the page size does not divide the device.
     fn new(setup: &Setup, options: &CacheOptions, background_percent: u32) -> Result<Self, SimError> {
-        let impossible = |error: CacheError| SimError::Setup(format!("the cache above the drive: {error}"));
+        let impossible = |error: CacheError| SimError::Setup(format!("the host cache: {error}"));
         let device_bytes = setup.capacity_bytes();
         if !device_bytes.is_multiple_of(u64::from(options.page_bytes)) {
             return Err(SimError::Setup(format!(
-                "cache.page: {} does not divide the {} of the drive; lower it to {} or less",
+                "cache.page: {} does not divide the drive's capacity of {}; lower it to {} or less",
                 write_bytes(options.page_bytes.into()),
                 write_bytes(device_bytes),
                 write_bytes(1 << device_bytes.trailing_zeros()),

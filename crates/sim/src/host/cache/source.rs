@@ -1,4 +1,5 @@
-//! A cache above a drive that serves one request after the other. For the drive, the cache is the source of requests.
+//! A cache above a serial drive, which serves one request at a time. For the drive, the cache is the source of
+//! requests.
 //!
 //! In a closed loop, the work of the cache adds to latencies but does not delay requests below; in an open loop it does.
 
@@ -176,7 +177,7 @@ impl<'s, 'm> Cached<'s, 'm> {
 
     fn start_measuring(&mut self) {
         self.warmup = None;
-        // A phase begins when the one before it is over, with an idle cache.
+        // A phase begins when the previous phase is over and the cache is idle.
         (self.wrapped, self.cache_ns, self.free_ns) = (0, 0, 0);
         self.cache.start_measuring();
     }

@@ -1,4 +1,4 @@
-//! The host: which request is issued next, and when. Each replay model is one type.
+//! Host replay: decides which request is issued next, and when. Each replay model is one type.
 //!
 //! ```text
 //! open:      each request arrives at its time in the trace
@@ -46,7 +46,7 @@ impl Model {
 pub(crate) struct HostReplay<'s> {
     pub reader: TraceReader<'s>,
     model: Model,
-    /// True if asynchronous writes are held back, because too many are under way.
+    /// True if asynchronous writes are held back, because too many are in flight.
     pub held_up: bool,
 }
 
@@ -84,7 +84,7 @@ impl<'s> HostReplay<'s> {
         }
     }
 
-    /// Returns the delay of an open loop behind the times of the trace; 0 for other models.
+    /// Returns how far an open loop lags the trace timestamps; 0 for other models.
     pub fn shift_ns(&self) -> u64 {
         if let Model::Open(clock) = &self.model { clock.shift_ns.unwrap_or(0) } else { 0 }
     }

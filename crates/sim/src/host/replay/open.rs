@@ -8,7 +8,8 @@ const LATEST_NS: u64 = u64::MAX / 2;
 
 /// Converts times of the trace into times of the run.
 ///
-/// A phase begins when the one before it is over. Its requests are delayed by `shift_ns`, which its first request sets.
+/// A phase begins when the previous phase is over. Its requests are delayed by `shift_ns`, which its first request
+/// sets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ArrivalClock {
     time_scale: f64,

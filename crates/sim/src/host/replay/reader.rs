@@ -153,7 +153,7 @@ impl<'s> TraceReader<'s> {
         self.events_since_report >= MOST_EVENTS
     }
 
-    /// Reports while requests are under way.
+    /// Reports progress while requests are in flight.
     ///
     /// # Errors
     /// If the monitor abandons the run.

@@ -20,11 +20,11 @@ const LOOK_AHEAD: usize = 1 << 16;
 #[derive(Debug, Default)]
 struct Stream {
     is_known: bool,
-    /// Requests that it may issue now.
+    /// Number of requests that the stream may issue now.
     tokens: u32,
-    /// Its requests, with their numbers.
+    /// Requests of the stream, with their numbers.
     waiting: VecDeque<(u64, Request)>,
-    /// True if it is in [`StreamReplay::ready`].
+    /// True if the stream is in [`StreamReplay::ready`].
     is_ready: bool,
 }
 

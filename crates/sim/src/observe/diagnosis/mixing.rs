@@ -1,4 +1,4 @@
-//! Write amplification due to hot and cold data in the same blocks.
+//! Write amplification caused by hot and cold data in the same blocks.
 //!
 //! Cold pages stay valid. If they share blocks with hot pages, each victim holds some of them, and they are copied again
 //! and again: victims are no emptier than under even writes, although most writes fall on few pages. The hot pages alone,
@@ -39,7 +39,7 @@ pub(super) fn hot_with_cold(setup: &Setup, summary: &Summary, written_share: Opt
 
 /// Returns the valid share of victims under even writes and FIFO collection, for `alpha` physical pages per logical page.
 fn valid_share(alpha: f64) -> f64 {
-    // The smaller solution; the other one is 1.
+    // The smaller solution; the other solution is 1.
     let (mut low, mut high) = (0.0, 1.0 / alpha);
     for _ in 0..60 {
         let middle = 0.5 * (low + high);

@@ -48,7 +48,7 @@ pub struct Finding {
     pub about: Subject,
     /// Name.
     pub name: &'static str,
-    /// Share of the subject that it explains, 0 to 1.
+    /// Share of the time or work that the finding explains, 0 to 1.
     pub share: f64,
     /// Figures by name.
     pub evidence: BTreeMap<&'static str, f64>,

@@ -82,7 +82,7 @@ fn relief(setup: &Setup, summary: &Summary, part: usize, parts: &LatencyBreakdow
         (BLOCK_LAYER | HOST_QUEUE, Some((_, changes))) => changes,
         (BLOCK_LAYER, None) => above_drive(setup, summary, parts),
         (HOST_QUEUE, None) => vec![WhatIf::Slots],
-        // Operations hold their dies while they wait for another resource.
+        // Operations occupy their dies while they wait for another resource.
         (part, Some((busiest, changes))) if busiest != "dies" && part != OWN => {
             [&changes[..], &[WhatIf::Dies]].concat()
         }

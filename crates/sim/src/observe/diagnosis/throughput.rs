@@ -16,7 +16,7 @@ use crate::setup::host::Replay;
 use crate::setup::what_if::WhatIf;
 use crate::setup::{Clock, Setup};
 
-/// Utilisation from which on a resource limits throughput: uneven arrivals leave the rest idle.
+/// Minimum utilisation of a resource that limits throughput: uneven arrivals leave the rest idle.
 const SATURATED: f64 = 0.7;
 
 /// Load is uneven if the maximum is this many times the mean.
@@ -25,13 +25,13 @@ const UNEVEN: f64 = 2.0;
 /// Fewer outstanding pages than this cannot spread over dies.
 const SPREADABLE: f64 = 1.5;
 
-/// Outstanding requests per die from which on the host keeps the drive busy.
+/// Minimum number of outstanding requests per die that keeps the drive busy.
 const ENOUGH: f64 = 2.0;
 
-/// Share of the time between requests from which on a cause is a finding: without it, throughput could rise by a third.
+/// Minimum share of the time between requests that makes a cause a finding: without it, throughput could rise by a third.
 const NOTABLE: f64 = 0.25;
 
-/// Share of that time from which on a cause rules out the number of outstanding requests as another cause.
+/// Minimum share of that time at which a cause rules out the number of outstanding requests as another cause.
 const PREVAILING: f64 = 0.5;
 
 const NANOS_PER_SECOND: f64 = 1e9;
@@ -150,8 +150,8 @@ fn pages_of_a_request(summary: &Summary) -> f64 {
     (host.pages_read + host.pages_written) as f64 / requests.max(1) as f64
 }
 
-/// Returns the busiest resource of a saturated drive and the changes that relieve it. Nothing else helps requests that
-/// wait for it.
+/// Returns the busiest resource of a saturated drive and the changes that relieve it. Only these changes help requests
+/// that wait for it.
 pub(super) fn saturated(setup: &Setup, summary: &Summary) -> Option<(&'static str, Vec<WhatIf>)> {
     let (Clock::Event(_, options), Some(time), Some(drive)) = (setup.clock, &summary.time, &summary.drive) else {
         return None;

@@ -73,7 +73,7 @@ struct File {
 /// Selection of a file's dirty pages for write-back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Pages {
-    /// At most this many pages.
+    /// Maximum number of pages.
     UpTo(u32),
     One(u32),
     /// Pages that have a block.
@@ -349,7 +349,7 @@ impl FileSystem {
         None
     }
 
-    /// Moves a file that is still dirty behind the others.
+    /// Moves a file that is still dirty to the end of the list.
     pub fn dirty_again(&mut self, file: u32) {
         let since_ns = self.files[file as usize].dirty_since_ns;
         self.dirty.pop_front();

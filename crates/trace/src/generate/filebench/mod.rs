@@ -317,7 +317,7 @@ pub(super) fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceE
         return if threads < most {
             wrong("files", format!("{why}; raise it to {}", threads + 1))
         } else {
-            wrong("threads", format!("{why}, and the span {span} holds {most}; lower it to {}", most - 1))
+            wrong("threads", format!("{why}, but the span {span} holds only {most}; lower it to {}", most - 1))
         };
     }
     for (field, bytes) in [("file_bytes", file_bytes), ("max_bio_bytes", max_bio_bytes.into())] {
@@ -333,7 +333,7 @@ pub(super) fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceE
     let needed = whole * (count + deviations) + beyond * count;
     let most = write_bytes(((free - beyond * count) / (count + deviations)) as u64 / BLOCK * BLOCK);
     let (size, total, left) = (write_bytes(file_bytes), Bytes(needed as u64), Bytes(free as u64));
-    let why = format!("{files} files of {size} need {total}, and the span {span} leaves them {left}");
+    let why = format!("{files} files of {size} need {total}, but the span {span} leaves only {left}");
     ensure!(needed <= free, "file_bytes", "{why}; lower it to {most}");
     let cache_min = BLOCK * 1024;
     let [size, nearest] = [cache_bytes, cache_bytes.clamp(cache_min, DiskLayout::BYTES_MAX)].map(write_bytes);

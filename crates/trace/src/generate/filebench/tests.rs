@@ -161,10 +161,10 @@ fn impossible_settings_are_rejected() {
             .ends_with("files: 20 files are too few for 20 threads with one open file each; raise it to 21")
     );
     let message = why(&|f| f.file_bytes = 1 << 20);
-    let (_, most) = message.split_once("leaves them ").unwrap().1.split_once("lower it to ").expect(&message);
+    let (_, most) = message.split_once("leaves only ").unwrap().1.split_once("lower it to ").expect(&message);
     let most = Bytes::parse(most).unwrap().0;
     assert_eq!((why(&|f| f.file_bytes = most), most % BLOCK), (String::new(), 0));
-    assert!(why(&|f| f.file_bytes = most + BLOCK).contains("leaves them"));
+    assert!(why(&|f| f.file_bytes = most + BLOCK).contains("leaves only"));
     let message = why(&|f| f.files = 100_000);
     let (_, most) = message.split_once("100000 files do not fit into the span 512MiB; lower it to ").expect(&message);
     let most: u32 = most.parse().expect(&message);

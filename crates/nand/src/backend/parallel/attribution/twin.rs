@@ -1,5 +1,5 @@
-//! Goal: requests are charged for what happened. Method: random requests on random arrays; a log of what every die held
-//! between two events says, interval by interval, what each operation waited for.
+//! Goal: requests are charged for the actual causes of their delay. Method: random requests on random arrays; a log of
+//! what every die held between two events says, interval by interval, what each operation waited for.
 
 use std::collections::BTreeMap;
 

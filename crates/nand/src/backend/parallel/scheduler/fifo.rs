@@ -9,7 +9,7 @@ use super::{Class, DieSchedulerInfo, DieSchedulerRules, DieView};
 /// The registration.
 pub static INFO: DieSchedulerInfo = DieSchedulerInfo {
     name: "fifo",
-    help: "as they were issued",
+    help: "in the order of issue",
     source: "",
     parameters: &[],
     role: DieSchedulerRules { pick, in_order: true },

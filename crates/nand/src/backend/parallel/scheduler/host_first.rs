@@ -1,16 +1,16 @@
-//! Host first: what the host asked for passes collection, merges and write-backs of the map.
+//! Host first: host operations pass garbage collection, merges and map write-backs.
 //!
 //! ```text
 //! next = earliest ready operation for the host, or else the earliest ready
 //! ```
-//! Collection is put off, not avoided: a program that needs a block waits for its erase.
+//! Collection is delayed, not avoided: a program that needs a block waits for its erase.
 
 use super::{Class, DieSchedulerInfo, DieSchedulerRules, DieView};
 
 /// The registration.
 pub static INFO: DieSchedulerInfo = DieSchedulerInfo {
     name: "host_first",
-    help: "all for the host before collection, merges and writing the map",
+    help: "host operations before garbage collection, merges and map writes",
     source: "",
     parameters: &[],
     role: DieSchedulerRules { pick, in_order: false },

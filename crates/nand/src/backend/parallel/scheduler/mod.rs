@@ -10,7 +10,7 @@ pub mod read_first;
 
 use ssdlab_core::{Info, Registry};
 
-/// Operations that a scheduler may tell apart.
+/// Classes of operations that a scheduler may distinguish.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Class {
@@ -31,16 +31,16 @@ pub const NOTHING: u64 = u64::MAX;
 /// The operations that wait for a die ready to begin a command.
 #[derive(Clone, Copy, Debug)]
 pub struct DieView {
-    /// Number of the first operation of each class that is ready, [`NOTHING`] if none is; operations of a die are
-    /// numbered as emitted. Ready is what waits for no other operation: earlier ones on the same block, the read of
-    /// what it writes.
+    /// Number of the first ready operation of each class, [`NOTHING`] if no operation is ready; operations of a die are
+    /// numbered in the order of emission. An operation is ready if it waits for no other operation, such as an earlier
+    /// operation on the same block or the read of the data that it writes.
     pub ready: [u64; CLASSES],
     /// Operations of this die begun so far.
     pub begun: u64,
 }
 
 impl DieView {
-    /// The class of the earliest operation among those given.
+    /// The class of the earliest operation among the given classes.
     #[inline]
     pub fn earliest(&self, classes: &[Class]) -> Option<Class> {
         let earliest = classes.iter().copied().min_by_key(|&class| self.ready[class as usize])?;
@@ -50,12 +50,12 @@ impl DieView {
 
 /// A registered scheduler.
 ///
-/// Contract of `pick`: a pure function; the class it returns has an operation ready. It may return none only to wait
+/// Contract of `pick`: a pure function; the class it returns has an operation ready. It may return None only to wait
 /// for the earliest operation of this die, which is not ready. The earliest operation of all dies is always ready, so
 /// such a wait ends.
 pub type DieSchedulerInfo = Info<DieSchedulerRules>;
 
-/// What a scheduler decides.
+/// Decisions of a scheduler.
 #[derive(Debug)]
 pub struct DieSchedulerRules {
     /// Picks the class whose first ready operation begins.

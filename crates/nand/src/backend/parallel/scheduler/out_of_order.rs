@@ -3,14 +3,14 @@
 //! ```text
 //! next = argmin of number over all ready
 //! ```
-//! A die never waits while it has something it could do.
+//! A die never idles while an operation is ready.
 
 use super::{Class, DieSchedulerInfo, DieSchedulerRules, DieView};
 
 /// The registration.
 pub static INFO: DieSchedulerInfo = DieSchedulerInfo {
     name: "out_of_order",
-    help: "as they become ready",
+    help: "in the order in which they become ready",
     source: "",
     parameters: &[],
     role: DieSchedulerRules { pick, in_order: false },

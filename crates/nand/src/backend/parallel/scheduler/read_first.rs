@@ -11,7 +11,7 @@ use super::{Class, DieSchedulerInfo, DieSchedulerRules, DieView};
 /// The registration.
 pub static INFO: DieSchedulerInfo = DieSchedulerInfo {
     name: "read_first",
-    help: "reads of the host first",
+    help: "host reads first",
     source: "",
     parameters: &[],
     role: DieSchedulerRules { pick, in_order: false },
