@@ -394,7 +394,7 @@ def test_the_commands_print_and_save(cli: Cli, tmp_path: Path) -> None:
         (["sim", "nothere.csv"], "No such file"),
         (["sim", str(OLTP), "--policy", "arcs"], "did you mean arc?"),
         (["sim", str(OLTP), "--size", "1KiB"], "is smaller than one page of 4KiB"),
-        (["sim", str(OLTP), "--objects", "--sized-objects"], "exclude one another"),
+        (["sim", str(OLTP), "--objects", "--sized-objects"], "only one of"),
         (["sim", str(OLTP), "--sized-objects", "--policy", "arc"], "is defined for items of one size"),
         (["mrc", str(OLTP), "--sample", "101%"], "is not above 0% and at most 100%"),
         (["mrc", str(OLTP), "--replicas", "4"], "only a sample has replicas; give a sample such as 1%"),

@@ -285,7 +285,7 @@ def test_a_what_if_that_replaces_a_variant_is_complete(in_time: ssdlab.Config) -
             [],
             "was saved by ssdlab 0.0.1, and cannot be read by",
         ),
-        ("{}", ["--set", "seed=2"], "leave out the settings, or give the trace of the run"),
+        ("{}", ["--set", "seed=2"], "omit the settings"),
     ],
 )
 def test_other_files_are_refused(content: str, arguments: list[str], message: str, cli: Cli, tmp_path: Path) -> None:

@@ -342,7 +342,7 @@ def test_the_record_is_a_trace(tmp_path: Path, end: signal.Signals) -> None:
         output, errors = process.communicate(timeout=PATIENCE_SECONDS)
     assert (process.returncode, errors) == (0, "")
     assert list(tmp_path.iterdir()) == [record]
-    assert "connect, for example, by" in output
+    assert "to connect, for example:" in output
     assert "A drive in use" in output
     assert len(ssdlab.read_trace(record)) >= 200
 
@@ -367,7 +367,7 @@ def test_a_server_stopped_before_introduction_has_a_summary(tmp_path: Path) -> N
     command = [sys.executable, "-c", STOPPED_TWICE, "serve", "--json", "--socket", str(tmp_path / "s"), *sets()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
     # It may have ended cleanly before the second request.
-    said = {0: "", 130: "ssdlab: ended at once: what clients had not flushed may be lost\n"}
+    said = {0: "", 130: "ssdlab: ended at once: data that clients had not flushed may be lost\n"}
     assert done.stderr == said[done.returncode]
     assert json.loads(done.stdout)["result"]["host"]["write_requests"] == 0
 
@@ -429,8 +429,8 @@ def test_an_invalid_scale_is_an_error(tmp_path: Path, scale: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--time", "slow"], "--time slow: write none, real, or a number from 0.001 on, such as 10"),
-        (["--time", "1e-12"], "--time 1e-12: write none, real, or a number from 0.001 on"),
+        (["--time", "slow"], "--time slow: must be none, real, or a number of at least 0.001, such as 10"),
+        (["--time", "1e-12"], "--time 1e-12: must be none, real, or a number of at least 0.001"),
         (["--listen", "nowhere"], "nowhere is not an address with a port; write 127.0.0.1:10809"),
         (["--set", "device.capacity=4TiB"], "lower device.capacity, or keep the bytes in a file"),
         (["--set", "cache.policy=lru"], "leave out cache.policy"),
@@ -491,7 +491,7 @@ def test_possible_losses_of_a_failed_server_are_reported(tmp_path: Path, buffer:
         process.send_signal(signal.SIGTERM)
         process.send_signal(signal.SIGHUP)
         _, errors = process.communicate(timeout=PATIENCE_SECONDS)
-    lost = ": what clients had not flushed may be lost" if buffer == "watermark" else ""
+    lost = ": data that clients had not flushed may be lost" if buffer == "watermark" else ""
     assert errors == f"ssdlab: ended at once{lost}\n"
 
 

@@ -175,7 +175,7 @@ def test_a_disk_smaller_than_the_drive_is_reported(tmp_path: Path) -> None:
                 process.send_signal(signal.SIGTERM)
                 output, _ = process.communicate(timeout=PATIENCE_SECONDS)
             assert (f"{file} may grow by " in output) == is_told, output
-            assert ("requests fail until there is room, and nothing acknowledged is lost" in output) == is_told, output
+            assert ("requests fail until space is freed, but no acknowledged data is lost" in output) == is_told, output
 
 
 def test_a_file_above_the_size_limit_is_one_clear_error(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.cli.declare import Argument, Option, bound, parameters
 from ssdlab.lazy import room
 
-WITHOUT_DOCSTRINGS = "Python leaves out the rest of this help with -OO; run it without."
+WITHOUT_DOCSTRINGS = "Python option -OO removes the rest of this help; run without it."
 
 MOST_SETS = 3
 """Settings of the same name that a message lists."""
@@ -99,7 +99,7 @@ class Command(click.Command):
                 raise ConfigError(f"{parameter.opts[0]} is given twice; {remedy}")
         names = {parameter.name for parameter in given}
         if "figures" in names and "out" not in names:
-            raise ConfigError("--figures: figures are written to a directory; name one with --out DIR")
+            raise ConfigError("--figures needs a directory; name one with --out DIR")
         rest = super().parse_args(ctx, args)
         if "figures" in names:
             # Fails now rather than after the run if matplotlib is missing.
@@ -112,7 +112,7 @@ class Command(click.Command):
         """Refuses a configuration file given as an argument."""
         for path in map(str, paths):
             if path.endswith(".toml") and any(parameter.name == "config" for parameter in self.params):
-                raise ConfigError(f"{path}: a configuration is given by an option: --config {path}")
+                raise ConfigError(f"{path}: a configuration file must follow --config: --config {path}")
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Returns what follows the command's name in the usage line."""
