@@ -296,7 +296,7 @@ def test_a_device_larger_than_memory_is_refused(cli: Cli) -> None:
 def test_an_unknown_parquet_device_is_an_error(cli: Cli) -> None:
     cli("trace", "generate", "t.parquet", *SMALL_SETS)
     failed = cli("trace", "info", "t.parquet", "--device", "sda", check=False)
-    assert failed.returncode == 2 and "not in t.parquet: no column names devices; leave it out" in failed.stderr
+    assert failed.returncode == 2 and "not in t.parquet: it has no device column; omit device" in failed.stderr
 
 
 def test_closed_outputs_are_no_error(tmp_path: Path) -> None:

@@ -277,13 +277,13 @@ def test_a_what_if_that_replaces_a_variant_is_complete(in_time: ssdlab.Config) -
 @pytest.mark.parametrize(
     ("content", "arguments", "message"),
     [
-        ("{", [], "is no result of ssdlab; give what --out named"),
-        ("[1]", [], "is no result of ssdlab; give what --out named"),
+        ("{", [], "is not a result of ssdlab; give the --out directory"),
+        ("[1]", [], "is not a result of ssdlab; give the --out directory"),
         ('{"kind": "comparison", "version": {}, "result": {}}', [], "kind: is 'comparison', not the result of a run"),
         (
             '{"kind": "result", "version": {"ssdlab": "0.0.1", "shape": 0}, "result": {}}',
             [],
-            "was saved by ssdlab 0.0.1, and cannot be read by",
+            "was saved by ssdlab 0.0.1, which ",
         ),
         ("{}", ["--set", "seed=2"], "omit the settings"),
     ],

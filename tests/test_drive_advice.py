@@ -198,7 +198,7 @@ def test_spare_space_for_a_trace_without_writes_is_refused(cli: Cli, tmp_path: P
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"dwpd": 0}, "^dwpd: 0 is no number above 0; give one that is$"),
+        ({"dwpd": 0}, "^dwpd: must be a number above 0, not 0$"),
         ({"op": ["7"]}, '^op: device.op: "7" may mean 7% or, as a share of 1, 700%; write "7%" or "700%"$'),
         ({"op": "7%,7%"}, "^op: the value 7% is given twice; give it once$"),
         ({"op": ["7%", ""]}, "^op: a value is empty; separate values by commas, as in A,B$"),
@@ -227,7 +227,7 @@ def test_bad_input_is_one_clear_error(more: dict[str, object], message: str) -> 
 @pytest.mark.parametrize(("option", "shown"), [("--dwpd", "0"), ("--years", "-1"), ("--years", "inf"), ("--p99", "0")])
 def test_the_option_that_is_not_above_zero_is_named(cli: Cli, option: str, shown: str) -> None:
     done = cli("advise", "drive", PGBENCH, option, shown, check=False)
-    assert (done.returncode, done.stderr) == (2, f"ssdlab: {option}: {shown} is no number above 0; give one that is\n")
+    assert (done.returncode, done.stderr) == (2, f"ssdlab: {option}: must be a number above 0, not {shown}\n")
 
 
 @pytest.mark.parametrize(

@@ -348,7 +348,7 @@ def test_the_ftl_of_a_run_is_explained_on_a_small_drive(small: ssdlab.Config) ->
     with pytest.raises(ConfigError, match="there are no requests"):
         ssdlab.simulate(small).explain("")
     for wrong in ([0, 1], ssdlab.Trace.from_columns(op=["write"], offset=[0], bytes=[4096])):
-        with pytest.raises(ConfigError, match=r"requests: .* is no text; give a text, such as '0 4 8-11 r5'"):
+        with pytest.raises(ConfigError, match=r"requests: .* is not a string; give a string, such as '0 4 8-11 r5'"):
             ssdlab.simulate(small).explain(wrong)  # type: ignore[arg-type]
 
 

@@ -325,8 +325,8 @@ def test_every_rule_keeps_every_volume_and_the_room(seed: int) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["plain.csv"], "plain.csv: ssdlab-csv names no volumes; give a file for each volume"),
-        (["plain.parquet"], "call the column that names them volume"),
+        (["plain.csv"], "plain.csv: ssdlab-csv has no volume names; give a file for each volume"),
+        (["plain.parquet"], "rename the column with volume names to volume"),
         (["fleet.csv", "--pack", "round-robbin"], "did you mean round-robin"),
         (["fleet.csv", "--pack", "name"], "pack name: the number of drives is open"),
         (["fleet.csv", "--drives", "2"], "each volume has its own drive"),
@@ -344,7 +344,7 @@ def test_every_rule_keeps_every_volume_and_the_room(seed: int) -> None:
             "volumes of drive 0 take",
         ),
         (["missing.csv"], "missing.csv: No such file"),
-        (["empty"], "empty: holds no files"),
+        (["empty"], "empty: has no files"),
         (["cache.csv", "--format", "cache-csv"], "holds cache objects"),
         (["fleet.csv", "--set", "device.opp=3%"], "did you mean device.op"),
     ],

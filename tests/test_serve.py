@@ -181,9 +181,9 @@ def test_a_record_never_replaces_a_drive(cli: Cli, tmp_path: Path) -> None:
     for name in ("disk.drive", "aged.drive", "new.drive"):
         before = (tmp_path / name).read_bytes()
         done = cli("serve", "--record", name, "--socket", "s.sock", *sets(), check=False)
-        message = f"ssdlab: --record {name}: that is a drive; name another file for the trace\n"
+        message = f"ssdlab: --record {name}: is a drive file; name another file for the trace\n"
         assert (done.returncode, done.stderr) == (2, message)
-        message = f"ssdlab: {name}: that is a drive; name another file for the trace\n"
+        message = f"ssdlab: {name}: is a drive file; name another file for the trace\n"
         for command in (["generate"], ["convert", str(ROOT / "traces/oltp.csv.zst")]):
             for format in ("ssdlab-csv", "parquet"):
                 done = cli("trace", *command, name, "--to", format, check=False)
@@ -191,7 +191,7 @@ def test_a_record_never_replaces_a_drive(cli: Cli, tmp_path: Path) -> None:
         assert (tmp_path / name).read_bytes() == before
     (tmp_path / "disk.drive").rename(tmp_path / "disk.csv")
     done = cli("fleet", "generate", "disk.csv", check=False)
-    message = "ssdlab: disk.csv: that is a drive; name another file for the trace\n"
+    message = "ssdlab: disk.csv: is a drive file; name another file for the trace\n"
     assert (done.returncode, done.stderr) == (2, message)
 
 
@@ -283,7 +283,7 @@ def test_unused_settings_are_reported(tmp_path: Path) -> None:
     with ssdlab.DriveServer(config, socket=tmp_path / "s") as server:
         (told,) = server.service().page().remarks
     keys = "host.warmup, precondition.fill, workload.requests"
-    assert told.startswith(f"nothing uses {keys}, as a served drive starts empty")
+    assert told.startswith(f"nothing uses {keys} because a served drive starts empty")
 
 
 def test_replies_take_the_drives_time(tmp_path: Path) -> None:
@@ -422,7 +422,7 @@ def test_waiting_for_a_server_can_be_interrupted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scale", [0, 1e-12, float("inf"), float("nan")])
 def test_an_invalid_scale_is_an_error(tmp_path: Path, scale: Any) -> None:
-    with pytest.raises(ssdlab.ConfigError, match=r"not a number from 0.001 on; give 1 for real time"):
+    with pytest.raises(ssdlab.ConfigError, match=r"must be at least 0.001; 1 is real time"):
         ssdlab.DriveServer(small(), socket=tmp_path / "s", scale=scale)
 
 

@@ -40,7 +40,7 @@ class Faults:
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
             if not isinstance(value, SupportsIndex) or not 0 <= value.__index__() < 1 << 64:
-                raise ConfigError(f"{name}={value!r}: not a whole number from 0 and below 2^64; give one")
+                raise ConfigError(f"{name}={value!r}: must be a whole number from 0 to 2^64 - 1")
 
 
 class Operations(NamedTuple):
@@ -78,7 +78,7 @@ def config_of_drive(config: Config | Overrides | None, path: Path | None) -> Con
         OSError: If the file holds no drive, or `path` is a dangling link.
     """
     if path is not None and path.is_symlink() and not path.exists():
-        why = f"is a link to {text.path(path.readlink())}, which is not there; mend the link, or name the file itself"
+        why = f"is a link to {text.path(path.readlink())}, which does not exist; fix the link, or name the file itself"
         raise OSError(errno.ENOENT, why, os.fspath(path))
     if config is not None or path is None or not path.exists():
         return config_of(config)
@@ -269,7 +269,7 @@ class Drive:
             torn: Allows the next operation to be interrupted in the middle.
         """
         if after is not None and not 0 <= after < 1 << 64:
-            raise OSError(errno.EINVAL, f"after={after}: not from 0 and below 2^64")
+            raise OSError(errno.EINVAL, f"after={after}: must be from 0 to 2^64 - 1")
         self._drive.cut_power(after, torn)
 
     def mount(self) -> MountReport:

@@ -88,7 +88,7 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     path = path.resolve()
     if path.exists() and not path.is_file():
-        raise OSError(errno.EEXIST, "exists and is no ordinary file", str(path))
+        raise OSError(errno.EEXIST, "exists and is not a regular file", str(path))
     with _hidden(path.parent) as hidden:
         yield hidden / path.name
         (hidden / path.name).replace(path)
@@ -134,7 +134,7 @@ def refuse_drive(path: Path, named: str) -> None:
     with naming(path):
         is_drive = drive_file(path) is not None
     if is_drive:
-        raise ConfigError(f"{named}: that is a drive; name another file for the trace")
+        raise ConfigError(f"{named}: is a drive file; name another file for the trace")
 
 
 def read_utf8(path: Path, shown: str) -> str:

@@ -232,7 +232,7 @@ def _scaled(column: str, name: str, values: "npt.NDArray[Any]", unit: int) -> "n
         row = int(wrong[0])
         is_nan = values[row] != values[row]
         each = f"{unit:,} {'ns' if column == 'time_ns' else 'bytes'} each"
-        why = "is no number; fill or drop it" if is_nan else f"is not between 0 and {most}; it counts {each}"
+        why = "is not a number; fill or drop it" if is_nan else f"is not between 0 and {most}; it counts {each}"
         raise TraceError(f"row {row}: {name} {values[row]} {why}")
     if values.dtype.kind == "f":
         # Separately, as nanoseconds of a date have more digits than a float.

@@ -44,7 +44,7 @@ def directory() -> Path | None:
     named = os.environ.get(DIRECTORY)
     if named is not None:
         if os.path.lexists(named) and not Path(named).is_dir():
-            raise ConfigError(f"{DIRECTORY}: {text.path(named)} is no directory; name one, or give it no value")
+            raise ConfigError(f"{DIRECTORY}: {text.path(named)} is not a directory; name one, or set an empty value")
         return Path(named) if named else None
     base = os.environ.get("XDG_CACHE_HOME")
     # The XDG specification says to ignore a relative path.
@@ -159,8 +159,8 @@ def _evict(used: Path, limit: int) -> None:
         elif total > limit:
             if path == used:
                 _LOG.warning(
-                    f"the preconditioned drive is not kept for the next run: {text.size(status.st_size)} is more than "
-                    f"{text.size(limit)}; set {LIMIT}={text.exact_size(1 << status.st_size.bit_length())} to keep it"
+                    f"the preconditioned drive is not cached: {text.size(status.st_size)} exceeds the limit of "
+                    f"{text.size(limit)}; set {LIMIT}={text.exact_size(1 << status.st_size.bit_length())} to cache it"
                 )
             with suppress(OSError):
                 # Another process may have removed it.
@@ -179,6 +179,6 @@ def _tell(kept: Path, limit: int) -> None:
         # Told before, or the directory takes no more files.
         return
     _LOG.warning(
-        f"preconditioned drives are kept in {text.path(kept)}: {text.size(total)} now, {text.size(limit)} at most "
-        f"({LIMIT}); 'ssdlab cache-dir --clear' removes them, {DIRECTORY}=DIR keeps them elsewhere"
+        f"preconditioned drives are cached in {text.path(kept)}: {text.size(total)}, limit {text.size(limit)} "
+        f"({LIMIT}); 'ssdlab cache-dir --clear' removes them, {DIRECTORY}=DIR caches elsewhere"
     )

@@ -104,9 +104,9 @@ CAPTURE = (
     Metric("random_pages", "pages", "random pages", "random pages"),
     Metric("hit_ratio", "share of 1", "hit ratio", "sub-streams with at least one page in a sequential log block",
            "more", "without sub-streams"),
-    Metric("hit_quality", "share of 1", "hit quality", "pages of these sub-streams that went there", "more",
+    Metric("hit_quality", "share of 1", "hit quality", "share of their pages in sequential log blocks", "more",
            "without such sub-streams"),
-    Metric("error_capture", "share of 1", "error capture", "random pages that went there", "less",
+    Metric("error_capture", "share of 1", "error capture", "share of random pages in sequential log blocks", "less",
            "without random pages"),
     Metric("pseudo_benefit", "share of 1", "pseudo-benefit", "1 - `error_capture`", "more", "without random pages"),
 )  # fmt: skip
@@ -236,7 +236,7 @@ METRICS = (
                null="unless `precondition.overwrite` is `trace`"),
         Metric("precondition.host_pages_written", "pages", "", "pages written to bring the device into its state"),
         Metric("precondition.flash_pages_programmed", "pages", "", "pages programmed by these writes"),
-        Metric("precondition.runs_pages_written", "pages", "", "of these, pages programmed by earlier runs of a "
+        Metric("precondition.runs_pages_written", "pages", "", "pages programmed by earlier runs of a "
                "[saved](state.md) drive, without pages overwritten in a write buffer"),
         Metric("precondition.stable", help="true if write amplification settled", kind="flag",
                null="unless overwriting until it is steady"),

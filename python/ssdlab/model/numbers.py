@@ -17,7 +17,7 @@ def whole(name: str, given: SupportsIndex) -> int:
     try:
         return int(operator.index(given))
     except TypeError:
-        raise ConfigError(f"{name}: {given!r} is no whole number; give one, such as 1") from None
+        raise ConfigError(f"{name}: {given!r} is not a whole number") from None
 
 
 def within(name: str, given: SupportsIndex, least: int, most: int) -> int:
@@ -41,5 +41,5 @@ def above_zero(name: str, given: float) -> float:
     number = int(given) if isinstance(given, Integral) else float(given) if isinstance(given, Real) else math.nan
     if not 0 < number < math.inf:
         shown = f"{given:g}" if isinstance(given, Real) else repr(given)
-        raise ConfigError(f"{name}: {shown} is no number above 0; give one that is")
+        raise ConfigError(f"{name}: must be a number above 0, not {shown}")
     return number

@@ -18,7 +18,7 @@ class Part(dict[str, Any]):
         self._place = place
 
     def __missing__(self, key: str) -> Any:
-        raise ConfigError(f"{self._place}{key}: is not there; {REMEDY}")
+        raise ConfigError(f"{self._place}{key}: is missing; {REMEDY}")
 
     def __reduce__(self) -> Any:
         return dict, (dict(self),)

@@ -145,14 +145,14 @@ class Pool:
             restore_us,
         )
         if not (0 <= settings.budget_bytes < 1 << 62 and 0 <= settings.page_bytes < 1 << 32 and 0 <= workers <= 256):
-            raise ConfigError("budget or page_size is negative or too large, or workers are not 0 to 256")
+            raise ConfigError("budget or page_size is negative or too large, or workers is not from 0 to 256")
         if isinstance(loader, str | os.PathLike):
             self._inner = _ssdlab.PagePool(settings, None, Path(loader))
         elif all(callable(getattr(loader, name, None)) for name in ("load", "store")):
             self._inner = _ssdlab.PagePool(settings, loader, None)
         else:
             raise ConfigError(
-                f"loader: {shown(loader)} is no storage; give the path of a file, or an object with load and store"
+                f"loader: {shown(loader)} is not a storage; give the path of a file, or an object with load and store"
             )
         self._loader = loader
         # Workers that call Python must end before the interpreter.

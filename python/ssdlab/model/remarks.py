@@ -95,7 +95,7 @@ def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
             preconditioned = before["host_pages_written"] - before["runs_pages_written"]
             times = text.significant(preconditioned / summary["device"]["logical_pages"])
             unsteady = "write amplification was not steady when preconditioning ended"
-            why = "on a drive of few blocks it varies with each collection"
+            why = "on a drive with few blocks it varies with each collection"
             asked, summed = f"{unsteady}, after {times} times the capacity; {why}", f"{unsteady}; {why}"
             # A drive written by earlier runs cannot be resized.
             if not before["runs_pages_written"]:
@@ -116,7 +116,7 @@ def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
         found.append(Remark(packed, packed))
     at_random = before["write_amplification"] is not None and before["replays"] is None
     not_settled = (
-        "the drive has not settled: it was written less than twice over, or write amplification changed to the end"
+        "the drive has not settled: less than twice its capacity was written, or write amplification still changed"
     )
     for name in UNFINISHED & suspicious.keys():
         evidence = suspicious[name]
@@ -170,7 +170,7 @@ def _in_buffer(summary: Summary) -> list[Remark]:
 
 
 def _unsteady(count: int, when: str, key: str) -> Remark:
-    remedy = f"{when}; raise {key}.until-steady.most, or accept more by {key}.until-steady.within"
+    remedy = f"{when}; raise {key}.until-steady.most, or tolerate more with {key}.until-steady.within"
     return Remark(
         f"write amplification was not steady after {text.counted(count, 'replays')} {remedy}",
         f"write amplification was not steady {remedy}",

@@ -60,8 +60,8 @@ def unused(config: Config, varied: Iterable[str], but: Iterable[str] = (), *, re
             if (config[other] == value) != same and not (colon and config.made.get(other, "").startswith(f"{file}:")):
                 idle.setdefault(other, []).append(key)
     return [
-        *([f"nothing uses {_listed(instead)}, as a trace is replayed"] if instead else []),
-        *(f"nothing uses {_listed(keys)}, as {other} is {config[other]}" for other, keys in idle.items()),
+        *([f"nothing uses {_listed(instead)} because a trace is replayed"] if instead else []),
+        *(f"nothing uses {_listed(keys)} because {other} is {config[other]}" for other, keys in idle.items()),
     ]
 
 
@@ -69,8 +69,8 @@ def unused_when_served(config: Config) -> list[str]:
     """Returns remarks on settings of the user that a served drive does not use."""
     so_anyway = [key for key in config.made if config[key] == SERVED.get(key)]
     idle = [key for key in config.made if key.partition(".")[0] in RUN_ONLY and key not in so_anyway]
-    why = "as a served drive starts empty or from its file, and its clients make the requests"
-    remarks = [f"nothing uses {_listed(idle)}, {why}"] if idle else []
+    why = "because a served drive starts empty or from its file, and its clients send the requests"
+    remarks = [f"nothing uses {_listed(idle)} {why}"] if idle else []
     return [*remarks, *unused(config, (), but=[*idle, *so_anyway])]
 
 
