@@ -112,7 +112,7 @@ def test_wrong_argument_types_are_named(
         (
             "simulate",
             {"state": "a\0b"},
-            r"state: 'a\x00b' contains a zero byte, which no path can contain; give a path, such as 'drive.state', or None",
+            r"state: 'a\x00b' contains a zero byte; give a path, such as 'drive.state', or None",
         ),
         ("cache.simulate", {"page": 4096}, "page: 4096 is not a string; give a string, such as '4KiB'"),
         (

@@ -260,7 +260,7 @@ def test_requests_carry_times_to_live(cli: Cli, tmp_path: Path) -> None:
     asked = ["keys.csv", "--objects", "--columns", columns, "--size", "5,40", "--ttl", "stream"]
     shown = json.loads(cli("cache", "sim", *asked, "--json").stdout)["result"]
     assert [(cell["hits"], cell["expired"]) for cell in shown["caches"]] == expected and shown["ttl_s"] == "stream"
-    assert "as their stream says" in cli("cache", "sim", *asked).stdout
+    assert "given by the stream" in cli("cache", "sim", *asked).stdout
     # In memory 0 also means for ever; a single time to live equals the option.
     for name, ttl in ((None, "stream"), (7, "stream"), ("x", "7s")):
         trace = ssdlab.Trace.from_columns(
@@ -528,7 +528,7 @@ def test_figures_below_the_cache_are_labelled(cli: Cli, time: str) -> None:
     below |= {"Speed, below the cache"} if time == "serial" else {"Drive, below the cache"}
     for shown in (out, compared):
         assert all(title in shown for title in below)
-        assert ("those of the host, above the cache" in shown) == (time == "event")
+        assert ("for host requests, above the cache" in shown) == (time == "event")
     if time == "event":
         diagnosed = cli("diagnose", *run, "--no-what-ifs").stdout
         assert "host requests: " in diagnosed and "requests outstanding below the cache" in diagnosed

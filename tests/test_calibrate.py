@@ -305,7 +305,7 @@ def test_ctrl_c_prints_the_partial_simulation() -> None:
     assert process.returncode == 130 and "partial result" in out and "there is no advice" in out
 
 
-# A drive in use, as /proc and /sys show it.
+# Served drive, as /proc and /sys show it.
 
 
 @pytest.fixture

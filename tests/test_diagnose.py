@@ -55,7 +55,7 @@ def test_think_time_limits_throughput_and_less_of_it_is_tried(in_time: ssdlab.Co
     headline, _ = words.words(first)
     share = f"{100 * first['share']:.0f} %"
     assert headline.startswith("throughput is limited by the host")
-    assert headline.endswith(f"thinks for {share} of its time, 50.0 ms after each request")
+    assert headline.endswith(f"think time is {share} of its time, 50.0 ms after each request")
     faster = [what_if["after"]["iops"] / what_if["before"]["iops"] for what_if in diagnosis.to_dict()["what_ifs"][:2]]
     assert diagnosis.summary["time"]["iops"] <= 80 and min(faster) > 1.5
 

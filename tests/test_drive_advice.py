@@ -58,7 +58,7 @@ def test_the_least_sufficient_flash_is_chosen() -> None:
     assert advised.best is not None and advised.best.levels == {"device.op": "30%"}
     lines = [sentence.text for sentence in advised.page().conclusion]
     assert lines[0] == "Choose device.op=30%: the least flash that meets the goal."
-    assert lines[1] == "This rests on one seed; use --seeds 5 to see how certain it is."
+    assert lines[1] == "This result rests on one seed; use --seeds 5 to see how certain it is."
     assert lines[2] == "The next smaller, device.op=25%, has a p99 of 30 ns."
     assert lines[3].startswith("The next larger, device.op=40%, takes 17 % more flash and amplifies writes as much")
     slow = advice(drives, p99_ns=5.0)
@@ -89,12 +89,12 @@ def test_the_confidence_of_an_answer_is_shown() -> None:
     assert [sentence.text for sentence in advised.page().conclusion] == [
         "Choose device.op=20%: the least flash that meets the goal.",
         "It meets the goal with 2 of 3 seeds.",
-        "device.op=30% does with each seed.",
-        "The next larger, device.op=30%, takes 20 % more flash and amplifies writes as much, within the error of these "
+        "device.op=30% meets it with every seed.",
+        "The next larger, device.op=30%, takes 20 % more flash and amplifies writes equally, within the error of these "
         "seeds.",
     ]
     strict = DriveAdvice(study=study, choices=choices[:1], dwpd=1.0, years=5.0, p99_ns=25.0)
-    assert strict.page().conclusion[2].text == "None does with each seed."
+    assert strict.page().conclusion[2].text == "No drive meets it with every seed."
 
 
 def test_one_screen_and_its_files(cli: Cli, tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_life_of_requests_without_times_follows_the_replay_rate(tmp_path: Path) 
     single = ssdlab.simulate({**drive, "host.repeat": "until-steady", "device.op": "20%"}, timeless).summary
     (one,) = advised.choices
     assert one.years is not None and one.years.mean == single["lifetime"]["years"] and one.rate == "replay"
-    assert "at the daily writes of the replay, as the requests have no times" in advised.page().lead[0].text
+    assert "at the daily writes of the replay, because the requests have no times" in advised.page().lead[0].text
     assert ssdlab.advise_drive(timeless, drive, op=["20%"], dwpd=1.0).choices[0].rate == "asked"
 
 

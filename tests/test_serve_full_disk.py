@@ -64,7 +64,7 @@ def test_a_full_disk_loses_neither_record_nor_summary(tmp_path: Path) -> None:
             output, errors = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 2 and "could not be flushed at the end" in errors, errors
     assert "the drive fails and unflushed writes may be lost" in output
-    assert "A drive in use" in output
+    assert "Served drive" in output
     assert len(ssdlab.read_trace(record)) == written
     report = json.loads((out / "service.json").read_text(encoding="utf-8"))
     assert report["result"]["host"]["write_requests"] == written

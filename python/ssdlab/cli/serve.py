@@ -47,9 +47,7 @@ LINE_SECONDS = 1.0
 @app.command(examples=EXAMPLES)
 def serve(
     settings: Settings = group(),
-    file: Path | None = option(
-        "--file FILE", "File that stores the drive: mounted if it exists, else created.", DRIVE
-    ),
+    file: Path | None = option("--file FILE", "File that stores the drive: mounted if it exists, else created.", DRIVE),
     time: str = option(
         "--time none|real|SCALE",
         "Delay of replies: none, as long as the simulated drive takes (real), or SCALE times that.",

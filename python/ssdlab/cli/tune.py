@@ -67,7 +67,7 @@ class Search:
     seeds: int = option("--seeds INTEGER", "Runs per point; their mean counts.", SEARCHED, default=1, min=1)
     repeats: int = option(
         "--repeats INTEGER",
-        "Number of new seeds for repeating the best points.",
+        "Number of fresh seeds for repeating the best points.",
         SEARCHED,
         default=running.REPEATS,
         min=1,
@@ -80,9 +80,7 @@ class Search:
         min=1,
     )
     search_seed: int = option("--search-seed INTEGER", "Random seed of the search.", SEARCHED, default=1)
-    warm_start: Path | None = option(
-        "--warm-start DIR", "Study whose results are reused for equal runs.", SEARCHED
-    )
+    warm_start: Path | None = option("--warm-start DIR", "Study whose results are reused for equal runs.", SEARCHED)
 
 
 @app.command(examples=EXAMPLES)
@@ -103,8 +101,8 @@ def tune(
     ),
 ) -> int:
     """Proposes points from the results so far (the tree-structured Parzen estimator of Optuna), runs them as
-    'ssdlab sweep' does, and repeats the best points with new seeds. The trials do not depend on the number of workers,
-    or on interruptions. Ctrl-C keeps finished trials; the same command resumes.
+    'ssdlab sweep' does, and repeats the best points with fresh seeds. The trials do not depend on the number of
+    workers or on interruptions. Ctrl-C keeps finished trials; the same command resumes.
     """
     base = settings.for_requests(trace)
     asked = question(

@@ -22,9 +22,7 @@ Subject = Literal["amplification", "filebench"]
 
 @app.command(examples=EXAMPLES)
 def validate(
-    subject: Subject = argument(
-        "amplification|filebench", "What to validate.", default="amplification"
-    ),
+    subject: Subject = argument("amplification|filebench", "What to validate.", default="amplification"),
     quick: bool = option("--quick", "Run a subset of the rows, with the same tolerance."),
     jobs: int | None = options.JOBS,
     json: bool = options.JSON,

@@ -89,7 +89,7 @@ class Kinds(NamedTuple):
         """Returns what is wrong with an argument; None if nothing."""
         if (given is None and self.optional) or any(kind.holds(given) for kind in self.simple):
             zero = PATH in self.simple and "\0" in str(given)
-            return f"{str(given)!r} contains a zero byte, which no path can contain" if zero else None
+            return f"{str(given)!r} contains a zero byte" if zero else None
         if self.items is not None and _is_list(given):
             # Other iterables may be iterated only once.
             items = given if isinstance(given, list | tuple) else []

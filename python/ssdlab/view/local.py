@@ -107,7 +107,7 @@ class _Handler(BaseHTTPRequestHandler):
         host = self.headers.get("Host")
         known = hmac.compare_digest(token.encode(), self.server.token.encode())
         if not known or host != f"{self.server.server_name}:{self.server.server_port}":
-            return self._refuse(HTTPStatus.FORBIDDEN, "the address lacks the token that ssdlab view --serve printed")
+            return self._refuse(HTTPStatus.FORBIDDEN, "no token; open the address that ssdlab view --serve printed")
         if not slash:
             # The page requests paths relative to its address.
             return self._answer(b"", TYPES[".html"], HTTPStatus.PERMANENT_REDIRECT, Location=self.server.address)
@@ -125,7 +125,7 @@ class _Handler(BaseHTTPRequestHandler):
         files = {path.name: path for path in folder.iterdir() if path.is_file() and not path.is_symlink()}
         path = files.get(name or self.server.page.name)
         if path is None:
-            return self._refuse(HTTPStatus.NOT_FOUND, "the folder holds no such file")
+            return self._refuse(HTTPStatus.NOT_FOUND, "no such file in the folder")
         return self._answer(path.read_bytes(), TYPES.get(path.suffix, "application/octet-stream"))
 
     def _answer(self, body: bytes, kind: str, status: HTTPStatus = HTTPStatus.OK, **more: str) -> None:

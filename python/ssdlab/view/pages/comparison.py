@@ -19,7 +19,7 @@ from ssdlab.view.times import name_of_times, title_of_times
 TIMES = "Response time"
 """Section of the metrics of response times."""
 
-ALIKE = "all seeds of a case gave equal figures: nothing random affects them"
+ALIKE = "all seeds of a case gave equal figures: nothing random affects the case"
 
 
 class _Line(NamedTuple):
@@ -111,8 +111,8 @@ def _stopped(comparison: Comparison) -> str:
     return "; ".join(
         [
             *(counts if comparison.seeds > 1 else ["it was stopped"]),
-            *(f"{label} covers only the part that was run" for label in comparison.cut_short),
-            *(f"nothing was measured of {label}" for label in comparison.missing),
+            *(f"{label} covers only part of its run" for label in comparison.cut_short),
+            *(f"{label} was not measured" for label in comparison.missing),
         ]
     )
 
