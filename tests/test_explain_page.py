@@ -148,7 +148,7 @@ def test_a_page_in_the_log_has_a_reason(told: Any) -> None:
         lines = told(requests, ftl="fast", ftl__fast__sw=0, **settings)
         return [line.partition(": it goes to the log")[0] for line in lines if "goes to the log" in line]
 
-    order = "The place of page 5 is erased, but later pages of the block are programmed, and the chip requires ascending order"
+    order = "The place of page 5 is erased, but later pages are programmed, and the chip requires ascending order"
     empty = {"precondition__fill": "0%", "nand__order": "ascending"}
     assert to_the_log("7 5 5", ftl__fast__log=3, **empty) == [order, "Page 5 has a copy in the log"]
     assert to_the_log("4 8 12 1 4 8 12 5 t2 2", ftl__fast__log=2, nand__order="any")[-1] == (

@@ -63,7 +63,7 @@ def test_fractions_are_refused_with_their_argument(call: Callable[..., Any], nam
 
 def test_numbers_not_above_zero_are_refused_with_their_argument() -> None:
     for name in ("years", "dwpd", "p99_ns"):
-        for value, message in (("3", "must be a number above 0, not '3'"), (-3, "must be a number above 0, not -3")):
+        for value, message in (("3", "'3' is not a number"), (-3, "must be a number above 0, not -3")):
             given: dict[str, Any] = {name: value}
             with pytest.raises(ssdlab.ConfigError, match=f"^{name}: {message}"):
                 ssdlab.advise_drive(None, SMALL, **given)

@@ -34,7 +34,7 @@ def handle(handler: "Handler") -> "dict[int, Any]":
 
 
 def leave_at_once() -> None:
-    """Makes Ctrl-C end the program, with one line."""
+    """Makes Ctrl-C print one line and end the program."""
     handle(leave)
 
 

@@ -1,4 +1,4 @@
-"""Formats quantities, alike on the terminal and in reports."""
+"""Formats quantities, the same way on the terminal and in reports."""
 
 from collections.abc import Iterable, Sequence
 
@@ -21,7 +21,7 @@ def path(name: object) -> str:
 
 
 def shortened(names: Iterable[str], longest: int) -> dict[str, str]:
-    """Returns names for figures; long ones lose their middle, unless two would become equal."""
+    """Returns names for figures; long names lose their middle, unless two would become equal."""
     whole = dict.fromkeys(names)
     half = longest // 2
     short = {name: name if len(name) <= longest else f"{name[:half]}…{name[half + 1 - longest :]}" for name in whole}

@@ -23,7 +23,7 @@ from ssdlab.lazy import room
 WITHOUT_DOCSTRINGS = "Python option -OO removes the rest of this help; run without it."
 
 MOST_SETS = 3
-"""Settings of the same name that a message lists."""
+"""Maximum number of settings of the same name in a message."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -162,7 +162,7 @@ class Group(click.Group):
 
 @contextmanager
 def _suggesting(command: click.Command, args: Sequence[str]) -> Iterator[None]:
-    """Adds to an unknown option the setting of that name, or else the nearest option."""
+    """Adds a suggestion to the error for an unknown option: the setting of that name, or else the nearest option."""
     try:
         yield
     except click.NoSuchOption as error:

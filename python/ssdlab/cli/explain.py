@@ -38,7 +38,7 @@ def _scene(
     skip: int,
     most: int,
 ) -> steps.Scene:
-    """Returns the scene of the drives that `configs` makes; takes settings below the typed."""
+    """Returns the user's own scene. `configs` makes the drives, from settings that typed settings override."""
     if bool(requests) == bool(source):
         raise ConfigError("your own scene needs either --requests or --trace")
     if source is None:

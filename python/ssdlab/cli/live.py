@@ -13,7 +13,7 @@ from ssdlab import text
 from ssdlab.cli.bars import obstacle
 
 SAMPLE_SECONDS = 0.5
-"""Seconds between two samples of a course."""
+"""Seconds between two samples."""
 SAMPLES = 40
 BARS = "▁▂▃▄▅▆▇█"
 LEAST_RATIO = 1.0

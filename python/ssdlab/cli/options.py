@@ -43,7 +43,7 @@ def formats() -> list[tuple[str, str]]:
 
 
 def complete_set(incomplete: str) -> Iterator[tuple[str, str]]:
-    """Yields settings that begin so; after `=`, values of the setting."""
+    """Yields settings that start with `incomplete`; after `=`, values of the setting."""
     key, equals, begun = incomplete.partition("=")
     for setting, help_text, example, variants in _ssdlab.options():
         if equals and setting == key:
@@ -188,7 +188,7 @@ def writable(written: str) -> Path:
 
 @dataclass
 class Output:
-    """Options for where a finding goes."""
+    """Options for the output of a finding."""
 
     json: bool = JSON
     out: Path | None = option("--out -o DIR", "Directory to write the result to.", OUTPUT, parser=writable)

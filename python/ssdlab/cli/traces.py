@@ -55,7 +55,7 @@ _READING: dict[str, tuple[Any, Any]] = {
 
 
 def reads_none(reading: Mapping[str, Any]) -> None:
-    """Refuses options for reading a trace where there is none."""
+    """Refuses options for reading a trace if no trace is given."""
     for name, value in reading.items():
         if value:
             option = name.replace("_", "-")

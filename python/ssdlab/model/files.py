@@ -32,7 +32,7 @@ def naming(name: object) -> Iterator[None]:
 _UNFINISHED = ".ssdlab-unfinished-"
 """Prefix of hidden directories."""
 _LOCK = ".ssdlab-lock"
-"""Lock file in each; a directory without it is not ours."""
+"""Lock file in each hidden directory; a directory without it is not ours."""
 
 
 @contextmanager
@@ -84,7 +84,7 @@ def replacing(path: Path) -> Iterator[Path]:
     Leaves nothing behind on an error. Replaces the target of a link, but never a device or a directory.
 
     Raises:
-        OSError: If `path` is no ordinary file, or its directory cannot be written.
+        OSError: If `path` is not a regular file, or its directory cannot be written.
     """
     path = path.resolve()
     if path.exists() and not path.is_file():
@@ -114,7 +114,7 @@ def filling(directory: Path) -> Iterator[Path]:
 
 
 def try_filling(directory: Path) -> None:
-    """Fails where `filling` would, but creates nothing: missing directories are tried in a hidden one.
+    """Fails if `filling` would fail, but creates nothing: missing directories are tried in a hidden one.
 
     Raises:
         OSError: If `directory` cannot be created or written.
@@ -142,7 +142,7 @@ def read_utf8(path: Path, shown: str) -> str:
 
     Raises:
         OSError: If it cannot be read.
-        UnicodeDecodeError: If it is something else.
+        UnicodeDecodeError: If it is not UTF-8.
     """
     # Read once, as it may be a pipe.
     content = path.read_bytes()

@@ -41,7 +41,7 @@ class Metric:
     """Dotted path in the result; a metric with `compute` is on pages only."""
     unit: str = ""
     label: str = ""
-    """On pages; empty for a key of the JSON only."""
+    """Label on pages; empty for a key that only the JSON has."""
     help: str = ""
     better: Better | None = None
     """Which value wins a comparison."""
@@ -52,7 +52,7 @@ class Metric:
     section: str = ""
     kind: Literal["number", "name", "flag"] = "number"
     form: str = ""
-    """Key of `FORMS` where the unit does not decide."""
+    """Key of `FORMS`; empty if the unit decides."""
     compute: Callable[[Summary], float | None] | None = None
 
     @property
@@ -139,7 +139,7 @@ def _pages_touched(summary: Summary) -> float | None:
 
 
 def _pages_copied(summary: Summary) -> float:
-    """Page copies by GC and merges, which do the same work; map pages are counted apart."""
+    """Page copies by GC and merges, which do the same work; map pages are counted separately."""
     programs: Mapping[str, int] = summary["flash"]["programs"]
     return sum(count for cause, count in programs.items() if cause != "host" and not cause.startswith("map_"))
 

@@ -9,10 +9,10 @@ from ssdlab._ssdlab import ConfigError
 
 
 def whole(name: str, given: SupportsIndex) -> int:
-    """Returns an integer, such as one of NumPy.
+    """Returns an integer, which may be NumPy's.
 
     Raises:
-        ConfigError: If it is no integer; names the argument.
+        ConfigError: If it is not an integer; names the argument.
     """
     try:
         return int(operator.index(given))
@@ -24,7 +24,7 @@ def within(name: str, given: SupportsIndex, least: int, most: int) -> int:
     """Returns an integer from `least` to `most`.
 
     Raises:
-        ConfigError: If it is no such integer; names the argument.
+        ConfigError: If it is not an integer in the range; names the argument.
     """
     number = whole(name, given)
     if not least <= number <= most:
@@ -36,7 +36,7 @@ def above_zero(name: str, given: float) -> float:
     """Returns a number above 0; an integer stays one.
 
     Raises:
-        ConfigError: If it is no number above 0; names the argument.
+        ConfigError: If it is not a number above 0; names the argument.
     """
     number = int(given) if isinstance(given, Integral) else float(given) if isinstance(given, Real) else math.nan
     if not 0 < number < math.inf:

@@ -29,7 +29,7 @@ UNFINISHED = {"too_short", *UNSETTLED}
 """Findings of a drive that has not settled."""
 
 CASES = 4
-"""Most cases listed in a remark on many runs."""
+"""Maximum number of cases listed in a remark on many runs."""
 
 
 class Remark(NamedTuple):
@@ -37,13 +37,13 @@ class Remark(NamedTuple):
 
     text: str
     summed: str | None
-    """Its wording for many runs; None if it is left out there."""
+    """Wording for many runs; None omits the remark there."""
     case: str = ""
-    """Detail in which such runs differ."""
+    """Detail that differs between runs."""
     requests: int | None = None
     """Number of generated requests that would suffice; the maximum over many runs is shown."""
     by_trace: str | None = None
-    """Replaces `summed` beside lifetimes at the rate of the trace; None if equal."""
+    """Replaces `summed` next to lifetimes at the rate of the trace; None if equal."""
 
 
 class Spare(NamedTuple):
@@ -256,7 +256,7 @@ def over_runs(found: Sequence[Sequence[Remark]], *, by_trace: bool = False) -> l
 
     Args:
         found: The remarks of each run.
-        by_trace: True beside lifetimes at the rate of the trace.
+        by_trace: True next to lifetimes at the rate of the trace.
     """
     alike: dict[str, list[tuple[int, Remark]]] = {}
     for run, remark in ((run, remark) for run, remarks in enumerate(found) for remark in remarks):

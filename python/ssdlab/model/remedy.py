@@ -17,7 +17,7 @@ class Remedy(NamedTuple):
     text: str
     """End of the sentence."""
     summed: str
-    """Its wording for many runs, without the number of requests."""
+    """Wording for many runs, without the number of requests."""
     requests: int | None = None
 
 

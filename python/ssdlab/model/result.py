@@ -107,7 +107,7 @@ class Result(TraceFinding):
             path: The directory, or its `result.json`.
 
         Raises:
-            ConfigError: If it is no result of a run, or of an incompatible version.
+            ConfigError: If it is not the result of a run, or has an incompatible version.
 
         Example:
             >>> result = ssdlab.Result.load("out/oltp")  # doctest: +SKIP

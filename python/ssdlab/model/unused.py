@@ -8,7 +8,7 @@ from ssdlab import _ssdlab, text
 from ssdlab.model.config import Config
 
 MOST = 4
-"""Most settings listed in a message."""
+"""Maximum number of settings listed in a message."""
 
 RUN_ONLY = ("precondition", "host", "workload", "check")
 """Sections that only runs use."""
@@ -23,7 +23,7 @@ class Condition(NamedTuple):
     key: str
     value: str
     same: bool
-    """True if the other setting must have the value; else it must have another."""
+    """True if the other setting must have the value; False if it must not."""
 
 
 @cache

@@ -46,10 +46,10 @@ OF_THE_DRIVE = ("Drive", "Interference", "Waiting", "Lifetime")
 """Sections about requests of the drive; below a cache if there is one."""
 
 STREAMS_SHOWN = 20
-"""Most streams in a table; a trace may name hundreds."""
+"""Maximum number of streams in a table; a trace may name hundreds."""
 
 OTHER_STREAMS = "all others"
-"""Streams beyond those that are counted one by one."""
+"""All streams that are not counted one by one."""
 
 _STREAM_TIMES = {"requests": "count", **{name: QUANTILES[name] for name in ("mean", "p99", "p99.9")}}
 STREAM_COLUMNS = (*(f"{op} {name}" for op in ("read", "write") for name in _STREAM_TIMES), "throughput")

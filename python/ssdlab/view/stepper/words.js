@@ -235,7 +235,7 @@ function whyToLog(lane, lpn, before) {
   if (before.map[lpn] !== null) return `Page ${lpn} has a copy in the log`;
   const behind = before.pages.slice(place + 1, first + lane.pagesPerBlock);
   if (first >= 0 && lane.recording.drive.ascending && behind.some((page) => page.lpn !== null)) {
-    return `The place of page ${lpn} is erased, but later pages of the block are programmed, and the chip requires ascending order`;
+    return `The place of page ${lpn} is erased, but later pages are programmed, and the chip requires ascending order`;
   }
   return `The place of page ${lpn} was taken until the log had room`;
 }
