@@ -126,7 +126,7 @@ def raised() -> Iterator[None]:
 def _own_seconds() -> float:
     """Returns a clock that stops while the main thread waits for a processor, where the system reports that.
 
-    Signal handlers call this during imports too, so it must load no module, as decoding text does.
+    Signal handlers call this during imports too, so it must load no module; decoding text would load one.
     """
     try:
         file = os.open("/proc/self/schedstat", os.O_RDONLY)

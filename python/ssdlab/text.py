@@ -85,7 +85,7 @@ def size(value: float) -> str:
 
 
 def exact_size(value: int) -> str:
-    """Bytes without rounding, as settings take them: `64MiB`."""
+    """Bytes without rounding, in the form of settings: `64MiB`."""
     index = 0
     while index + 1 < len(BINARY) and value and value % 1024 == 0:
         value //= 1024

@@ -27,7 +27,7 @@ class _Bars(Progress):
         yield from super().get_renderables()
 
     def stop(self) -> None:
-        """Clears the terminal first, as the last frame is not cut to its height and its top rows would stay."""
+        """Clears the terminal first: the last frame is not cut to its height, so its top rows would stay."""
         self._ended = True
         super().stop()
 

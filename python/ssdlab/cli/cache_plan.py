@@ -146,7 +146,7 @@ def _points(path: Path, policy: str | None, data: str, page: str) -> list[tuple[
 
 
 def _same_pages(path: Path, unit_bytes: float, page: str) -> None:
-    """Refuses a curve of pages of another size, as its miss ratios do not apply."""
+    """Refuses a curve for another page size, whose miss ratios do not apply."""
     wanted = _ssdlab.size(page)
     if unit_bytes == wanted:
         return

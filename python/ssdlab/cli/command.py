@@ -1,6 +1,6 @@
 """Declaring commands, loading them when called, and their help.
 
-Help is plain text of at most 80 columns, as loading rich would take longer than writing all help.
+Help is plain text of at most 80 columns, because loading rich takes longer than writing all help.
 """
 
 import shlex
@@ -171,7 +171,7 @@ def _suggesting(command: click.Command, args: Sequence[str]) -> Iterator[None]:
             said = f"; write {' or '.join(sets)}"
         else:
             names = [name for known in command.params if isinstance(known, click.Option) for name in known.opts]
-            # Single letters are no suggestions.
+            # Single letters are not suggested.
             options = [name for name in names if min(len(name), len(error.option_name)) > 2]
             said = text.suggestion(error.option_name, options)
         raise click.UsageError(f"No such option {text.path(error.option_name)}{said}", error.ctx) from None

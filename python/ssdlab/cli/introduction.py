@@ -61,7 +61,7 @@ def _compare_with_disk(file: Path, is_volatile: bool) -> None:
     try:
         kept, disk = file.stat(), os.statvfs(file)
     except FileNotFoundError:
-        # Deleted just now; the server reports that when it ends.
+        # The file was just deleted; the server reports that when it ends.
         return
     growth, free = kept.st_size - kept.st_blocks * 512, disk.f_bavail * disk.f_frsize
     if growth > free:

@@ -59,7 +59,7 @@ class View:
             self._sampled, self._sampled_at = figures, at
 
     def _restarted(self) -> bool:
-        """True if measuring began since the last sample, as figures then restart from zero."""
+        """True if measuring began since the last sample, which resets all figures to zero."""
         now, before = self._now, self._sampled
         return now is None or before is None or (now["elapsed_ns"] or 0) < (before["elapsed_ns"] or 0)
 

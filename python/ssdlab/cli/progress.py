@@ -116,7 +116,7 @@ class Display:
         self.began = time.monotonic()
         self.request = request
         self.lock = threading.Lock()
-        """Held while something is shown, as parallel runs share one display."""
+        """Held while something is shown, because parallel runs share one display."""
         self._above = above
 
     @cached_property

@@ -240,7 +240,7 @@ def _signals(json: bool) -> Iterator[_Asked]:
 
 
 class _FirstError:
-    """Keeps the first error of several steps, all of which run."""
+    """Keeps the first error of several steps; all steps run."""
 
     def __init__(self) -> None:
         self.error: Exception | None = None
@@ -256,12 +256,12 @@ class _FirstError:
 
 
 def _refuse_same(named: Mapping[str, Path | None]) -> None:
-    """Refuses two options that name the same file, as one would overwrite the other."""
+    """Refuses two options that name the same file, because one would overwrite the other."""
     by_path: dict[Path, str] = {}
     for name, path in named.items():
         if path is None:
             continue
-        # Unlike Path.resolve, also for links in a circle.
+        # Unlike Path.resolve, also handles circular links.
         before = by_path.setdefault(Path(os.path.realpath(path)), name)
         if before != name:
             raise ConfigError(f"{name} {text.path(path)}: {before} names the same file; give another path")

@@ -75,7 +75,7 @@ class Kinds(NamedTuple):
     optional: bool
 
     def words(self, plural: str = "") -> str:
-        """Returns the kinds in words; for a list, the kinds of its items, as a single item may stand for a list."""
+        """Returns the kinds in words; for a list, the kinds of its items, as one item may stand for a list."""
         own = " or ".join(f"{kind.noun}{plural}" for kind in self.simple)
         return own if own or self.items is None else self.items.words(plural)
 

@@ -37,7 +37,7 @@ _LOCK = ".ssdlab-lock"
 
 @contextmanager
 def _hidden(parent: Path) -> Iterator[Path]:
-    """Yields a new directory in a hidden one, locked until removed; first removes those of killed processes."""
+    """Yields a new directory in a hidden one, locked until removed; first removes directories of killed processes."""
     for left in parent.glob(f"{_UNFINISHED}*"):
         with suppress(OSError), _locked(left / _LOCK, os.O_RDONLY):
             shutil.rmtree(left, ignore_errors=True)
@@ -79,7 +79,7 @@ def _locked(file: Path, access: int) -> Iterator[None]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yields a path of the same name in a hidden directory beside `path`; moves it to `path` on success.
+    """Yields a path of the same name in a hidden directory next to `path`; moves it to `path` on success.
 
     Leaves nothing behind on an error. Replaces the target of a link, but never a device or a directory.
 
@@ -144,7 +144,7 @@ def read_utf8(path: Path, shown: str) -> str:
         OSError: If it cannot be read.
         UnicodeDecodeError: If it is not UTF-8.
     """
-    # Read once, as it may be a pipe.
+    # Read once, because it may be a pipe.
     content = path.read_bytes()
     head = content[:64]
     # Text has no zero bytes, so a few bytes suffice.

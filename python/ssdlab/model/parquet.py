@@ -1,6 +1,6 @@
 """Traces as Parquet: `time_ns` u64, `op` names, `offset` u64, `bytes` u32, `flags` u8, `stream` u16.
 
-Other columns are read as those of data frames. The names of the streams are a JSON list under `ssdlab.streams` in the
+Other columns are read like data-frame columns. The names of the streams are a JSON list under `ssdlab.streams` in the
 file's metadata. Files are streamed by row group.
 """
 

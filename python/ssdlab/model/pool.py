@@ -123,7 +123,7 @@ class Pool:
                 `miss_us` and `restore_us`.
             policy: Replacement policy of raw pages: any policy of simulated caches but `belady`, with parameters as in
                 `lru-k:k=3`. Hits take no lock with `clock`, `fifo`, `lru`, `s3-fifo` and `sieve` without parameters.
-            compressed_policy: Replacement policy of compressed pages. It matters little, as pages that are hit leave
+            compressed_policy: Replacement policy of compressed pages. It matters little, because hit pages leave
                 the compressed pool.
             workers: Threads that compress in the background. The cache is deterministic with none and one thread.
             miss_us: Microseconds to load a page.

@@ -209,7 +209,7 @@ def remarks(
     suspicious = _suspicious(summary)
     # Closed replay cannot tell whether the drive is too slow for the trace; open replay can, see below.
     if "times_ignored" in suspicious and not generated and summary["lifetime"]["rate"] == "replay":
-        slow = "the drive could not keep up with the times of the trace, as requests waited for earlier ones"
+        slow = "the drive could not keep up with the times of the trace, because requests waited for earlier requests"
         life = f"{slow}; lifetime is computed at the replay rate, and is shorter at the rate of the trace"
         found.append(Remark(life, life, by_trace=slow))
     if "queue_grows" in suspicious:

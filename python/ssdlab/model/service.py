@@ -55,7 +55,7 @@ class DriveServer:
     """A drive that any program can use as a block device.
 
     Args:
-        config: The drive; None for the drive in the file. It has no host cache or scheduler, as clients have their own.
+        config: The drive; None for the drive in the file. Its clients have their own cache and scheduler.
         file: File for its bytes; mounted if it exists, else created. None keeps them in memory.
         socket: Path of a unix socket to listen at.
         listen: Address and port to listen at, such as `127.0.0.1:10809`. Anyone who can connect can read and write.

@@ -171,7 +171,7 @@ def figures(kind: Any = RESULT, above: str = "") -> Iterator[str]:
 def complete(summary: Mapping[str, Any]) -> dict[str, Any]:
     """A result with 0 for each missing count, for means and bounds.
 
-    What was not modelled stays null, as do ratios and times of what did not occur.
+    Values that were not modelled stay null, and so do ratios and times of events that did not occur.
     """
     return _COUNTS.complete(summary)
 

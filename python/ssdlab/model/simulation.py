@@ -147,7 +147,7 @@ def _decoded(watch: Callable[[Mapping[str, Any]], object]) -> Callable[[str], No
 
 def savable(path: Path, given: str) -> Path:
     """Resolves the file to write; fails now rather than after a long run. Errors name the option `given`."""
-    # Unlike Path.resolve, raises nothing for links in a circle.
+    # Unlike Path.resolve, does not fail on circular links.
     target = Path(os.path.realpath(path))
     folder = target.parent
     if target.is_dir():

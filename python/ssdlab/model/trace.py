@@ -79,7 +79,7 @@ class Trace(Source):
             stream = met.numbers("stream", Words.of(named.tolist()))
             streams = met.listed
         elif streams and streams[0]:
-            # Number 0 means no stream.
+            # Number 0 means "no stream".
             streams = ["", *streams]
             stream = None if named is None else unsigned("stream", named, "uint16").astype(np.uint32) + 1
         times = None if time_ns is None else since_first("time_ns", time_ns)

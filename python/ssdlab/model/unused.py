@@ -42,7 +42,7 @@ def _conditions(key: str) -> tuple[Condition, ...]:
 def unused(config: Config, varied: Iterable[str], but: Iterable[str] = (), *, replayed: bool = False) -> list[str]:
     """Returns remarks on settings that the user made, or a study varies, and that nothing uses.
 
-    Files may set both a setting and its condition, as a file with a whole configuration does.
+    Ignores files that set both a setting and its condition, because a file may hold a whole configuration.
 
     Args:
         config: The configuration.

@@ -247,7 +247,7 @@ class _ParquetVolumes:
         return self._rows, None
 
     def names_volumes(self) -> bool:
-        """True if a column names volumes, as far as read."""
+        """True if a column names volumes in the rows read so far."""
         return self._names_volumes
 
     def format(self) -> str:

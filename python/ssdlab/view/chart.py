@@ -313,7 +313,7 @@ def beside(number: int, of: int) -> tuple[float, float]:
 
 def is_wide(least: float, largest: float) -> bool:
     """True if a range needs a logarithmic axis."""
-    # Comparisons of NumPy values are no Python bool.
+    # Comparisons of NumPy values do not return a Python bool.
     return bool(least > 0 and largest / least > 30)
 
 

@@ -1,4 +1,4 @@
-"""A local web server for a saved finding: its page, the files beside it, and further operations of a Gantt chart.
+"""A local web server for a saved finding: its page, the files next to it, and further operations of a Gantt chart.
 
 Operations are read on first use and kept in memory, some ten megabytes at most.
 """
@@ -69,7 +69,7 @@ class LocalServer(ThreadingHTTPServer):
             if self._read is None or self._read.files != files:
                 self._read = _Read(files, recorded(Result.load(self.page.parent)))
             record = self._read.record
-        # Beyond the last operation: the last ones.
+        # Past the last operation, show the last ones.
         first = min(first, max(0, (len(record.order) - 1) // MOST * MOST))
         chart = operations(record, first)
         earlier, later = max(0, first - MOST) if first else None, chart.following or None
@@ -121,7 +121,7 @@ class _Handler(BaseHTTPRequestHandler):
             except ConfigError as error:
                 return self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, str(error))
             return self._answer(answer.encode(), TYPES[".json"])
-        # Only names in the folder: no path leads out of it.
+        # Only names in the folder are served; no path leads out of it.
         files = {path.name: path for path in folder.iterdir() if path.is_file() and not path.is_symlink()}
         path = files.get(name or self.server.page.name)
         if path is None:

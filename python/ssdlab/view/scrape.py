@@ -20,7 +20,7 @@ from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 
 if TYPE_CHECKING:
-    # In stubs only.
+    # Exists only in stubs.
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 PATH = "/metrics"
@@ -165,7 +165,7 @@ class _UnixServer(_Server):
     address_family = socket.AF_UNIX
 
     def server_bind(self) -> None:
-        # Mode of the socket file.
+        # Sets the mode of the socket file.
         os.fchmod(self.socket.fileno(), 0o600)
         super().server_bind()
 

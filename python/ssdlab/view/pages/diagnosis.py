@@ -93,7 +93,7 @@ class _Sentence(Formatter):
 
 _SENTENCE = _Sentence()
 _Words = tuple[str, ...]
-"""Templates of a headline and of the pieces of evidence; a piece is left out if one of its fields is missing."""
+"""Templates of a headline and of the pieces of evidence; a piece is omitted if one of its fields is missing."""
 
 _BUSY = ("busy: {busy}; {outstanding:decimal} requests outstanding{where} on average",)
 _OF_TIMES = "{share:%} of the response times{where}"
@@ -238,7 +238,7 @@ def _values(finding: Finding) -> dict[str, Any]:
         "busy": ", ".join(
             f"{resource} {_percent(evidence[resource])}" for resource in resources if resource in evidence
         ),
-        # Utilisation of the cache is evidence only where there is one.
+        # Only runs with a cache have its utilisation as evidence.
         "where": " below the cache" if "cache" in evidence else "",
         "work": WORK.get(name, ""),
         "kind": about.removeprefix("slow_").replace("_below", " below the cache"),

@@ -18,7 +18,7 @@ BY_END: tuple[tuple[str, Form], ...] = (
     ("utilisation", "percent"),
     ("_share", "percent"),
 )
-"""Forms of figures that are no metrics, such as those of a fleet."""
+"""Forms of figures that are not metrics, such as figures of a fleet."""
 
 _FORM_NAMES: dict[object, Form] = {write: name for name, write in FORMS.items()}
 

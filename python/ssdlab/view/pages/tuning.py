@@ -143,7 +143,7 @@ def _concluded(tuned: Tuned) -> list[str]:
     if best.as_given:
         lines = [f"Keep the given drive; it equals {_sets(best)}."]
     elif best.spare is not None and best.spare.key in best.point:
-        # Blocks are whole.
+        # Capacities are rounded to whole blocks.
         lines = [
             f"Choose {_sets(best)}; rounded to whole blocks, its over-provisioning is {text.percent(best.spare.has)}."
         ]

@@ -65,7 +65,7 @@ function dataBlock(state, lbn) {
   return oldest;
 }
 
-/** Description of a block beside its name. */
+/** Description of a block next to its name. */
 function blockText(lane, { use, owner, frontier }) {
   if (!lane.isLog) {
     if (use !== "data") return use;
