@@ -59,8 +59,10 @@ def test_the_least_sufficient_flash_is_chosen() -> None:
     lines = [sentence.text for sentence in advised.page().conclusion]
     assert lines[0] == "Choose device.op=30%: the least flash that meets the goal."
     assert lines[1] == "This result rests on one seed; use --seeds 5 to see how certain it is."
-    assert lines[2] == "The next smaller, device.op=25%, has a p99 of 30 ns."
-    assert lines[3].startswith("The next larger, device.op=40%, takes 17 % more flash and amplifies writes as much")
+    assert lines[2] == "The next smaller drive, device.op=25%, has a p99 of 30 ns."
+    assert lines[3].startswith(
+        "The next larger drive, device.op=40%, takes 17 % more flash and amplifies writes as much"
+    )
     slow = advice(drives, p99_ns=5.0)
     assert slow.best is None and "Closest: device.op=40%, has a p99 of 10 ns" in slow.page().conclusion[0].text
     short = advice(drives, years=10.0)
@@ -90,8 +92,8 @@ def test_the_confidence_of_an_answer_is_shown() -> None:
         "Choose device.op=20%: the least flash that meets the goal.",
         "It meets the goal with 2 of 3 seeds.",
         "device.op=30% meets it with every seed.",
-        "The next larger, device.op=30%, takes 20 % more flash and amplifies writes equally, within the error of these "
-        "seeds.",
+        "The next larger drive, device.op=30%, takes 20 % more flash and amplifies writes equally, within the error of "
+        "these seeds.",
     ]
     strict = DriveAdvice(study=study, choices=choices[:1], dwpd=1.0, years=5.0, p99_ns=25.0)
     assert strict.page().conclusion[2].text == "No drive meets it with every seed."

@@ -566,7 +566,7 @@ def test_a_slow_pilot_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pilots, "SECONDS", 0.01)
     preview = running.preview(planned({"workload.requests": ["50000000"]}), None, jobs=1)
     assert preview.pilots is not None and not preview.pilots.complete and preview.total_seconds >= 0.01
-    assert "all, at least" in str(preview.page())
+    assert "all runs, at least" in str(preview.page())
 
 
 def test_a_study_without_results_has_its_future_columns() -> None:

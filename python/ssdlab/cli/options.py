@@ -94,7 +94,7 @@ JSON = option("--json", "Print only JSON.", OUTPUT)
 JOBS = option("--jobs -j INTEGER", "Parallel simulations; one per processor by default.", min=1)
 WORKERS = option("--jobs --workers -j INTEGER", "Local worker processes; one per processor by default.", RUNS, min=1)
 CLUSTER = option("--cluster ADDRESS", "Run on the workers of this Dask scheduler, tcp://HOST:PORT.", RUNS)
-RETRY = option("--retry", "Run failed runs again.", RUNS)
+RETRY = option("--retry", "Repeat failed runs.", RUNS)
 OUTCOMES = option(
     "--outcome -O FIGURE",
     "Figure of the results, such as write_amplification or time.iops; append :min or :max to say which is better. May "
@@ -108,7 +108,9 @@ class Settings:
     """Options for a configuration."""
 
     preset: str | None = PRESET
-    config: list[Path] = option("--config -c FILE", "TOML file, after the preset; may be repeated.", CONFIGURATION)
+    config: list[Path] = option(
+        "--config -c FILE", "TOML file applied after the preset; may be repeated.", CONFIGURATION
+    )  # fmt: skip
     set: list[str] = SET
 
     @property

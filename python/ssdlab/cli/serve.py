@@ -39,7 +39,7 @@ ssdlab serve --preset small-nvme --set device.capacity=8GiB --time real
 ssdlab serve --set ftl=fast --listen 127.0.0.1:10809 --tls certificates
 """
 
-PLACE, DRIVE = "Place", "Drive"
+PLACE, DRIVE = "Network", "Drive"
 TICK_SECONDS = 0.25
 LINE_SECONDS = 1.0
 

@@ -64,10 +64,12 @@ class DesignOptions:
         DESIGN,
     )
     design: str | None = option(
-        "--design NAME", f"{', '.join(DESIGNS)}; grid by default.", DESIGN, choices=DESIGNS.items
+        "--design NAME", f"Design: {', '.join(DESIGNS)}; grid by default.", DESIGN, choices=DESIGNS.items
     )  # fmt: skip
     samples: int | None = option(
-        "--samples INTEGER", f"Points of a random or space-filling design; {DEFAULT_SAMPLES} by default.", DESIGN
+        "--samples INTEGER",
+        f"Points of a random or space-filling design; {DEFAULT_SAMPLES} by default.",
+        DESIGN,
     )
     resolution: int | None = option(
         "--resolution INTEGER",

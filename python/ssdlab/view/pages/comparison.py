@@ -123,7 +123,7 @@ def _legend(comparison: Comparison) -> str:
         return best
     counts = sorted({len(runs) for runs in comparison.runs.values()})
     seeds = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
-    mean = f"mean of {seeds} seeds ± standard deviation (of seeds, not of their mean), where they differ"
+    mean = f"mean of {seeds} seeds ± standard deviation over seeds, where they differ"
     return f"{mean}; {best}, including all within both deviations" if best else mean
 
 

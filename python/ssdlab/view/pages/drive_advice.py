@@ -102,13 +102,13 @@ def _advised(advice: DriveAdvice) -> list[str]:
     at = advice.choices.index(best)
     smaller = [choice for choice in advice.choices[:at] if choice.flash_bytes < best.flash_bytes]
     if smaller:
-        lines.append(f"The next smaller, {_named(advice, smaller[-1])}, {_misses(advice, smaller[-1])}.")
+        lines.append(f"The next smaller drive, {_named(advice, smaller[-1])}, {_misses(advice, smaller[-1])}.")
     larger = next((choice for choice in advice.choices[at + 1 :] if choice.flash_bytes > best.flash_bytes), None)
     if larger is not None:
         more = larger.flash_bytes / best.flash_bytes - 1
         lines.append(
-            f"The next larger, {_named(advice, larger)}, takes {100 * more:.0f} % more flash and amplifies writes "
-            f"{_change(best.write_amplification, larger.write_amplification)}."
+            f"The next larger drive, {_named(advice, larger)}, takes {100 * more:.0f} % more flash and amplifies "
+            f"writes {_change(best.write_amplification, larger.write_amplification)}."
         )
     return lines
 

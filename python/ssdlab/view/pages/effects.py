@@ -6,8 +6,8 @@ from ssdlab.view.page import Figure, Item, Page, Paragraph, Section, Table
 from ssdlab.view.pages.figures import form, signed
 
 BEYOND = (
-    "* outside 0 to 100 %: an estimate from the samples of the design, with its error behind ± (95 % confidence "
-    "interval). More --samples give a better one."
+    "* outside 0 to 100 %: estimated from the samples of the design; the number after ± is half the 95 % confidence "
+    "interval. More --samples give a better estimate."
 )
 
 

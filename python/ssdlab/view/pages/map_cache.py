@@ -72,7 +72,7 @@ def advised(advice: MapCacheAdvice, target: float) -> list[str]:
     for name, other in zip(("smaller", "larger"), advice.neighbours(best), strict=True):
         if other is not None:
             lines.append(
-                f"The next {name}, {text.size(other.cache_bytes)}, gives {text.percent(other.iops_share)} with "
+                f"The next {name} cache, {text.size(other.cache_bytes)}, gives {text.percent(other.iops_share)} with "
                 f"{text.size(other.ram_bytes)}."
             )
     return lines

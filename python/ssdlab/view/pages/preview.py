@@ -50,7 +50,7 @@ def _times(preview: Preview) -> list[tuple[str, str]]:
     if between is not None:
         least, most = (text.duration(1e9 * seconds) for seconds in between)
         about += f", from {least} to {most}"
-    return [*rows, ("all, about" if took else "all, at least", about)]
+    return [*rows, ("all runs, about" if took else "all runs, at least", about)]
 
 
 def _method(preview: Preview) -> str:
