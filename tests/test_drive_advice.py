@@ -61,7 +61,7 @@ def test_the_least_sufficient_flash_is_chosen() -> None:
     assert lines[1] == "This result rests on one seed; use --seeds 5 to see how certain it is."
     assert lines[2] == "The next smaller drive, device.op=25%, has a p99 of 30 ns."
     assert lines[3].startswith(
-        "The next larger drive, device.op=40%, takes 17 % more flash and amplifies writes as much"
+        "The next larger drive, device.op=40%, takes 17 % more flash and amplifies writes equally"
     )
     slow = advice(drives, p99_ns=5.0)
     assert slow.best is None and "Closest: device.op=40%, has a p99 of 10 ns" in slow.page().conclusion[0].text
