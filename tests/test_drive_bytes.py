@@ -426,7 +426,7 @@ def test_unusable_numbers_and_paths_are_bad_input() -> None:
         drive.write(0, np.zeros(1, [("a", "O")]))
     with pytest.raises(ssdlab.ConfigError, match="programs=-1: must be a whole number from 0"):
         Faults(programs=-1)
-    with pytest.raises(ssdlab.ConfigError, match=r"path: .* holds a zero byte"):
+    with pytest.raises(ssdlab.ConfigError, match=r"path: .* contains a zero byte"):
         Drive(SMALL, "a\0b")
 
 

@@ -275,7 +275,7 @@ def test_impossible_scenes_are_refused_with_a_remedy(cli: Cli, tmp_path: Path) -
     assert "known are bast-full-merge, " in refused(cli, "zzz")
     assert "may have up to 4096 flash pages" in " ".join(cli("explain", "--help").stdout.split())
     assert "at most 4096 can be drawn. Lower the capacity" in refused(cli, "--preset", "sbfast", "--requests", "0")
-    assert "give one of them" in refused(cli, "--set", "ftl=bast")
+    assert "needs either --requests or --trace" in refused(cli, "--set", "ftl=bast")
     assert "omit the other options" in refused(cli, "bast-thrashing", "--requests", "0")
     assert "x7 is not a request; write pages as" in refused(cli, "--requests", "x7")
     assert "the drive has pages 0 to 31" in refused(cli, "--requests", "32")

@@ -136,7 +136,7 @@ def test_a_page_that_breaks_the_sequential_log_is_written_in_a_merge(told: Any) 
         f"{ends} (2 of its 4 pages programmed).",
         f"{ends} (1 of its 4 pages programmed).",
     ]
-    in_merges = [line for line in lines if "in the course of the merge" in line]
+    in_merges = [line for line in lines if "during the merge" in line]
     written = [re.findall(r"^Page (\d+) .*, at (\w)", line)[0] for line in in_merges]
     assert written == [("1", "D"), ("6", "S")]
 
@@ -169,7 +169,7 @@ def test_a_page_in_the_log_has_a_reason(told: Any) -> None:
 )  # fmt: skip
 def test_waits_of_a_page_are_described(settings: dict[str, object], requests: str, awaited: str, told: Any) -> None:
     [waited] = [line for line in told(requests, **settings) if "has waited" in line]
-    assert waited.startswith(f"The page has waited {awaited}: ")
+    assert waited.startswith(f"The page waited {awaited}: ")
 
 
 def test_a_trim_invalidates_only_existing_pages(told: Any) -> None:

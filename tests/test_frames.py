@@ -269,7 +269,7 @@ def test_devices_of_a_table_are_chosen_as_in_text(tmp_path: Path) -> None:
         ssdlab.read_trace(tmp_path / "v.parquet", device="x")
     with pytest.raises(ssdlab.TraceError, match=missing):
         ssdlab.Trace.from_frame(frame, device="x")
-    with pytest.raises(ssdlab.TraceError, match="device '7' is not in the table: no column names devices"):
+    with pytest.raises(ssdlab.TraceError, match="device '7' is not in the table: it has no device column"):
         ssdlab.Trace.from_frame(polars.DataFrame(columns()), device="7")
     both = ssdlab.read_trace(tmp_path / "v.parquet", tmp_path / "v.parquet", concat=True)
     texts = [tmp_path / "v.csv"] * 2

@@ -104,7 +104,7 @@ def test_a_drive_above_the_limit_is_dropped_with_a_note(
         ssdlab.simulate(large.with_overrides({"device.capacity": "2GiB"}))
     assert [path for path, _ in kept.drives()] == [small]
     [record] = caplog.records
-    assert "the preconditioned drive is not kept" in record.message and f"set {kept.LIMIT}=" in record.message
+    assert "the preconditioned drive is not cached" in record.message and f"set {kept.LIMIT}=" in record.message
     # The note's advice keeps it.
     monkeypatch.setenv(kept.LIMIT, record.message.partition(f"{kept.LIMIT}=")[2].split()[0])
     ssdlab.simulate(large.with_overrides({"device.capacity": "2GiB"}))
@@ -205,7 +205,7 @@ def test_a_run_resumes_a_saved_drive(small: ssdlab.Config, tmp_path: Path) -> No
         match=r"77 erase blocks \(device.op\), and this run has 84; set device.op as it was then, or save",
     ):
         ssdlab.simulate(small.with_overrides({"device.op": "30%"}), state=drive)
-    with pytest.raises(ssdlab.ConfigError, match="no directory"):
+    with pytest.raises(ssdlab.ConfigError, match="is not a directory"):
         ssdlab.simulate(small, save_state=tmp_path / "nowhere" / "aged.drive")
 
 
