@@ -205,7 +205,7 @@ def test_a_run_resumes_a_saved_drive(small: ssdlab.Config, tmp_path: Path) -> No
         match=r"77 erase blocks \(device.op\), and this run has 84; set device.op as it was then, or save",
     ):
         ssdlab.simulate(small.with_overrides({"device.op": "30%"}), state=drive)
-    with pytest.raises(ssdlab.ConfigError, match="is not a directory"):
+    with pytest.raises(ssdlab.ConfigError, match="does not exist"):
         ssdlab.simulate(small, save_state=tmp_path / "nowhere" / "aged.drive")
 
 
