@@ -260,7 +260,7 @@ def test_requests_carry_times_to_live(cli: Cli, tmp_path: Path) -> None:
     asked = ["keys.csv", "--objects", "--columns", columns, "--size", "5,40", "--ttl", "stream"]
     shown = json.loads(cli("cache", "sim", *asked, "--json").stdout)["result"]
     assert [(cell["hits"], cell["expired"]) for cell in shown["caches"]] == expected and shown["ttl_s"] == "stream"
-    assert "as their stream says" in cli("cache", "sim", *asked).stdout
+    assert "given by the stream" in cli("cache", "sim", *asked).stdout
     # In memory 0 also means for ever; a single time to live equals the option.
     for name, ttl in ((None, "stream"), (7, "stream"), ("x", "7s")):
         trace = ssdlab.Trace.from_columns(
@@ -394,7 +394,7 @@ def test_the_commands_print_and_save(cli: Cli, tmp_path: Path) -> None:
         (["sim", "nothere.csv"], "No such file"),
         (["sim", str(OLTP), "--policy", "arcs"], "did you mean arc?"),
         (["sim", str(OLTP), "--size", "1KiB"], "is smaller than one page of 4KiB"),
-        (["sim", str(OLTP), "--objects", "--sized-objects"], "exclude one another"),
+        (["sim", str(OLTP), "--objects", "--sized-objects"], "only one of"),
         (["sim", str(OLTP), "--sized-objects", "--policy", "arc"], "is defined for items of one size"),
         (["mrc", str(OLTP), "--sample", "101%"], "is not above 0% and at most 100%"),
         (["mrc", str(OLTP), "--replicas", "4"], "only a sample has replicas; give a sample such as 1%"),
@@ -528,7 +528,7 @@ def test_figures_below_the_cache_are_labelled(cli: Cli, time: str) -> None:
     below |= {"Speed, below the cache"} if time == "serial" else {"Drive, below the cache"}
     for shown in (out, compared):
         assert all(title in shown for title in below)
-        assert ("those of the host, above the cache" in shown) == (time == "event")
+        assert ("for host requests, above the cache" in shown) == (time == "event")
     if time == "event":
         diagnosed = cli("diagnose", *run, "--no-what-ifs").stdout
         assert "host requests: " in diagnosed and "requests outstanding below the cache" in diagnosed

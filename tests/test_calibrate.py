@@ -268,12 +268,12 @@ def test_files_appear_all_or_not_at_all(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--write"], ["are for a real drive"]),
-        (["--seconds", "1"], ["are for a real drive"]),
-        (["--offset", "1GiB"], ["are for a real drive"]),
-        (["--target", "x", "--preset", "sata-mlc"], ["are for a simulated drive"]),
-        (["--target", "x", "--jobs", "2"], ["are for a simulated drive"]),
-        (["--in-flight", "1,two"], ["--in-flight 1,two", "write 1,2,4,8"]),
+        (["--write"], ["need a real drive"]),
+        (["--seconds", "1"], ["need a real drive"]),
+        (["--offset", "1GiB"], ["need a real drive"]),
+        (["--target", "x", "--preset", "sata-mlc"], ["apply only to a simulated drive"]),
+        (["--target", "x", "--jobs", "2"], ["apply only to a simulated drive"]),
+        (["--in-flight", "1,two"], ["--in-flight 1,two", "1,2,4,8"]),
         (["--target", "nothere"], ["nothere does not exist", "name a file or block device"]),
         (["--target", "."], [". is a directory", "name a file or block device"]),
         (["--target", "/dev/null"], ["/dev/null is neither a file nor a block device"]),
@@ -302,10 +302,10 @@ def test_ctrl_c_prints_the_partial_simulation() -> None:
     assert process.stderr is not None and "cells" in process.stderr.readline()
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=PATIENCE_SECONDS)
-    assert process.returncode == 130 and "partial result" in out and "there is no advice" in out
+    assert process.returncode == 130 and "partial result" in out and "no values are advised" in out
 
 
-# A drive in use, as /proc and /sys show it.
+# Served drive, as /proc and /sys show it.
 
 
 @pytest.fixture

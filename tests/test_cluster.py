@@ -124,7 +124,7 @@ def test_a_screening_is_the_same_on_a_cluster(cluster: Cluster, tmp_path: Path, 
     for name in ("screening.json", "study/runs.parquet"):
         assert (tmp_path / "there" / name).read_bytes() == (tmp_path / "here" / name).read_bytes(), name
     done = cli("experiment", "run", "thrashing", "--cluster", cluster.address, check=False)
-    assert done.returncode == 2 and "runs on this machine only; leave --cluster out" in done.stderr
+    assert done.returncode == 2 and "runs only on this machine; omit --cluster" in done.stderr
 
 
 def test_short_runs_share_a_task_and_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,13 +64,13 @@ def test_a_stopped_comparison_averages_complete_runs_only() -> None:
     assert shown.legend.startswith("mean of 1 to 2 seeds")
     first = ssdlab.compare(LONG, seeds=2, jobs=1, monitor=stopping("greedy, seed 2", "measure"))
     assert [*first.runs] == ["greedy"] and first.missing == ["fifo"]
-    assert "nothing was measured of fifo" in page(first).partial and "*" not in page(first).legend
+    assert "fifo was not measured" in page(first).partial and "*" not in page(first).legend
 
 
 def test_a_truncated_case_is_neither_better_nor_worse() -> None:
     cut = ssdlab.compare(LONG, jobs=1, monitor=stopping("fifo", "measure"))
     assert cut.cut_short == ["fifo"] and cut.runs["fifo"][0].partial
-    assert page(cut).partial == "it was stopped; fifo covers only the part that was run" and not page(cut).legend
+    assert page(cut).partial == "it was stopped; fifo covers only part of its run" and not page(cut).legend
     assert not any("*" in cell for row in rows_of(cut).values() for cell in row)
     with pytest.raises(KeyboardInterrupt, match="nothing was measured yet"):
         ssdlab.compare(LONG, jobs=1, monitor=stopping("greedy", "fill"))
@@ -186,7 +186,7 @@ def test_saved_tables_hold_the_figures(comparison: ssdlab.Comparison, tmp_path: 
 def test_the_command_prints_and_saves(cli: Cli, tmp_path: Path) -> None:
     cases = ["--case", "ftl.page.gc=greedy", "--case", "ftl.page.gc=fifo"]
     out = cli("compare", *SMALL_SETS, *cases, "--seeds", "2", "--out", "found").stdout
-    assert "mean of 2 seeds ± standard deviation (of seeds, not of their mean), where they differ" in out
+    assert "mean of 2 seeds ± standard deviation over seeds, where they differ" in out
     assert "more figures are equal in all cases" in out
     assert "written to found: report.html, comparison.json, comparison.csv and comparison.parquet" in out
     assert "capacity" not in out and "capacity" in cli("compare", *SMALL_SETS, *cases, "--all").stdout

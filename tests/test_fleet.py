@@ -260,7 +260,7 @@ def test_life_uses_the_replay_rate_without_trace_times(tmp_path: Path, clock: st
     assert (needed.rate, needed.unknown) == ("replay", unknown)
     if not unknown:
         assert fleet.table["life_years"].to_pylist() == [fleet.study.result(0)["lifetime"]["years"]]
-    assert fleet.page().lead[1].text == "life: at the rate of the replay, as the trace has no times"
+    assert fleet.page().lead[1].text == "life: at the rate of the replay, because the trace has no times"
     rows = fleet.page().sections[0].items[0]
     assert isinstance(rows, Facts)
     facts = dict(rows.rows)
@@ -325,8 +325,8 @@ def test_every_rule_keeps_every_volume_and_the_room(seed: int) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["plain.csv"], "plain.csv: ssdlab-csv names no volumes; give a file for each volume"),
-        (["plain.parquet"], "call the column that names them volume"),
+        (["plain.csv"], "plain.csv: ssdlab-csv has no volume names; give a file for each volume"),
+        (["plain.parquet"], "rename the column with volume names to volume"),
         (["fleet.csv", "--pack", "round-robbin"], "did you mean round-robin"),
         (["fleet.csv", "--pack", "name"], "pack name: the number of drives is open"),
         (["fleet.csv", "--drives", "2"], "each volume has its own drive"),
@@ -344,7 +344,7 @@ def test_every_rule_keeps_every_volume_and_the_room(seed: int) -> None:
             "volumes of drive 0 take",
         ),
         (["missing.csv"], "missing.csv: No such file"),
-        (["empty"], "empty: holds no files"),
+        (["empty"], "empty: has no files"),
         (["cache.csv", "--format", "cache-csv"], "holds cache objects"),
         (["fleet.csv", "--set", "device.opp=3%"], "did you mean device.op"),
     ],

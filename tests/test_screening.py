@@ -173,7 +173,7 @@ def test_a_screening_equals_its_single_runs_and_continues_after_an_interruption(
     stops = iter([False] * 3 + [True] * 1000)
     part = small.run(out=tmp_path / "part", jobs=1, monitor=lambda *_: next(stops))
     assert part.partial and part.study.finished < part.study.asked
-    assert "still to be done" in part.page().partial
+    assert "still to do" in part.page().partial
     again = small.run(out=tmp_path / "part", jobs=1)
     assert again.to_json() == whole.to_json()
     # A third time nothing runs.
@@ -250,7 +250,7 @@ def test_the_command_prints_and_saves_it(cli: Cli, tmp_path: Path) -> None:
     refused = cli("experiment", "run", SMALL, "--table", "x", check=False)
     assert refused.returncode != 0 and "neither tables nor traces" in refused.stderr
     refused = cli("experiment", "run", "thrashing", "--full", check=False)
-    assert refused.returncode != 0 and "one form only" in refused.stderr
+    assert refused.returncode != 0 and "only one form" in refused.stderr
 
 
 def test_every_point_of_the_shipped_screening_has_a_valid_configuration() -> None:
@@ -279,7 +279,7 @@ def _without_claim(source: str) -> str:
         (lambda source: source.replace("form.full.factor.reads", "form.full.factor.read"), "there is no read"),
         (lambda source: source.replace("reads = false }", "partition = -1 }"), "partition: -1 is below 0"),
         (lambda source: source.replace("[figure.erases]", "[figure]\nx = 3\n[figure.erases]"), "3 is not a table"),
-        (lambda source: source + "[", "mend it there"),
+        (lambda source: source + "[", "correct it there"),
     ],
 )
 def test_a_faulty_file_is_one_clear_error(change: Callable[[str], str], message: str, tmp_path: Path) -> None:

@@ -163,7 +163,7 @@ def test_impossible_shares_are_marked_as_estimation_error() -> None:
         ["b", "-12.0 % ± 30.0 *", "40.0 % ± 10.0"],
         ["c", "50.0 % ± 20.0", "–"],
     ]
-    assert note.startswith("* outside 0 to 100 %: an estimate from the samples")
+    assert note.startswith("* outside 0 to 100 %: estimated from the samples")
     assert "95 % confidence interval" in note and "--samples" in note
     assert shown(effects.Share("a", 1.0, 0.5, 0.0, 0.5), effects.Share("b", 0.3))[1] == []
 

@@ -364,7 +364,7 @@ def test_outcomes_that_are_always_0_are_counted(study: Path, cli: Cli) -> None:
     table = ssdlab.open_study(study).table
     zero = [name for name in figures if not any(table[name].to_pylist())]
     shown = cli("study", "show", study, "--outcomes").stdout
-    assert f"{len(figures) - len(zero)} figures that can be outcomes" in shown and zero
+    assert f"{len(figures) - len(zero)} figures available as outcomes" in shown and zero
     assert f"{len(zero)} more are 0 in every run; --json lists all" in shown
     listed = {line.strip() for line in shown.splitlines()}
     assert not listed & {*zero} and listed >= {*figures} - {*zero} >= {"write_amplification"}
@@ -395,7 +395,7 @@ def test_showing_an_unfinished_study_is_no_interruption(tmp_path: Path, cli: Cli
     for form in [], ["--json"]:
         done = cli("study", "show", "s", *form)
         assert left and done.stderr == ""
-        assert f"{left} of {part.asked} runs are still to be done" in done.stdout or json.loads(done.stdout)["partial"]
+        assert f"{left} of {part.asked} runs still to do" in done.stdout or json.loads(done.stdout)["partial"]
 
 
 def test_rows_left_out_on_a_terminal_are_located(cli: Cli) -> None:
@@ -567,7 +567,7 @@ def test_a_slow_pilot_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pilots, "SECONDS", 0.01)
     preview = running.preview(planned({"workload.requests": ["50000000"]}), None, jobs=1)
     assert preview.pilots is not None and not preview.pilots.complete and preview.total_seconds >= 0.01
-    assert "all, at least" in str(preview.page())
+    assert "all runs, at least" in str(preview.page())
 
 
 def test_a_study_without_results_has_its_future_columns() -> None:

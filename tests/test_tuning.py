@@ -287,7 +287,7 @@ def test_a_search_ends_with_its_space(tmp_path: Path) -> None:
 def test_an_interrupted_search_keeps_finished_trials(tmp_path: Path) -> None:
     result = tuned(tmp_path / "t", monitor=lambda _phase, done, _total, _requests: done > 8)
     assert result.partial and len(result.tried) == 4 and result.best is None
-    assert "trials are still to be done" in result.page().partial
+    assert "trials still to do" in result.page().partial
     [said], least = result.page().conclusion, min(result.trials, key=lambda one: one.measured.means()[0])
     sets = " ".join(f"--set {key}={value}" for key, value in least.point.items())
     assert said.text.startswith(f"Best so far in cost, before fresh seeds: {sets} (cost ")
@@ -301,7 +301,7 @@ def test_an_interrupted_search_keeps_finished_trials(tmp_path: Path) -> None:
     assert whole.written.startswith("report.html, tuning.json, trials.csv") and "best-1.toml" in whole.written
     study = ssdlab.open_study(tmp_path / "t")
     [told] = [remark for remark in study.page().remarks if remark.startswith("the folder keeps")]
-    assert told.startswith(f"the folder keeps {study.earlier} runs of fresh seeds, or of trials that were not finished")
+    assert told.startswith(f"the folder keeps {study.earlier} runs of fresh seeds or unfinished trials")
 
 
 def test_an_outcome_without_values_is_named() -> None:
@@ -359,7 +359,7 @@ def test_a_finalist_that_breaks_the_constraint_with_a_seed_ranks_lower() -> None
     assert [sentence.text for sentence in tuned.page().conclusion] == [
         "Choose --set device.op=b; rounded to whole blocks, its over-provisioning is 37.50 %.",
         "It meets the constraints with 2 of 2 fresh seeds.",
-        "The next best is as good, but meets the constraints with only 1 of 2 fresh seeds.",
+        "The next best is equally good, but meets the constraints with only 1 of 2 fresh seeds.",
     ]
     table = next(item for section in tuned.page().sections for item in section.items if isinstance(item, Table))
     assert [row[0] for row in table.rows][-1] == "as given" and table.rows[-1][-1] == "0 of 2"

@@ -259,7 +259,7 @@ def test_a_result_of_another_version_is_refused(copy: Path, tmp_path: Path) -> N
     payload = json.loads((copy / "result.json").read_text())
     payload["version"] = {"ssdlab": "0.0.1", "shape": 0}
     (copy / "result.json").write_text(json.dumps(payload))
-    assert "was saved by ssdlab 0.0.1, and cannot be read by" in refused(copy, tmp_path)
+    assert "was saved by ssdlab 0.0.1, which " in refused(copy, tmp_path)
 
 
 def test_a_page_needs_its_columns(copy: Path, tmp_path: Path) -> None:
@@ -315,9 +315,9 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     empty.mkdir()
     assert "holds neither a result nor a study" in refused(empty, tmp_path)
     (empty / "other.json").write_text('{"a": 1}')
-    assert "is no result of ssdlab" in refused(empty / "other.json", tmp_path)
+    assert "is not a result of ssdlab" in refused(empty / "other.json", tmp_path)
     (empty / "broken.json").write_text("{")
-    assert "is no result of ssdlab" in refused(empty / "broken.json", tmp_path)
+    assert "is not a result of ssdlab" in refused(empty / "broken.json", tmp_path)
     assert "nor a study (broken.json, other.json: damaged, or of another program); give" in refused(empty, tmp_path)
 
 
