@@ -221,7 +221,7 @@ def test_expiry_matches_hand_computed_hits(cli: Cli) -> None:
     ever = cache.simulate(trace, ["lru"], [2])
     assert ever.expired is None and ever.hits.tolist() == [[4]]
     for arguments, words in (
-        (["--ttl", "1500ms"], "ttl 1500ms: not whole seconds; write 1s to"),
+        (["--ttl", "1500ms"], "ttl 1500ms: must be whole seconds from 1s to"),
         (["--ttl", "5"], "5"),
         (["--ttl", "5s", "--write-back"], "write-back caches have no expiry"),
         (["--ttl", "5s", "--policy", "belady"], "policy belady does not support expiry"),
@@ -279,7 +279,7 @@ def test_streams_that_are_no_times_to_live_are_refused(cli: Cli, tmp_path: Path)
     (tmp_path / "many.csv").write_text("".join(f"{ttl},1,read,100,{ttl}\n" for ttl in range(1, 65_600)))
     for trace, stream, words in (
         ("named.csv", "", "the trace names no streams; give the column with the seconds: stream=COLUMN"),
-        ("named.csv", ",stream=4", "stream '5s' is no number of seconds from 0 to 4294967295"),
+        ("named.csv", ",stream=4", "stream '5s' is not a number of seconds from 0 to 4294967295"),
         ("many.csv", ",stream=4", "more than 65,535 times to live"),
     ):
         columns = "time=0:s,offset=1,op=2,size=3" + stream
@@ -336,7 +336,7 @@ def test_saved_caches_equal_the_simulated_ones(tmp_path: Path) -> None:
         (["lru"], ["10%"], {"granularity": "page"}, "did you mean pages?"),
         (["lru"], ["10%"], {"page": "3KiB"}, "use a power of two"),
         (["lru"], ["10%"], {"jobs": 0}, "0 jobs: give at least one"),
-        (["lru"], ["10%"], {"jobs": 1025}, "1025 jobs: write 1 to 1024"),
+        (["lru"], ["10%"], {"jobs": 1025}, "1025 jobs: must be 1 to 1024"),
         (["belady"], ["10%"], {"write_back": True}, "must know the future and does not support write-back"),
         (["lru"], ["10%"], {"write_back": True, "granularity": "objects"}, "write-back caches hold pages"),
         (["lru"], ["10%"], {"write_back": True, "ignore_trims": True}, "drops trimmed pages; do not ignore trims"),

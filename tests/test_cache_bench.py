@@ -118,7 +118,7 @@ def test_a_simulated_drive_below() -> None:
         page_size="4KiB", threads=2, runs=1,
     )  # fmt: skip
     (cell,) = measured.cells
-    assert "a simulated drive below" in measured.title and cell.late_us is not None
+    assert "on a simulated drive" in measured.title and cell.late_us is not None
     # A page takes at least its read.
     assert cell.load_us.median > 300 and cell.late_us.median >= 0
     assert cell.access_p50_us.median <= cell.access_p99_us.median

@@ -374,7 +374,7 @@ def test_swap_files_and_loop_disks_are_refused(machine: Path) -> None:
     backing = machine / "sys/block/loop0/loop/backing_file"
     backing.parent.mkdir(parents=True)
     backing.write_text(f"{file}\n")
-    assert use.why_file_in_use(file) == "it is the disk of loop0"
+    assert use.why_file_in_use(file) == "it is the backing file of loop0"
     with (machine / "proc/swaps").open("a") as swaps:
         swaps.write(f"{str(file).replace(' ', chr(92) + '040')} file 1024 0 -2\n")
     assert use.why_file_in_use(file) == "it is used as swap"
@@ -495,12 +495,12 @@ def test_engines_are_tried_in_turn(target: Path, monkeypatch: pytest.MonkeyPatch
     ("mode", "words"),
     [
         ("broken", ["fio failed on", "a file: of mine", "Input/output error"]),
-        ("mute", ["fio failed on", "ended with status 1 and said nothing"]),
+        ("mute", ["fio failed on", "exit status 1 without a message"]),
         ("cut", ["fio-3.33 reported no requests per second"]),
         ("strange", ["fio-3.33 reported no requests per second"]),
         ("idle", ["completed no request in 1 s; measure for more seconds"]),
         ("old", ["is fio-2.99; install fio 3 or later"]),
-        ("other", ["printed no version but: file input and output 9"]),
+        ("other", ["did not print a version but: file input and output 9"]),
     ],
 )
 def test_fio_failures_are_one_line(

@@ -65,7 +65,7 @@ def test_unreadable_files_are_reported(folder: Path) -> None:
     contents = corpus.read([folder, folder / "nowhere"])
     assert {Path(path).name: why for path, why in contents.skipped.items()} == {
         "empty": "it is empty",
-        "pipe": "it is no ordinary file",
+        "pipe": "not a regular file",
         "nowhere": "No such file or directory",
     }
     assert "3 files left out" in contents.remarks()[0]

@@ -74,7 +74,7 @@ def test_ratios_are_by_bytes_of_shrinking_pages() -> None:
     assert (nothing.ratio, nothing.shrinking, nothing.decompress_us) == (1.0, 0.0, 0.0)
     plan = ssdlab.cache.plan("1GiB", "10GiB", page="4KiB", device_us=100, compressors=[nothing])
     assert not plan.compress and plan.best.us == pytest.approx(plan.raw_us)
-    with pytest.raises(ssdlab.ConfigError, match="no file has a whole page of 8KiB"):
+    with pytest.raises(ssdlab.ConfigError, match="no file is as large as a page of 8KiB"):
         compressors.measure(["lz4"], contents=Corpus("noise", (NOISE,)), page_bytes=8192)
 
 

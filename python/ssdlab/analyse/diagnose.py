@@ -17,7 +17,7 @@ _PLACE = re.compile(r"^(?:configuration:\d+|change): ", re.MULTILINE)
 """Origins of settings of `Config.changed`, which the user has not seen."""
 
 MOST = 6
-"""Most changes that are tried, of the most important findings first."""
+"""Maximum number of changes to try; those for the most important findings come first."""
 
 
 @takes()

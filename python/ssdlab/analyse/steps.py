@@ -61,7 +61,7 @@ class Scene:
     before: str = ""
     """Requests before the first step."""
     file: str = ""
-    """Its file, for messages."""
+    """File of the scene, for messages."""
 
 
 class Explanation:
@@ -262,7 +262,7 @@ class Excerpt(NamedTuple):
     pages: int
     """Number of pages touched."""
     device: str | None = None
-    """Device of the requests, if the trace has others too; else None."""
+    """Device of the requests, if the trace has several devices; else None."""
 
 
 def excerpt(trace: Source, page_bytes: int, skip: int = 0, count: int = 100) -> Excerpt:
@@ -327,7 +327,7 @@ def explain(
     """
     if isinstance(what, str | os.PathLike):
         if requests:
-            raise ConfigError("a scene has its own requests; leave them out, or give a configuration")
+            raise ConfigError("a scene has its own requests; leave out requests, or give a configuration")
         return Explanation(scene(what))
     each: list[Any] = [what] if isinstance(what, Config | Mapping) else several(what)
     configs = [_drawn(each)] if each and isinstance(each[0], str) else [_drawn(given) for given in each]
@@ -356,7 +356,7 @@ def of_configs(configs: Sequence[Config], requests: str, about: str = "") -> Sce
     if not 1 <= len(drives) <= 2:
         raise ConfigError(f"{len(drives)} configurations cannot be compared; give one or two")
     if not requests.split():
-        raise ConfigError("there are no requests; give pages to write, such as 0 4 8-11")
+        raise ConfigError("no requests given; give pages to write, such as 0 4 8-11")
     filled = drives[0]["filled"]
     drive = f"The drive has {drives[0]['logical_pages']} pages, of which {filled} were written once, in order."
     ftls = " beside ".join(config["ftl"] for config in configs)

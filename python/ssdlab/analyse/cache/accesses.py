@@ -75,7 +75,7 @@ def drawn(access: str, pages: int, accesses: int, writes: float, scan: float) ->
         sequence = _pareto(pages, accesses, writes)
     elif name not in patterns or (parameter and not (name == "zipf" and _is_exponent(parameter))):
         raise ConfigError(
-            f'unknown distribution "{text.path(access)}"; write even, 80/20, pareto, zipf or zipf:0.8, up to zipf:10'
+            f'unknown distribution "{text.path(access)}"; use even, 80/20, pareto, zipf or zipf:0.8, up to zipf:10'
         )
     else:
         overrides = {
@@ -117,7 +117,7 @@ def of_trace(trace: Trace, page_bytes: int, accesses: int) -> "Counts":
     within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
     numbers = (np.repeat(first, counts) + within.astype(np.uint64))[:accesses]
     if len(numbers) < 2:
-        raise ConfigError("the trace reads and writes fewer than two pages; give another one")
+        raise ConfigError("the trace accesses fewer than two pages; use another trace")
     _, dense = np.unique(numbers, return_inverse=True)
     return (dense.astype(np.uint64) << np.uint64(1)) | np.repeat(op, counts)[:accesses].astype(np.uint64)
 
