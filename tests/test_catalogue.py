@@ -58,7 +58,7 @@ def test_the_command_lists(cli: Cli) -> None:
         ),
         ("device", "device is a table of settings; 'ssdlab config explain device' shows them"),
         ("ftl.page.map.dftl", "ftl.page.map.dftl is a table of settings"),
-        ("no.such", "nothing is listed under 'no.such'; 'ssdlab list' shows everything there is"),
+        ("no.such", "nothing is listed under 'no.such'; 'ssdlab list' shows all names"),
     ],
 )
 def test_a_name_without_a_list_is_described(name: str, told: str) -> None:

@@ -200,7 +200,7 @@ def test_spare_space_for_a_trace_without_writes_is_refused(cli: Cli, tmp_path: P
     [
         ({"dwpd": 0}, "^dwpd: 0 is no number above 0; give one that is$"),
         ({"op": ["7"]}, '^op: device.op: "7" may mean 7% or, as a share of 1, 700%; write "7%" or "700%"$'),
-        ({"op": "7%,7%"}, "^op: the value 7% is given twice; give it once$"),
+        ({"op": "7%,7%"}, "^op: the value 7% is listed twice; list it once$"),
         ({"op": ["7%", ""]}, "^op: a value is empty; separate values by commas, as in A,B$"),
         ({"op": "7%..9%"}, "^op: 7%..9% is a range without steps; write 7%..28%:4$"),
         (
@@ -234,10 +234,10 @@ def test_the_option_that_is_not_above_zero_is_named(cli: Cli, option: str, shown
     ("repeat", "measured"),
     [
         ({"host.repeat.times.count": 2}, "the last replay"),
-        ({}, "the last replay, steady by then"),
-        ({"host.repeat.until-steady.most": 2}, "the last replay, steady by then in 0 of 1 run"),
+        ({}, "the last replay, in steady state"),
+        ({"host.repeat.until-steady.most": 2}, "the last replay, in steady state in 0 of 1 run"),
         ({"host.repeat.times.count": 1}, "all requests"),
-        ({"host.repeat.times.count": 1, "host.warmup": 1000}, "the requests behind the warm-up"),
+        ({"host.repeat.times.count": 1, "host.warmup": 1000}, "the requests after the warm-up"),
     ],
 )
 def test_the_measured_stretch_is_named(repeat: dict[str, object], measured: str) -> None:

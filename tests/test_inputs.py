@@ -99,7 +99,7 @@ def test_compressed_pipes_named_pipes_and_parquet(cli: Cli, tmp_path: Path, trac
     [
         (["run", "-"], b"", "standard input: is empty; there is nothing to replay"),
         (["cache", "sim", "-"], b"rubbish\n", "standard input: no trace format fits; name its format with --format"),
-        (["run", "-", "-"], b"", "standard input (-) is named twice; name it once"),
+        (["run", "-", "-"], b"", "standard input (-) is listed twice; list it once"),
         (
             ["trace", "info", "-"],
             b"0,R,0,512\n1,R,0,512\n2,R,x,512\n",

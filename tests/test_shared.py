@@ -80,7 +80,7 @@ def test_a_file_url_is_a_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("address", "message"),
     [
-        ("memory://none", "memory://none: holds no study; 'ssdlab sweep --out FOLDER' makes one"),
+        ("memory://none", "memory://none: contains no study; 'ssdlab sweep --out FOLDER' creates one"),
         ("nix://bucket/op", "nix://bucket/op: ValueError: Protocol not known: nix"),
     ],
 )

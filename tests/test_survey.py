@@ -400,7 +400,7 @@ def test_failed_runs_are_mentioned_in_every_output() -> None:
     study = ssdlab.sweep(axes, ssdlab.Config("tlc-chip", overrides=TINY), seeds=2)
     (failed,) = study.failed
     assert failed.startswith("4 runs failed: ")
-    left = "2 of 6 points lack write_amplification and are left out; finish the sweep, or mend what failed"
+    left = "2 of 6 points lack write_amplification and are left out; finish the sweep, or fix the failed runs"
     estimates = study.effects("write_amplification")
     assert "the grid has gaps, so a linear fit replaces the analysis of variance" in estimates.notes
     for shown in (estimates, study.curves("write_amplification")):

@@ -422,7 +422,7 @@ def test_a_repeated_outcome_is_refused(study: Path, cli: Cli) -> None:
     for other in ("wear.erases", "wear.erases:max"):
         for command in (["study", "pareto", study], ["study", "show", study], ["sweep", "-A", "ftl.page.gc"]):
             done = cli(*command, "-O", "wear.erases", "-O", other, check=False)
-            assert done.returncode == 2 and "outcome wear.erases: is given twice; give it once" in done.stderr
+            assert done.returncode == 2 and "outcome wear.erases: is listed twice; list it once" in done.stderr
 
 
 def test_a_single_string_is_a_list_of_one_item() -> None:

@@ -264,7 +264,7 @@ def test_a_result_of_another_version_is_refused(copy: Path, tmp_path: Path) -> N
 
 def test_a_page_needs_its_columns(copy: Path, tmp_path: Path) -> None:
     (copy / "series.parquet").unlink()
-    assert "copy: lacks series.parquet, without which its page is not whole; copy all" in refused(copy, tmp_path)
+    assert "copy: lacks series.parquet, so its page would be incomplete; copy all" in refused(copy, tmp_path)
     (copy / "report.html").unlink()
     assert "lacks report.html, series.parquet" in refused(copy / "result.json", tmp_path)
 
@@ -272,9 +272,9 @@ def test_a_page_needs_its_columns(copy: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"kind": "banana"}, "result.json: kind: is 'banana', so it is not what --out saved; copy all that was saved"),
-        ({"kind": "study"}, "result.json: kind: is 'study', so it is not what --out saved; copy all that was saved"),
-        ({"result": {}}, "result.json: result: is empty, so it is not what --out saved; copy all that was saved"),
+        ({"kind": "banana"}, "result.json: kind: is 'banana', so this is not a file that --out saved; copy all that was saved"),
+        ({"kind": "study"}, "result.json: kind: is 'study', so this is not a file that --out saved; copy all that was saved"),
+        ({"result": {}}, "result.json: result: is empty, so this is not a file that --out saved; copy all that was saved"),
         ({"result": {"ingest": None}}, "result.json: result.partial: is not there"),
         ({"source": None}, "result.json: source: "),
     ],
@@ -318,7 +318,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     assert "is no result of ssdlab" in refused(empty / "other.json", tmp_path)
     (empty / "broken.json").write_text("{")
     assert "is no result of ssdlab" in refused(empty / "broken.json", tmp_path)
-    assert "nor a study (broken.json, other.json: damaged, or of another program); give" in refused(empty, tmp_path)
+    assert "nor a study (broken.json, other.json: damaged, or from another program); give" in refused(empty, tmp_path)
 
 
 @pytest.mark.parametrize("find", ["analyze", "intervals"])

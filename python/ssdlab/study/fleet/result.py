@@ -100,7 +100,7 @@ class Fleet(Finding):
         self.dataset = volumes
         """The split trace."""
         if not 0 < years <= MAX_YEARS:
-            raise ConfigError(f"{years:g} years of service: give a number above 0, up to {MAX_YEARS}")
+            raise ConfigError(f"{years:g} years of service: must be above 0 and at most {MAX_YEARS}")
         self.years = years
         """Years of service."""
         by_file = {one.file: one for one in volumes.volumes}

@@ -146,12 +146,12 @@ def fleet(
 def _check(folder: Path) -> None:
     """Refuses a folder with other contents."""
     if folder.exists() and not folder.is_dir():
-        raise ConfigError(f"{text.path(folder)}: is a file; name a folder")
+        raise ConfigError(f"{text.path(folder)}: is a file; give a folder")
     inside = {one.name for one in folder.iterdir()} if folder.is_dir() else set()
     foreign = inside - {VOLUMES, f"{VOLUMES}.part", STUDY}
     if foreign:
         raise ConfigError(
-            f"{text.path(folder)}: holds {text.path(min(foreign))} and no fleet; name another folder, or a new one"
+            f"{text.path(folder)}: contains {text.path(min(foreign))} but no fleet; use another folder"
         )
 
 
@@ -164,5 +164,5 @@ def open_fleet(path: str | os.PathLike[str]) -> Fleet:
     """
     folder = Path(path)
     if not (folder / VOLUMES / INDEX).exists() or not (folder / STUDY).is_dir():
-        raise ConfigError(f"{text.path(folder)}: holds no fleet; 'ssdlab fleet run --out FOLDER' makes one")
+        raise ConfigError(f"{text.path(folder)}: contains no fleet; 'ssdlab fleet run --out FOLDER' creates one")
     return Fleet(Study(read_plan(folder / STUDY), records_of(folder / STUDY)), Volumes.read(folder / VOLUMES))

@@ -289,14 +289,14 @@ def generate_fleet(
     """
     if like not in PROFILES:
         raise ConfigError(
-            f"like {text.path(like)}: unknown fleet{text.suggestion(like, PROFILES)}; take {' or '.join(PROFILES)}"
+            f"like {text.path(like)}: unknown fleet{text.suggestion(like, PROFILES)}; use {' or '.join(PROFILES)}"
         )
     profile, path = PROFILES[like], Path(path)
     many = profile.volumes if volumes is None else volumes
     if not 1 <= many <= 65_536:
         raise ConfigError(f"volumes {many}: give a number from 1 to 65536")
     if requests < many:
-        raise ConfigError(f"requests {requests}: fewer than the {many} volumes; ask for at least {many}")
+        raise ConfigError(f"requests {requests}: fewer than the {many} volumes; use at least {many}")
     if not 0 <= seed < 1 << 63:
         raise ConfigError(f"seed {seed}: give a number from 0 to 2^63 - 1")
     parquet = path.suffix == ".parquet"

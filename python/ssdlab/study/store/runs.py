@@ -17,7 +17,7 @@ from ssdlab.study.store.table import KEY, SEED, Point, Record, dataset
 from ssdlab.study.survey.outcome import USUAL, Outcome, PointValues, check_distinct, unknown
 from ssdlab.study.sweep.design import SCREENING
 
-MEND = "finish the sweep, or mend what failed"
+MEND = "finish the sweep, or fix the failed runs"
 """Remedy for runs without a result."""
 
 
@@ -99,7 +99,7 @@ class Runs(Finding):
         """
         known, named = self.figures, several(asked)
         if named and not known:
-            why = next(iter(self.failed), "none was run yet")
+            why = next(iter(self.failed), "no run has finished yet")
             raise ConfigError(f"the study has no result: {why}; {MEND}")
         if named:
             outcomes = [Outcome.of(one, known) for one in self._as_swept(named)]
@@ -125,7 +125,7 @@ class Runs(Finding):
         """
         record = self._records.get(self.points[run].key) if 0 <= run < self.asked else None
         if record is None or record.result is None:
-            raise ConfigError(f"run {run}: no result; the column run lists the runs with one")
+            raise ConfigError(f"run {run}: no result; the column run lists the runs that have a result")
         result: dict[str, Any] = json.loads(record.result)
         return result
 
@@ -169,7 +169,7 @@ class Runs(Finding):
         """Returns the outcome by seed at each point that has it, in the order of the design."""
         points = [point for point in self._at_each_point(outcome) if point.values]
         if not points:
-            raise ConfigError(f"outcome {outcome.figure}: no run has a value of it yet")
+            raise ConfigError(f"outcome {outcome.figure}: no run has a value yet")
         return points
 
     @property

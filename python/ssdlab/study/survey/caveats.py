@@ -75,7 +75,7 @@ def _same_drives(runs: Sequence[Ran]) -> list[str]:
         ]
         more = f" and {text.count(len(rests) - 1)} more" if len(rests) > 1 else ""
         where = f" with {rests[0]}{more}" if any(apart) else ""
-        notes.append(f"{key}={', '.join(asked)} give the same drive{where}, as blocks are whole")
+        notes.append(f"{key}={', '.join(asked)} give the same drive{where}, because blocks are whole")
     left = len(same) - MAX_DRIVES
     more = f"{text.count(left)} more {'drives are' if left > 1 else 'drive is'} given by several values too"
     return [*notes, more] if left > 0 else notes

@@ -27,7 +27,7 @@ def columns(factors: int, resolution: int) -> list[int]:
         if chosen is not None:
             return chosen
     raise ConfigError(
-        f"{factors} axes at resolution {resolution} take more than {1 << MAX_BASE} points; ask for a lower resolution"
+        f"{factors} axes at resolution {resolution} need more than {1 << MAX_BASE} points; use a lower resolution"
     )
 
 

@@ -106,7 +106,7 @@ def plan(asked: Question) -> Plan:
     design = asked.design.checked(asked.axes, asked.conditions)
     columns = tuple(key for axis in asked.axes for key in axis.keys)
     if asked.trace is not None and TRACE in columns:
-        raise ConfigError("a trace is given, and an axis varies it too; leave out one of them")
+        raise ConfigError("a trace is given, but an axis also varies the trace; leave out one of them")
     traces = _Traces(asked)
     builder = Builder(asked.base, asked.written)
     faults: dict[str, list[Point]] = {}
@@ -162,10 +162,10 @@ def listed(faults: Mapping[str, Collection[str]]) -> str:
     for (fault, _), *others in alike.values():
         more = ", ".join(value for _, value in others[:MAX_VALUES])
         rest = f" and {len(others) - MAX_VALUES} more" if len(others) > MAX_VALUES else ""
-        lines.append(f"{fault}; the same with {more}{rest}" if others else fault)
+        lines.append(f"{fault}; same error with {more}{rest}" if others else fault)
     shown = lines[:MAX_FAULTS]
     if len(lines) > MAX_FAULTS:
-        shown.append(f"and {len(lines) - MAX_FAULTS} more; mend these first")
+        shown.append(f"and {len(lines) - MAX_FAULTS} more; fix these first")
     return "\n".join(shown)
 
 

@@ -210,9 +210,9 @@ def _check(asked: Question, aims: Aims, budget: Budget) -> None:
     if not asked.axes:
         raise ConfigError("nothing is varied; give an axis, such as device.op=3%..30%")
     if any(TRACE in axis.keys for axis in asked.axes):
-        raise ConfigError("axis trace: a trace is not part of the drive; give it as what is replayed")
+        raise ConfigError("axis trace: a trace is not part of the drive; give it as the trace to replay")
     if not aims.goals:
-        raise ConfigError("no outcome is named; name one, such as write_amplification or time.iops:max")
+        raise ConfigError("no outcome given; give at least one, such as write_amplification or time.iops:max")
     counts = {"seeds": asked.seeds, "trials": budget.trials, "repeats": budget.repeats, "batch": budget.batch}
     for name, count in counts.items():
         if count < 1:
@@ -220,7 +220,7 @@ def _check(asked: Question, aims: Aims, budget: Budget) -> None:
     names = [one.name for one in aims.measured]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise ConfigError(f"{text.path(twice[0])} is named twice; name it once")
+        raise ConfigError(f"{text.path(twice[0])} is listed twice; list it once")
 
 
 def _check_values(space: Space, runs: Runs) -> None:
@@ -238,7 +238,7 @@ def _check_values(space: Space, runs: Runs) -> None:
             if possible is None:
                 where = "neither end of its range is possible"
             else:
-                where = f"the end {end} of its range is not possible, {possible[key]} for one is"
+                where = f"its range cannot end at {end}; {possible[key]}, for example, is possible"
             lines = [f"axis {key}: {where}: {line}" for line in lines]
         faults |= dict.fromkeys(lines, tuple(level.values()))
     if faults:
@@ -308,7 +308,7 @@ def _take(folder: Path, space: Space, runs: Runs, search: Search, seeds: range) 
     if taken == 0:
         raise ConfigError(
             f"warm start {text.path(folder)}: no run there belongs to this search; settings, trace, seeds and version "
-            "must be equal, and the values of its axes within these"
+            "must be equal, and its axis values must be among these"
         )
 
 

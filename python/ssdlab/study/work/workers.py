@@ -62,8 +62,8 @@ class Workers(ABC):
         if run.memory_bytes > self.most_bytes:
             return Outcome(
                 None,
-                f"MemoryError: the run takes some {text.size(run.memory_bytes)}, and there are "
-                f"{text.size(self.most_bytes)}; take a machine with more, or a smaller drive",
+                f"MemoryError: the run needs about {text.size(run.memory_bytes)}, but only "
+                f"{text.size(self.most_bytes)} are free; use a machine with more memory, or a smaller drive",
             )
         for death in range(DEATHS):
             try:
@@ -71,7 +71,7 @@ class Workers(ABC):
             except WorkerDied:
                 continue
         return Outcome(
-            None, f"WorkerDied: the run ended its worker {DEATHS} times; most likely there was too little memory for it"
+            None, f"WorkerDied: the worker of the run died {DEATHS} times, most likely for lack of memory"
         )
 
     def __enter__(self) -> Self:
