@@ -131,7 +131,7 @@ def test_a_warm_up_of_all_requests_is_reported(cli: Cli) -> None:
         (["compare", "--case", "seed=1", "--case", "preset=a preset=b"], ["presets a and b", "--config other.toml"]),
         (["run", "--preset", "faster", "--preset", "sbfast"], ["--preset is given twice", "--config other.toml"]),
         (["run", "-p", "faster", "--preset=sbfast"], ["--preset is given twice"]),
-        (["run", "--out", "a", "-o", "b"], ["--out is listed twice; list it once"]),
+        (["run", "--out", "a", "-o", "b"], ["--out is given twice; give it once"]),
         (["calibrate", "--set", "time=serial"], ["set time=event", "sata-mlc"]),
         (["config", "explain", "nand.raed"], ["did you mean nand.read?"]),
         (["config", "explain", "workload.filebench"], ["did you mean workload.pattern.filebench?"]),

@@ -112,7 +112,7 @@ def test_over_provisioning_with_equal_drives_is_listed_once() -> None:
     drive = {"device.capacity": "256MiB", "workload.requests": 100, "time": "count"}
     advised = ssdlab.advise_drive(None, drive, op=["7%", "10%", "12%", "40%"])
     assert [choice.levels["device.op"] for choice in advised.choices] == ["7%", "40%"]
-    assert advised.page().remarks[0] == "device.op=7%, 10%, 12% give the same drive, as blocks are whole"
+    assert advised.page().remarks[0] == "device.op=7%, 10%, 12% give the same drive, because blocks are whole"
 
 
 def test_drives_of_unknown_life_are_not_chosen_unconditionally(tmp_path: Path) -> None:
@@ -209,9 +209,9 @@ def test_spare_space_for_a_trace_without_writes_is_refused(cli: Cli, tmp_path: P
         ),
         (
             {"op": "1100%..2000%:10"},
-            r"^op: device.op: 1100% is out of range: 0% to 1000%; the same with 1200%,( 1\d00%,){6} 1900% and 1 more$",
+            r"^op: device.op: 1100% is out of range: 0% to 1000%; same error with 1200%,( 1\d00%,){6} 1900% and 1 more$",
         ),
-        ({"axes": ["device.op=7%,8%"]}, "^axis device.op: op varies it already; give its values there$"),
+        ({"axes": ["device.op=7%,8%"]}, "^axis device.op: already varied by op; give the values there$"),
         (
             {"p99_ns": 1e6, "config": {"time": "count"}},
             '^time: "count" simulates no latency for p99; set it to "serial"',

@@ -225,7 +225,7 @@ def test_rows_are_alternatives_for_one_row_of_the_document(cli: Cli, sums: Path)
     assert f"  light: {expected[0]:.2f}" in out and f"  heavy: {expected[1]:.2f}" in out
     assert sum(" document  " in line for line in out) == 1
     (sums.parent / "theirs.csv").write_text("a,b,c\n1,1,1\n2,2,2\n")
-    with pytest.raises(ssdlab.ConfigError, match=r"theirs\.csv:3: a row without label is there twice"):
+    with pytest.raises(ssdlab.ConfigError, match=r"theirs\.csv:3: a row without label appears twice"):
         ssdlab.experiments.load(sums)
     (sums.parent / "theirs.csv").write_text("a,b,c\n")
     with pytest.raises(ssdlab.ConfigError, match="has no row"):

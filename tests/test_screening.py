@@ -302,7 +302,7 @@ def test_unknown_figures_are_reported(tmp_path: Path) -> None:
 
 def test_settings_are_checked_before_anything_runs(tmp_path: Path) -> None:
     small: Screening = ssdlab.screening.load(SMALL)
-    with pytest.raises(ssdlab.ConfigError, match="seeds of its own"):
+    with pytest.raises(ssdlab.ConfigError, match="uses its own seeds"):
         small.run(overrides=["seed=3"])
     with pytest.raises(ssdlab.ConfigError, match=r"noop at .*bios extents"):
         small.run(overrides=["device.capacity=16KiB"], out=tmp_path / "none")

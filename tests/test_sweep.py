@@ -211,7 +211,7 @@ def test_unusable_folders_are_refused(study: Path, tmp_path: Path, cli: Cli) -> 
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "plan.json").write_text(json.dumps({**asked, "shape": 0}), encoding="utf-8")
     for folder, message in (
-        ("other", "thesis.tex and no study"),
+        ("other", "thesis.tex but no study"),
         ("s", "made by ssdlab 0.0.1"),
         ("old", "another version"),
     ):
@@ -347,7 +347,7 @@ def test_a_study_without_results_has_its_columns(failed: bool, tmp_path: Path) -
     sql = "select count(*), count(error), avg(write_amplification) from runs"
     assert outcome.to_duckdb().sql(sql).fetchall() == [(rows, rows, None)]
     assert pq.read_table(tmp_path / RUNS).equals(outcome.table) and outcome.figures == []
-    why = "the study has no result: " + ("[12] runs? failed: MemoryError" if failed else "none was run")
+    why = "the study has no result: " + ("[12] runs? failed: MemoryError" if failed else "no run has finished")
     for asked in (outcome.curves, outcome.effects, lambda one: outcome.pareto([one] * 2)):
         with pytest.raises(ssdlab.ConfigError, match=why):
             asked("write_amplification")
@@ -433,7 +433,7 @@ def test_a_single_string_is_a_list_of_one_item() -> None:
         == ["write_amplification"]
         == [outcome.figure for outcome in swept.outcomes("write_amplification")]
     )
-    with pytest.raises(ssdlab.ConfigError, match="-1 jobs: give at least one"):
+    with pytest.raises(ssdlab.ConfigError, match="-1 jobs: must be at least 1"):
         ssdlab.sweep("seed=1", BASE, jobs=-1)
     with pytest.raises(ssdlab.ConfigError, match="without 'seed=4 nonsense'"):
         ssdlab.sweep("seed=1,2", BASE, without="seed=4 nonsense")

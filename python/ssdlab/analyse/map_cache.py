@@ -178,7 +178,8 @@ class MapCacheAdvice(TraceFinding):
         """Returns the cells that reach `target`, by RAM, then speed."""
         if not 0 < target <= 1:
             raise ConfigError(
-                f"the target must be above 0% and at most 100%, not {100 * target:g}%; use 95%, for example")
+                f"the target must be above 0% and at most 100%, not {100 * target:g}%; use 95%, for example"
+            )
         reached = [(int(row), int(column)) for row, column in np.argwhere(self.iops_share >= target)]
         return sorted(reached, key=lambda cell: (self.ram_bytes[cell], -self.iops_share[cell]))
 

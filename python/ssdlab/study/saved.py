@@ -46,9 +46,7 @@ def page_of(path: Path) -> Path:
     wanted = (REPORT, *COLUMNS.get(kind, ()))
     missing = [name for name in wanted if not (folder / name).exists() or not (folder / name).stat().st_size]
     if missing:
-        raise ConfigError(
-            f"{text.path(folder)}: lacks {', '.join(missing)}, so its page would be incomplete; {AGAIN}"
-        )
+        raise ConfigError(f"{text.path(folder)}: lacks {', '.join(missing)}, so its page would be incomplete; {AGAIN}")
     if kind == "result":
         LoadedResult(file).check()
     shown = _kind_of(folder / REPORT)

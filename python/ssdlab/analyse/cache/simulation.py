@@ -358,7 +358,8 @@ def _sample(written: str | None, replicas: int | None) -> tuple[float | None, in
     if written.isascii() and written.isdigit() and len(written) < 10:
         if int(written) < replicas:
             raise ConfigError(
-                f"a sample of {written} items is too small for {replicas} replicas; use 10000, for example")
+                f"a sample of {written} items is too small for {replicas} replicas; use 10000, for example"
+            )
         return None, int(written), replicas
     rate = _ssdlab.share(written)
     if not 0 < rate <= 1:

@@ -47,10 +47,12 @@ def measure(path: Path, page_bytes: int, seconds: float, stop: Callable[[], bool
     """
     if not 0 < seconds <= 3600:
         raise ConfigError(
-            f"the measuring time must be above 0 s and at most an hour, not {seconds:g} s; use 1, for example")
+            f"the measuring time must be above 0 s and at most an hour, not {seconds:g} s; use 1, for example"
+        )
     if page_bytes % 4096:
         raise ConfigError(
-            f"pages of {text.exact_size(page_bytes)} cannot be read with direct I/O; use a multiple of 4KiB")
+            f"pages of {text.exact_size(page_bytes)} cannot be read with direct I/O; use a multiple of 4KiB"
+        )
     target = inspect(path, write=False)
     sizes = [size for size in sorted({*SIZES, page_bytes}) if size * (RUN + 1) <= target.bytes]
     if page_bytes not in sizes:

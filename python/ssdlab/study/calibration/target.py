@@ -57,7 +57,8 @@ def calibrate_target(
     """
     if not 0 < seconds <= 86_400:
         raise ConfigError(
-            f"the time per cell must be above 0 s and at most a day, not {seconds:g} s; use 1, for example")
+            f"the time per cell must be above 0 s and at most a day, not {seconds:g} s; use 1, for example"
+        )
     request_bytes, offset_bytes = _ssdlab.size(size), _ssdlab.size(offset)
     if request_bytes < 512 or request_bytes % 512 or offset_bytes % 512:
         raise ConfigError("request size and offset must be multiples of 512 bytes, for example 4KiB")

@@ -82,7 +82,9 @@ def _check_paths(
     known = (*names, *axes, *optional)
     for path in paths:
         if path not in known:
-            raise keys.error("value", f"{path!r} is unknown without a run{suggestion(path, known)}; known are {', '.join(known)}")
+            raise keys.error(
+                "value", f"{path!r} is unknown without a run{suggestion(path, known)}; known are {', '.join(known)}"
+            )
     paths = [path.removeprefix(f"{COLUMN}.") for path in paths]
     for name in axes:
         lacking = [label for label in axes[name].labels if Axis.number(label) is None]

@@ -121,7 +121,7 @@ def _expanded(place: str, labels: Mapping[str, Any]) -> Iterator[tuple[str, Any]
             continue
         rest = {key: value for key, value in values.items() if key != "each"}
         if "{}" not in label or not isinstance(values["each"], list) or not values["each"]:
-            raise ConfigError(f"{place}: {label}: each: is a list for a label with {{}}; write each = [1, 2]")
+            raise ConfigError(f"{place}: {label}: each: must be a list, for a label with {{}}; write each = [1, 2]")
         for item in values["each"]:
             yield label.replace("{}", str(item)), _filled(rest, item)
 
@@ -186,7 +186,9 @@ def _comparison(keys: Keys, folder: Path, rows: Axis, columns: Axis) -> Comparis
         )
     tolerance = keys.optional("tolerance", float)
     if tolerance is not None and not tolerance > 0:
-        raise keys.error("tolerance", f"{tolerance:g} is not above 0; give a tolerance in % or, with points, in the table's unit")
+        raise keys.error(
+            "tolerance", f"{tolerance:g} is not above 0; give a tolerance in % or, with points, in the table's unit"
+        )
     reference = None
     where = {key: str(value) for key, value in keys.get("where", dict, {}).items()}
     if keys.has("reference"):
@@ -221,7 +223,9 @@ def _claim(keys: Keys, rows: Axis, columns: Axis, above: Mapping[str, Table]) ->
             why = f"no earlier table {rival!r} with 'better'{suggestion(rival, above)}; name one"
             raise inner.error("winners_of", why)
         if (table.rows.labels, table.columns.labels) != (rows.labels, columns.labels):
-            raise inner.error("winners_of", f"{rival} has other rows or columns; name a table with the same rows and columns")
+            raise inner.error(
+                "winners_of", f"{rival} has other rows or columns; name a table with the same rows and columns"
+            )
     return Claim(
         says=inner.text("says"),
         below=inner.optional("below", float),

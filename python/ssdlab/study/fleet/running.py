@@ -150,9 +150,7 @@ def _check(folder: Path) -> None:
     inside = {one.name for one in folder.iterdir()} if folder.is_dir() else set()
     foreign = inside - {VOLUMES, f"{VOLUMES}.part", STUDY}
     if foreign:
-        raise ConfigError(
-            f"{text.path(folder)}: contains {text.path(min(foreign))} but no fleet; use another folder"
-        )
+        raise ConfigError(f"{text.path(folder)}: contains {text.path(min(foreign))} but no fleet; use another folder")
 
 
 @takes()

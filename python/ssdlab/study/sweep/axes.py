@@ -219,8 +219,8 @@ def _values(key: str, given: Values) -> "list[str] | Range":
     lost = next((value for value in values if not Path(value).exists()), "") if key == TRACE else ""
     if lost and isinstance(given, str) and "," in given:
         raise ConfigError(
-            f"axis {key}: {text.path(lost)}: no such file; check the path, and write one with a comma in "
-            f'quotes: {key}="a,b.csv",c.csv'
+            f"axis {key}: {text.path(lost)}: no such file; check the path, and quote a path with a "
+            f'comma: {key}="a,b.csv",c.csv'
         )
     twice = [value for value in values if values.count(value) > 1]
     if twice and key not in OTHERS:

@@ -33,7 +33,7 @@ STATISTICS = {
     "write_sequential": ("writes that follow the write before", "%"),
     "write_sync": ("synchronous writes", "%"),
     "write_meta": ("writes of metadata", "%"),
-    "flushes": ("flushes, alone or before a write, per write", "%"),
+    "flushes": ("flushes, alone or before writes, per write", "%"),
     "read_distinct": ("distinct bytes read", "MiB"),
     "write_distinct": ("distinct bytes written", "MiB"),
 }

@@ -206,7 +206,8 @@ class DaskWorkers(Workers):
         if self._is_lost:
             return ConfigError(
                 f"{self._name}: connection lost; finished runs are kept, so restart the scheduler and repeat the "
-                "command")
+                "command"
+            )
         return None
 
     def once(self, run: Run, *, alone: bool) -> Outcome:

@@ -70,9 +70,7 @@ class Workers(ABC):
                 return self.once(run, alone=death > 0)
             except WorkerDied:
                 continue
-        return Outcome(
-            None, f"WorkerDied: the worker of the run died {DEATHS} times, most likely for lack of memory"
-        )
+        return Outcome(None, f"WorkerDied: the worker of the run died {DEATHS} times, most likely for lack of memory")
 
     def __enter__(self) -> Self:
         return self
