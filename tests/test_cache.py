@@ -341,7 +341,7 @@ def test_saved_caches_equal_the_simulated_ones(tmp_path: Path) -> None:
         (["lru"], ["10%"], {"write_back": True, "granularity": "objects"}, "write-back caches hold pages"),
         (["lru"], ["10%"], {"write_back": True, "ignore_trims": True}, "drops trimmed pages; do not ignore trims"),
         (["lru"], ["10%"], {"dirty": "101%", "write_back": True}, "is above 100%"),
-        (["lru"], ["10%"], {"dirty": "12.5%", "write_back": True}, "is no whole percentage"),
+        (["lru"], ["10%"], {"dirty": "12.5%", "write_back": True}, "is not a whole percentage"),
     ],
 )
 def test_impossible_caches_are_named(policies: list[str], sizes: list[str], more: dict[str, Any], message: str) -> None:
@@ -354,7 +354,7 @@ def test_impossible_samples_are_named() -> None:
     for more, message in (
         ({"sample": "0%"}, "must be above 0%"),
         ({"sample": "0.5"}, "may mean 0.5% or, as a share of 1, 50%"),
-        ({"sample": "1%", "replicas": 1}, "write 2 to 64"),
+        ({"sample": "1%", "replicas": 1}, "must be 2 to 64"),
         ({"sample": "3", "replicas": 8}, "is too small for 8 replicas"),
     ):
         with pytest.raises(ssdlab.ConfigError, match=message):

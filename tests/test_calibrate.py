@@ -282,8 +282,8 @@ def test_files_appear_all_or_not_at_all(cli: Cli, tmp_path: Path) -> None:
         (["--target", "short", "--regions", "16KiB"], ["a region of 16KiB does not fit into short"]),
         (["--target", "short", "--offset", "1GiB"], ["nothing of short lies behind 1GiB"]),
         (["--target", "short", "--size", "100B"], ["multiples of 512 bytes"]),
-        (["--target", "short", "--seconds", "0"], ["0 s for a cell"]),
-        (["--target", "short", "--seconds", "nan"], ["nan s for a cell"]),
+        (["--target", "short", "--seconds", "0"], ["not 0 s"]),
+        (["--target", "short", "--seconds", "nan"], ["not nan s"]),
     ],
 )
 def test_wrong_input_is_one_line_and_status_2(cli: Cli, tmp_path: Path, arguments: list[str], words: list[str]) -> None:

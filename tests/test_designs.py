@@ -128,8 +128,8 @@ def test_a_latin_hypercube_and_a_sobol_sequence_fill_every_stratum() -> None:
     ("design", "axes", "message"),
     [
         (Design("gird"), ["seed=1,2"], "did you mean grid"),
-        (Design("sobol", 48), ["seed=1,2"], "take 32 or 64"),
-        (Design("grid", 8), ["seed=1,2"], "it is for random"),
+        (Design("sobol", 48), ["seed=1,2"], "use 32 or 64"),
+        (Design("grid", 8), ["seed=1,2"], "samples are for random"),
         (Design("grid"), ["device.op=3%..30%"], "needs the number of values"),
         (Design("factorial"), ["seed=1,2,3"], "needs two values"),
         (Design("factorial", resolution=6), ["seed=1,2"], "3, 4 or 5"),

@@ -209,7 +209,7 @@ def test_spare_space_for_a_trace_without_writes_is_refused(cli: Cli, tmp_path: P
         ),
         (
             {"op": "1100%..2000%:10"},
-            r"^op: device.op: 1100% is out of range: 0% to 1000%; same error with 1200%,( 1\d00%,){6} 1900% and 1 more$",
+            r"^op: device.op: 1100% is out of range: 0% to 1000%; same error with 1200%,( 1\d00%,){6} 1900% and 1 more",
         ),
         ({"axes": ["device.op=7%,8%"]}, "^axis device.op: already varied by op; give the values there$"),
         (

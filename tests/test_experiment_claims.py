@@ -334,7 +334,11 @@ columns = "limit"
         (', best = "a"', "", ["rate: claim", "one of below, above, best, winners_of"]),
         ("above = 10", "above = 10, below = 20", ["gains: claim", "exactly one condition"]),
         ("above = 10", 'best = "light"', ["gains: claim: best", "no value is better"]),
-        ('winners_of = "rate"', 'winners_of = "gain"', ["guess: claim: winners_of", "'gain' above with 'better'"]),
+        (
+            'winners_of = "rate"',
+            'winners_of = "gain"',
+            ["guess: claim: winners_of", "no earlier table 'gain' with 'better'"],
+        ),
         ('winners_of = "rate"', 'winners_of = "product"', ["guess: claim: winners_of", "no table 'product' above"]),
         ('says = "a is the fastest", ', "", ["rate: claim: says", "is missing"]),
     ],

@@ -390,7 +390,7 @@ def test_a_wrong_setting_is_named_with_its_place(cli: Cli, copy: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["show", "sbfats"], ["no experiment", "did you mean sbfast?", "ssdlab experiment list"]),
+        (["show", "sbfats"], ["unknown experiment", "did you mean sbfast?", "ssdlab experiment list"]),
         (["run", SMALL, "--table", "erase"], ["no table 'erase'", "did you mean erases?"]),
         (["run", SMALL, "--set", "device.opp=7%"], ["--set", "did you mean device.op?"]),
         (["run", SMALL, "--out", SMALL / "numbers.csv"], ["is a file"]),

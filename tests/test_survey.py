@@ -278,7 +278,7 @@ TINY: dict[str, object] = {
         (
             ["device.op=20%,40%", "workload.reads=0%,50%", "ftl.page.gc=greedy,fifo"],
             {"design": "factorial", "resolution": 3},
-            "cannot be told",
+            "cannot be distinguished",
         ),
         (["device.op=20%..40%", "workload.reads=0%..50%"], {"design": "saltelli", "samples": 4}, "interactions"),
         (["device.op=20%,30%,40%", "workload.reads=0%,50%"], {"design": "one-at-a-time", "seeds": 2}, "20% → 40%"),
@@ -308,7 +308,7 @@ def test_missing_figures_and_axes_are_named() -> None:
         study.curves("write_amplification", "device.opp")
     with pytest.raises(ssdlab.ConfigError, match="both the x axis and"):
         study.curves("write_amplification", "device.op", "device.op")
-    with pytest.raises(ssdlab.ConfigError, match="two outcomes or more"):
+    with pytest.raises(ssdlab.ConfigError, match="two or more outcomes"):
         study.pareto(["write_amplification"])
     with pytest.raises(ssdlab.ConfigError, match="no result"):
         study.result(7)

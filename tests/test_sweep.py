@@ -580,8 +580,8 @@ def test_a_study_without_results_has_its_future_columns() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-A", "trace=a,b.csv"], "a: no such file; check the path, and write one with a comma in quotes: "),
-        (["-A", "seed=1,2", "-O", "x=device.physical_bytes/2"], "is arithmetic, which 'ssdlab tune' alone takes"),
+        (["-A", "trace=a,b.csv"], "a: no such file; check the path, and quote a path with a comma: "),
+        (["-A", "seed=1,2", "-O", "x=device.physical_bytes/2"], "is arithmetic, which only 'ssdlab tune' supports"),
     ],
 )
 def test_unsupported_sweep_input_has_a_remedy(cli: Cli, arguments: list[str], message: str) -> None:

@@ -491,10 +491,10 @@ def test_bad_input_is_one_clear_error(
 def test_a_folder_keeps_one_question(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ssdlab.ConfigError, match="a search with other outcomes, seeds; use another folder; a warm"):
         tuned(folder, outcomes=["write_amplification"], seeds=1)
-    with pytest.raises(ssdlab.ConfigError, match="holds a search; name another folder"):
+    with pytest.raises(ssdlab.ConfigError, match="contains a search; use another folder"):
         ssdlab.sweep({"seed": ["1", "2"]}, BASE, out=folder)
     ssdlab.sweep({"seed": ["1", "2"]}, BASE, out=tmp_path / "s")
-    with pytest.raises(ssdlab.ConfigError, match="holds a sweep; name another folder"):
+    with pytest.raises(ssdlab.ConfigError, match="contains a sweep; use another folder"):
         tuned(tmp_path / "s")
     with pytest.raises(ssdlab.ConfigError, match="no run there belongs to this search"):
         tuned(warm_start=tmp_path / "s", seeds=3)
