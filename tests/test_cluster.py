@@ -227,7 +227,7 @@ def test_a_dying_scheduler_leaves_finished_runs(
 
 
 def test_a_missing_cluster_is_named_with_its_address(cli: Cli, tmp_path: Path) -> None:
-    for address, said in (("tcp://127.0.0.1:1", "no scheduler answers"), ("nonsense://x", "is none of tcp")):
+    for address, said in (("tcp://127.0.0.1:1", "no scheduler answers"), ("nonsense://x", "is not one of tcp")):
         done = cli("sweep", "-A", "seed=1,2", "--cluster", address, "--out", "s", check=False)
         assert done.returncode == 2 and address in done.stderr and said in done.stderr
         assert list(tmp_path.iterdir()) == [] and len(done.stderr.splitlines()) == 1, done.stderr
@@ -243,7 +243,7 @@ def test_a_missing_dask_is_one_line_with_its_installation(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize(
     ("answer", "said"),
-    [(b"", "nothing in 0.5 s"), (b"HTTP/1.0 400 Bad Request\r\n", "no scheduler answers")],
+    [(b"", "no answer in 0.5 s"), (b"HTTP/1.0 400 Bad Request\r\n", "no scheduler answers")],
 )
 def test_other_programs_are_recognised_in_time(
     answer: bytes, said: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]

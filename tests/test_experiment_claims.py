@@ -124,7 +124,7 @@ def test_a_value_reads_its_own_column(sums: Path) -> None:
     values = ssdlab.experiments.load(sums).run(tables=["product"])["product"].ours
     assert values == pytest.approx(np.array([[10 - 1.5, 20 - 1, 25 - 0.5], [10 - 0.5, 20 - 1, 25 - 1.5]]) + 1.5)
     sums.write_text(text.replace("column.load", "column.gain"))
-    with pytest.raises(ssdlab.ConfigError, match=r"product: value: no 'column\.gain' without a run"):
+    with pytest.raises(ssdlab.ConfigError, match=r"product: value: 'column\.gain' is unknown without a run"):
         ssdlab.experiments.load(sums)
 
 
@@ -322,10 +322,10 @@ columns = "limit"
 @pytest.mark.parametrize(
     ("before", "after", "words"),
     [
-        ('from = ["gain"]', 'from = ["gian"]', ["gains: from", "no table 'gian' above", "did you mean gain?"]),
+        ('from = ["gain"]', 'from = ["gian"]', ["gains: from", "no earlier table 'gian'", "did you mean gain?"]),
         ('from = ["gain"]', "from = []", ["gains: from", "is empty"]),
         ('from = ["gain"]', 'from = ["gain", "rate"]', ["gains: from: rate", "is not in 'value'"]),
-        ('value = "min(gain)"', 'value = "min(gian)"', ["gains: value", "no 'gian' without a run"]),
+        ('value = "min(gain)"', 'value = "min(gian)"', ["gains: value", "'gian' is unknown without a run"]),
         ('value = "min(gain)"', 'value = "minimum(gain)"', ["[axis.sum]: worst: value", "'minimum' is not one of"]),
         ('value = "min(gain)"', "value = 3", ["[axis.sum]: worst: value", "3 is not text"]),
         ('mean = { value = "mean(gain)" }', "mean = {}", ["gains: value", "is missing"]),
@@ -339,7 +339,7 @@ columns = "limit"
             'winners_of = "gain"',
             ["guess: claim: winners_of", "no earlier table 'gain' with 'better'"],
         ),
-        ('winners_of = "rate"', 'winners_of = "product"', ["guess: claim: winners_of", "no table 'product' above"]),
+        ('winners_of = "rate"', 'winners_of = "product"', ["guess: claim: winners_of", "no earlier table 'product'"]),
         ('says = "a is the fastest", ', "", ["rate: claim: says", "is missing"]),
     ],
 )
