@@ -324,7 +324,7 @@ columns = "limit"
     [
         ('from = ["gain"]', 'from = ["gian"]', ["gains: from", "no earlier table 'gian'", "did you mean gain?"]),
         ('from = ["gain"]', "from = []", ["gains: from", "is empty"]),
-        ('from = ["gain"]', 'from = ["gain", "rate"]', ["gains: from: rate", "is not in 'value'"]),
+        ('from = ["gain"]', 'from = ["gain", "rate"]', ["gains: from: rate", "is not used in 'value'"]),
         ('value = "min(gain)"', 'value = "min(gian)"', ["gains: value", "'gian' is unknown without a run"]),
         ('value = "min(gain)"', 'value = "minimum(gain)"', ["[axis.sum]: worst: value", "'minimum' is not one of"]),
         ('value = "min(gain)"', "value = 3", ["[axis.sum]: worst: value", "3 is not text"]),

@@ -349,15 +349,15 @@ def test_tables_and_labels_can_be_written_once(formula: Path) -> None:
         ('{ misses = "misses.csv" }', "{}", ["from", "is empty"]),
         ('{ misses = "misses.csv" }', '{ misses = "miss.csv" }', ["from: misses", "miss.csv", "No such file"]),
         ('{ misses = "misses.csv" }', "{ misses = 3 }", ["from: misses", "3 is not text"]),
-        ('"misses.csv" }', '"misses.csv", hits = "misses.csv" }', ["from: hits", "is not in 'value'"]),
+        ('"misses.csv" }', '"misses.csv", hits = "misses.csv" }', ["from: hits", "is not used in 'value'"]),
         ("{ misses =", "{ segment =", ["value", "'misses' is unknown without a run", "known are segment"]),
         ("misses * (", "mises * (", ["value", "'mises' is unknown without a run", "did you mean misses?"]),
-        ("- cache", "- time.iops", ["value", "'time.iops'", "it has misses, segment, cache"]),
+        ("- cache", "- time.iops", ["value", "'time.iops'", "known are misses, segment, cache"]),
         ("8K = {}", "8Kx2 = {}", ["value", "segment", "'8Kx2' does not contain exactly one number"]),
         ('rows = "segment"', 'rows = "segment"\nseeds = [1]', ["seeds", "nothing is simulated"]),
         ('rows = "segment"', 'rows = "segment"\nset = { time = "count" }', ["set", "nothing is simulated"]),
         ('columns = "cache"', 'columns = "segment"', ["value", "'segment' is unknown", "known are misses"]),
-        ("misses", "cache", ["from: cache", "is the name of an axis"]),
+        ("misses", "cache", ["from: cache", "is already the name of an axis"]),
     ],
 )
 def test_impossible_computations_are_one_line(formula: Path, before: str, after: str, words: list[str]) -> None:

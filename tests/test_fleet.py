@@ -341,7 +341,7 @@ def test_every_rule_keeps_every_volume_and_the_room(seed: int) -> None:
         ),
         (
             ["fleet.csv", "--pack", "name", "--drives", "1", *SMALL_BLOCKS, "--set", "device.capacity=20MiB"],
-            "volumes of drive 0 take",
+            "volumes of drive 0 need",
         ),
         (["missing.csv"], "missing.csv: No such file"),
         (["empty"], "empty: holds no files"),
