@@ -117,7 +117,7 @@ SUMS = {
         ({"codecs": ["modelled"]}, "keeps no bytes"),
         ({"page_sizes": ["8"]}, "8"),
         ({"page_sizes": ["4MiB"]}, "between 512B and 1MiB"),
-        ({"page_sizes": []}, "one entry each"),
+        ({"page_sizes": []}, "at least one entry"),
         ({"threads": [0]}, "between 1 and 1024"),
     ],
 )

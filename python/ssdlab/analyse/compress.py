@@ -152,7 +152,7 @@ class CompressBench(Finding):
         self.machine = machine()
 
     def cell(self, codec: str, page_bytes: int | None, threads: int | None = None) -> Cell:
-        """Returns the cell of a codec, page size (None for whole files) and number of threads (the first if left out).
+        """Returns the cell of a codec, page size (None for whole files) and number of threads (by default the first).
 
         Raises:
             KeyError: If it was not measured.

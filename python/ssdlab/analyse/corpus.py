@@ -46,7 +46,7 @@ class Corpus:
     skipped: dict[str, str] = field(default_factory=dict)
     """Reasons for skipped files, by path."""
     shortened: tuple[str, ...] = ()
-    """Files of which only the beginning was taken."""
+    """Files that were truncated."""
 
     @property
     def bytes(self) -> int:

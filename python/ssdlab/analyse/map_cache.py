@@ -234,7 +234,7 @@ class MapCacheAdvice(TraceFinding):
             None if no cache up to the largest requested does.
 
         Raises:
-            ConfigError: If the target is out of range or the segment size was not asked for.
+            ConfigError: If the target is out of range or the segment size was not requested.
         """
         cells = self._cells_in_order(target)
         curve = self.curve(segment_bytes)
@@ -301,7 +301,7 @@ class MapCacheAdvice(TraceFinding):
 
 
 def _plain(choice: MapCacheChoice) -> dict[str, Any]:
-    """Returns a choice ready for JSON, which has no NaN."""
+    """Returns a choice, ready for JSON; NaN becomes None."""
     return {name: None if value != value else value for name, value in asdict(choice).items()}
 
 

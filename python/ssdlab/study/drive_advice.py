@@ -194,10 +194,10 @@ def advise_drive(
 
     Args:
         trace: Trace file to replay; the configuration's workload if None.
-        config: The drive, and `host.repeat`; the default drive if left out.
+        config: The drive, and `host.repeat`; the default drive by default.
         op: Over-provisioning to try.
         axes: Further axes, as for `sweep`: `["ftl.page.gc=greedy,cost_benefit", "preset=tlc-nvme,sata-mlc"]`.
-        dwpd: Drive writes per day; if left out, the rate of the trace's times, or of the replay if it has none.
+        dwpd: Drive writes per day; by default the rate of the trace's times, or of the replay if it has none.
         years: Required years of service.
         p99_ns: Required p99 latency, if any.
         seeds: Number of runs per drive.

@@ -12,7 +12,7 @@ from ssdlab.model.numbers import within
 from ssdlab.model.trace import Trace, generate
 
 _SLOT = 4096
-"""Bytes per page in the generator's address space, whatever the size of a page."""
+"""Bytes per page in the generator's address space, independent of the page size."""
 _LEAST_PAGES, _MOST_PAGES = 8, 1 << 28
 _MOST_ACCESSES = 100_000_000
 
@@ -97,7 +97,7 @@ def drawn(access: str, pages: int, accesses: int, writes: float, scan: float) ->
 
 
 def _pareto(pages: int, accesses: int, writes: float) -> "Counts":
-    """Draws accesses of which four fifths go to a fifth of the pages, recursively within the most popular pages."""
+    """Draws accesses so that 80 % go to 20 % of the pages, recursively within the most popular pages."""
     rng = np.random.Generator(np.random.PCG64(1))
     # A share x of the pages has x ** a of the accesses with a = log 0.8 / log 0.2; this is its inverse.
     rank = (pages * rng.random(accesses) ** (np.log(0.2) / np.log(0.8))).astype(np.uint64)

@@ -38,7 +38,7 @@ _PROBE_PAGES = 1024
 @takes()
 @dataclass(frozen=True, kw_only=True)
 class Pools:
-    """The caches to measure: one for each share and codec.
+    """The caches to measure: one per share and codec.
 
     Args:
         page_size: Size of a page.
@@ -113,7 +113,7 @@ class Storage:
 
     @contextmanager
     def opened(self, contents: bytes, pages: int, page_bytes: int, monitor: Monitor | None) -> Iterator["_Below"]:
-        """Yields the storage, filled with the contents over and over."""
+        """Yields the storage, filled with repeated contents."""
         if self.drive is not None:
             drive = _ssdlab.SimulatedDrive(self.drive._inner, pages * page_bytes, self.busy, monitor)
             yield _Below(None, 0.0, self.busy, drive)
@@ -129,7 +129,7 @@ class Storage:
                 yield _Below(file.name, 0.0, False)
 
     def title(self, *, direct: bool) -> str:
-        """Returns the storage in a few words; `direct` if a file bypassed the page cache."""
+        """Describes the storage in a few words; `direct` is true if a file bypassed the page cache."""
         if self.drive is not None:
             return "on a simulated drive"
         if self.directory is not None:
@@ -138,7 +138,7 @@ class Storage:
 
 
 class _Below(NamedTuple):
-    """Opened storage, as the extension takes it."""
+    """Opened storage, in the form that the Rust extension needs."""
 
     path: str | None
     cost_us: float
@@ -390,7 +390,7 @@ class _Runner:
         try:
             # In rounds, so that a temporary load of the machine widens the ranges of all caches alike.
             for (share, codec), each in [*zip(variants, measured, strict=True)] * self._runs:
-                # Short runs never ask.
+                # Short runs never call the monitor otherwise.
                 if self._stop(0):
                     raise KeyboardInterrupt("stopped while measuring")
                 each.append(self._run(share, codec, *costs.get(codec if share == _ADAPTIVE else None, ())))

@@ -142,13 +142,13 @@ def _admission(name: str) -> int:
 
 
 def _parted(change: str) -> tuple[str, str]:
-    """Returns name and value of a parameter."""
+    """Splits a parameter into name and value."""
     parameter, _, value = change.partition("=")
     return _ssdlab.named(parameter, [ADMISSION]) or parameter, value
 
 
 def _meant(policy: str, change: str, takes: Sequence[str]) -> str:
-    """Returns the rest of a message about a parameter unknown to the policy and its admission."""
+    """Returns the remedy for a parameter that neither the policy nor its admission has."""
     parameter, value = _parted(change)
     of_admission = f"{ADMISSION}.{parameter.removeprefix(f'{ADMISSION}.')}"
     if of_admission in takes:

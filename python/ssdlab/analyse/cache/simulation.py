@@ -58,7 +58,7 @@ T = TypeVar("T")
 def _gather(
     trace: Given, items: Items, gathered: "_ssdlab.CacheTrace", monitor: Monitor | None, ttl_s: Ttl = None
 ) -> dict[str, Any]:
-    """Passes the trace through; returns its source, the report on reading it, and its footprint."""
+    """Reads the whole trace; returns its source, the report on reading it, and its footprint."""
     source = source_of(trace)
     pages = items.granularity == "pages"
     instead = "add --objects, or --sized-objects for their sizes"
@@ -102,7 +102,7 @@ def _while_read(
     jobs: int,
     monitor: Monitor | None,
 ) -> tuple[dict[str, Any], list[T | None]]:
-    """Like `_side_by_side`, while the trace is gathered; returns the result of gathering, too."""
+    """Like `_side_by_side`, while the trace is read; also returns the result of `_gather`."""
     gathered = threading.Event()
 
     def scanning(*progress: Any) -> object:
@@ -304,7 +304,7 @@ def mrc(
     parsed = None if sizes is None else read_sizes(sizes, items)
     threads = _jobs(jobs)
     part = _sample(sample, replicas)
-    # Sampled policies alone need not keep every access.
+    # If all policies are sampled, not every access must be kept.
     exact = part is None or (items.one_size and any(policy.one_pass for policy in asked))
     future = any(policy.needs_future for policy in asked)
     gathered = _ssdlab.CacheTrace(granularity, page, not ignore_trims, exact, future, False, False, part)

@@ -185,5 +185,5 @@ def _reason(said: str, before: str, status: int) -> str:
 
 
 def _line(words: str) -> str:
-    """Returns the words on one line of printable characters."""
+    """Joins the words into one line of printable characters."""
     return text.path(" ".join(words.split()))

@@ -42,10 +42,10 @@ def calibrate(
 
     Args:
         config: The drive, with `time = "event"`.
-        regions: Region sizes such as `"64MiB"`; if left out, powers of two from 64 MiB and the whole drive.
-        in_flight: Requests in flight; if left out, powers of two up to 256 or the drive's queue depth.
+        regions: Region sizes such as `"64MiB"`; by default powers of two from 64 MiB and the whole drive.
+        in_flight: Requests in flight; by default powers of two up to 256 or the drive's queue depth.
         requests: Requests measured per cell and round, after as many unmeasured ones that fill the write buffer.
-        jobs: Simulations at a time; one per processor if left out.
+        jobs: Simulations at a time; one per processor by default.
         monitor: Called with the number of finished cells in the phase `cells`. A true return value stops the
             calibration and sets `Calibration.partial`.
 

@@ -44,7 +44,7 @@ def calibrate_target(
         path: An existing file, or a block device that nothing uses.
         write: True to measure writes too, which destroys the contents.
         size: Request size.
-        regions: Region sizes such as `"64MiB"`; if left out, powers of two from 64 MiB and everything after `offset`.
+        regions: Region sizes such as `"64MiB"`; by default powers of two from 64 MiB and everything after `offset`.
         in_flight: Requests in flight.
         offset: Start of every region.
         seconds: Duration of each cell and round.

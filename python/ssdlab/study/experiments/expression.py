@@ -92,7 +92,7 @@ class Value:
 
 
 class _MissingError(Exception):
-    """A path leads to no figure."""
+    """Raised if a path leads to no figure."""
 
 
 def _node(summary: Summary, path: str) -> Any:

@@ -1,4 +1,4 @@
-"""Models that compute or measure cells without a simulation: settings of a cell in, figures out.
+"""Models that compute or measure cells without a simulation: they map the settings of a cell to figures.
 
 To add a model, write its function with the defaults of its arguments and register it in `MODELS`.
 """

@@ -1,4 +1,4 @@
-"""Reads where the cells of a table come from that is not simulated: CSV files, other tables, a model."""
+"""Reads the source of table cells that are not simulated: CSV files, other tables, a model."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path

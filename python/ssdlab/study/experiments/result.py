@@ -1,4 +1,4 @@
-"""Results of an experiment: our tables beside the document's."""
+"""Results of an experiment: our tables and the document's."""
 
 import math
 from collections.abc import Mapping, Sequence

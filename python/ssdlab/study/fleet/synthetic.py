@@ -1,7 +1,8 @@
 """Generates traces with the statistics of Alibaba's and Tencent's fleets.
 
 Each volume draws its request rate, write share, working set and randomness. Requests arrive as one Poisson process and
-fall to volumes by their rates. A random request of a volume goes to a Zipf-distributed page of its working set; the
+are assigned to volumes by their rates. A random request of a volume goes to a Zipf-distributed page of its working set;
+the
 others continue a sequential run. The share of random requests is the analysis of 2023's share of requests more than
 128 KiB from each of the 32 before; in the small working set of a short trace far fewer are so far away. Equal arguments
 give equal bytes.
@@ -277,7 +278,7 @@ def generate_fleet(
         path: Output file: Alibaba's format for `.csv`, `.csv.gz` and `.csv.zst`; Parquet with a column `volume` for
             `.parquet`.
         like: Fleet to imitate, `alibaba` or `tencent`.
-        volumes: Number of volumes; the published number if left out.
+        volumes: Number of volumes; the published number by default.
         requests: Number of requests of all volumes, at least one each.
         seed: Seed of the fleet.
         monitor: Called with the progress in the phase `generate`. A true return value raises KeyboardInterrupt and

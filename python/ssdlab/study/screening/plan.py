@@ -12,7 +12,7 @@ from ssdlab.study.sweep.design import SCREENING
 from ssdlab.study.work.run import Run
 
 PART, SCHEDULER = "part", "scheduler"
-"""Columns of the study besides the factors."""
+"""Columns of the study other than the factors."""
 
 FIRST = "screening"
 """Name of the first part; refinements have the name of their claim."""

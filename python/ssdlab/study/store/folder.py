@@ -101,7 +101,7 @@ class Store:
             raise
 
     def ask(self, plan: Mapping[str, Any]) -> None:
-        """Stores a plan; refuses another search, and a search in place of a sweep."""
+        """Stores a plan; raises an error if the folder has another search, or if only one of both is a search."""
         if (self.folder / PLAN).exists():
             ours, theirs = (one.get(TUNING) or {} for one in (plan, read_plan(self.folder)))
             other = [key for key in {**theirs, **ours} if ours.get(key) != theirs.get(key)]

@@ -1,4 +1,4 @@
-"""Questions to a study: which runs and axes answer them, and by which method."""
+"""Answers questions about a study: selects the runs, the axes and the method."""
 
 import math
 from collections.abc import Sequence
@@ -90,7 +90,7 @@ class Questions(Remarked):
 
         Args:
             outcome: Name of the outcome.
-            x: Axis along the curves, with its linked settings; the axis with most values if left out.
+            x: Axis along the curves, with its linked settings; the axis with most values by default.
             by: Axis with a curve per value; if x is left out too, the axis with most values after x, except sampled
                 axes.
 
@@ -114,7 +114,7 @@ class Questions(Remarked):
                 raise ConfigError(f"unknown axis {text.path(axis)}; the axes are {', '.join(self.columns)}")
         if x == by:
             raise ConfigError(f"{x} cannot be both the x axis and the axis between curves; name another axis")
-        # Linked settings go with their axis, unless they are shown by themselves.
+        # Linked settings are shown with their axis unless named alone.
         shown = [[axis, *(key for key in together[axis] if key not in (x, by))] for axis in (x, by) if axis]
         names = [*map(linked.name, shown)]
         x, by = names[0], names[1] if by else None
@@ -150,7 +150,7 @@ class Questions(Remarked):
         """Returns the Pareto front: points that no other point beats in all outcomes, by means over seeds.
 
         Args:
-            outcomes: Two or more, such as `["write_amplification", "time.iops:max"]`; the study's if left out.
+            outcomes: Two or more, such as `["write_amplification", "time.iops:max"]`; the study's by default.
 
         Raises:
             ConfigError: If there are fewer than two, an outcome is unknown, or no point has all.

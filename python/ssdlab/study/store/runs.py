@@ -1,4 +1,4 @@
-"""Runs that a sweep asked for, and their figures."""
+"""Requested runs of a sweep, and their figures."""
 
 import json
 from collections import Counter
@@ -32,7 +32,7 @@ class Runs(Finding):
         self._all = records
         self._records = {point.key: records[point.key] for point in self.points if point.key in records}
         self.earlier = len(records) - len(self._records)
-        """Number of runs in the folder that an earlier plan asked for."""
+        """Number of runs in the folder that belong to earlier plans only."""
         self.columns: tuple[str, ...] = tuple(plan["columns"])
         """Keys of the axes."""
         shown = [Outcome.read(one).figure for one in plan["outcomes"] or USUAL]
@@ -109,7 +109,7 @@ class Runs(Finding):
         return [one for one in usual if one.figure in known]
 
     def _as_swept(self, outcomes: Sequence[str]) -> list[str]:
-        """Returns outcomes with the sweep's direction, unless they name their own."""
+        """Returns outcomes with the sweep's direction, unless they set one."""
         swept = {Outcome.read(one).figure: one for one in self.plan["outcomes"]}
         return [swept.get(one, one) for one in outcomes]
 

@@ -57,7 +57,7 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Survey(Finding):
-    """An answer that a study gives."""
+    """Base of the answers from a study."""
 
     about: str
     """The study in one line."""
@@ -95,7 +95,7 @@ def check_figure(where: str, figure: str) -> None:
 
 
 def check_distinct(outcomes: Iterable[Outcome]) -> None:
-    """Refuses duplicate figures."""
+    """Raises an error for duplicate figures."""
     seen: set[str] = set()
     for one in outcomes:
         if one.figure in seen:

@@ -174,7 +174,7 @@ def of(given: Mapping[str, Values]) -> Axis:
 
 
 def distinct(axes: Iterable[Axis]) -> list[Axis]:
-    """Refuses axes that vary the same key."""
+    """Raises an error if two axes vary the same key."""
     checked = [*axes]
     seen: set[str] = set()
     for one in checked:

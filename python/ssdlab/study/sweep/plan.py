@@ -1,4 +1,4 @@
-"""Turns a question into runs: every point with its configuration, all checked before anything runs."""
+"""Turns a question into runs; checks the configurations of all points before anything runs."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -100,7 +100,7 @@ def refuse_many(asked: Question, remedy: str) -> None:
 
 
 def plan(asked: Question) -> Plan:
-    """Returns the runs of a question; every fault of any point is reported."""
+    """Returns the runs of a question; reports the faults of all points."""
     if asked.seeds < 1:
         raise ConfigError(f"{asked.seeds} seeds: give at least one")
     design = asked.design.checked(asked.axes, asked.conditions)
@@ -214,7 +214,7 @@ class Builder:
     def laid(self, point: Point, *, replays: bool) -> Config:
         """Returns the configuration with its own seed, unchecked."""
         chosen = {key: value for key, value in point.items() if key not in (TRACE, PRESET)}
-        # Points lie above the base, so that they can select other variants.
+        # Points override the base, so they can select other variants.
         of_point = [(self._written.get(key, AXIS), f"{key}={value}") for key, value in chosen.items()]
         preset, where = point.get(PRESET, self._base._preset), f"{self._written.get(PRESET, AXIS)}: {PRESET}"
         config = rebuilt(preset, self._base._files, [*self._base._sets, of_point], where)

@@ -1,4 +1,4 @@
-"""Searches: the function that users call."""
+"""Runs searches: the function that users call."""
 
 import hashlib
 import os
@@ -67,12 +67,12 @@ def tune(
     Args:
         axes: Axes as for `sweep`: lists, ranges such as `"device.op=3%..30%"` or with `:log`, and settings without
             values, which take all their named values.
-        config: Configuration below the points; the defaults if left out.
+        config: Configuration below the points; the defaults by default.
         trace: Trace file that all points replay; their own workloads if None.
         outcomes: Figures to minimize, or with `:max` to maximize, or arithmetic on figures such as
             `"cost=device.physical_bytes + 40 * device.mapping_table_bytes"`. Several give a Pareto front.
         constraints: Bounds such as `"write_amplification<=2"`, `"latency.all.p99_ns<=20ms"`, `"time.iops>=5000"`.
-        out: Folder of the study; an interrupted search resumes. Nothing is kept if left out.
+        out: Folder of the study; an interrupted search resumes. By default nothing is kept.
         trials: Number of points to try, rounded up to whole batches; fewer if the space has fewer.
         seeds: Number of runs per point, which are averaged.
         repeats: Number of fresh seeds for the best points.

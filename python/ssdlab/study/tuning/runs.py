@@ -1,4 +1,4 @@
-"""Runs behind the points of a search: executed by workers unless the folder holds them."""
+"""Runs for the points of a search: executed by workers unless the folder has them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -342,12 +342,12 @@ class DaskWorkers(Workers):
                 offset += len(chunk)
 
     def stop(self) -> None:
-        """Fails pending runs and abandons those in flight, which workers finish unheard."""
+        """Fails pending runs and abandons runs in flight, whose results are ignored."""
         self._is_stopped = True
         self._dispatch()
 
     def close(self) -> None:
-        """Disconnects; the cluster goes on."""
+        """Disconnects; the cluster keeps running."""
         self._closed.set()
         self._watcher.join()
         is_lost = self._is_lost

@@ -12,11 +12,11 @@ DEATHS = 3
 
 
 class WorkerDied(Exception):  # noqa: N818 (an event, like KeyboardInterrupt)
-    """The process of a run is gone."""
+    """Raised if the process of a run has died."""
 
 
 class Stopped(Exception):  # noqa: N818
-    """A run was abandoned because all runs end."""
+    """Raised if a run was abandoned because all runs are stopped."""
 
 
 class Workers(ABC):
@@ -38,7 +38,7 @@ class Workers(ABC):
 
         Args:
             run: The run.
-            alone: True to run it without others beside it.
+            alone: True to run it while no other run executes.
 
         Raises:
             WorkerDied: If its process is gone.

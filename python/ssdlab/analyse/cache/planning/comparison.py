@@ -128,7 +128,7 @@ def compare(plan: "CachePlan", contents: Corpus, monitor: Monitor | None = None)
 
 
 def _moving_us(raw: float, compressed: float, load_us: float, compress_us: float, decompress_us: float) -> float:
-    """Time per page at these hit ratios, where each page entering the raw pool makes another one be compressed."""
+    """Time per page at these hit ratios; each page that enters the raw pool forces another one to be compressed."""
     return (1 - raw - compressed) * (load_us + compress_us) + compressed * (compress_us + decompress_us)
 
 
