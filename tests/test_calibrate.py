@@ -219,7 +219,7 @@ def test_a_monitor_stops_a_simulated_calibration() -> None:
         ({"device.capacity": "32MiB", "nand.channels": 1, "time": "event"}, {"regions": None}, "32MiB is smaller than"),
         ({}, {"in_flight": []}, "numbers from 1 to 65536"),
         ({}, {"in_flight": [0, 1]}, "numbers from 1 to 65536"),
-        ({}, {"requests": 0}, "use 1 or more"),
+        ({}, {"requests": 0}, "use at least 1"),
         ({"ftl.page.low": 10_000}, {}, "ftl.page.low"),
         ({"drive.buffer": "eager", "drive.command": "0ns"}, {"requests": 20}, "writes take no time"),
     ],
