@@ -252,9 +252,9 @@ def test_refusing_many_dies_names_a_working_remedy(more: dict[str, str]) -> None
 def test_other_wrong_input_is_named() -> None:
     advice = advise.map_cache(zipf(100), small())
     for target in (0.0, 1.01, -1.0, math.nan):
-        with pytest.raises(ssdlab.ConfigError, match="is not above 0% and at most 100%"):
+        with pytest.raises(ssdlab.ConfigError, match="must be above 0% and at most 100%"):
             advice.best(target)
-    with pytest.raises(ssdlab.ConfigError, match="were not asked for"):
+    with pytest.raises(ssdlab.ConfigError, match="was not requested"):
         advice.curve(3)
     with pytest.raises(ssdlab.SimulationError, match="choose --fit compact, grow, scale or wrap"):
         advise.map_cache(TRACES / "oltp.csv.zst", small())

@@ -56,7 +56,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
 
 SIGNATURES = {"TraceFile": ssdlab.TraceFile}
 
-UNNAMED = r"is not a (configuration|trace|setting)|has no cases by name"
+UNNAMED = r"is not a (configuration|trace|setting)|does not map names to cases"
 """Arguments to the only parameter that can be meant."""
 
 

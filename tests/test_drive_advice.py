@@ -114,7 +114,7 @@ def test_over_provisioning_with_equal_drives_is_listed_once() -> None:
     drive = {"device.capacity": "256MiB", "workload.requests": 100, "time": "count"}
     advised = ssdlab.advise_drive(None, drive, op=["7%", "10%", "12%", "40%"])
     assert [choice.levels["device.op"] for choice in advised.choices] == ["7%", "40%"]
-    assert advised.page().remarks[0] == "device.op=7%, 10%, 12% give the same drive, as blocks are whole"
+    assert advised.page().remarks[0] == "device.op=7%, 10%, 12% give the same drive, because blocks are whole"
 
 
 def test_drives_of_unknown_life_are_not_chosen_unconditionally(tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ def test_spare_space_for_a_trace_without_writes_is_refused(cli: Cli, tmp_path: P
     [
         ({"dwpd": 0}, "^dwpd: must be a number above 0, not 0$"),
         ({"op": ["7"]}, '^op: device.op: "7" may mean 7% or, as a share of 1, 700%; write "7%" or "700%"$'),
-        ({"op": "7%,7%"}, "^op: the value 7% is given twice; give it once$"),
+        ({"op": "7%,7%"}, "^op: the value 7% is listed twice; list it once$"),
         ({"op": ["7%", ""]}, "^op: a value is empty; separate values by commas, as in A,B$"),
         ({"op": "7%..9%"}, "^op: 7%..9% is a range without steps; write 7%..28%:4$"),
         (
@@ -211,9 +211,9 @@ def test_spare_space_for_a_trace_without_writes_is_refused(cli: Cli, tmp_path: P
         ),
         (
             {"op": "1100%..2000%:10"},
-            r"^op: device.op: 1100% is out of range: 0% to 1000%; the same with 1200%,( 1\d00%,){6} 1900% and 1 more$",
+            r"^op: device.op: 1100% is out of range: 0% to 1000%; same error with 1200%,( 1\d00%,){6} 1900% and 1 more",
         ),
-        ({"axes": ["device.op=7%,8%"]}, "^axis device.op: op varies it already; give its values there$"),
+        ({"axes": ["device.op=7%,8%"]}, "^axis device.op: already varied by op; give the values there$"),
         (
             {"p99_ns": 1e6, "config": {"time": "count"}},
             '^time: "count" simulates no latency for p99; set it to "serial"',
@@ -236,10 +236,10 @@ def test_the_option_that_is_not_above_zero_is_named(cli: Cli, option: str, shown
     ("repeat", "measured"),
     [
         ({"host.repeat.times.count": 2}, "the last replay"),
-        ({}, "the last replay, steady by then"),
-        ({"host.repeat.until-steady.most": 2}, "the last replay, steady by then in 0 of 1 run"),
+        ({}, "the last replay, in steady state"),
+        ({"host.repeat.until-steady.most": 2}, "the last replay, in steady state in 0 of 1 run"),
         ({"host.repeat.times.count": 1}, "all requests"),
-        ({"host.repeat.times.count": 1, "host.warmup": 1000}, "the requests behind the warm-up"),
+        ({"host.repeat.times.count": 1, "host.warmup": 1000}, "the requests after the warm-up"),
     ],
 )
 def test_the_measured_stretch_is_named(repeat: dict[str, object], measured: str) -> None:

@@ -345,7 +345,7 @@ def test_the_ftl_of_a_run_is_explained_on_a_small_drive(small: ssdlab.Config) ->
     )
     assert result.recordings[0]["drive"] == alone.recordings[0]["drive"]
     assert result.scene.requests == "0 4 8 12 0 4" and "<iframe" in result._repr_html_()
-    with pytest.raises(ConfigError, match="there are no requests"):
+    with pytest.raises(ConfigError, match="no requests given"):
         ssdlab.simulate(small).explain("")
     for wrong in ([0, 1], ssdlab.Trace.from_columns(op=["write"], offset=[0], bytes=[4096])):
         with pytest.raises(ConfigError, match=r"requests: .* is not a string; give a string, such as '0 4 8-11 r5'"):

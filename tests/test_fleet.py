@@ -328,7 +328,7 @@ def test_every_rule_keeps_every_volume_and_the_room(seed: int) -> None:
         (["plain.csv"], "plain.csv: ssdlab-csv has no volume names; give a file for each volume"),
         (["plain.parquet"], "rename the column with volume names to volume"),
         (["fleet.csv", "--pack", "round-robbin"], "did you mean round-robin"),
-        (["fleet.csv", "--pack", "name"], "pack name: the number of drives is open"),
+        (["fleet.csv", "--pack", "name"], "pack name: the number of drives is undetermined"),
         (["fleet.csv", "--drives", "2"], "each volume has its own drive"),
         (["fleet.csv", "--pack", "name", "--drives", "6"], "give a number from 1 to 5"),
         (
@@ -341,7 +341,7 @@ def test_every_rule_keeps_every_volume_and_the_room(seed: int) -> None:
         ),
         (
             ["fleet.csv", "--pack", "name", "--drives", "1", *SMALL_BLOCKS, "--set", "device.capacity=20MiB"],
-            "volumes of drive 0 take",
+            "volumes of drive 0 need",
         ),
         (["missing.csv"], "missing.csv: No such file"),
         (["empty"], "empty: has no files"),
@@ -368,9 +368,9 @@ def test_foreign_folders_are_left_alone(trace: Path, cli: Cli, tmp_path: Path) -
     (tmp_path / "f").mkdir()
     (tmp_path / "f" / "mine.txt").write_text("mine", encoding="ascii")
     done = cli("fleet", "run", trace, "--out", "f", check=False)
-    assert done.returncode == 2 and "holds mine.txt and no fleet" in done.stderr
+    assert done.returncode == 2 and "contains mine.txt but no fleet" in done.stderr
     done = cli("fleet", "show", "f", check=False)
-    assert done.returncode == 2 and "holds no fleet; 'ssdlab fleet run --out FOLDER' makes one" in done.stderr
+    assert done.returncode == 2 and "contains no fleet; 'ssdlab fleet run --out FOLDER' creates one" in done.stderr
 
 
 def test_a_failed_drive_is_a_row_and_a_remark(tmp_path: Path) -> None:

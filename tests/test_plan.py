@@ -74,7 +74,7 @@ def test_ratios_are_by_bytes_of_shrinking_pages() -> None:
     assert (nothing.ratio, nothing.shrinking, nothing.decompress_us) == (1.0, 0.0, 0.0)
     plan = ssdlab.cache.plan("1GiB", "10GiB", page="4KiB", device_us=100, compressors=[nothing])
     assert not plan.compress and plan.best.us == pytest.approx(plan.raw_us)
-    with pytest.raises(ssdlab.ConfigError, match="no file has a whole page of 8KiB"):
+    with pytest.raises(ssdlab.ConfigError, match="no file is as large as a page of 8KiB"):
         compressors.measure(["lz4"], contents=Corpus("noise", (NOISE,)), page_bytes=8192)
 
 
@@ -117,7 +117,7 @@ def test_the_model_is_compared_with_the_working_cache(cli: Cli, monkeypatch: pyt
     same = ["cache", "plan", "--memory", "1GiB", "--data", "2GiB", "--bench"]
     assert "leave out one of them" in cli(*same, "--paper", check=False).stderr
     modelled = cli(*same, "--device-us", "5", "--compressor", "modelled:2:1:1", check=False).stderr
-    assert "no compressor of the plan can be measured" in modelled
+    assert "none of these compressors can be measured" in modelled
 
 
 @pytest.mark.parametrize("with_fio", [True, False])
@@ -208,9 +208,9 @@ def test_a_wrong_point_of_a_curve_is_named_as_written(cli: Cli, tmp_path: Path, 
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--device-us", "5"], "exactly one of"),
         (
             ["--memory", "1GiB", "--data", "2GiB", "--paper", "--page", "4KiB"],
-            "leave out the files, and the size of a page",
+            "leave out files and page size",
         ),
-        (["--memory", "1GiB", "--data", "2GiB", "--paper", "--compressor", "zlib"], "take one of lz4, zstd"),
+        (["--memory", "1GiB", "--data", "2GiB", "--paper", "--compressor", "zlib"], "use one of lz4, zstd"),
         (["--memory", "1GiB", "--data", "2GiB", "--device-us", "5", "--compressor", "lz5"], 'did you mean "lz4"'),
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--distribution", "70/30"], "must be even, 80/20"),
         (["--memory", "1GiB", "--data", "2GiB", "--device-us", "5", "missing"], "no file with contents"),
@@ -238,7 +238,7 @@ def test_negative_costs_and_shares_beyond_the_memory_are_refused() -> None:
 def test_a_curve_needs_points() -> None:
     wrong: list[Any] = [[], [1], [("a", "b")], [(0.1,)], [(0.1, None)], np.zeros(3)]
     for points in wrong:
-        with pytest.raises(ssdlab.ConfigError, match=r"^distribution: .*give pairs of the share"):
+        with pytest.raises(ssdlab.ConfigError, match=r"^distribution: .*give pairs of cached share"):
             ssdlab.cache.plan("1GiB", "2GiB", distribution=points, paper=True)
     points = [(0.25, 0.5), (0.5, 0.75)]
     right: list[Any] = [points, np.array(points), [list(point) for point in points]]

@@ -268,15 +268,15 @@ def _without_claim(source: str) -> str:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda source: source.replace("title", "titel"), "titel: no such key; did you mean title?"),
+        (lambda source: source.replace("title", "titel"), "titel: unknown key; did you mean title?"),
         (lambda source: source.replace('tested = "deadline"', 'tested = "fifo"'), "tested: 'fifo' is not one of"),
         (_without_claim, "against: 'median' is not one of best, mean, worst"),
-        (lambda source: source.replace("reads = false }", "read = false }"), "trace: read: no such key"),
+        (lambda source: source.replace("reads = false }", "read = false }"), "trace: read: unknown key"),
         (lambda source: source.replace("reads = false }", "reads = 3 }"), "reads: 3 is not true or false"),
         (lambda source: source.replace("seeds = 2", "seeds = 1"), "too few for confidence intervals"),
         (lambda source: source.replace("resolution = 3", "resolution = 7"), "resolution: 7 is not one of"),
         (lambda source: source.replace("page = {}", "page = {}\nmore = {}"), "must have two levels"),
-        (lambda source: source.replace("form.full.factor.reads", "form.full.factor.read"), "there is no read"),
+        (lambda source: source.replace("form.full.factor.reads", "form.full.factor.read"), "unknown factor read"),
         (lambda source: source.replace("reads = false }", "partition = -1 }"), "partition: -1 is below 0"),
         (lambda source: source.replace("[figure.erases]", "[figure]\nx = 3\n[figure.erases]"), "3 is not a table"),
         (lambda source: source + "[", "correct it there"),
@@ -302,7 +302,7 @@ def test_unknown_figures_are_reported(tmp_path: Path) -> None:
 
 def test_settings_are_checked_before_anything_runs(tmp_path: Path) -> None:
     small: Screening = ssdlab.screening.load(SMALL)
-    with pytest.raises(ssdlab.ConfigError, match="seeds of its own"):
+    with pytest.raises(ssdlab.ConfigError, match="uses its own seeds"):
         small.run(overrides=["seed=3"])
     with pytest.raises(ssdlab.ConfigError, match=r"noop at .*bios extents"):
         small.run(overrides=["device.capacity=16KiB"], out=tmp_path / "none")

@@ -443,15 +443,15 @@ def test_points_that_cannot_run_are_skipped() -> None:
 @pytest.mark.parametrize(
     ("axis", "words"),
     [
-        ("device.op=20%..2000%", "axis device.op: the end 2000% of its range is not possible, 1000% for one is"),
+        ("device.op=20%..2000%", "axis device.op: its range cannot end at 2000%; 1000%, for example, is possible"),
         (
             "nand.pages_per_block=1..64",
-            "axis nand.pages_per_block: the end 1 of its range is not possible, 2 for one is: ",
+            "axis nand.pages_per_block: its range cannot end at 1; 2, for example, is possible: ",
         ),
         (
             "device.op=1100%..2000%",
             "axis device.op: neither end of its range is possible: axis: device.op: 1100% is out of range: 0% to "
-            "1000%; the same with 2000%",
+            "1000%; same error with 2000%",
         ),
     ],
 )
@@ -465,9 +465,9 @@ def test_an_impossible_range_end_is_named(axis: str, words: str) -> None:
     ("arguments", "message"),
     [
         ([], "nothing is varied"),
-        (["-A", "device.op=5%..9%"], "no outcome is named"),
+        (["-A", "device.op=5%..9%"], "no outcome given"),
         (["-A", "device.opp=5%..9%", "-O", "seed"], "did you mean device.op"),
-        (["-A", "device.op", "-O", "seed"], "device.op: has no names to vary: it takes a share, 0% to 1000%"),
+        (["-A", "device.op", "-O", "seed"], "device.op: has no named values: its value is a share, 0% to 1000%"),
         (["-A", "device.op=5%..9000%", "-O", "wear.erases"], "axis: device.op"),
         (["-A", "trace=a.csv", "-O", "seed"], "a trace is not part of the drive"),
         (["-A", "device.op=5%..9%", "-O", "write_amplificatoin"], "did you mean write_amplification?"),
@@ -475,7 +475,7 @@ def test_an_impossible_range_end_is_named(axis: str, words: str) -> None:
         (["-A", "device.op=5%..9%", "-O", "time.iops:large"], "large is neither min nor max"),
         (["-A", "device.op=5%..9%", "-O", "wear.erases", "-C", "wear.erases<7"], "write FIGURE<=BOUND"),
         (["-A", "device.op=5%..9%", "-O", "wear.erases", "-C", "device.memory_bytes<=20ms"], "a size such as 64MiB"),
-        (["-A", "device.op=5%..9%", "-O", "wear.erases", "--warm-start", "no"], "no: holds no study"),
+        (["-A", "device.op=5%..9%", "-O", "wear.erases", "--warm-start", "no"], "no: contains no study"),
         (["-A", "device.op=5%..9%", "-O", "wear.erases", "--cluster", "tcp://127.0.0.1:1"], "no scheduler answers"),
     ],
 )
@@ -489,12 +489,12 @@ def test_bad_input_is_one_clear_error(
 
 
 def test_a_folder_keeps_one_question(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(ssdlab.ConfigError, match="a search with other outcomes, seeds; name another folder; a warm"):
+    with pytest.raises(ssdlab.ConfigError, match="a search with other outcomes, seeds; use another folder; a warm"):
         tuned(folder, outcomes=["write_amplification"], seeds=1)
-    with pytest.raises(ssdlab.ConfigError, match="holds a search; name another folder"):
+    with pytest.raises(ssdlab.ConfigError, match="contains a search; use another folder"):
         ssdlab.sweep({"seed": ["1", "2"]}, BASE, out=folder)
     ssdlab.sweep({"seed": ["1", "2"]}, BASE, out=tmp_path / "s")
-    with pytest.raises(ssdlab.ConfigError, match="holds a sweep; name another folder"):
+    with pytest.raises(ssdlab.ConfigError, match="contains a sweep; use another folder"):
         tuned(tmp_path / "s")
     with pytest.raises(ssdlab.ConfigError, match="no run there belongs to this search"):
         tuned(warm_start=tmp_path / "s", seeds=3)
