@@ -252,9 +252,9 @@ def test_refusing_many_dies_names_a_working_remedy(more: dict[str, str]) -> None
 def test_other_wrong_input_is_named() -> None:
     advice = advise.map_cache(zipf(100), small())
     for target in (0.0, 1.01, -1.0, math.nan):
-        with pytest.raises(ssdlab.ConfigError, match="is not above 0% and at most 100%"):
+        with pytest.raises(ssdlab.ConfigError, match="must be above 0% and at most 100%"):
             advice.best(target)
-    with pytest.raises(ssdlab.ConfigError, match="were not asked for"):
+    with pytest.raises(ssdlab.ConfigError, match="was not requested"):
         advice.curve(3)
     with pytest.raises(ssdlab.SimulationError, match="choose --fit compact, grow, scale or wrap"):
         advise.map_cache(TRACES / "oltp.csv.zst", small())
@@ -271,13 +271,13 @@ def test_the_command_prints_and_reports(cli: Cli) -> None:
     best = shown["best"]
     assert (best["cache_bytes"], best["segment_bytes"], shown["target"]) == (131_072, 2048, 0.95)
     assert all(part in out for part in ("95 %", "128 KiB", "2.00 KiB", "96.46 %", "158 KiB"))
-    assert "The next smaller, 64.0 KiB, gives" in out and "The next larger, 256 KiB, gives" in out
+    assert "The next smaller cache, 64.0 KiB, gives" in out and "The next larger cache, 256 KiB, gives" in out
     assert len(shown["caches"]) == 6
     for cell in shown["caches"]:
         assert f"{100 * cell['iops_share']:.2f} %" in out and f"{100 * cell['hit_ratio']:.2f} %" in out
     far = cli("advise", "mapcache", *asked, "--target", "99.5%").stdout
     assert "No cache up to 256 KiB reaches 99.5 %" in far and "a larger cache reaches" in far
-    assert "no cache does, as first look-ups miss" in cli("advise", "mapcache", *asked, "--target", "100%").stdout
+    assert "no cache does, because first look-ups miss" in cli("advise", "mapcache", *asked, "--target", "100%").stdout
 
 
 @pytest.mark.parametrize(

@@ -231,8 +231,8 @@ def test_the_command_prints_and_writes(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["empty.csv"], ["empty.csv: holds no request", "give a trace with reads or writes"]),
-        (["flushes.csv"], ["flushes.csv: holds nothing but flushes (2)"]),
+        (["empty.csv"], ["empty.csv: contains no request", "give a trace with reads or writes"]),
+        (["flushes.csv"], ["flushes.csv: contains only flushes (2)"]),
         (["nothere.csv"], ["nothere.csv", "No such file"]),
         ([str(OLTP), "--range", "0B"], ["range size 0 bytes is invalid; use 512B to 1TiB"]),
         ([str(OLTP), "--range", "0"], ["the unit is missing"]),

@@ -221,9 +221,9 @@ def test_expiry_matches_hand_computed_hits(cli: Cli) -> None:
     ever = cache.simulate(trace, ["lru"], [2])
     assert ever.expired is None and ever.hits.tolist() == [[4]]
     for arguments, words in (
-        (["--ttl", "1500ms"], "ttl 1500ms: not whole seconds; write 1s to"),
+        (["--ttl", "1500ms"], "ttl 1500ms: must be whole seconds from 1s to"),
         (["--ttl", "5"], "5"),
-        (["--ttl", "5s", "--write-back"], "write-back caches have no expiry"),
+        (["--ttl", "5s", "--write-back"], "write-back caches do not support expiry"),
         (["--ttl", "5s", "--policy", "belady"], "policy belady does not support expiry"),
     ):
         done = cli("cache", "sim", OLTP, *arguments, check=False)
@@ -260,7 +260,7 @@ def test_requests_carry_times_to_live(cli: Cli, tmp_path: Path) -> None:
     asked = ["keys.csv", "--objects", "--columns", columns, "--size", "5,40", "--ttl", "stream"]
     shown = json.loads(cli("cache", "sim", *asked, "--json").stdout)["result"]
     assert [(cell["hits"], cell["expired"]) for cell in shown["caches"]] == expected and shown["ttl_s"] == "stream"
-    assert "as their stream says" in cli("cache", "sim", *asked).stdout
+    assert "given by the stream" in cli("cache", "sim", *asked).stdout
     # In memory 0 also means for ever; a single time to live equals the option.
     for name, ttl in ((None, "stream"), (7, "stream"), ("x", "7s")):
         trace = ssdlab.Trace.from_columns(
@@ -279,7 +279,7 @@ def test_streams_that_are_no_times_to_live_are_refused(cli: Cli, tmp_path: Path)
     (tmp_path / "many.csv").write_text("".join(f"{ttl},1,read,100,{ttl}\n" for ttl in range(1, 65_600)))
     for trace, stream, words in (
         ("named.csv", "", "the trace names no streams; give the column with the seconds: stream=COLUMN"),
-        ("named.csv", ",stream=4", "stream '5s' is no number of seconds from 0 to 4294967295"),
+        ("named.csv", ",stream=4", "stream '5s' is not a number of seconds from 0 to 4294967295"),
         ("many.csv", ",stream=4", "more than 65,535 different times to live"),
     ):
         columns = "time=0:s,offset=1,op=2,size=3" + stream
@@ -322,26 +322,26 @@ def test_saved_caches_equal_the_simulated_ones(tmp_path: Path) -> None:
         (["lru:admission=bloom:admission.remembered=x"], ["10%"], {}, "write admission.remembered=1048576"),
         (["lru-k:k=99"], ["10%"], {}, "must be in 1..=16"),
         (["lru-k:k"], ["10%"], {}, "is not NAME=NUMBER"),
-        (["lru", "lru"], ["10%"], {}, "given twice"),
-        ([], ["10%"], {}, "no policy is given"),
-        (["lru"], [], {}, "no size is given"),
+        (["lru", "lru"], ["10%"], {}, "listed twice"),
+        ([], ["10%"], {}, "no policy given"),
+        (["lru"], [], {}, "no cache size given"),
         (["lru"], ["1KiB"], {}, "a cache of 1KiB is smaller than one page of 4KiB"),
         (["lru"], ["0"], {}, "a cache of 0 is smaller than one page"),
         (["lru"], ["0.1%"], {}, "a cache of 0.1% of 10 pages holds no item"),
         (["lru"], ["10MB%"], {}, "is not a share"),
         (["lru"], ["ten"], {}, "is not a size"),
         (["lru"], ["1KiB"], {"granularity": "objects"}, "counted objects have no size"),
-        (["lru"], ["10"], {"granularity": "sized-objects"}, "objects have different sizes"),
+        (["lru"], ["10"], {"granularity": "sized-objects"}, "objects differ in size"),
         (["lirs"], ["10%"], {"granularity": "sized-objects"}, "is defined for items of one size"),
         (["lru"], ["10%"], {"granularity": "page"}, "did you mean pages?"),
         (["lru"], ["10%"], {"page": "3KiB"}, "use a power of two"),
-        (["lru"], ["10%"], {"jobs": 0}, "0 jobs: give at least one"),
-        (["lru"], ["10%"], {"jobs": 1025}, "1025 jobs: write 1 to 1024"),
-        (["belady"], ["10%"], {"write_back": True}, "must know the future and does not support write-back"),
+        (["lru"], ["10%"], {"jobs": 0}, "0 jobs: must be at least 1"),
+        (["lru"], ["10%"], {"jobs": 1025}, "1025 jobs: must be 1 to 1024"),
+        (["belady"], ["10%"], {"write_back": True}, "must know future accesses, so it does not support write-back"),
         (["lru"], ["10%"], {"write_back": True, "granularity": "objects"}, "write-back caches hold pages"),
         (["lru"], ["10%"], {"write_back": True, "ignore_trims": True}, "drops trimmed pages; do not ignore trims"),
         (["lru"], ["10%"], {"dirty": "101%", "write_back": True}, "is above 100%"),
-        (["lru"], ["10%"], {"dirty": "12.5%", "write_back": True}, "is no whole percentage"),
+        (["lru"], ["10%"], {"dirty": "12.5%", "write_back": True}, "is not a whole percentage"),
     ],
 )
 def test_impossible_caches_are_named(policies: list[str], sizes: list[str], more: dict[str, Any], message: str) -> None:
@@ -352,9 +352,9 @@ def test_impossible_caches_are_named(policies: list[str], sizes: list[str], more
 
 def test_impossible_samples_are_named() -> None:
     for more, message in (
-        ({"sample": "0%"}, "is not above 0%"),
+        ({"sample": "0%"}, "must be above 0%"),
         ({"sample": "0.5"}, "may mean 0.5% or, as a share of 1, 50%"),
-        ({"sample": "1%", "replicas": 1}, "write 2 to 64"),
+        ({"sample": "1%", "replicas": 1}, "must be 2 to 64"),
         ({"sample": "3", "replicas": 8}, "is too small for 8 replicas"),
     ):
         with pytest.raises(ssdlab.ConfigError, match=message):
@@ -394,10 +394,10 @@ def test_the_commands_print_and_save(cli: Cli, tmp_path: Path) -> None:
         (["sim", "nothere.csv"], "No such file"),
         (["sim", str(OLTP), "--policy", "arcs"], "did you mean arc?"),
         (["sim", str(OLTP), "--size", "1KiB"], "is smaller than one page of 4KiB"),
-        (["sim", str(OLTP), "--objects", "--sized-objects"], "exclude one another"),
+        (["sim", str(OLTP), "--objects", "--sized-objects"], "only one of"),
         (["sim", str(OLTP), "--sized-objects", "--policy", "arc"], "is defined for items of one size"),
-        (["mrc", str(OLTP), "--sample", "101%"], "is not above 0% and at most 100%"),
-        (["mrc", str(OLTP), "--replicas", "4"], "only a sample has replicas; give a sample such as 1%"),
+        (["mrc", str(OLTP), "--sample", "101%"], "must be above 0% and at most 100%"),
+        (["mrc", str(OLTP), "--replicas", "4"], "replicas need a sample; give a sample such as 1%"),
     ],
 )
 def test_wrong_input_is_one_line_and_status_2(cli: Cli, tmp_path: Path, arguments: list[str], words: str) -> None:
@@ -528,7 +528,7 @@ def test_figures_below_the_cache_are_labelled(cli: Cli, time: str) -> None:
     below |= {"Speed, below the cache"} if time == "serial" else {"Drive, below the cache"}
     for shown in (out, compared):
         assert all(title in shown for title in below)
-        assert ("those of the host, above the cache" in shown) == (time == "event")
+        assert ("for host requests, above the cache" in shown) == (time == "event")
     if time == "event":
         diagnosed = cli("diagnose", *run, "--no-what-ifs").stdout
         assert "host requests: " in diagnosed and "requests outstanding below the cache" in diagnosed

@@ -92,7 +92,7 @@ def test_a_file_below(tmp_path: Path) -> None:
         TEXT, shares=["0", "adaptive"], codecs=["lz4"], pages=300, accesses=3000, writes=0.3, budget="25%",
         directory=tmp_path, page_size="4KiB", threads=3, workers=2, runs=2,
     )  # fmt: skip
-    assert "a file below" in measured.title
+    assert "on a file" in measured.title
     assert not list(tmp_path.iterdir()), "the file is removed"
     for cell in measured.cells:
         assert cell.load_us.low > 0
@@ -118,7 +118,7 @@ def test_a_simulated_drive_below() -> None:
         page_size="4KiB", threads=2, runs=1,
     )  # fmt: skip
     (cell,) = measured.cells
-    assert "a simulated drive below" in measured.title and cell.late_us is not None
+    assert "on a simulated drive" in measured.title and cell.late_us is not None
     # A page takes at least its read.
     assert cell.load_us.median > 300 and cell.late_us.median >= 0
     assert cell.access_p50_us.median <= cell.access_p99_us.median
@@ -154,7 +154,7 @@ def test_command_shows_every_cell(cli: Cli, tmp_path: Path) -> None:
     quick = ["--accesses", 2000, "--pages", 500, "--runs", 1, "--budget", "30%", "--share", "0,50%", "--cost", "5us"]
     quick += ["--policy", "lru-k:k=3", "--compressed-policy", "2q"]
     shown = cli("cache", "bench", *quick, "--busy", "--out", "found").stdout
-    assert "busy 5 µs below" in shown and "zstd:1" in shown
+    assert "busy for 5 µs per page" in shown and "zstd:1" in shown
     lines = (tmp_path / "found" / "cache-bench.csv").read_text(encoding="utf-8").splitlines()
     assert [line.split(",")[:2] for line in lines] == [["share", "codec"], ["0", ""], ["50%", "lz4"], ["50%", "zstd:1"]]
     trace = ROOT / "traces" / "oltp.csv.zst"

@@ -212,14 +212,14 @@ def test_a_monitor_stops_a_simulated_calibration() -> None:
         ({"time": "serial"}, {}, "time: a drive with time=serial serves one request at a time"),
         ({"time": "count"}, {}, "set time=event"),
         ({}, {"regions": ["1GiB"]}, "a region of 1GiB does not fit into the drive of 256MiB"),
-        ({}, {"regions": ["2KiB"]}, "a region of 2KiB holds no request of 4KiB"),
-        ({"workload.size": "4KiB:50%,1MiB:50%"}, {"regions": ["64KiB"]}, "holds no request of 1MiB"),
-        ({}, {"regions": []}, "there is no region"),
+        ({}, {"regions": ["2KiB"]}, "a region of 2KiB is smaller than a request of 4KiB"),
+        ({"workload.size": "4KiB:50%,1MiB:50%"}, {"regions": ["64KiB"]}, "is smaller than a request of 1MiB"),
+        ({}, {"regions": []}, "no region to measure"),
         ({}, {"regions": ["64"]}, "the unit is missing"),
         ({"device.capacity": "32MiB", "nand.channels": 1, "time": "event"}, {"regions": None}, "32MiB is smaller than"),
         ({}, {"in_flight": []}, "numbers from 1 to 65536"),
         ({}, {"in_flight": [0, 1]}, "numbers from 1 to 65536"),
-        ({}, {"requests": 0}, "ask for 1 or more"),
+        ({}, {"requests": 0}, "use at least 1"),
         ({"ftl.page.low": 10_000}, {}, "ftl.page.low"),
         ({"drive.buffer": "eager", "drive.command": "0ns"}, {"requests": 20}, "writes take no time"),
     ],
@@ -268,22 +268,22 @@ def test_files_appear_all_or_not_at_all(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--write"], ["are for a real drive"]),
-        (["--seconds", "1"], ["are for a real drive"]),
-        (["--offset", "1GiB"], ["are for a real drive"]),
-        (["--target", "x", "--preset", "sata-mlc"], ["are for a simulated drive"]),
-        (["--target", "x", "--jobs", "2"], ["are for a simulated drive"]),
-        (["--in-flight", "1,two"], ["--in-flight 1,two", "write 1,2,4,8"]),
+        (["--write"], ["need a real drive"]),
+        (["--seconds", "1"], ["need a real drive"]),
+        (["--offset", "1GiB"], ["need a real drive"]),
+        (["--target", "x", "--preset", "sata-mlc"], ["apply only to a simulated drive"]),
+        (["--target", "x", "--jobs", "2"], ["apply only to a simulated drive"]),
+        (["--in-flight", "1,two"], ["--in-flight 1,two", "1,2,4,8"]),
         (["--target", "nothere"], ["nothere does not exist", "name a file or block device"]),
         (["--target", "."], [". is a directory", "name a file or block device"]),
         (["--target", "/dev/null"], ["/dev/null is neither a file nor a block device"]),
         (["--target", "empty"], ["empty is empty"]),
-        (["--target", "short"], ["short", "8KiB is smaller than the smallest region of 64MiB"]),
-        (["--target", "short", "--regions", "16KiB"], ["a region of 16KiB does not fit into short"]),
-        (["--target", "short", "--offset", "1GiB"], ["nothing of short lies behind 1GiB"]),
+        (["--target", "short"], ["short", "8KiB is smaller than the default region of 64MiB"]),
+        (["--target", "short", "--regions", "16KiB"], ["a region of 16KiB does not fit into the part of short"]),
+        (["--target", "short", "--offset", "1GiB"], ["offset 1GiB is past the end of short"]),
         (["--target", "short", "--size", "100B"], ["multiples of 512 bytes"]),
-        (["--target", "short", "--seconds", "0"], ["0 s for a cell"]),
-        (["--target", "short", "--seconds", "nan"], ["nan s for a cell"]),
+        (["--target", "short", "--seconds", "0"], ["not 0 s"]),
+        (["--target", "short", "--seconds", "nan"], ["not nan s"]),
     ],
 )
 def test_wrong_input_is_one_line_and_status_2(cli: Cli, tmp_path: Path, arguments: list[str], words: list[str]) -> None:
@@ -302,10 +302,10 @@ def test_ctrl_c_prints_the_partial_simulation() -> None:
     assert process.stderr is not None and "cells" in process.stderr.readline()
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=PATIENCE_SECONDS)
-    assert process.returncode == 130 and "partial result" in out and "there is no advice" in out
+    assert process.returncode == 130 and "partial result" in out and "no values are advised" in out
 
 
-# A drive in use, as /proc and /sys show it.
+# Served drive, as /proc and /sys show it.
 
 
 @pytest.fixture
@@ -374,11 +374,11 @@ def test_swap_files_and_loop_disks_are_refused(machine: Path) -> None:
     backing = machine / "sys/block/loop0/loop/backing_file"
     backing.parent.mkdir(parents=True)
     backing.write_text(f"{file}\n")
-    assert use.why_file_in_use(file) == "it is the disk of loop0"
+    assert use.why_file_in_use(file) == "it is the backing file of loop0"
     with (machine / "proc/swaps").open("a") as swaps:
         swaps.write(f"{str(file).replace(' ', chr(92) + '040')} file 1024 0 -2\n")
     assert use.why_file_in_use(file) == "it is used as swap"
-    with pytest.raises(ssdlab.CalibrationError, match="is in use: it is used as swap; name another"):
+    with pytest.raises(ssdlab.CalibrationError, match="is in use: it is used as swap"):
         ssdlab.calibrate_target(file)
 
 
@@ -495,12 +495,12 @@ def test_engines_are_tried_in_turn(target: Path, monkeypatch: pytest.MonkeyPatch
     ("mode", "words"),
     [
         ("broken", ["fio failed on", "a file: of mine", "Input/output error"]),
-        ("mute", ["fio failed on", "ended with status 1 and said nothing"]),
+        ("mute", ["fio failed on", "exit status 1 without a message"]),
         ("cut", ["fio-3.33 reported no requests per second"]),
         ("strange", ["fio-3.33 reported no requests per second"]),
         ("idle", ["completed no request in 1 s; measure for more seconds"]),
-        ("old", ["is fio-2.99; install fio 3 or later"]),
-        ("other", ["printed no version but: file input and output 9"]),
+        ("old", ["is fio-2.99, which is too old; install fio 3 or later"]),
+        ("other", ["did not print a version but: file input and output 9"]),
     ],
 )
 def test_fio_failures_are_one_line(

@@ -54,11 +54,11 @@ def test_the_command_lists(cli: Cli) -> None:
     [
         (
             "Device.OP",
-            'device.op is a setting without names to list (share, 0% to 1000%; default "7%"); \'ssdlab config ',
+            'device.op is a setting without named values (share, 0% to 1000%; default "7%"); \'ssdlab config ',
         ),
         ("device", "device is a table of settings; 'ssdlab config explain device' shows them"),
         ("ftl.page.map.dftl", "ftl.page.map.dftl is a table of settings"),
-        ("no.such", "nothing is listed under 'no.such'; 'ssdlab list' shows everything there is"),
+        ("no.such", "unknown name 'no.such'; 'ssdlab list' shows all names"),
     ],
 )
 def test_a_name_without_a_list_is_described(name: str, told: str) -> None:

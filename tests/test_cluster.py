@@ -124,7 +124,7 @@ def test_a_screening_is_the_same_on_a_cluster(cluster: Cluster, tmp_path: Path, 
     for name in ("screening.json", "study/runs.parquet"):
         assert (tmp_path / "there" / name).read_bytes() == (tmp_path / "here" / name).read_bytes(), name
     done = cli("experiment", "run", "thrashing", "--cluster", cluster.address, check=False)
-    assert done.returncode == 2 and "runs on this machine only; leave --cluster out" in done.stderr
+    assert done.returncode == 2 and "runs only on this machine; omit --cluster" in done.stderr
 
 
 def test_short_runs_share_a_task_and_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,7 +204,7 @@ def test_a_run_that_kills_its_worker_three_times_is_a_failure(cluster: Cluster, 
         thread.join()
     errors = study.table["error"].to_pylist()
     assert [error is not None for error in errors] == [False, False, True, False, False, False], errors
-    assert "ended its worker 3 times" in errors[2]
+    assert "the worker of the run died 3 times" in errors[2]
 
 
 def test_a_dying_scheduler_leaves_finished_runs(
@@ -217,7 +217,7 @@ def test_a_dying_scheduler_leaves_finished_runs(
             cluster.scheduler.send_signal(signal.SIGKILL)
         return False
 
-    with pytest.raises(ssdlab.ConfigError, match="was lost; what is finished is kept"):
+    with pytest.raises(ssdlab.ConfigError, match="connection lost; finished runs are kept"):
         ssdlab.sweep(AXES, more, seeds=2, out=tmp_path / "s", cluster=cluster.address, monitor=killing)
     # Dask's own log of it does not help.
     assert capfd.readouterr().err == ""
@@ -227,7 +227,7 @@ def test_a_dying_scheduler_leaves_finished_runs(
 
 
 def test_a_missing_cluster_is_named_with_its_address(cli: Cli, tmp_path: Path) -> None:
-    for address, said in (("tcp://127.0.0.1:1", "no scheduler answers"), ("nonsense://x", "is none of tcp")):
+    for address, said in (("tcp://127.0.0.1:1", "no scheduler answers"), ("nonsense://x", "is not one of tcp")):
         done = cli("sweep", "-A", "seed=1,2", "--cluster", address, "--out", "s", check=False)
         assert done.returncode == 2 and address in done.stderr and said in done.stderr
         assert list(tmp_path.iterdir()) == [] and len(done.stderr.splitlines()) == 1, done.stderr
@@ -243,7 +243,7 @@ def test_a_missing_dask_is_one_line_with_its_installation(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize(
     ("answer", "said"),
-    [(b"", "nothing in 0.5 s"), (b"HTTP/1.0 400 Bad Request\r\n", "no scheduler answers")],
+    [(b"", "no answer in 0.5 s"), (b"HTTP/1.0 400 Bad Request\r\n", "no scheduler answers")],
 )
 def test_other_programs_are_recognised_in_time(
     answer: bytes, said: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]

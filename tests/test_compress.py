@@ -65,7 +65,7 @@ def test_unreadable_files_are_reported(folder: Path) -> None:
     contents = corpus.read([folder, folder / "nowhere"])
     assert {Path(path).name: why for path, why in contents.skipped.items()} == {
         "empty": "it is empty",
-        "pipe": "it is no ordinary file",
+        "pipe": "not a regular file",
         "nowhere": "No such file or directory",
     }
     assert "3 files left out" in contents.remarks()[0]
@@ -117,7 +117,7 @@ SUMS = {
         ({"codecs": ["modelled"]}, "stores no data"),
         ({"page_sizes": ["8"]}, "8"),
         ({"page_sizes": ["4MiB"]}, "between 512B and 1MiB"),
-        ({"page_sizes": []}, "one entry each"),
+        ({"page_sizes": []}, "at least one entry"),
         ({"threads": [0]}, "between 1 and 1024"),
     ],
 )

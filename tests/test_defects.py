@@ -151,7 +151,7 @@ def test_a_bench_ends_in_a_verdict() -> None:
     assert with_rates((100, 90, 110), (50, 40, 60)).startswith("Do not compress: the best share, 50 %")
     assert with_rates((100, 90, 110), (115, 105, 125)).startswith("Undecided: ")
     assert "p99" in with_rates((100, 90, 110), (115, 105, 125))
-    assert verdict(small_bench(shares=["50"], codecs=["lz4"])).startswith("Nothing to decide")
+    assert verdict(small_bench(shares=["50"], codecs=["lz4"])).startswith("No verdict")
     assert verdict(both) in [sentence.text for sentence in both.page().conclusion]
 
 
@@ -176,5 +176,5 @@ def test_settings_may_be_nested_tables(tmp_path: Path) -> None:
     with pytest.raises(ssdlab.ConfigError, match=r"ftl\.page: the mapping is empty"):
         ssdlab.simulate({"ftl": {"page": {}}})
     for wrong in ("trace.csv", 5, tmp_path):
-        with pytest.raises(ssdlab.ConfigError, match="is no configuration; give a Config"):
+        with pytest.raises(ssdlab.ConfigError, match="is not a configuration; give a Config"):
             ssdlab.simulate(wrong)  # type: ignore[arg-type]

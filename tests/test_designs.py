@@ -55,10 +55,10 @@ def test_a_setting_alone_takes_all_its_values() -> None:
         ("device.opp=7%", "did you mean device.op"),
         ("device.op=", "is not KEY=VALUES"),
         ("=7%", "is not KEY=VALUES"),
-        ("device.op", "has no names to vary: it takes a share, 0% to 1000%"),
+        ("device.op", "has no named values: its value is a share, 0% to 1000%"),
         ("ftl.page.gcc", "did you mean ftl.page.gc"),
-        ("ftl.page.gc=fifo ftl.page.gc", "named twice"),
-        ("device.op=7%,7%", "given twice"),
+        ("ftl.page.gc=fifo ftl.page.gc", "appears twice"),
+        ("device.op=7%,7%", "listed twice"),
         ("device.capacity=8MiB..1e30GiB", "axis device.capacity: \"1e30GiB\" is too large; give a smaller end"),
         ("device.op=30%..3%:4", "must increase"),
         ("device.op=0%..3%:4:log", "starting above 0"),
@@ -66,8 +66,8 @@ def test_a_setting_alone_takes_all_its_values() -> None:
         ("device.op=3%..30%:1", "from 2 to 10000"),
         ("device.op=3%..30%:4:ln", "invalid range"),
         ("device.op=7%,,8%", "a value is empty"),
-        ("device.op=7%,8% seed=1,2,3", "need equally many values"),
-        ("seed=1 seed=2", "named twice"),
+        ("device.op=7%,8% seed=1,2,3", "need the same number of values"),
+        ("seed=1 seed=2", "appears twice"),
     ],
 )
 def test_invalid_axes_are_refused(written: str, message: str) -> None:
@@ -129,10 +129,10 @@ def test_a_latin_hypercube_and_a_sobol_sequence_fill_every_stratum() -> None:
     ("design", "axes", "message"),
     [
         (Design("gird"), ["seed=1,2"], "did you mean grid"),
-        (Design("sobol", 48), ["seed=1,2"], "take 32 or 64"),
-        (Design("grid", 8), ["seed=1,2"], "it is for random"),
+        (Design("sobol", 48), ["seed=1,2"], "use 32 or 64"),
+        (Design("grid", 8), ["seed=1,2"], "samples are for random"),
         (Design("grid"), ["device.op=3%..30%"], "needs the number of values"),
-        (Design("factorial"), ["seed=1,2,3"], "takes two values"),
+        (Design("factorial"), ["seed=1,2,3"], "needs two values"),
         (Design("factorial", resolution=6), ["seed=1,2"], "3, 4 or 5"),
     ],
 )

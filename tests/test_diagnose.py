@@ -55,7 +55,7 @@ def test_think_time_limits_throughput_and_less_of_it_is_tried(in_time: ssdlab.Co
     headline, _ = words.words(first)
     share = f"{100 * first['share']:.0f} %"
     assert headline.startswith("throughput is limited by the host")
-    assert headline.endswith(f"thinks for {share} of its time, 50.0 ms after each request")
+    assert headline.endswith(f"think time is {share} of its time, 50.0 ms after each request")
     faster = [what_if["after"]["iops"] / what_if["before"]["iops"] for what_if in diagnosis.to_dict()["what_ifs"][:2]]
     assert diagnosis.summary["time"]["iops"] <= 80 and min(faster) > 1.5
 
@@ -277,15 +277,15 @@ def test_a_what_if_that_replaces_a_variant_is_complete(in_time: ssdlab.Config) -
 @pytest.mark.parametrize(
     ("content", "arguments", "message"),
     [
-        ("{", [], "is no result of ssdlab; give what --out named"),
-        ("[1]", [], "is no result of ssdlab; give what --out named"),
+        ("{", [], "is not a result of ssdlab; give the --out directory"),
+        ("[1]", [], "is not a result of ssdlab; give the --out directory"),
         ('{"kind": "comparison", "version": {}, "result": {}}', [], "kind: is 'comparison', not the result of a run"),
         (
             '{"kind": "result", "version": {"ssdlab": "0.0.1", "shape": 0}, "result": {}}',
             [],
-            "was saved by ssdlab 0.0.1, and cannot be read by",
+            "was saved by ssdlab 0.0.1, which ",
         ),
-        ("{}", ["--set", "seed=2"], "leave out the settings, or give the trace of the run"),
+        ("{}", ["--set", "seed=2"], "omit the settings"),
     ],
 )
 def test_other_files_are_refused(content: str, arguments: list[str], message: str, cli: Cli, tmp_path: Path) -> None:
@@ -308,7 +308,7 @@ def test_a_folder_without_a_run_is_refused_with_its_reader(cli: Cli, tmp_path: P
     cli("diagnose", *SMALL_SETS, "--no-what-ifs", "--out", "found")
     done = cli("diagnose", "found", check=False)
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
-    assert done.stderr.startswith("ssdlab: found: holds no result.json; give the folder") and "view" in done.stderr
+    assert done.stderr.startswith("ssdlab: found: has no result.json; give the --out folder") and "view" in done.stderr
 
 
 def test_trims_alone_have_no_table_of_parts(in_time: ssdlab.Config) -> None:

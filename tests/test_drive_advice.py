@@ -58,9 +58,11 @@ def test_the_least_sufficient_flash_is_chosen() -> None:
     assert advised.best is not None and advised.best.levels == {"device.op": "30%"}
     lines = [sentence.text for sentence in advised.page().conclusion]
     assert lines[0] == "Choose device.op=30%: the least flash that meets the goal."
-    assert lines[1] == "This rests on one seed; use --seeds 5 to see how certain it is."
-    assert lines[2] == "The next smaller, device.op=25%, has a p99 of 30 ns."
-    assert lines[3].startswith("The next larger, device.op=40%, takes 17 % more flash and amplifies writes as much")
+    assert lines[1] == "This result rests on one seed; use --seeds 5 to see how certain it is."
+    assert lines[2] == "The next smaller drive, device.op=25%, has a p99 of 30 ns."
+    assert lines[3].startswith(
+        "The next larger drive, device.op=40%, takes 17 % more flash and amplifies writes equally"
+    )
     slow = advice(drives, p99_ns=5.0)
     assert slow.best is None and "Closest: device.op=40%, has a p99 of 10 ns" in slow.page().conclusion[0].text
     short = advice(drives, years=10.0)
@@ -89,12 +91,12 @@ def test_the_confidence_of_an_answer_is_shown() -> None:
     assert [sentence.text for sentence in advised.page().conclusion] == [
         "Choose device.op=20%: the least flash that meets the goal.",
         "It meets the goal with 2 of 3 seeds.",
-        "device.op=30% does with each seed.",
-        "The next larger, device.op=30%, takes 20 % more flash and amplifies writes as much, within the error of these "
-        "seeds.",
+        "device.op=30% meets it with every seed.",
+        "The next larger drive, device.op=30%, takes 20 % more flash and amplifies writes equally, within the error of "
+        "these seeds.",
     ]
     strict = DriveAdvice(study=study, choices=choices[:1], dwpd=1.0, years=5.0, p99_ns=25.0)
-    assert strict.page().conclusion[2].text == "None does with each seed."
+    assert strict.page().conclusion[2].text == "No drive meets it with every seed."
 
 
 def test_one_screen_and_its_files(cli: Cli, tmp_path: Path) -> None:
@@ -112,7 +114,7 @@ def test_over_provisioning_with_equal_drives_is_listed_once() -> None:
     drive = {"device.capacity": "256MiB", "workload.requests": 100, "time": "count"}
     advised = ssdlab.advise_drive(None, drive, op=["7%", "10%", "12%", "40%"])
     assert [choice.levels["device.op"] for choice in advised.choices] == ["7%", "40%"]
-    assert advised.page().remarks[0] == "device.op=7%, 10%, 12% give the same drive, as blocks are whole"
+    assert advised.page().remarks[0] == "device.op=7%, 10%, 12% give the same drive, because blocks are whole"
 
 
 def test_drives_of_unknown_life_are_not_chosen_unconditionally(tmp_path: Path) -> None:
@@ -175,7 +177,7 @@ def test_life_of_requests_without_times_follows_the_replay_rate(tmp_path: Path) 
     single = ssdlab.simulate({**drive, "host.repeat": "until-steady", "device.op": "20%"}, timeless).summary
     (one,) = advised.choices
     assert one.years is not None and one.years.mean == single["lifetime"]["years"] and one.rate == "replay"
-    assert "at the daily writes of the replay, as the requests have no times" in advised.page().lead[0].text
+    assert "at the daily writes of the replay, because the requests have no times" in advised.page().lead[0].text
     assert ssdlab.advise_drive(timeless, drive, op=["20%"], dwpd=1.0).choices[0].rate == "asked"
 
 
@@ -198,9 +200,9 @@ def test_spare_space_for_a_trace_without_writes_is_refused(cli: Cli, tmp_path: P
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"dwpd": 0}, "^dwpd: 0 is no number above 0; give one that is$"),
+        ({"dwpd": 0}, "^dwpd: must be a number above 0, not 0$"),
         ({"op": ["7"]}, '^op: device.op: "7" may mean 7% or, as a share of 1, 700%; write "7%" or "700%"$'),
-        ({"op": "7%,7%"}, "^op: the value 7% is given twice; give it once$"),
+        ({"op": "7%,7%"}, "^op: the value 7% is listed twice; list it once$"),
         ({"op": ["7%", ""]}, "^op: a value is empty; separate values by commas, as in A,B$"),
         ({"op": "7%..9%"}, "^op: 7%..9% is a range without steps; write 7%..28%:4$"),
         (
@@ -209,9 +211,9 @@ def test_spare_space_for_a_trace_without_writes_is_refused(cli: Cli, tmp_path: P
         ),
         (
             {"op": "1100%..2000%:10"},
-            r"^op: device.op: 1100% is out of range: 0% to 1000%; the same with 1200%,( 1\d00%,){6} 1900% and 1 more$",
+            r"^op: device.op: 1100% is out of range: 0% to 1000%; same error with 1200%,( 1\d00%,){6} 1900% and 1 more",
         ),
-        ({"axes": ["device.op=7%,8%"]}, "^axis device.op: op varies it already; give its values there$"),
+        ({"axes": ["device.op=7%,8%"]}, "^axis device.op: already varied by op; give the values there$"),
         (
             {"p99_ns": 1e6, "config": {"time": "count"}},
             '^time: "count" simulates no latency for p99; set it to "serial"',
@@ -227,17 +229,17 @@ def test_bad_input_is_one_clear_error(more: dict[str, object], message: str) -> 
 @pytest.mark.parametrize(("option", "shown"), [("--dwpd", "0"), ("--years", "-1"), ("--years", "inf"), ("--p99", "0")])
 def test_the_option_that_is_not_above_zero_is_named(cli: Cli, option: str, shown: str) -> None:
     done = cli("advise", "drive", PGBENCH, option, shown, check=False)
-    assert (done.returncode, done.stderr) == (2, f"ssdlab: {option}: {shown} is no number above 0; give one that is\n")
+    assert (done.returncode, done.stderr) == (2, f"ssdlab: {option}: must be a number above 0, not {shown}\n")
 
 
 @pytest.mark.parametrize(
     ("repeat", "measured"),
     [
         ({"host.repeat.times.count": 2}, "the last replay"),
-        ({}, "the last replay, steady by then"),
-        ({"host.repeat.until-steady.most": 2}, "the last replay, steady by then in 0 of 1 run"),
+        ({}, "the last replay, in steady state"),
+        ({"host.repeat.until-steady.most": 2}, "the last replay, in steady state in 0 of 1 run"),
         ({"host.repeat.times.count": 1}, "all requests"),
-        ({"host.repeat.times.count": 1, "host.warmup": 1000}, "the requests behind the warm-up"),
+        ({"host.repeat.times.count": 1, "host.warmup": 1000}, "the requests after the warm-up"),
     ],
 )
 def test_the_measured_stretch_is_named(repeat: dict[str, object], measured: str) -> None:

@@ -364,12 +364,12 @@ def test_a_drive_describes_itself(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "given", "message"),
     [
-        (Faults, {"programs": 1.5}, "^programs=1.5: not a whole number from 0 and below 2"),
+        (Faults, {"programs": 1.5}, "^programs=1.5: must be a whole number from 0 to 2"),
         (Faults, {"seed": "x"}, "^seed='x': not a whole number"),
         (Faults, {"erases": None}, "^erases=None: not a whole number"),
-        (Drive, {"faults": 5}, r"^faults: 5 is no Faults; give a Faults, such as Faults\(programs=1000, "),
-        (Drive, {"faults": {"programs": 9}}, "^faults: dict is no Faults"),
-        (Drive, {"path": 5}, "^path: 5 is no path; give a path, such as 'drive.ssd', or None$"),
+        (Drive, {"faults": 5}, r"^faults: 5 is not a Faults; give a Faults, such as Faults\(programs=1000, "),
+        (Drive, {"faults": {"programs": 9}}, "^faults: dict is not a Faults"),
+        (Drive, {"path": 5}, "^path: 5 is not a path; give a path, such as 'drive.ssd', or None$"),
     ],
 )
 def test_a_wrong_argument_type_is_named_with_its_remedy(
@@ -387,7 +387,7 @@ def test_fault_counts_accept_any_whole_number() -> None:
 @pytest.mark.parametrize("target", ["new.drive", "nowhere/new.drive", "link"])
 def test_a_broken_link_is_named_with_its_target(cli: Cli, tmp_path: Path, target: str) -> None:
     (tmp_path / "link").symlink_to(target)
-    why = f"is a link to {target}, which is not there; mend the link, or name the file itself"
+    why = f"is a link to {target}, which does not exist; fix the link, or name the file itself"
     for config in (SMALL, None):
         with pytest.raises(FileNotFoundError, match=why):
             Drive(config, tmp_path / "link")
@@ -424,15 +424,15 @@ def test_unusable_numbers_and_paths_are_bad_input() -> None:
     assert drive.holds(0, fields.tobytes())
     with pytest.raises(TypeError, match="an array of Python objects"):
         drive.write(0, np.zeros(1, [("a", "O")]))
-    with pytest.raises(ssdlab.ConfigError, match="programs=-1: not a whole number from 0"):
+    with pytest.raises(ssdlab.ConfigError, match="programs=-1: must be a whole number from 0"):
         Faults(programs=-1)
-    with pytest.raises(ssdlab.ConfigError, match=r"path: .* holds a zero byte"):
+    with pytest.raises(ssdlab.ConfigError, match=r"path: .* contains a zero byte"):
         Drive(SMALL, "a\0b")
 
 
 def test_a_buffer_without_a_clock_is_reported_as_unused() -> None:
     """On one plane the default clock is serial, which has no buffer: each page is programmed at once."""
-    with pytest.warns(UserWarning, match="nothing uses drive.buffer, as time is serial") as told:
+    with pytest.warns(UserWarning, match="nothing uses drive.buffer because time is serial") as told:
         drive = Drive({**SMALL, "drive.buffer": "watermark"})
     assert [note.filename for note in told] == [__file__]
     drive.write(0, bytes(drive.page_bytes))

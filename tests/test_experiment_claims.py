@@ -124,7 +124,7 @@ def test_a_value_reads_its_own_column(sums: Path) -> None:
     values = ssdlab.experiments.load(sums).run(tables=["product"])["product"].ours
     assert values == pytest.approx(np.array([[10 - 1.5, 20 - 1, 25 - 0.5], [10 - 0.5, 20 - 1, 25 - 1.5]]) + 1.5)
     sums.write_text(text.replace("column.load", "column.gain"))
-    with pytest.raises(ssdlab.ConfigError, match=r"product: value: no 'column\.gain' without a run"):
+    with pytest.raises(ssdlab.ConfigError, match=r"product: value: 'column\.gain' is unknown without a run"):
         ssdlab.experiments.load(sums)
 
 
@@ -225,7 +225,7 @@ def test_rows_are_alternatives_for_one_row_of_the_document(cli: Cli, sums: Path)
     assert f"  light: {expected[0]:.2f}" in out and f"  heavy: {expected[1]:.2f}" in out
     assert sum(" document  " in line for line in out) == 1
     (sums.parent / "theirs.csv").write_text("a,b,c\n1,1,1\n2,2,2\n")
-    with pytest.raises(ssdlab.ConfigError, match=r"theirs\.csv:3: a row without label is there twice"):
+    with pytest.raises(ssdlab.ConfigError, match=r"theirs\.csv:3: a row without label appears twice"):
         ssdlab.experiments.load(sums)
     (sums.parent / "theirs.csv").write_text("a,b,c\n")
     with pytest.raises(ssdlab.ConfigError, match="has no row"):
@@ -322,10 +322,10 @@ columns = "limit"
 @pytest.mark.parametrize(
     ("before", "after", "words"),
     [
-        ('from = ["gain"]', 'from = ["gian"]', ["gains: from", "no table 'gian' above", "did you mean gain?"]),
+        ('from = ["gain"]', 'from = ["gian"]', ["gains: from", "no earlier table 'gian'", "did you mean gain?"]),
         ('from = ["gain"]', "from = []", ["gains: from", "is empty"]),
-        ('from = ["gain"]', 'from = ["gain", "rate"]', ["gains: from: rate", "is not in 'value'"]),
-        ('value = "min(gain)"', 'value = "min(gian)"', ["gains: value", "no 'gian' without a run"]),
+        ('from = ["gain"]', 'from = ["gain", "rate"]', ["gains: from: rate", "is not used in 'value'"]),
+        ('value = "min(gain)"', 'value = "min(gian)"', ["gains: value", "'gian' is unknown without a run"]),
         ('value = "min(gain)"', 'value = "minimum(gain)"', ["[axis.sum]: worst: value", "'minimum' is not one of"]),
         ('value = "min(gain)"', "value = 3", ["[axis.sum]: worst: value", "3 is not text"]),
         ('mean = { value = "mean(gain)" }', "mean = {}", ["gains: value", "is missing"]),
@@ -334,8 +334,12 @@ columns = "limit"
         (', best = "a"', "", ["rate: claim", "one of below, above, best, winners_of"]),
         ("above = 10", "above = 10, below = 20", ["gains: claim", "exactly one condition"]),
         ("above = 10", 'best = "light"', ["gains: claim: best", "no value is better"]),
-        ('winners_of = "rate"', 'winners_of = "gain"', ["guess: claim: winners_of", "'gain' above with 'better'"]),
-        ('winners_of = "rate"', 'winners_of = "product"', ["guess: claim: winners_of", "no table 'product' above"]),
+        (
+            'winners_of = "rate"',
+            'winners_of = "gain"',
+            ["guess: claim: winners_of", "no earlier table 'gain' with 'better'"],
+        ),
+        ('winners_of = "rate"', 'winners_of = "product"', ["guess: claim: winners_of", "no earlier table 'product'"]),
         ('says = "a is the fastest", ', "", ["rate: claim: says", "is missing"]),
     ],
 )

@@ -279,9 +279,9 @@ def test_wrong_traces_in_python(file: Path) -> None:
     ("before", "after", "words"),
     [
         ("pages = [0, 64, 128, 0, 64, 128]\n\n[trace.again]", "pages = []\n[trace.again]", ["[trace.turns]", "empty"]),
-        ("pages = [0,", "pages = [-1,", ["[trace.turns]: pages", "-1 is not the number of a page"]),
-        ("pages = [0,", "pages = [4294967296,", ["[trace.turns]: pages", "not the number"]),
-        ("pages = [0,", "pages = [true,", ["[trace.turns]: pages", "not the number"]),
+        ("pages = [0,", "pages = [-1,", ["[trace.turns]: pages", "-1 is not a page number"]),
+        ("pages = [0,", "pages = [4294967296,", ["[trace.turns]: pages", "not a page number"]),
+        ("pages = [0,", "pages = [true,", ["[trace.turns]: pages", "not a page number"]),
         ("pages = [0,", 'help = "x"\npages = [0,', ["[trace.turns]: help", "leave it out"]),
         ('help = "a trace of a mail server"', "", ["[trace.mail]: help", "is missing", "pages"]),
         ('help = "a trace of a mail server"', 'help = " "', ["[trace.mail]: help", "empty"]),

@@ -327,7 +327,7 @@ def test_tables_and_labels_can_be_written_once(formula: Path) -> None:
     assert (again.title, again.unit) == ("Again", "1") and again.note == rate.note
     assert (again.rows, again.source, again.comparison) == (rate.rows, rate.source, rate.comparison)
     formula.write_text(f"{FORMULA}\n{twin.replace('rate', 'rat')}")
-    with pytest.raises(ssdlab.ConfigError, match="table twin: like: no table 'rat' above; did you mean rate"):
+    with pytest.raises(ssdlab.ConfigError, match="table twin: like: no earlier table 'rat'; did you mean rate"):
         ssdlab.experiments.load(formula)
 
     labels = [label for label in experiment.tables[0].rows.labels if label.endswith("K")]
@@ -337,7 +337,7 @@ def test_tables_and_labels_can_be_written_once(formula: Path) -> None:
     short = FORMULA.replace("\n".join(lines), series)
     formula.write_text(short)
     assert short != FORMULA and ssdlab.experiments.load(formula).tables == experiment.tables
-    for wrong, said in (("each = 4", "each: is a list"), ("each = [4, 4]", "is there twice")):
+    for wrong, said in (("each = 4", "each: must be a list"), ("each = [4, 4]", "appears twice")):
         formula.write_text(short.replace(series, f'"{{}}K" = {{ {wrong} }}'))
         with pytest.raises(ssdlab.ConfigError, match=said):
             ssdlab.experiments.load(formula)
@@ -349,15 +349,15 @@ def test_tables_and_labels_can_be_written_once(formula: Path) -> None:
         ('{ misses = "misses.csv" }', "{}", ["from", "is empty"]),
         ('{ misses = "misses.csv" }', '{ misses = "miss.csv" }', ["from: misses", "miss.csv", "No such file"]),
         ('{ misses = "misses.csv" }', "{ misses = 3 }", ["from: misses", "3 is not text"]),
-        ('"misses.csv" }', '"misses.csv", hits = "misses.csv" }', ["from: hits", "is not in 'value'"]),
-        ("{ misses =", "{ segment =", ["value", "no 'misses' without a run", "it has segment"]),
-        ("misses * (", "mises * (", ["value", "no 'mises' without a run", "did you mean misses?"]),
-        ("- cache", "- time.iops", ["value", "'time.iops'", "it has misses, segment, cache"]),
-        ("8K = {}", "8Kx2 = {}", ["value", "segment", "'8Kx2' does not hold one number"]),
+        ('"misses.csv" }', '"misses.csv", hits = "misses.csv" }', ["from: hits", "is not used in 'value'"]),
+        ("{ misses =", "{ segment =", ["value", "'misses' is unknown without a run", "known are segment"]),
+        ("misses * (", "mises * (", ["value", "'mises' is unknown without a run", "did you mean misses?"]),
+        ("- cache", "- time.iops", ["value", "'time.iops'", "known are misses, segment, cache"]),
+        ("8K = {}", "8Kx2 = {}", ["value", "segment", "'8Kx2' does not contain exactly one number"]),
         ('rows = "segment"', 'rows = "segment"\nseeds = [1]', ["seeds", "nothing is simulated"]),
         ('rows = "segment"', 'rows = "segment"\nset = { time = "count" }', ["set", "nothing is simulated"]),
-        ('columns = "cache"', 'columns = "segment"', ["value", "no 'segment'", "it has misses"]),
-        ("misses", "cache", ["from: cache", "is the name of an axis"]),
+        ('columns = "cache"', 'columns = "segment"', ["value", "'segment' is unknown", "known are misses"]),
+        ("misses", "cache", ["from: cache", "is already the name of an axis"]),
     ],
 )
 def test_impossible_computations_are_one_line(formula: Path, before: str, after: str, words: list[str]) -> None:
@@ -390,7 +390,7 @@ def test_a_wrong_setting_is_named_with_its_place(cli: Cli, copy: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["show", "sbfats"], ["no experiment", "did you mean sbfast?", "ssdlab experiment list"]),
+        (["show", "sbfats"], ["unknown experiment", "did you mean sbfast?", "ssdlab experiment list"]),
         (["run", SMALL, "--table", "erase"], ["no table 'erase'", "did you mean erases?"]),
         (["run", SMALL, "--set", "device.opp=7%"], ["--set", "did you mean device.op?"]),
         (["run", SMALL, "--out", SMALL / "numbers.csv"], ["is a file"]),

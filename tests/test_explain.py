@@ -212,7 +212,7 @@ def test_trace_options_are_honoured(tmp_path: Path, cli: Cli) -> None:
     assert done.stderr.endswith("fix it or pass --skip-bad\n")
     assert "device 1: 2 requests" in cli("explain", *given, "--skip-bad", "--device", "1").stdout
     done = cli("explain", "--set", "ftl=fast", "--requests", "1", "--device", "1", check=False)
-    assert done.stderr == "ssdlab: --device says how a trace is read, and there is none; name one, or leave it out\n"
+    assert done.stderr == "ssdlab: --device applies only to a trace; name a trace, or omit --device\n"
 
 
 @pytest.mark.parametrize("most", [20, 200_000])
@@ -249,7 +249,7 @@ def test_requests_of_a_trace_are_renumbered(tmp_path: Path, cli: Cli) -> None:
     page = (tmp_path / "own.html").read_text()
     assert about in output and about in page and "FTL fast, step by step" in page
     for option in (["--skip", "1"], ["--most", "5"]):
-        assert "--skip and --most are for a trace; name one" in refused(cli, "--requests", "0", *option)
+        assert "--skip and --most need a trace" in refused(cli, "--requests", "0", *option)
 
 
 def test_a_trace_sizes_its_explained_drive(tmp_path: Path, cli: Cli) -> None:
@@ -273,10 +273,10 @@ def refused(cli: Cli, *arguments: object) -> str:
 def test_impossible_scenes_are_refused_with_a_remedy(cli: Cli, tmp_path: Path) -> None:
     assert "unknown scene fast-trashing; did you mean fast-thrashing?" in refused(cli, "fast-trashing")
     assert "known are bast-full-merge, " in refused(cli, "zzz")
-    assert "may have 4096 flash pages at most" in " ".join(cli("explain", "--help").stdout.split())
+    assert "may have up to 4096 flash pages" in " ".join(cli("explain", "--help").stdout.split())
     assert "at most 4096 can be drawn. Lower the capacity" in refused(cli, "--preset", "sbfast", "--requests", "0")
-    assert "give one of them" in refused(cli, "--set", "ftl=bast")
-    assert "leave out the other options" in refused(cli, "bast-thrashing", "--requests", "0")
+    assert "needs either --requests or --trace" in refused(cli, "--set", "ftl=bast")
+    assert "omit the other options" in refused(cli, "bast-thrashing", "--requests", "0")
     assert "x7 is not a request; write pages as" in refused(cli, "--requests", "x7")
     assert "the drive has pages 0 to 31" in refused(cli, "--requests", "32")
     assert "more than 20000 steps" in refused(cli, "--requests", "0-31 " * 700)
@@ -345,10 +345,10 @@ def test_the_ftl_of_a_run_is_explained_on_a_small_drive(small: ssdlab.Config) ->
     )
     assert result.recordings[0]["drive"] == alone.recordings[0]["drive"]
     assert result.scene.requests == "0 4 8 12 0 4" and "<iframe" in result._repr_html_()
-    with pytest.raises(ConfigError, match="there are no requests"):
+    with pytest.raises(ConfigError, match="no requests given"):
         ssdlab.simulate(small).explain("")
     for wrong in ([0, 1], ssdlab.Trace.from_columns(op=["write"], offset=[0], bytes=[4096])):
-        with pytest.raises(ConfigError, match=r"requests: .* is no text; give a text, such as '0 4 8-11 r5'"):
+        with pytest.raises(ConfigError, match=r"requests: .* is not a string; give a string, such as '0 4 8-11 r5'"):
             ssdlab.simulate(small).explain(wrong)  # type: ignore[arg-type]
 
 

@@ -131,12 +131,12 @@ def test_a_page_that_breaks_the_sequential_log_is_written_in_a_merge(told: Any) 
     """Before the next page by a full merge to a new data block; behind it by a partial merge to the log block."""
     lines = told("0 1 1 4 4 6", ftl="fast", ftl__fast__log=3)
     broken = [line for line in lines if "ends here" in line]
-    ends = "ends here: the page to be written does not continue it"
+    ends = "ends here because the new page does not continue it"
     assert [re.sub(r"^S\d+ ", "", line) for line in broken] == [
         f"{ends} (2 of its 4 pages programmed).",
         f"{ends} (1 of its 4 pages programmed).",
     ]
-    in_merges = [line for line in lines if "in the course of the merge" in line]
+    in_merges = [line for line in lines if "during the merge" in line]
     written = [re.findall(r"^Page (\d+) .*, at (\w)", line)[0] for line in in_merges]
     assert written == [("1", "D"), ("6", "S")]
 
@@ -148,11 +148,11 @@ def test_a_page_in_the_log_has_a_reason(told: Any) -> None:
         lines = told(requests, ftl="fast", ftl__fast__sw=0, **settings)
         return [line.partition(": it goes to the log")[0] for line in lines if "goes to the log" in line]
 
-    order = "The place of page 5 is erased, but pages behind it are programmed, and the chip wants ascending order"
+    order = "The place of page 5 is erased, but later pages are programmed, and the chip requires ascending order"
     empty = {"precondition__fill": "0%", "nand__order": "ascending"}
     assert to_the_log("7 5 5", ftl__fast__log=3, **empty) == [order, "Page 5 has a copy in the log"]
     assert to_the_log("4 8 12 1 4 8 12 5 t2 2", ftl__fast__log=2, nand__order="any")[-1] == (
-        "The place of page 2 was taken until room was made in the log"
+        "The place of page 2 was taken until the log had room"
     )
     assert to_the_log("5", ftl__fast__log=3) == ["The place of page 5 is taken"]
 
@@ -169,7 +169,7 @@ def test_a_page_in_the_log_has_a_reason(told: Any) -> None:
 )  # fmt: skip
 def test_waits_of_a_page_are_described(settings: dict[str, object], requests: str, awaited: str, told: Any) -> None:
     [waited] = [line for line in told(requests, **settings) if "has waited" in line]
-    assert waited.startswith(f"The page has waited {awaited}: ")
+    assert waited.startswith(f"The page waited {awaited}: ")
 
 
 def test_a_trim_invalidates_only_existing_pages(told: Any) -> None:
@@ -311,7 +311,7 @@ def test_without_the_simulator_a_page_says_that_it_plays_a_recording(
 ) -> None:
     monkeypatch.setattr(stepper, "SIMULATOR", tmp_path / "none.wasm")
     page = page_of("bast-locality")
-    assert "it was made without the WebAssembly build of the simulator" in page.locator("#own-note").inner_text()
+    assert "built without the WebAssembly simulator" in page.locator("#own-note").inner_text()
     assert page.locator("#own-form").is_hidden()
 
 

@@ -260,7 +260,7 @@ def test_life_uses_the_replay_rate_without_trace_times(tmp_path: Path, clock: st
     assert (needed.rate, needed.unknown) == ("replay", unknown)
     if not unknown:
         assert fleet.table["life_years"].to_pylist() == [fleet.study.result(0)["lifetime"]["years"]]
-    assert fleet.page().lead[1].text == "life: at the rate of the replay, as the trace has no times"
+    assert fleet.page().lead[1].text == "life: at the rate of the replay, because the trace has no times"
     rows = fleet.page().sections[0].items[0]
     assert isinstance(rows, Facts)
     facts = dict(rows.rows)
@@ -325,10 +325,10 @@ def test_every_rule_keeps_every_volume_and_the_room(seed: int) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["plain.csv"], "plain.csv: ssdlab-csv names no volumes; give a file for each volume"),
-        (["plain.parquet"], "call the column that names them volume"),
+        (["plain.csv"], "plain.csv: ssdlab-csv has no volume names; give a file for each volume"),
+        (["plain.parquet"], "rename the column with volume names to volume"),
         (["fleet.csv", "--pack", "round-robbin"], "did you mean round-robin"),
-        (["fleet.csv", "--pack", "name"], "pack name: the number of drives is open"),
+        (["fleet.csv", "--pack", "name"], "pack name: the number of drives is undetermined"),
         (["fleet.csv", "--drives", "2"], "each volume has its own drive"),
         (["fleet.csv", "--pack", "name", "--drives", "6"], "give a number from 1 to 5"),
         (
@@ -341,10 +341,10 @@ def test_every_rule_keeps_every_volume_and_the_room(seed: int) -> None:
         ),
         (
             ["fleet.csv", "--pack", "name", "--drives", "1", *SMALL_BLOCKS, "--set", "device.capacity=20MiB"],
-            "volumes of drive 0 take",
+            "volumes of drive 0 need",
         ),
         (["missing.csv"], "missing.csv: No such file"),
-        (["empty"], "empty: holds no files"),
+        (["empty"], "empty: has no files"),
         (["cache.csv", "--format", "cache-csv"], "holds cache objects"),
         (["fleet.csv", "--set", "device.opp=3%"], "did you mean device.op"),
     ],
@@ -368,9 +368,9 @@ def test_foreign_folders_are_left_alone(trace: Path, cli: Cli, tmp_path: Path) -
     (tmp_path / "f").mkdir()
     (tmp_path / "f" / "mine.txt").write_text("mine", encoding="ascii")
     done = cli("fleet", "run", trace, "--out", "f", check=False)
-    assert done.returncode == 2 and "holds mine.txt and no fleet" in done.stderr
+    assert done.returncode == 2 and "contains mine.txt but no fleet" in done.stderr
     done = cli("fleet", "show", "f", check=False)
-    assert done.returncode == 2 and "holds no fleet; 'ssdlab fleet run --out FOLDER' makes one" in done.stderr
+    assert done.returncode == 2 and "contains no fleet; 'ssdlab fleet run --out FOLDER' creates one" in done.stderr
 
 
 def test_a_failed_drive_is_a_row_and_a_remark(tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def test_foreign_parquet_reads_the_same_in_parts(tmp_path: Path) -> None:
         ({"bytes": [512, 4096, 8192]}, "bytes: 'size' and 'bytes' may each hold it; keep one"),
         ({"volume": ["a", None, "b"]}, "column 'volume' has 1 empty value, the first in row 1"),
         ({"time_us": [0.0, float("inf"), 1.0]}, "row 1: time_us inf is not between 0 and 9223372036854774; it"),
-        ({"time_us": [0.0, float("nan"), 1.0]}, "row 1: time_us nan is no number"),
+        ({"time_us": [0.0, float("nan"), 1.0]}, "row 1: time_us nan is not a number"),
         ({"time_us": None, "timestamp": [1, 2, 3]}, "timestamp holds numbers without a unit; call it time_ns"),
         ({"size": [512, None, 512]}, "column 'size' has 1 empty value, the first in row 1"),
         ({"size": [512, 0, 512]}, "row 1: a write of 0 bytes"),
@@ -158,12 +158,12 @@ def test_foreign_parquet_reads_the_same_in_parts(tmp_path: Path) -> None:
         ({"size": None, "sectors": [8, 1 << 23, 8]}, "row 1: sectors 8388608 is not between 0 and 8388607; it"),
         (
             {"time_us": [5, 4, 6]},
-            r"row 1: time_us 4 is before the 5 of the row before; sort the rows by time \(rows count from 0\)",
+            r"row 1: time_us 4 is before the 5 of the previous row; sort the rows by time \(rows count from 0\)",
         ),
-        ({"time_us": [3.5, 1.0, 6.0]}, "row 1: time_us 1 is before the 3.5 of the row before"),
+        ({"time_us": [3.5, 1.0, 6.0]}, "row 1: time_us 1 is before the 3.5 of the previous row"),
         (
             {"time_us": None, "timestamp": [TIMES[1], TIMES[0], TIMES[2]]},
-            r"row 1: timestamp 2026-.*:05\.0+ is before the 2026-.*:05\.0015.* of the row before; sort the rows",
+            r"row 1: timestamp 2026-.*:05\.0+ is before the 2026-.*:05\.0015.* of the previous row; sort the rows",
         ),
         ({"lba": ["8", "16", "0"]}, "lba holds .*string.*; give numbers"),
         ({"time_us": None, "time": ["a", "b", "c"]}, "time holds .*string.*; give a number, a date"),
@@ -269,7 +269,7 @@ def test_devices_of_a_table_are_chosen_as_in_text(tmp_path: Path) -> None:
         ssdlab.read_trace(tmp_path / "v.parquet", device="x")
     with pytest.raises(ssdlab.TraceError, match=missing):
         ssdlab.Trace.from_frame(frame, device="x")
-    with pytest.raises(ssdlab.TraceError, match="device '7' is not in the table: no column names devices"):
+    with pytest.raises(ssdlab.TraceError, match="device '7' is not in the table: it has no device column"):
         ssdlab.Trace.from_frame(polars.DataFrame(columns()), device="7")
     both = ssdlab.read_trace(tmp_path / "v.parquet", tmp_path / "v.parquet", concat=True)
     texts = [tmp_path / "v.csv"] * 2
@@ -280,9 +280,9 @@ def test_devices_of_a_table_are_chosen_as_in_text(tmp_path: Path) -> None:
 
 def test_other_objects_are_refused_with_their_type(tmp_path: Path) -> None:
     for given in (columns(), 5, [5]):
-        with pytest.raises(ssdlab.TraceError, match=r"(dict|int|list) is no trace; .* Trace\.from_frame\(columns\)"):
+        with pytest.raises(ssdlab.TraceError, match=r"(dict|int|list) is not a trace; .* Trace\.from_frame\(columns\)"):
             ssdlab.simulate(None, given)  # type: ignore[arg-type]
-    with pytest.raises(ssdlab.ConfigError, match="trace: 1 is no path"):
+    with pytest.raises(ssdlab.ConfigError, match="trace: 1 is not a path"):
         ssdlab.fleet(1, out=tmp_path)  # type: ignore[arg-type]
     check(ssdlab.Trace.from_frame(columns()))
 

@@ -58,7 +58,7 @@ def test_size_shares_are_of_sized_requests(cli: Cli, tmp_path: Path) -> None:
         ),
         (lambda _: ssdlab.calibrate(in_flight=[0]), "requests in flight must be numbers from 1 to 65536"),
         (lambda trace: ssdlab.experiments.load("sbfast").run(traces={"web": trace}), "did you mean web_0?"),
-        (lambda _: ssdlab.cache.plan("1GiB", "2GiB"), "the device is to be given once"),
+        (lambda _: ssdlab.cache.plan("1GiB", "2GiB"), "give exactly one of these: the paper"),
     ],
 )
 def test_python_errors_name_no_command_options(trace: Path, call: Callable[[Path], object], told: str) -> None:
@@ -102,7 +102,7 @@ def test_compressed_pipes_named_pipes_and_parquet(cli: Cli, tmp_path: Path, trac
     [
         (["run", "-"], b"", "standard input: is empty; there is nothing to replay"),
         (["cache", "sim", "-"], b"rubbish\n", "standard input: no trace format fits; select one with --format"),
-        (["run", "-", "-"], b"", "standard input (-) is named twice; name it once"),
+        (["run", "-", "-"], b"", "standard input (-) can be given only once"),
         (
             ["trace", "info", "-"],
             b"0,R,0,512\n1,R,0,512\n2,R,x,512\n",
@@ -239,7 +239,7 @@ def test_several_traces_need_an_explicit_choice(cli: Cli, trace: Path, tmp_path:
     with pytest.raises(ssdlab.TraceError, match="2 Parquet files are given"):
         ssdlab.read_trace(*parquet)
     assert ssdlab.read_trace(*parquet, concat=True).time_ns.tolist() == joined.time_ns.tolist()
-    mixed = r"a\.parquet is of the format parquet and .*other\.csv is not; convert"
+    mixed = r"a\.parquet is Parquet and .*other\.csv is not; convert"
     for concat in (False, True):
         with pytest.raises(ssdlab.TraceError, match=mixed):
             ssdlab.read_trace(other, parquet[0], concat=concat, merge=not concat)
@@ -370,7 +370,7 @@ def test_names_ignore_case(cli: Cli, trace: Path) -> None:
         (["cache", "plan", "--memory", "0", "--data", "8GiB", "--paper"], '--memory: "0" is not a size'),
         (["cache", "sim", "t.csv", "--page", "4"], '--page: "4" is not a size'),
         (["trace", "analyze", "t.csv", "-r", "16"], '--range: "16" is not a size'),
-        (["run", "--save-state", "nowhere/aged.drive"], "--save-state nowhere/aged.drive: there is no directory"),
+        (["run", "--save-state", "nowhere/aged.drive"], "--save-state nowhere/aged.drive: directory "),
         (["trace", "intervals", "t.csv", "--log", "10%,12x"], '--log: "12x" is not a log size; use a share'),
         (["cache", "sim", "t.csv", "--size", "10%,12x"], '--size: "12x" is not a size: unknown unit "x"'),
         (["cache", "sim", "t.csv", "--size", "0"], "--size: a cache of 0 is smaller than one page; make it larger"),

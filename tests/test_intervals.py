@@ -194,9 +194,9 @@ def test_the_command_prints_and_writes(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["reads.csv"], ["reads.csv: holds no writes, so there are no write intervals"]),
+        (["reads.csv"], ["reads.csv: contains no writes, so there are no write intervals"]),
         (["nothere.csv"], ["nothere.csv", "No such file"]),
-        (["reads.csv", "--log", "0"], ["holds no writes"]),
+        (["reads.csv", "--log", "0"], ["contains no writes"]),
         ([str(OLTP), "--log", "10%,0"], ["is smaller than a page"]),
         ([str(OLTP), "--log", "10%,"], ["is not a log size"]),
         ([str(OLTP), "--page", "4"], ["the unit is missing"]),

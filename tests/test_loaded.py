@@ -185,7 +185,7 @@ def test_figures_need_no_columns_and_columns_name_their_file(tmp_path: Path) -> 
     assert loaded.summary == result.summary and loaded.log is None and loaded.dispatched is None
     assert loaded.diagnose().to_dict() == result.diagnose().to_dict()
     for name, file in (("series", "series"), ("erase_counts", "erase_counts"), ("activity", "activity_gantt")):
-        with pytest.raises(ssdlab.ConfigError, match=rf"{file}\.parquet: is not there; copy it to the JSON file"):
+        with pytest.raises(ssdlab.ConfigError, match=rf"{file}\.parquet: not found; copy it to the JSON file"):
             getattr(loaded, name)
     with pytest.raises(ssdlab.ConfigError, match="is not there"):
         loaded.save(tmp_path / "out")
@@ -269,12 +269,12 @@ def test_damaged_columns_are_an_error_before_they_are_used(
     ("change", "message"),
     [
         (lambda payload: payload.update(kind="comparison"), "kind: is 'comparison', not the result of a run"),
-        (lambda payload: payload["version"].update(shape=0), "was saved by ssdlab .*, and cannot be read by"),
-        (lambda payload: payload["configuration"].pop("device.op"), "was saved by ssdlab .*, and cannot be read by"),
+        (lambda payload: payload["version"].update(shape=0), "was saved by ssdlab .*, which .* cannot read"),
+        (lambda payload: payload["configuration"].pop("device.op"), "was saved by ssdlab .*, which .* cannot read"),
         (lambda payload: payload["configuration"].update({"no.such": {"value": 1, "origin": "--set"}}), "was saved by"),
-        (lambda payload: payload.pop("result"), "is no result of ssdlab; give what --out named"),
-        (lambda payload: payload.update(version=5), "is no result of ssdlab; give what --out named"),
-        (lambda payload: payload.update(result={}), r"result\.ingest: is not there; copy the file again"),
+        (lambda payload: payload.pop("result"), "is not a result of ssdlab; give the --out directory"),
+        (lambda payload: payload.update(version=5), "is not a result of ssdlab; give the --out directory"),
+        (lambda payload: payload.update(result={}), r"result\.ingest: is missing; copy the file again"),
         (lambda payload: payload.update(source=None), "source: is null, which 'ssdlab run' never saves; copy the file"),
         (lambda payload: payload.pop("configuration"), "configuration: is not there"),
         (lambda payload: payload["configuration"].update({"seed": 5}), r"configuration\.seed: is 5, which"),
@@ -296,13 +296,13 @@ def test_missing_values_of_a_page_are_named(saved: Path, cli: Cli) -> None:
     payload = json.loads(path.read_text())
     del payload["result"]["wear"]["erases"]
     path.write_text(json.dumps(payload))
-    with pytest.raises(ssdlab.ConfigError, match=r"result\.json: result\.wear\.erases: is not there; copy"):
+    with pytest.raises(ssdlab.ConfigError, match=r"result\.json: result\.wear\.erases: is missing; copy"):
         ssdlab.Result.load(saved).summary["wear"]["erases"]
     del payload["result"]["diagnosis"]
     path.write_text(json.dumps(payload))
     done = cli("diagnose", path, check=False)
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
-    assert "result.json: result.diagnosis: is not there; copy the file again, or run it again" in done.stderr
+    assert "result.json: result.diagnosis: is missing; copy the file again, or run it again" in done.stderr
 
 
 def test_a_run_without_writes_has_no_remedy(tmp_path: Path, cli: Cli) -> None:
@@ -323,10 +323,10 @@ def test_a_run_without_writes_has_no_remedy(tmp_path: Path, cli: Cli) -> None:
 
 def test_loading_an_empty_folder_says_so(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "none", tmp_path / "none.json"):
-        with pytest.raises(ssdlab.ConfigError, match="No such file or directory; give what --out named"):
+        with pytest.raises(ssdlab.ConfigError, match="No such file or directory; give the --out directory"):
             ssdlab.Result.load(path)
     (tmp_path / "result.json").write_text("{")
-    with pytest.raises(ssdlab.ConfigError, match=r"result\.json: is no result of ssdlab"):
+    with pytest.raises(ssdlab.ConfigError, match=r"result\.json: is not a result of ssdlab"):
         ssdlab.Result.load(tmp_path)
 
 

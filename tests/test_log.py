@@ -109,7 +109,7 @@ def test_a_report_shows_the_busiest_writing_streams(small: ssdlab.Config) -> Non
     rows, more = tables.captures(result.summary)
     assert len(rows) == tables.STREAMS_SHOWN and len(rows) + more == len(result.summary["log"]["capture_by_stream"])
     page = result.report_html()
-    assert f"{more} further streams" in page and f'<th scope="row">{rows[0][0]}</th>' in page
+    assert f"{more} more streams" in page and f'<th scope="row">{rows[0][0]}</th>' in page
 
 
 def test_a_report_has_only_meaningful_charts(logged: ssdlab.Result, small: ssdlab.Config) -> None:

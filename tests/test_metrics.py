@@ -171,7 +171,7 @@ def test_serve_has_metrics(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("place", "says"),
     [
-        ("0.0.0.0:9090", "--metrics 0.0.0.0:9090: not a loopback address; write 127.0.0.1:9090"),
+        ("0.0.0.0:9090", "--metrics 0.0.0.0:9090: not a loopback address; use 127.0.0.1:9090"),
         ("somewhere:9090", "--metrics somewhere:9090: not a loopback address"),
         ("127.0.0.1:99999", "--metrics 127.0.0.1:99999: "),
         ("9090x", "--metrics 9090x: not a loopback address"),

@@ -57,13 +57,13 @@ def test_numpy_numbers_equal_pythons() -> None:
 )
 @pytest.mark.parametrize("value", [1.5, "2", np.array([1.5])])
 def test_fractions_are_refused_with_their_argument(call: Callable[..., Any], name: str, value: Any) -> None:
-    with pytest.raises(ssdlab.ConfigError, match=rf"^{name}: .*is no whole number"):
+    with pytest.raises(ssdlab.ConfigError, match=rf"^{name}: .*is not a whole number"):
         call(**{name: value})
 
 
 def test_numbers_not_above_zero_are_refused_with_their_argument() -> None:
     for name in ("years", "dwpd", "p99_ns"):
-        for value, message in (("3", "'3' is no number"), (-3, "-3 is no number above 0")):
+        for value, message in (("3", "'3' is not a number"), (-3, "must be a number above 0, not -3")):
             given: dict[str, Any] = {name: value}
             with pytest.raises(ssdlab.ConfigError, match=f"^{name}: {message}"):
                 ssdlab.advise_drive(None, SMALL, **given)

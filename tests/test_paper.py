@@ -101,7 +101,7 @@ def test_a_missing_matplotlib_is_one_line_with_its_installation(
 def test_figures_need_a_directory_and_a_known_format(tmp_path: Path, cli: Cli) -> None:
     nowhere = cli("run", *SMALL_SETS, "--figures", "pdf", check=False)
     assert nowhere.returncode == 2
-    assert "--figures: figures are written to a directory; name one with --out DIR" in nowhere.stderr
+    assert "--figures needs a directory; name one with --out DIR" in nowhere.stderr
     with pytest.raises(ssdlab.ConfigError, match="figures: unknown format 'bmp'"):
         papers(Page("A page"), "bmp")  # type: ignore[arg-type]
     unknown = cli("run", *SMALL_SETS, "--figures", "bmp", "--out", "out", check=False)

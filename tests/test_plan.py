@@ -74,7 +74,7 @@ def test_ratios_are_by_bytes_of_shrinking_pages() -> None:
     assert (nothing.ratio, nothing.shrinking, nothing.decompress_us) == (1.0, 0.0, 0.0)
     plan = ssdlab.cache.plan("1GiB", "10GiB", page="4KiB", device_us=100, compressors=[nothing])
     assert not plan.compress and plan.best.us == pytest.approx(plan.raw_us)
-    with pytest.raises(ssdlab.ConfigError, match="no file has a whole page of 8KiB"):
+    with pytest.raises(ssdlab.ConfigError, match="no file is as large as a page of 8KiB"):
         compressors.measure(["lz4"], contents=Corpus("noise", (NOISE,)), page_bytes=8192)
 
 
@@ -117,7 +117,7 @@ def test_the_model_is_compared_with_the_working_cache(cli: Cli, monkeypatch: pyt
     same = ["cache", "plan", "--memory", "1GiB", "--data", "2GiB", "--bench"]
     assert "leave out one of them" in cli(*same, "--paper", check=False).stderr
     modelled = cli(*same, "--device-us", "5", "--compressor", "modelled:2:1:1", check=False).stderr
-    assert "no compressor of the plan can be measured" in modelled
+    assert "none of these compressors can be measured" in modelled
 
 
 @pytest.mark.parametrize("with_fio", [True, False])
@@ -178,14 +178,14 @@ def test_a_miss_ratio_curve_replaces_a_distribution(cli: Cli, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        (["a,1,4096,much"], "2: miss_ratio: 'much' is not a share from 0 to 1, as larger caches miss less"),
+        (["a,1,4096,much"], "2: miss_ratio: 'much' is not a share from 0 to 1; larger caches"),
         (["a,1,4096"], "2: miss_ratio: '' is not a share"),
-        (["a,1,4096,0.5", "", "a,2,8192,1.5"], "4: miss_ratio: '1.5' is not a share from 0 to 0.5, as larger caches"),
-        (["a,1,4096,0.5", "a,2,8192,0.6"], "3: miss_ratio: '0.6' is not a share from 0 to 0.5, as larger caches miss"),
+        (["a,1,4096,0.5", "", "a,2,8192,1.5"], "4: miss_ratio: '1.5' is not a share from 0 to 0.5; larger caches"),
+        (["a,1,4096,0.5", "a,2,8192,0.6"], "3: miss_ratio: '0.6' is not a share from 0 to 0.5; larger caches"),
         (["a,1,-5,0.5"], "2: cache_bytes: '-5' is not a number of bytes"),
         (["a,2,8192,0.5", "b,1,1,0.9", "a,1,4096,0.4"], "4: cache_bytes: '4096' is not a number of 8192 bytes or more"),
         (["a,1,4096,0.5", "a,2,inf,0.4"], "3: cache_bytes: 'inf' is not a number of 4096 bytes or more"),
-        (["a,0,4096,0.5"], "2: capacity_units: '0' is not how many items a cache holds, 1 or more"),
+        (["a,0,4096,0.5"], "2: capacity_units: '0' is not a number of items, 1 or more"),
     ],
 )
 def test_a_wrong_point_of_a_curve_is_named_as_written(cli: Cli, tmp_path: Path, lines: list[str], said: str) -> None:
@@ -204,13 +204,13 @@ def test_a_wrong_point_of_a_curve_is_named_as_written(cli: Cli, tmp_path: Path, 
         (["--memory", "1KiB", "--data", "1GiB", "--paper"], "must hold at least one page"),
         (["--memory", "1GiB", "--data", "1KiB", "--paper"], "must be at least one page"),
         (["--memory", "1GiB", "--data", "2GiB", "--device-us", "-5"], "-5, but must be 0 or more"),
-        (["--memory", "1GiB", "--data", "2GiB"], "pass --paper, --device PATH or --device-us MICROSECONDS"),
-        (["--memory", "1GiB", "--data", "2GiB", "--paper", "--device-us", "5"], "to be given once"),
+        (["--memory", "1GiB", "--data", "2GiB"], "one of --paper, --device PATH and --device-us MICROSECONDS"),
+        (["--memory", "1GiB", "--data", "2GiB", "--paper", "--device-us", "5"], "exactly one of"),
         (
             ["--memory", "1GiB", "--data", "2GiB", "--paper", "--page", "4KiB"],
-            "leave out the files, and the size of a page",
+            "leave out files and page size",
         ),
-        (["--memory", "1GiB", "--data", "2GiB", "--paper", "--compressor", "zlib"], "take one of lz4, zstd"),
+        (["--memory", "1GiB", "--data", "2GiB", "--paper", "--compressor", "zlib"], "use one of lz4, zstd"),
         (["--memory", "1GiB", "--data", "2GiB", "--device-us", "5", "--compressor", "lz5"], 'did you mean "lz4"'),
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--distribution", "70/30"], "must be even, 80/20"),
         (["--memory", "1GiB", "--data", "2GiB", "--device-us", "5", "missing"], "no file with contents"),
@@ -238,7 +238,7 @@ def test_negative_costs_and_shares_beyond_the_memory_are_refused() -> None:
 def test_a_curve_needs_points() -> None:
     wrong: list[Any] = [[], [1], [("a", "b")], [(0.1,)], [(0.1, None)], np.zeros(3)]
     for points in wrong:
-        with pytest.raises(ssdlab.ConfigError, match=r"^distribution: .*give pairs of the share"):
+        with pytest.raises(ssdlab.ConfigError, match=r"^distribution: .*give pairs of cached share"):
             ssdlab.cache.plan("1GiB", "2GiB", distribution=points, paper=True)
     points = [(0.25, 0.5), (0.5, 0.75)]
     right: list[Any] = [points, np.array(points), [list(point) for point in points]]
@@ -296,7 +296,7 @@ def test_the_curve_of_a_trace_serves_as_a_distribution(cli: Cli, tmp_path: Path)
     assert "has the policies lru, belady; choose one" in cli(*asked, "--paper", check=False).stderr
     other = cli(*asked, "--paper", "--curve-policy", "belady", check=False)
     assert other.returncode == 2 and other.stdout == ""
-    assert "is of pages of 4KiB, and the plan of pages of 8KiB" in other.stderr and "--page 4KiB" in other.stderr
+    assert "has pages of 4KiB, but the plan has pages of 8KiB" in other.stderr and "--page 4KiB" in other.stderr
     asked += ["--page", "4KiB", "--device-us", "80", "--compressor", "modelled:2:3:1", "--curve-policy", "belady"]
     result = json.loads(cli(*asked, "--json").stdout)["result"]
     assert result["raw_hit_ratio"] == pytest.approx(1 - 0.6053, abs=1e-4)

@@ -173,7 +173,7 @@ def test_a_screening_equals_its_single_runs_and_continues_after_an_interruption(
     stops = iter([False] * 3 + [True] * 1000)
     part = small.run(out=tmp_path / "part", jobs=1, monitor=lambda *_: next(stops))
     assert part.partial and part.study.finished < part.study.asked
-    assert "still to be done" in part.page().partial
+    assert "still to do" in part.page().partial
     again = small.run(out=tmp_path / "part", jobs=1)
     assert again.to_json() == whole.to_json()
     # A third time nothing runs.
@@ -250,7 +250,7 @@ def test_the_command_prints_and_saves_it(cli: Cli, tmp_path: Path) -> None:
     refused = cli("experiment", "run", SMALL, "--table", "x", check=False)
     assert refused.returncode != 0 and "neither tables nor traces" in refused.stderr
     refused = cli("experiment", "run", "thrashing", "--full", check=False)
-    assert refused.returncode != 0 and "one form only" in refused.stderr
+    assert refused.returncode != 0 and "only one form" in refused.stderr
 
 
 def test_every_point_of_the_shipped_screening_has_a_valid_configuration() -> None:
@@ -268,18 +268,18 @@ def _without_claim(source: str) -> str:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda source: source.replace("title", "titel"), "titel: no such key; did you mean title?"),
+        (lambda source: source.replace("title", "titel"), "titel: unknown key; did you mean title?"),
         (lambda source: source.replace('tested = "deadline"', 'tested = "fifo"'), "tested: 'fifo' is not one of"),
         (_without_claim, "against: 'median' is not one of best, mean, worst"),
-        (lambda source: source.replace("reads = false }", "read = false }"), "trace: read: no such key"),
+        (lambda source: source.replace("reads = false }", "read = false }"), "trace: read: unknown key"),
         (lambda source: source.replace("reads = false }", "reads = 3 }"), "reads: 3 is not true or false"),
         (lambda source: source.replace("seeds = 2", "seeds = 1"), "too few for confidence intervals"),
         (lambda source: source.replace("resolution = 3", "resolution = 7"), "resolution: 7 is not one of"),
         (lambda source: source.replace("page = {}", "page = {}\nmore = {}"), "must have two levels"),
-        (lambda source: source.replace("form.full.factor.reads", "form.full.factor.read"), "there is no read"),
+        (lambda source: source.replace("form.full.factor.reads", "form.full.factor.read"), "unknown factor read"),
         (lambda source: source.replace("reads = false }", "partition = -1 }"), "partition: -1 is below 0"),
         (lambda source: source.replace("[figure.erases]", "[figure]\nx = 3\n[figure.erases]"), "3 is not a table"),
-        (lambda source: source + "[", "mend it there"),
+        (lambda source: source + "[", "correct it there"),
     ],
 )
 def test_a_faulty_file_is_one_clear_error(change: Callable[[str], str], message: str, tmp_path: Path) -> None:
@@ -302,7 +302,7 @@ def test_unknown_figures_are_reported(tmp_path: Path) -> None:
 
 def test_settings_are_checked_before_anything_runs(tmp_path: Path) -> None:
     small: Screening = ssdlab.screening.load(SMALL)
-    with pytest.raises(ssdlab.ConfigError, match="seeds of its own"):
+    with pytest.raises(ssdlab.ConfigError, match="uses its own seeds"):
         small.run(overrides=["seed=3"])
     with pytest.raises(ssdlab.ConfigError, match=r"noop at .*bios extents"):
         small.run(overrides=["device.capacity=16KiB"], out=tmp_path / "none")

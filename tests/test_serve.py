@@ -181,9 +181,9 @@ def test_a_record_never_replaces_a_drive(cli: Cli, tmp_path: Path) -> None:
     for name in ("disk.drive", "aged.drive", "new.drive"):
         before = (tmp_path / name).read_bytes()
         done = cli("serve", "--record", name, "--socket", "s.sock", *sets(), check=False)
-        message = f"ssdlab: --record {name}: that is a drive; name another file for the trace\n"
+        message = f"ssdlab: --record {name}: is a drive file; name another file for the trace\n"
         assert (done.returncode, done.stderr) == (2, message)
-        message = f"ssdlab: {name}: that is a drive; name another file for the trace\n"
+        message = f"ssdlab: {name}: is a drive file; name another file for the trace\n"
         for command in (["generate"], ["convert", str(ROOT / "traces/oltp.csv.zst")]):
             for format in ("ssdlab-csv", "parquet"):
                 done = cli("trace", *command, name, "--to", format, check=False)
@@ -191,7 +191,7 @@ def test_a_record_never_replaces_a_drive(cli: Cli, tmp_path: Path) -> None:
         assert (tmp_path / name).read_bytes() == before
     (tmp_path / "disk.drive").rename(tmp_path / "disk.csv")
     done = cli("fleet", "generate", "disk.csv", check=False)
-    message = "ssdlab: disk.csv: that is a drive; name another file for the trace\n"
+    message = "ssdlab: disk.csv: is a drive file; name another file for the trace\n"
     assert (done.returncode, done.stderr) == (2, message)
 
 
@@ -238,7 +238,7 @@ def test_the_start_describes_the_mount(tmp_path: Path) -> None:
             process.communicate(timeout=PATIENCE_SECONDS)
         assert line.startswith(f"{file}{words}")
         if "mounted" in words:
-            before = "shut down in good order" if end == signal.SIGKILL else "its power was lost"
+            before = "shut down cleanly" if end == signal.SIGKILL else "its power was lost"
             assert f" of its own time ({before}): " in line and line.endswith(" pages read")
 
 
@@ -254,7 +254,7 @@ def test_the_start_reports_a_damaged_log(tmp_path: Path) -> None:
         line = next(line for line in process.stdout if line.startswith(f"{file}: "))
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=PATIENCE_SECONDS)
-    assert "mounted by a scan of all spare areas" in line and "(its log is damaged: trimmed pages may be back" in line
+    assert "mounted by a scan of all spare areas" in line and "its log is damaged: trimmed pages may have" in line
 
 
 def test_disconnected_clients_are_reported(tmp_path: Path) -> None:
@@ -283,7 +283,7 @@ def test_unused_settings_are_reported(tmp_path: Path) -> None:
     with ssdlab.DriveServer(config, socket=tmp_path / "s") as server:
         (told,) = server.service().page().remarks
     keys = "host.warmup, precondition.fill, workload.requests"
-    assert told.startswith(f"nothing uses {keys}, as a served drive starts empty")
+    assert told.startswith(f"nothing uses {keys} because a served drive starts empty")
 
 
 def test_replies_take_the_drives_time(tmp_path: Path) -> None:
@@ -342,8 +342,8 @@ def test_the_record_is_a_trace(tmp_path: Path, end: signal.Signals) -> None:
         output, errors = process.communicate(timeout=PATIENCE_SECONDS)
     assert (process.returncode, errors) == (0, "")
     assert list(tmp_path.iterdir()) == [record]
-    assert "connect, for example, by" in output
-    assert "A drive in use" in output
+    assert "to connect, for example:" in output
+    assert "Served drive" in output
     assert len(ssdlab.read_trace(record)) >= 200
 
 
@@ -367,7 +367,7 @@ def test_a_server_stopped_before_introduction_has_a_summary(tmp_path: Path) -> N
     command = [sys.executable, "-c", STOPPED_TWICE, "serve", "--json", "--socket", str(tmp_path / "s"), *sets()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
     # It may have ended cleanly before the second request.
-    said = {0: "", 130: "ssdlab: ended at once: what clients had not flushed may be lost\n"}
+    said = {0: "", 130: "ssdlab: ended at once: data that clients had not flushed may be lost\n"}
     assert done.stderr == said[done.returncode]
     assert json.loads(done.stdout)["result"]["host"]["write_requests"] == 0
 
@@ -380,7 +380,7 @@ def test_json_is_the_only_standard_output(tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
         output, errors = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 0 and json.loads(output)["result"]["host"]["write_requests"] == 1
-    assert errors.startswith("A drive in use")
+    assert errors.startswith("Served drive")
 
 
 def test_a_stopped_server_is_closed_cleanly(tmp_path: Path) -> None:
@@ -422,15 +422,15 @@ def test_waiting_for_a_server_can_be_interrupted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scale", [0, 1e-12, float("inf"), float("nan")])
 def test_an_invalid_scale_is_an_error(tmp_path: Path, scale: Any) -> None:
-    with pytest.raises(ssdlab.ConfigError, match=r"not a number from 0.001 on; give 1 for real time"):
+    with pytest.raises(ssdlab.ConfigError, match=r"must be at least 0.001; 1 is real time"):
         ssdlab.DriveServer(small(), socket=tmp_path / "s", scale=scale)
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--time", "slow"], "--time slow: write none, real, or a number from 0.001 on, such as 10"),
-        (["--time", "1e-12"], "--time 1e-12: write none, real, or a number from 0.001 on"),
+        (["--time", "slow"], "--time slow: must be none, real, or a number of at least 0.001, such as 10"),
+        (["--time", "1e-12"], "--time 1e-12: must be none, real, or a number of at least 0.001"),
         (["--listen", "nowhere"], "nowhere is not an address with a port; write 127.0.0.1:10809"),
         (["--set", "device.capacity=4TiB"], "lower device.capacity, or keep the bytes in a file"),
         (["--set", "cache.policy=lru"], "remove cache.policy"),
@@ -491,7 +491,7 @@ def test_possible_losses_of_a_failed_server_are_reported(tmp_path: Path, buffer:
         process.send_signal(signal.SIGTERM)
         process.send_signal(signal.SIGHUP)
         _, errors = process.communicate(timeout=PATIENCE_SECONDS)
-    lost = ": what clients had not flushed may be lost" if buffer == "watermark" else ""
+    lost = ": data that clients had not flushed may be lost" if buffer == "watermark" else ""
     assert errors == f"ssdlab: ended at once{lost}\n"
 
 

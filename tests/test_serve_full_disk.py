@@ -64,7 +64,7 @@ def test_a_full_disk_loses_neither_record_nor_summary(tmp_path: Path) -> None:
             output, errors = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 2 and "could not be flushed at the end" in errors, errors
     assert "the drive fails and unflushed writes may be lost" in output
-    assert "A drive in use" in output
+    assert "Served drive" in output
     assert len(ssdlab.read_trace(record)) == written
     report = json.loads((out / "service.json").read_text(encoding="utf-8"))
     assert report["result"]["host"]["write_requests"] == written
@@ -175,7 +175,7 @@ def test_a_disk_smaller_than_the_drive_is_reported(tmp_path: Path) -> None:
                 process.send_signal(signal.SIGTERM)
                 output, _ = process.communicate(timeout=PATIENCE_SECONDS)
             assert (f"{file} may grow by " in output) == is_told, output
-            assert ("requests fail until there is room, and nothing acknowledged is lost" in output) == is_told, output
+            assert ("requests fail until space is freed, but no acknowledged data is lost" in output) == is_told, output
 
 
 def test_a_file_above_the_size_limit_is_one_clear_error(tmp_path: Path) -> None:

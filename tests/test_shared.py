@@ -61,7 +61,9 @@ def test_the_later_of_two_writers_wins(storage: Any, monkeypatch: pytest.MonkeyP
             storage.pipe_file("/s/writer", b"process 7 on there 0123")
         return False
 
-    with pytest.raises(ssdlab.ConfigError, match=r"memory://s: process 7 on there began to write it.* is in ") as error:
+    with pytest.raises(
+        ssdlab.ConfigError, match=r"memory://s: process 7 on there has started writing.* is in "
+    ) as error:
         ssdlab.sweep(AXES, BASE, out="memory://s", jobs=1, monitor=another)
     # No finished run is lost.
     kept = Path(str(error.value).rpartition(" is in ")[2])
@@ -80,7 +82,7 @@ def test_a_file_url_is_a_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("address", "message"),
     [
-        ("memory://none", "memory://none: holds no study; 'ssdlab sweep --out FOLDER' makes one"),
+        ("memory://none", "memory://none: contains no study; 'ssdlab sweep --out FOLDER' creates one"),
         ("nix://bucket/op", "nix://bucket/op: ValueError: Protocol not known: nix"),
     ],
 )

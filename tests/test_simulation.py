@@ -129,8 +129,8 @@ def test_a_slow_host_is_not_blamed_on_the_drive(small: ssdlab.Config) -> None:
         assert result.summary["lifetime"]["rate"] == rate
         remarks = [remark for remark in result.page().remarks if "the times of the trace" in remark]
         assert remarks == told * [
-            "the drive could not keep up with the times of the trace, as requests waited for earlier ones; lifetime is "
-            "computed at the replay rate, and is shorter at the rate of the trace"
+            "the drive could not keep up with the times of the trace, because requests waited for earlier requests; "
+            "lifetime is computed at the replay rate, and is shorter at the rate of the trace"
         ]
 
 

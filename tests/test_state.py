@@ -104,7 +104,7 @@ def test_a_drive_above_the_limit_is_dropped_with_a_note(
         ssdlab.simulate(large.with_overrides({"device.capacity": "2GiB"}))
     assert [path for path, _ in kept.drives()] == [small]
     [record] = caplog.records
-    assert "the preconditioned drive is not kept" in record.message and f"set {kept.LIMIT}=" in record.message
+    assert "the preconditioned drive is not cached" in record.message and f"set {kept.LIMIT}=" in record.message
     # The note's advice keeps it.
     monkeypatch.setenv(kept.LIMIT, record.message.partition(f"{kept.LIMIT}=")[2].split()[0])
     ssdlab.simulate(large.with_overrides({"device.capacity": "2GiB"}))
@@ -172,8 +172,8 @@ def test_the_first_large_drive_says_where_it_is_kept(
         ssdlab.simulate(large)
         ssdlab.simulate(large.with_overrides({"seed": 2}))
     [record] = caplog.records
-    assert record.message.startswith(f"preconditioned drives are kept in {cache}: ")
-    for word in (kept.LIMIT, kept.DIRECTORY, "ssdlab cache-dir --clear", "2.00 GiB at most"):
+    assert record.message.startswith(f"preconditioned drives are cached in {cache}: ")
+    for word in (kept.LIMIT, kept.DIRECTORY, "ssdlab cache-dir --clear", "limit 2.00 GiB"):
         assert word in record.message
     kept.clear()
     assert [*cache.iterdir()] == []
@@ -183,7 +183,7 @@ def test_the_first_large_drive_says_where_it_is_kept(
 
 def test_drives_are_kept_in_a_directory_or_nowhere(small: ssdlab.Config, cache: Path, cli: Cli) -> None:
     cache.write_text("mine", encoding="utf-8")
-    with pytest.raises(ssdlab.ConfigError, match=f"^{kept.DIRECTORY}: .*drives is no directory; name one"):
+    with pytest.raises(ssdlab.ConfigError, match=f"^{kept.DIRECTORY}: .*drives is not a directory; name one"):
         ssdlab.simulate(small)
     assert cli("cache-dir", check=False).stderr.startswith(f"ssdlab: {kept.DIRECTORY}: ")
     assert cache.read_text(encoding="utf-8") == "mine"
@@ -205,7 +205,7 @@ def test_a_run_resumes_a_saved_drive(small: ssdlab.Config, tmp_path: Path) -> No
         match=r"77 erase blocks \(device.op\), but this run has 84; restore the earlier value of device.op, or save",
     ):
         ssdlab.simulate(small.with_overrides({"device.op": "30%"}), state=drive)
-    with pytest.raises(ssdlab.ConfigError, match="no directory"):
+    with pytest.raises(ssdlab.ConfigError, match="does not exist"):
         ssdlab.simulate(small, save_state=tmp_path / "nowhere" / "aged.drive")
 
 
@@ -265,7 +265,7 @@ def test_saving_a_drive_replaces_only_the_file_behind_a_link(small: ssdlab.Confi
         assert link.is_symlink() and drive.is_file()
     ssdlab.simulate(small, state=drive)
     for taken in pipe, circle:
-        with pytest.raises(ssdlab.ConfigError, match=f"{taken}: exists and is no ordinary file; name another file"):
+        with pytest.raises(ssdlab.ConfigError, match=f"{taken}: exists and is not a regular file; name another file"):
             ssdlab.simulate(small, save_state=taken)
     assert pipe.is_fifo() and circle.is_symlink()
 

@@ -212,7 +212,7 @@ def test_unusable_folders_are_refused(study: Path, tmp_path: Path, cli: Cli) -> 
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "plan.json").write_text(json.dumps({**asked, "shape": 0}), encoding="utf-8")
     for folder, message in (
-        ("other", "thesis.tex and no study"),
+        ("other", "thesis.tex but no study"),
         ("s", "made by ssdlab 0.0.1"),
         ("old", "another version"),
     ):
@@ -348,7 +348,7 @@ def test_a_study_without_results_has_its_columns(failed: bool, tmp_path: Path) -
     sql = "select count(*), count(error), avg(write_amplification) from runs"
     assert outcome.to_duckdb().sql(sql).fetchall() == [(rows, rows, None)]
     assert pq.read_table(tmp_path / RUNS).equals(outcome.table) and outcome.figures == []
-    why = "the study has no result: " + ("[12] runs? failed: MemoryError" if failed else "none was run")
+    why = "the study has no result: " + ("[12] runs? failed: MemoryError" if failed else "no run has finished")
     for asked in (outcome.curves, outcome.effects, lambda one: outcome.pareto([one] * 2)):
         with pytest.raises(ssdlab.ConfigError, match=why):
             asked("write_amplification")
@@ -364,7 +364,7 @@ def test_outcomes_that_are_always_0_are_counted(study: Path, cli: Cli) -> None:
     table = ssdlab.open_study(study).table
     zero = [name for name in figures if not any(table[name].to_pylist())]
     shown = cli("study", "show", study, "--outcomes").stdout
-    assert f"{len(figures) - len(zero)} figures that can be outcomes" in shown and zero
+    assert f"{len(figures) - len(zero)} figures available as outcomes" in shown and zero
     assert f"{len(zero)} more are 0 in every run; --json lists all" in shown
     listed = {line.strip() for line in shown.splitlines()}
     assert not listed & {*zero} and listed >= {*figures} - {*zero} >= {"write_amplification"}
@@ -395,7 +395,7 @@ def test_showing_an_unfinished_study_is_no_interruption(tmp_path: Path, cli: Cli
     for form in [], ["--json"]:
         done = cli("study", "show", "s", *form)
         assert left and done.stderr == ""
-        assert f"{left} of {part.asked} runs are still to be done" in done.stdout or json.loads(done.stdout)["partial"]
+        assert f"{left} of {part.asked} runs still to do" in done.stdout or json.loads(done.stdout)["partial"]
 
 
 def test_rows_left_out_on_a_terminal_are_located(cli: Cli) -> None:
@@ -423,7 +423,7 @@ def test_a_repeated_outcome_is_refused(study: Path, cli: Cli) -> None:
     for other in ("wear.erases", "wear.erases:max"):
         for command in (["study", "pareto", study], ["study", "show", study], ["sweep", "-A", "ftl.page.gc"]):
             done = cli(*command, "-O", "wear.erases", "-O", other, check=False)
-            assert done.returncode == 2 and "outcome wear.erases: is given twice; give it once" in done.stderr
+            assert done.returncode == 2 and "outcome wear.erases: is listed twice; list it once" in done.stderr
 
 
 def test_a_single_string_is_a_list_of_one_item() -> None:
@@ -434,7 +434,7 @@ def test_a_single_string_is_a_list_of_one_item() -> None:
         == ["write_amplification"]
         == [outcome.figure for outcome in swept.outcomes("write_amplification")]
     )
-    with pytest.raises(ssdlab.ConfigError, match="-1 jobs: give at least one"):
+    with pytest.raises(ssdlab.ConfigError, match="-1 jobs: must be at least 1"):
         ssdlab.sweep("seed=1", BASE, jobs=-1)
     with pytest.raises(ssdlab.ConfigError, match="without 'seed=4 nonsense'"):
         ssdlab.sweep("seed=1,2", BASE, without="seed=4 nonsense")
@@ -567,7 +567,7 @@ def test_a_slow_pilot_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pilots, "SECONDS", 0.01)
     preview = running.preview(planned({"workload.requests": ["50000000"]}), None, jobs=1)
     assert preview.pilots is not None and not preview.pilots.complete and preview.total_seconds >= 0.01
-    assert "all, at least" in str(preview.page())
+    assert "all runs, at least" in str(preview.page())
 
 
 def test_a_study_without_results_has_its_future_columns() -> None:
@@ -581,8 +581,8 @@ def test_a_study_without_results_has_its_future_columns() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-A", "trace=a,b.csv"], "a: no such file; check the path, and write one with a comma in quotes: "),
-        (["-A", "seed=1,2", "-O", "x=device.physical_bytes/2"], "is arithmetic, which 'ssdlab tune' alone takes"),
+        (["-A", "trace=a,b.csv"], "a: no such file; check the path, and quote a path with a comma: "),
+        (["-A", "seed=1,2", "-O", "x=device.physical_bytes/2"], "is arithmetic, which only 'ssdlab tune' supports"),
     ],
 )
 def test_unsupported_sweep_input_has_a_remedy(cli: Cli, arguments: list[str], message: str) -> None:

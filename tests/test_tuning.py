@@ -287,7 +287,7 @@ def test_a_search_ends_with_its_space(tmp_path: Path) -> None:
 def test_an_interrupted_search_keeps_finished_trials(tmp_path: Path) -> None:
     result = tuned(tmp_path / "t", monitor=lambda _phase, done, _total, _requests: done > 8)
     assert result.partial and len(result.tried) == 4 and result.best is None
-    assert "trials are still to be done" in result.page().partial
+    assert "trials still to do" in result.page().partial
     [said], least = result.page().conclusion, min(result.trials, key=lambda one: one.measured.means()[0])
     sets = " ".join(f"--set {key}={value}" for key, value in least.point.items())
     assert said.text.startswith(f"Best so far in cost, before fresh seeds: {sets} (cost ")
@@ -301,7 +301,7 @@ def test_an_interrupted_search_keeps_finished_trials(tmp_path: Path) -> None:
     assert whole.written.startswith("report.html, tuning.json, trials.csv") and "best-1.toml" in whole.written
     study = ssdlab.open_study(tmp_path / "t")
     [told] = [remark for remark in study.page().remarks if remark.startswith("the folder keeps")]
-    assert told.startswith(f"the folder keeps {study.earlier} runs of fresh seeds, or of trials that were not finished")
+    assert told.startswith(f"the folder keeps {study.earlier} runs of fresh seeds or unfinished trials")
 
 
 def test_an_outcome_without_values_is_named() -> None:
@@ -359,7 +359,7 @@ def test_a_finalist_that_breaks_the_constraint_with_a_seed_ranks_lower() -> None
     assert [sentence.text for sentence in tuned.page().conclusion] == [
         "Choose --set device.op=b; rounded to whole blocks, its over-provisioning is 37.50 %.",
         "It meets the constraints with 2 of 2 fresh seeds.",
-        "The next best is as good, but meets the constraints with only 1 of 2 fresh seeds.",
+        "The next best is equally good, but meets the constraints with only 1 of 2 fresh seeds.",
     ]
     table = next(item for section in tuned.page().sections for item in section.items if isinstance(item, Table))
     assert [row[0] for row in table.rows][-1] == "as given" and table.rows[-1][-1] == "0 of 2"
@@ -443,15 +443,15 @@ def test_points_that_cannot_run_are_skipped() -> None:
 @pytest.mark.parametrize(
     ("axis", "words"),
     [
-        ("device.op=20%..2000%", "axis device.op: the end 2000% of its range is not possible, 1000% for one is"),
+        ("device.op=20%..2000%", "axis device.op: its range cannot end at 2000%; 1000%, for example, is possible"),
         (
             "nand.pages_per_block=1..64",
-            "axis nand.pages_per_block: the end 1 of its range is not possible, 2 for one is: ",
+            "axis nand.pages_per_block: its range cannot end at 1; 2, for example, is possible: ",
         ),
         (
             "device.op=1100%..2000%",
             "axis device.op: neither end of its range is possible: axis: device.op: 1100% is out of range: 0% to "
-            "1000%; the same with 2000%",
+            "1000%; same error with 2000%",
         ),
     ],
 )
@@ -465,9 +465,9 @@ def test_an_impossible_range_end_is_named(axis: str, words: str) -> None:
     ("arguments", "message"),
     [
         ([], "nothing is varied"),
-        (["-A", "device.op=5%..9%"], "no outcome is named"),
+        (["-A", "device.op=5%..9%"], "no outcome given"),
         (["-A", "device.opp=5%..9%", "-O", "seed"], "did you mean device.op"),
-        (["-A", "device.op", "-O", "seed"], "device.op: has no names to vary: it takes a share, 0% to 1000%"),
+        (["-A", "device.op", "-O", "seed"], "device.op: has no named values: its value is a share, 0% to 1000%"),
         (["-A", "device.op=5%..9000%", "-O", "wear.erases"], "axis: device.op"),
         (["-A", "trace=a.csv", "-O", "seed"], "a trace is not part of the drive"),
         (["-A", "device.op=5%..9%", "-O", "write_amplificatoin"], "did you mean write_amplification?"),
@@ -475,7 +475,7 @@ def test_an_impossible_range_end_is_named(axis: str, words: str) -> None:
         (["-A", "device.op=5%..9%", "-O", "time.iops:large"], "large is neither min nor max"),
         (["-A", "device.op=5%..9%", "-O", "wear.erases", "-C", "wear.erases<7"], "write FIGURE<=BOUND"),
         (["-A", "device.op=5%..9%", "-O", "wear.erases", "-C", "device.memory_bytes<=20ms"], "a size such as 64MiB"),
-        (["-A", "device.op=5%..9%", "-O", "wear.erases", "--warm-start", "no"], "no: holds no study"),
+        (["-A", "device.op=5%..9%", "-O", "wear.erases", "--warm-start", "no"], "no: contains no study"),
         (["-A", "device.op=5%..9%", "-O", "wear.erases", "--cluster", "tcp://127.0.0.1:1"], "no scheduler answers"),
     ],
 )
@@ -489,12 +489,12 @@ def test_bad_input_is_one_clear_error(
 
 
 def test_a_folder_keeps_one_question(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(ssdlab.ConfigError, match="a search with other outcomes, seeds; name another folder; a warm"):
+    with pytest.raises(ssdlab.ConfigError, match="a search with other outcomes, seeds; use another folder; a warm"):
         tuned(folder, outcomes=["write_amplification"], seeds=1)
-    with pytest.raises(ssdlab.ConfigError, match="holds a search; name another folder"):
+    with pytest.raises(ssdlab.ConfigError, match="contains a search; use another folder"):
         ssdlab.sweep({"seed": ["1", "2"]}, BASE, out=folder)
     ssdlab.sweep({"seed": ["1", "2"]}, BASE, out=tmp_path / "s")
-    with pytest.raises(ssdlab.ConfigError, match="holds a sweep; name another folder"):
+    with pytest.raises(ssdlab.ConfigError, match="contains a sweep; use another folder"):
         tuned(tmp_path / "s")
     with pytest.raises(ssdlab.ConfigError, match="no run there belongs to this search"):
         tuned(warm_start=tmp_path / "s", seeds=3)

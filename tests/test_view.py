@@ -212,7 +212,7 @@ def test_the_page_of_a_cache_plan_is_opened(tmp_path: Path) -> None:
     for path in (folder, folder / "cache-plan.json"):
         done, asked = view(path, tmp_path)
         assert done.stderr == "" and asked == (folder / "report.html").as_uri()
-    with pytest.raises(ConfigError, match="plan: holds no study"):
+    with pytest.raises(ConfigError, match="plan: contains no study"):
         ssdlab.open_study(folder)
 
 
@@ -229,8 +229,9 @@ def test_the_named_finding_of_a_folder_is_shown(copy: Path, tmp_path: Path) -> N
     Result.load(copy).save(copy)
     assert view(copy / "result.json", tmp_path)[1] == view(copy, tmp_path)[1] == (copy / "report.html").as_uri()
     (tmp_path / "asked").unlink()
-    assert "cache-plan.json: report.html beside it is that of result.json, which was saved after it; run it again" in (
-        refused(copy / "cache-plan.json", tmp_path)
+    assert (
+        "cache-plan.json: report.html in its folder belongs to result.json, which was saved later; repeat the command"
+        in (refused(copy / "cache-plan.json", tmp_path))
     )
 
 
@@ -246,7 +247,7 @@ def test_a_finding_in_a_studys_folder_has_its_own_page(tmp_path: Path) -> None:
 def test_the_folder_of_a_fleet_names_the_command_for_its_page(tmp_path: Path) -> None:
     ssdlab.generate_fleet(tmp_path / "fleet.csv", volumes=2, requests=200)
     ssdlab.fleet(tmp_path / "fleet.csv", out=tmp_path / "fleet", jobs=1)
-    assert "fleet: holds a fleet; 'ssdlab fleet show " in refused(tmp_path / "fleet", tmp_path)
+    assert "fleet: contains a fleet; 'ssdlab fleet show " in refused(tmp_path / "fleet", tmp_path)
 
 
 def refused(path: Path, tmp_path: Path) -> str:
@@ -259,12 +260,12 @@ def test_a_result_of_another_version_is_refused(copy: Path, tmp_path: Path) -> N
     payload = json.loads((copy / "result.json").read_text())
     payload["version"] = {"ssdlab": "0.0.1", "shape": 0}
     (copy / "result.json").write_text(json.dumps(payload))
-    assert "was saved by ssdlab 0.0.1, and cannot be read by" in refused(copy, tmp_path)
+    assert "was saved by ssdlab 0.0.1, which " in refused(copy, tmp_path)
 
 
 def test_a_page_needs_its_columns(copy: Path, tmp_path: Path) -> None:
     (copy / "series.parquet").unlink()
-    assert "copy: lacks series.parquet, without which its page is not whole; copy all" in refused(copy, tmp_path)
+    assert "copy: lacks series.parquet, so its page would be incomplete; copy all" in refused(copy, tmp_path)
     (copy / "report.html").unlink()
     assert "lacks report.html, series.parquet" in refused(copy / "result.json", tmp_path)
 
@@ -272,9 +273,15 @@ def test_a_page_needs_its_columns(copy: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"kind": "banana"}, "result.json: kind: is 'banana', so it is not what --out saved; copy all that was saved"),
-        ({"kind": "study"}, "result.json: kind: is 'study', so it is not what --out saved; copy all that was saved"),
-        ({"result": {}}, "result.json: result: is empty, so it is not what --out saved; copy all that was saved"),
+        (
+            {"kind": "banana"},
+            "result.json: kind: is 'banana', so this is not a file that --out saved; copy all saved files",
+        ),
+        (
+            {"kind": "study"},
+            "result.json: kind: is 'study', so this is not a file that --out saved; copy all saved files",
+        ),
+        ({"result": {}}, "result.json: result: is empty, so this is not a file that --out saved; copy all saved files"),
         ({"result": {"ingest": None}}, "result.json: result.partial: is not there"),
         ({"source": None}, "result.json: source: "),
     ],
@@ -289,7 +296,7 @@ def test_changed_json_opens_no_page(copy: Path, tmp_path: Path, change: dict[str
 def test_an_emptied_file_opens_no_page(copy: Path, tmp_path: Path) -> None:
     for name, message in (
         ("report.html", "lacks report.html"),
-        ("result.json", "(result.json: damaged, or of another"),
+        ("result.json", "(result.json: damaged, or from another"),
     ):
         whole = (copy / name).read_bytes()
         (copy / name).write_bytes(b"")
@@ -310,15 +317,15 @@ def test_damaged_columns_open_no_page(copy: Path, tmp_path: Path, name: str) -> 
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
-    assert "is not there; give the folder" in refused(tmp_path / "none", tmp_path)
+    assert "does not exist; give a folder" in refused(tmp_path / "none", tmp_path)
     empty = tmp_path / "empty"
     empty.mkdir()
-    assert "holds neither a result nor a study" in refused(empty, tmp_path)
+    assert "contains neither a result nor a study" in refused(empty, tmp_path)
     (empty / "other.json").write_text('{"a": 1}')
-    assert "is no result of ssdlab" in refused(empty / "other.json", tmp_path)
+    assert "is not a result of ssdlab" in refused(empty / "other.json", tmp_path)
     (empty / "broken.json").write_text("{")
-    assert "is no result of ssdlab" in refused(empty / "broken.json", tmp_path)
-    assert "nor a study (broken.json, other.json: damaged, or of another program); give" in refused(empty, tmp_path)
+    assert "is not a result of ssdlab" in refused(empty / "broken.json", tmp_path)
+    assert "nor a study (broken.json, other.json: damaged, or from another program); give" in refused(empty, tmp_path)
 
 
 @pytest.mark.parametrize("find", ["analyze", "intervals"])

@@ -112,7 +112,7 @@ def test_an_unwritable_directory_is_reported_at_once(cli: Cli, tmp_path: Path) -
     outs = {
         "file": "is a file",
         "file/out": "is a file",
-        "": "names no directory",
+        "": "name is empty",
         "astray": "astray is a dangling link",
         "astray/out": "astray is a dangling link",
         "sealed/out": "cannot be written: Permission denied",

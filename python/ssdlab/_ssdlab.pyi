@@ -90,7 +90,7 @@ class TraceError(SsdlabError):
     """A trace is wrong: file, place, fault and remedy in one line."""
 
 class SimulationError(SsdlabError):
-    """A simulation cannot start or go on. Where a request lies beyond the device, `capacity_bytes` is its capacity."""
+    """A simulation cannot start or continue. If a request ends past the device, `capacity_bytes` is set."""
 
     capacity_bytes: int
 
@@ -100,7 +100,7 @@ class InternalError(SsdlabError):
     config: str | None
 
 def drive_file(path: Path) -> Literal["bytes", "state"] | None:
-    """What it names, if it is a file with a drive: its bytes, or the state of one that was kept."""
+    """Kind of a drive file: bytes of a drive, or a saved state; None for other files."""
 
 def drive_settings(path: Path) -> list[tuple[str, str]]: ...
 
@@ -133,7 +133,7 @@ class FlashDrive:
 
 @final
 class Config:
-    """A resolved configuration: one value for every option that applies."""
+    """A resolved configuration: one value for every setting that applies."""
     def __new__(
         cls,
         preset: tuple[str, str] | None,
@@ -174,7 +174,7 @@ class _Source(Protocol):
 
 @final
 class InOrder:
-    """Requests put in order of time."""
+    """Requests sorted by time."""
     def __new__(cls) -> InOrder: ...
     def push(self, requests: Requests) -> None: ...
     def turn(self) -> None: ...
@@ -204,7 +204,7 @@ class Reader:
 
 @final
 class VolumeReader:
-    """Files of a trace being read one after the other, with the volume of each request."""
+    """Reader of trace files in order, with the volume of each request."""
     def __new__(
         cls,
         paths: Sequence[tuple[PathLike[str], PathLike[str]]],
@@ -230,7 +230,7 @@ class Parted:
 
 @final
 class Devices:
-    """Requests of the devices that are asked for, among those of several."""
+    """Requests of the selected devices."""
     def __new__(cls, device: str | None = None) -> Devices: ...
     def measuring(self) -> bool: ...
     def lay_out(self) -> None: ...
@@ -257,7 +257,7 @@ class Generator:
 
 @final
 class Profile:
-    """What a trace is like, from one pass."""
+    """Profile of a trace, from one pass."""
     def __new__(cls) -> Profile: ...
     def add(self, requests: Requests) -> None: ...
     def requests(self) -> int: ...
@@ -265,14 +265,14 @@ class Profile:
 
 @final
 class AddressSpace:
-    """Where a trace lies, from one pass: where it ends, or its pages if it is to be packed."""
+    """Addresses of a trace, from one pass: its end, or its pages for packing."""
     def __new__(cls, config: Config) -> AddressSpace: ...
     def is_empty(self) -> bool: ...
     def add(self, requests: Requests) -> None: ...
 
 @final
 class Analysis:
-    """What a workload is like, from one pass in bounded memory."""
+    """Analysis of a workload, from one pass in bounded memory."""
     def __new__(cls, range: str) -> Analysis: ...
     def add(self, requests: Requests) -> None: ...
     def figures(self) -> dict[str, Any]: ...
@@ -295,11 +295,11 @@ class WrittenPages:
     def extent(self) -> tuple[int, int]: ...
 
 def check_log_size(text: str) -> None:
-    """Refuses what is not the size of a log."""
+    """Fails unless the text is the size of a log."""
 
 @final
 class Intervals:
-    """Write intervals of a trace, counted against logs of some sizes: the second pass."""
+    """Write intervals of a trace for the given log sizes: the second pass."""
     def __new__(cls, written: WrittenPages, logs: Sequence[str]) -> Intervals: ...
     def add(self, requests: Requests) -> None: ...
     def windows(self) -> dict[str, npt.NDArray[np.uint64]]: ...
@@ -309,7 +309,7 @@ class Intervals:
 
 @final
 class MapAdvisor:
-    """Follows one trace for map caches of all sizes asked for."""
+    """Simulates map caches of all requested sizes on one trace."""
     def __new__(
         cls,
         config: Config,
@@ -330,14 +330,14 @@ def cache_admissions() -> list[tuple[str, str, list[tuple[str, str, int, int, in
     """Every admission as `(name, help, parameters, sizes)`; a policy's change `admission` is the place in this list."""
 
 def check_cache(name: str, changes: Sequence[tuple[str, int]], one_size: bool) -> None:
-    """Fails if there is no such policy, or not with these parameters or for items of different sizes."""
+    """Fails if the policy is unknown, or does not take these parameters or items of different sizes."""
 
 _Asked: TypeAlias = tuple[str, Sequence[tuple[str, int]], int]
 _Point: TypeAlias = tuple[float, float, float, float, int]
 
 @final
 class CacheTrace:
-    """A trace as accesses to items, gathered batch by batch, and caches simulated on it."""
+    """Accesses of a trace to items, gathered in batches, and caches simulated on the accesses."""
     def __new__(
         cls,
         granularity: str,
@@ -402,7 +402,7 @@ class PagePool:
 
 @final
 class SimulatedDrive:
-    """A simulated drive below measured caches."""
+    """A simulated drive as backing storage of measured caches."""
     def __new__(cls, config: Config, bytes: int, busy: bool, monitor: object | None) -> SimulatedDrive: ...
 
 def bench_cache(
@@ -429,7 +429,7 @@ def bench_codecs(
     """Measures codecs on the contents of files."""
 
 def modelled_codec(text: str) -> tuple[float, float, float] | None:
-    """Ratio and microseconds to compress and restore of a codec that only says so; fails unless `text` names one."""
+    """Ratio, and microseconds to compress and restore, of a modelled codec; fails unless `text` names one."""
 
 def codecs() -> list[tuple[str, str, str]]:
     """Name, help and form of every codec."""
@@ -447,7 +447,7 @@ def check_action(text: str) -> None:
     """Fails with a `TraceError` unless it names an event of a request's life, such as `"queue"` or `"D"`."""
 
 def operation(text: str) -> int | None:
-    """The number of an operation such as `"R"`, `"write"` or `"1"`; None if it is none."""
+    """The number of an operation such as `"R"`, `"write"` or `"1"`; None if unknown."""
 
 def size(text: str) -> int:
     """A size such as `"64KiB"` in bytes."""
@@ -461,7 +461,7 @@ class Writer:
 
 @final
 class DriveServer:
-    """A drive that clients of the NBD protocol use, until it is stopped."""
+    """A drive served to NBD clients until it is stopped."""
     def __new__(
         cls,
         config: Config,

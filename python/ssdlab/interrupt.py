@@ -2,7 +2,7 @@
 
 - While modules load before any work begins, the program exits at once.
 - A command is interrupted by KeyboardInterrupt, but not during an import, where Python would wrap or lose it.
-- Work that polls a monitor is told to end through it, so that it can return what is finished.
+- Work that polls a monitor is asked to end through the monitor, so that it can return partial results.
 - A second Ctrl-C interrupts at once.
 """
 
@@ -29,8 +29,8 @@ else:
     import _signal as signal
 
 SILENT_SECONDS = 1.0
-"""Work that has not polled for this long is taken not to poll at all; other work polls some twenty times in it. Time
-spent waiting for a processor does not count."""
+"""Work that has not polled for this long is assumed never to poll; other work polls some twenty times in this period.
+Time spent waiting for a processor does not count."""
 AGAIN_SECONDS = 0.2
 """Interval of checks that work has noticed the request to end."""
 LOADED_SECONDS = 0.01
@@ -126,7 +126,7 @@ def raised() -> Iterator[None]:
 def _own_seconds() -> float:
     """Returns a clock that stops while the main thread waits for a processor, where the system reports that.
 
-    Signal handlers call this during imports too, so it must load no module, as decoding text does.
+    Signal handlers call this during imports too, so it must load no module; decoding text would load one.
     """
     try:
         file = os.open("/proc/self/schedstat", os.O_RDONLY)
@@ -140,14 +140,14 @@ def _own_seconds() -> float:
 
 
 class Request:
-    """A request that work end."""
+    """A request to end the work."""
 
     def __init__(self) -> None:
         self._made = self._heard = False
         self._asked_at = float("-inf")
 
     def ask(self) -> bool:
-        """Called by work, on any thread; returns true if it is to end."""
+        """Called by the work, on any thread; returns true if the work should end."""
         self._asked_at = _own_seconds()
         # Read once: a signal may come in between, and other threads call this too.
         made = self._made

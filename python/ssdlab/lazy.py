@@ -80,7 +80,7 @@ def room(module: str) -> "Any":
 def _not_installed(name: str, extra: str = "") -> Exception:
     """Returns an error with the command that installs a missing module and the rest of its extra.
 
-    The command lists requirements, as clones and pipx know no `ssdlab[extra]`, and uses uv where there is no pip.
+    The command lists requirements, because clones and pipx have no `ssdlab[extra]`. It uses uv if pip is missing.
     """
     metadata, util, sys, shlex = map(import_module, ("importlib.metadata", "importlib.util", "sys", "shlex"))
     wanted = f"extra == '{extra}'" if extra else ""

@@ -24,7 +24,10 @@ STATUS = 130
 
 
 def handle(handler: "Handler") -> "dict[int, Any]":
-    """Makes Ctrl-C, SIGTERM and SIGHUP call `handler`; returns the former ones. SIGHUP stays ignored, as by `nohup`."""
+    """Makes Ctrl-C, SIGTERM and SIGHUP call `handler`; returns the former handlers.
+
+    Keeps SIGHUP ignored if it was, as under `nohup`.
+    """
     numbers = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
         numbers.append(signal.SIGHUP)
@@ -34,7 +37,7 @@ def handle(handler: "Handler") -> "dict[int, Any]":
 
 
 def leave_at_once() -> None:
-    """Makes Ctrl-C end the program, with one line."""
+    """Makes Ctrl-C print one line and end the program."""
     handle(leave)
 
 

@@ -1,4 +1,4 @@
-"""Formats quantities, alike on the terminal and in reports."""
+"""Formats quantities, the same way on the terminal and in reports."""
 
 from collections.abc import Iterable, Sequence
 
@@ -21,7 +21,7 @@ def path(name: object) -> str:
 
 
 def shortened(names: Iterable[str], longest: int) -> dict[str, str]:
-    """Returns names for figures; long ones lose their middle, unless two would become equal."""
+    """Returns names for figures; long names lose their middle, unless two would become equal."""
     whole = dict.fromkeys(names)
     half = longest // 2
     short = {name: name if len(name) <= longest else f"{name[:half]}…{name[half + 1 - longest :]}" for name in whole}
@@ -85,7 +85,7 @@ def size(value: float) -> str:
 
 
 def exact_size(value: int) -> str:
-    """Bytes without rounding, as settings take them: `64MiB`."""
+    """Bytes without rounding, in the form of settings: `64MiB`."""
     index = 0
     while index + 1 < len(BINARY) and value and value % 1024 == 0:
         value //= 1024

@@ -77,15 +77,15 @@ class Cell:
     """Size of a page; None for whole files."""
     threads: int
     files: tuple[Stored, ...]
-    """In the order of the corpus."""
+    """Files in the order of the corpus."""
     compress_cpu_us: Spread
     """Processor time to compress a page."""
     compress_elapsed_us: Spread
-    """Elapsed time of a thread to compress a page."""
+    """Wall time of a thread to compress a page."""
     decompress_cpu_us: Spread
     """Processor time to restore a page."""
     decompress_elapsed_us: Spread
-    """Elapsed time of a thread to restore a page."""
+    """Wall time of a thread to restore a page."""
     compress_bytes_s: Spread
     """Bytes per second compressed by all threads together."""
     decompress_bytes_s: Spread
@@ -147,12 +147,12 @@ class CompressBench(Finding):
         """Page sizes; None for whole files."""
         self.threads = tuple(threads)
         self.runs = runs
-        """Timed runs of each cell."""
+        """Number of timed runs per cell."""
         self._is_partial = partial
         self.machine = machine()
 
     def cell(self, codec: str, page_bytes: int | None, threads: int | None = None) -> Cell:
-        """Returns the cell of a codec, page size (None for whole files) and number of threads (the first if left out).
+        """Returns the cell of a codec, page size (None for whole files) and number of threads (by default the first).
 
         Raises:
             KeyError: If it was not measured.
@@ -231,7 +231,7 @@ def bench(
         paths: Files and directories, a corpus already read, or None for the default one.
         codecs: Names, with their levels after colons: `lz4`, `zstd:3`, `libdeflate:1`.
         page_sizes: Page sizes, and `file` for each file as a whole.
-        threads: Numbers of threads; 1 and as many as processors if left out.
+        threads: Numbers of threads; by default 1 and the number of processors.
         runs: Timed runs.
         keep: Largest compressed share of a page, up to 1, at which it is kept compressed.
         fresh: Uses new contexts, and new memory for compressed pages, for each page, as in Harper 2018.
@@ -254,7 +254,7 @@ def bench(
     if min(workers) < 1 or max(workers) > 1024 or not 1 <= runs <= 1000:
         raise ConfigError("threads must be between 1 and 1024, and runs between 1 and 1000")
     if not 0 < keep <= 1:
-        raise ConfigError(f"keep: {keep:.0%} is not above 0 % and at most 100 %")
+        raise ConfigError(f"keep: must be above 0 % and at most 100 %, not {keep:.0%}")
     for label in labels:
         _ssdlab.modelled_codec(label)
     contents = paths if isinstance(paths, Corpus) else corpus.read(paths) if paths else corpus.default()
@@ -296,7 +296,7 @@ def bytes_of_page(text: str) -> int:
     """Parses a page size such as `8KiB`."""
     size = _ssdlab.size(text)
     if not 512 <= size <= 1 << 20:
-        raise ConfigError(f"a page of {text} is not between 512B and 1MiB; write 8KiB, or file for whole files")
+        raise ConfigError(f"page size {text} must be between 512B and 1MiB, such as 8KiB, or file for whole files")
     return size
 
 

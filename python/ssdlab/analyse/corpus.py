@@ -14,11 +14,11 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.model.several import several
 
 FILE_LIMIT_BYTES = 64 << 20
-"""Bytes taken from a file at most."""
+"""Maximum number of bytes taken from a file."""
 LIMIT_BYTES = 1 << 30
-"""Bytes taken from all files together at most."""
+"""Maximum number of bytes taken from all files together."""
 DEFAULT_BYTES = 1 << 20
-"""Bytes of each member of the default corpus."""
+"""Size of each member of the default corpus."""
 
 DEFAULT = (
     "default corpus: 1 MiB each of Python's own sources, machine code, a block trace as CSV and as binary records, "
@@ -46,7 +46,7 @@ class Corpus:
     skipped: dict[str, str] = field(default_factory=dict)
     """Reasons for skipped files, by path."""
     shortened: tuple[str, ...] = ()
-    """Files of which only the beginning was taken."""
+    """Files that were truncated."""
 
     @property
     def bytes(self) -> int:
@@ -59,10 +59,10 @@ class Corpus:
         if self.skipped:
             path, why = next(iter(self.skipped.items()))
             left_out = text.counted(len(self.skipped), "files")
-            remarks.append(f"{left_out} left out; the first is {text.path(path)}: {why}")
+            remarks.append(f"{left_out} skipped; the first is {text.path(path)}: {why}")
         if self.shortened:
             remarks.append(
-                f"{text.count(len(self.shortened))} files cut to their first {text.size(FILE_LIMIT_BYTES)}; "
+                f"{text.count(len(self.shortened))} files truncated to their first {text.size(FILE_LIMIT_BYTES)}; "
                 f"the first is {text.path(self.shortened[0])}"
             )
         return remarks
@@ -103,7 +103,7 @@ def read(paths: Sequence[str | os.PathLike[str]]) -> Corpus:
     corpus = Corpus(title, tuple(members), skipped, tuple(shortened))
     if not members:
         remark = "".join(f" ({remark})" for remark in corpus.remarks())
-        raise ConfigError(f"{title}: no file with contents{remark}; name other files or directories")
+        raise ConfigError(f"{title}: no file with contents{remark}; give other files or directories")
     return corpus
 
 
@@ -125,7 +125,7 @@ def _files(paths: Sequence[str | os.PathLike[str]]) -> Iterator[tuple[Path, str 
 
 
 def _fault(path: Path) -> str | None:
-    return None if path.is_file() or not path.exists() else "it is no ordinary file"
+    return None if path.is_file() or not path.exists() else "not a regular file"
 
 
 @cache

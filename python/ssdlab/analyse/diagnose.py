@@ -17,7 +17,7 @@ _PLACE = re.compile(r"^(?:configuration:\d+|change): ", re.MULTILINE)
 """Origins of settings of `Config.changed`, which the user has not seen."""
 
 MOST = 6
-"""Most changes that are tried, of the most important findings first."""
+"""Maximum number of changes to try; those for the most important findings come first."""
 
 
 @takes()
@@ -34,7 +34,7 @@ def diagnose(
         config: Configuration, as in `simulate`.
         trace: Trace to replay, as in `simulate`.
         what_ifs: Tries up to six changes that findings suggest, each in a further run.
-        monitor: Progress callback for each run. If it returns something true, the rest is left out.
+        monitor: Progress callback for each run. If it returns something true, the remaining runs are skipped.
 
     Raises:
         ConfigError: See `simulate`.

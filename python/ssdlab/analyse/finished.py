@@ -1,4 +1,4 @@
-"""The part of an unfinished table to keep."""
+"""Selects the part of an unfinished table to keep."""
 
 from collections.abc import Sequence
 

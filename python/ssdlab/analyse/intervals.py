@@ -46,7 +46,7 @@ class FrequencyColumns(NamedTuple):
     writes: Counts
     """Writes per page."""
     pages: Counts
-    """Pages with so many writes."""
+    """Pages with this number of writes."""
 
 
 class WriteIntervals(TraceFinding):
@@ -75,7 +75,7 @@ class WriteIntervals(TraceFinding):
     ) -> None:
         super().__init__(source, ingest)
         self.page_bytes = written.page_bytes()
-        """Bytes of a page."""
+        """Page size in bytes."""
         self.page_writes = written.page_writes()
         """Total page writes."""
         self.written_pages = written.pages()
@@ -83,7 +83,7 @@ class WriteIntervals(TraceFinding):
         self.extent_pages = written.extent()
         """Lowest page written, and the page after the highest."""
         self.logs = tuple(logs)
-        """Sizes of logs, as requested."""
+        """Requested sizes of logs."""
         self.windows = WindowColumns(**counted.windows())
         """Exact counts of writes and pages for each log."""
         self.histogram = IntervalColumns(**counted.histogram())
@@ -174,7 +174,7 @@ def measure(source: Source, page: str, logs: Sequence[str], monitor: Monitor | N
     source.open_addresses()
     source.read(written.add, monitor)
     if written.page_writes() == 0:
-        raise TraceError(f"{source_text(source.about)}: holds no writes, so there are no write intervals")
+        raise TraceError(f"{source_text(source.about)}: contains no writes, so there are no write intervals")
     counted = _ssdlab.Intervals(written, logs)
     ingest = source.read(counted.add, monitor, "count")
     return WriteIntervals(source=source.about, ingest=ingest, logs=logs, written=written, counted=counted)

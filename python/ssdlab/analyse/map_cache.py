@@ -34,7 +34,7 @@ ENTRY = "4B"
 """Default size of a map entry."""
 
 MAP_OF_MAP_BYTES = 4
-"""RAM per segment of the whole map for its location in flash."""
+"""RAM per segment of the whole map, for the segment's location in flash."""
 
 
 @dataclass(frozen=True)
@@ -97,9 +97,9 @@ class MapCacheAdvice(TraceFinding):
         """The device; only page, capacity and flash times matter."""
         self.page_bytes, self.entry_bytes, self.logical_pages = advisor.device()
         self.caches: Counts = np.array(advisor.caches(), np.uint64)
-        """RAM for segments in bytes: the rows."""
+        """RAM for segments in bytes (rows)."""
         self.segments: Counts = np.array([size["segment_bytes"] for size in sizes], np.uint64)
-        """Bytes of a segment: the columns."""
+        """Segment sizes in bytes (columns)."""
         self.requests: int = found["requests"]
         """Requests of every kind."""
         self.read_look_ups: int = sizes[0]["read_look_ups"]
@@ -177,7 +177,9 @@ class MapCacheAdvice(TraceFinding):
     def _cells_in_order(self, target: float) -> list[tuple[int, int]]:
         """Returns the cells that reach `target`, by RAM, then speed."""
         if not 0 < target <= 1:
-            raise ConfigError(f"a target of {100 * target:g}% is not above 0% and at most 100%; write 95%, for example")
+            raise ConfigError(
+                f"the target must be above 0% and at most 100%, not {100 * target:g}%; use 95%, for example"
+            )
         reached = [(int(row), int(column)) for row, column in np.argwhere(self.iops_share >= target)]
         return sorted(reached, key=lambda cell: (self.ram_bytes[cell], -self.iops_share[cell]))
 
@@ -212,7 +214,7 @@ class MapCacheAdvice(TraceFinding):
         """
         if segment_bytes not in self.segments:
             asked = ", ".join(map(str, self.segments.tolist()))
-            raise ConfigError(f"segments of {segment_bytes} bytes were not asked for; take one of {asked}")
+            raise ConfigError(f"segment size {segment_bytes} bytes was not requested; use one of {asked}")
         size = self._sizes[self.segments.tolist().index(segment_bytes)]
         counts = np.arange(1, len(size["most_busy_ns"]) + 1, dtype=np.uint64)
         return MapCacheCurve(
@@ -232,7 +234,7 @@ class MapCacheAdvice(TraceFinding):
             None if no cache up to the largest requested does.
 
         Raises:
-            ConfigError: If the target is out of range or the segment size was not asked for.
+            ConfigError: If the target is out of range or the segment size was not requested.
         """
         cells = self._cells_in_order(target)
         curve = self.curve(segment_bytes)
@@ -299,7 +301,7 @@ class MapCacheAdvice(TraceFinding):
 
 
 def _plain(choice: MapCacheChoice) -> dict[str, Any]:
-    """Returns a choice ready for JSON, which has no NaN."""
+    """Returns a choice, ready for JSON; NaN becomes None."""
     return {name: None if value != value else value for name, value in asdict(choice).items()}
 
 
@@ -318,8 +320,8 @@ def map_cache(
     Args:
         trace: A trace in memory, a file (streamed), or None for the workload that `config` describes.
         config: The device; its page, capacity, flash times and `host.fit` matter, not its FTL (`grow`, `scale` and
-            `compact` need another pass over the trace). The device of the map-cache document if left out; settings
-            alone are laid on top of it.
+            `compact` need another pass over the trace). By default the device of the map-cache document; plain settings
+            are applied on top of it.
         caches: RAM for segments, such as `"64KiB"`; each a multiple of every segment size. By default those of the
             document, 8 to 512 KiB.
         segments: Sizes of a segment, each a power of two from an entry to a page. By default those of the document, 1

@@ -37,7 +37,7 @@ _OPERATIONS = {0: "r", 1: "", 2: "t"}
 
 
 def small(settings: Iterable[str]) -> list[str]:
-    """Returns settings that make a drive small enough to draw, to be laid below `settings`."""
+    """Returns defaults that make a drive small enough to draw; `settings` override them."""
     return [*SMALL, *small_ftl(settings)]
 
 
@@ -61,7 +61,7 @@ class Scene:
     before: str = ""
     """Requests before the first step."""
     file: str = ""
-    """Its file, for messages."""
+    """File of the scene, for messages."""
 
 
 class Explanation:
@@ -84,7 +84,7 @@ class Explanation:
         }  # fmt: skip
 
     def to_html(self) -> str:
-        """Returns the page that plays it, as one self-contained file. Equal scenes give equal pages."""
+        """Returns the animated page as one self-contained file. Equal scenes give equal pages."""
         html: str = room("view.stepper").render(self)
         return html
 
@@ -150,7 +150,7 @@ def _read(path: Path) -> Scene:
 
 
 class _Kind(NamedTuple):
-    """A kind of value of a key."""
+    """The type of a key's value."""
 
     words: str
     fits: Callable[[Any], bool]
@@ -198,7 +198,7 @@ _PAGE = {
 
 
 def _check(what: str, table: Mapping[str, Any], kinds: Mapping[str, _Kind], required: Iterable[str] = ()) -> None:
-    """Refuses a table with other keys or kinds of values, or without a required key."""
+    """Raises an error if a table has unknown keys, values of a wrong type, or lacks a required key."""
     for key, value in table.items():
         if key not in kinds:
             raise ConfigError(f"{key}: no such key in {what}{_meant(key, kinds)}")
@@ -262,7 +262,7 @@ class Excerpt(NamedTuple):
     pages: int
     """Number of pages touched."""
     device: str | None = None
-    """Device of the requests, if the trace has others too; else None."""
+    """Device of the requests, if the trace has several devices; else None."""
 
 
 def excerpt(trace: Source, page_bytes: int, skip: int = 0, count: int = 100) -> Excerpt:
@@ -300,7 +300,7 @@ def _whole(offset: int, size: int, page_bytes: int) -> tuple[int, int]:
 
 
 def _without_pages(skip: int, count: int, *, whole: bool) -> str:
-    """Returns a message that no excerpted request has pages."""
+    """Returns the message for an excerpt without page accesses."""
     if skip:
         return f"the trace has no requests with pages after the first {skip}; lower --skip"
     if whole:
@@ -312,7 +312,7 @@ def _without_pages(skip: int, count: int, *, whole: bool) -> str:
 def explain(
     what: "str | os.PathLike[str] | Config | Overrides | Iterable[Config | Mapping[str, object]]", requests: str = ""
 ) -> Explanation:
-    """Runs an FTL step by step, as a page to play.
+    """Runs an FTL step by step and returns an animated page.
 
     Args:
         what: Name or path of a scene, or a configuration of a small drive, or two for comparison. Settings such as
@@ -327,7 +327,7 @@ def explain(
     """
     if isinstance(what, str | os.PathLike):
         if requests:
-            raise ConfigError("a scene has its own requests; leave them out, or give a configuration")
+            raise ConfigError("a scene has its own requests; leave out requests, or give a configuration")
         return Explanation(scene(what))
     each: list[Any] = [what] if isinstance(what, Config | Mapping) else several(what)
     configs = [_drawn(each)] if each and isinstance(each[0], str) else [_drawn(given) for given in each]
@@ -335,7 +335,7 @@ def explain(
 
 
 def _drawn(given: "Config | Overrides") -> Config:
-    """Returns a configuration unchanged, and settings on top of the small drive."""
+    """Returns a configuration unchanged; applies settings to the small drive."""
     config = config_of(given)
     if config is given:
         return config
@@ -356,8 +356,8 @@ def of_configs(configs: Sequence[Config], requests: str, about: str = "") -> Sce
     if not 1 <= len(drives) <= 2:
         raise ConfigError(f"{len(drives)} configurations cannot be compared; give one or two")
     if not requests.split():
-        raise ConfigError("there are no requests; give pages to write, such as 0 4 8-11")
+        raise ConfigError("no requests given; give pages to write, such as 0 4 8-11")
     filled = drives[0]["filled"]
-    drive = f"The drive has {drives[0]['logical_pages']} pages, of which {filled} were written once, in order."
+    drive = f"The drive has {drives[0]['logical_pages']} pages; {filled} of them were written once, in order."
     ftls = " beside ".join(config["ftl"] for config in configs)
     return Scene(f"FTL {ftls}, step by step", f"{drive} {about}".rstrip(), drives, requests)

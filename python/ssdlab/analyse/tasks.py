@@ -12,7 +12,7 @@ from ssdlab.model.requests import Monitor
 T = TypeVar("T")
 
 LOOK_SECONDS = 0.1
-"""Interval of checks that tasks are to end."""
+"""Interval between checks for a request to end."""
 
 
 def at_a_time(jobs: int | None) -> int:
@@ -21,7 +21,7 @@ def at_a_time(jobs: int | None) -> int:
         return processors()
     jobs = whole("jobs", jobs)
     if jobs < 1:
-        raise ConfigError(f"{jobs} jobs: give at least one, or leave it out for one per processor")
+        raise ConfigError(f"{jobs} jobs: must be at least 1; omit jobs for one per processor")
     return jobs
 
 
@@ -38,7 +38,7 @@ class Tasks:
 
     def __init__(self, phase: str, total: int, *, jobs: int | None = None, monitor: Monitor | None = None) -> None:
         self.stopped = threading.Event()
-        """Set when tasks are to end."""
+        """Set to make all tasks end."""
         self.finished = 0
         """Number of finished items."""
         self._phase, self._total, self._monitor = phase, total, monitor

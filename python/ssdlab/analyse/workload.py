@@ -25,7 +25,7 @@ SECTOR = 512
 """Bytes of a sector."""
 
 PAGE = 4096
-"""Bytes of a page of footprints and working sets."""
+"""Page size for footprints and working sets."""
 
 KINDS = ("read", "write", "trim")
 """Operations with an address."""
@@ -63,13 +63,13 @@ class TraceAnalysis(TraceFinding):
         self.duration_ns: int = self._figures["duration_ns"]
         """Time from the first to the last request."""
         self.extent: tuple[int, int] = self._figures["extent"]
-        """Lowest first byte addressed, and the first byte after the highest."""
+        """First byte addressed, and the byte after the last one."""
         self.range_bytes: int = self._figures["range_bytes"][0]
-        """Bytes of a range as requested; the unit of `deviations`."""
+        """Requested size of a range; the unit of `deviations`."""
         self.counted_range_bytes: int = self._figures["range_bytes"][1]
-        """Bytes of a range of `ranges`; more than requested if addresses exceed 1,048,576 ranges."""
+        """Size of a range of `ranges`; larger than requested if addresses exceed 1,048,576 ranges."""
         self.window_requests: int = self._figures["window_requests"]
-        """Requests of a window."""
+        """Number of requests per window."""
         self.sampling: int = self._figures["sampling"]
         """Pages represented by each sampled page. At 1, footprints and working sets are exact; else the relative
         standard error of an estimate of n pages is at most 4 sqrt(sampling / n), below 0.4 % for the footprint."""
@@ -242,6 +242,6 @@ def measure(source: Source, range: str, monitor: Monitor | None) -> TraceAnalysi
     figures = counted.figures()
     if figures["extent"] is None:
         flushes = figures["requests"]["flush"]
-        what = f"holds nothing but flushes ({flushes:,})" if flushes else "holds no request"
+        what = f"contains only flushes ({flushes:,})" if flushes else "contains no request"
         raise TraceError(f"{source_text(source.about)}: {what}; give a trace with reads or writes")
     return TraceAnalysis(source=source.about, ingest=ingest, counted=counted, partial=ending.stopped)

@@ -68,9 +68,9 @@ class GapColumns(NamedTuple):
     lower_ns: Counts
     upper_ns: Counts
     all: Counts
-    """Requests of any operation, since the previous one of any."""
+    """Requests of any operation, by the time since the previous request."""
     reads: Counts
-    """Reads, since the previous read; likewise for the others."""
+    """Reads, by the time since the previous read; likewise for the others."""
     writes: Counts
     trims: Counts
     flushes: Counts
@@ -81,7 +81,7 @@ class TraceWindowColumns(NamedTuple):
 
     first_request: Counts
     first_ns: Counts
-    """Arrival of its first request."""
+    """Arrival of the window's first request."""
     reads: Counts
     writes: Counts
     trims: Counts

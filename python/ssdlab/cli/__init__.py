@@ -27,18 +27,18 @@ COMMANDS = {
     "run": "Replay a trace, or a generated workload, against a simulated SSD.",
     "serve": "Serve a simulated drive to any program over NBD.",
     "compare": "Run the same requests against several configurations and compare the figures.",
-    "sweep": "Run many configurations: grids, samples of a space, screening designs; survives interruption.",
+    "sweep": "Run many configurations: grids, samples of a space, screening designs; can be resumed.",
     "tune": "Find the configuration with the best outcome that meets constraints.",
     "study": "Show, draw and analyse the results of a sweep: curves, effects, the Pareto front.",
-    "fleet": "Run the many volumes of a trace on drives: distributions over the fleet; make synthetic fleets.",
+    "fleet": "Run a trace of many volumes on a fleet of drives, show distributions; generate synthetic fleets.",
     "view": "Open the page of a saved result or of a study in a browser.",
-    "calibrate": "Find region and batch sizes for the I/O scheduler pardispatcher with a micro-test.",
+    "calibrate": "Find region and batch sizes for the I/O scheduler pardispatcher with a microbenchmark.",
     "validate": "Compare write amplification with theory, or generated Filebench workloads with captured ones.",
     "experiment": "Reproduce tables of published documents and compare them cell by cell.",
-    "diagnose": "Find the bottleneck of a run, the waits of slow requests, and changes that help.",
+    "diagnose": "Find the bottleneck of a run, what slow requests wait for, and changes that help.",
     "explain": "Animate an FTL step by step on a small drive, in a web page.",
     "trace": "Inspect, convert and generate traces.",
-    "advise": "Choose the map cache or the spare space of a drive for a trace.",
+    "advise": "Choose the map cache size or the over-provisioning of a drive for a trace.",
     "cache": "Buffer caches: simulate policies on a trace, measure a real one, plan a compressed one.",
     "cache-dir": "Show the directory of cached preconditioned drives, and its size.",
     "compress": "Measure page compressors on this machine.",
@@ -161,7 +161,7 @@ def main() -> int:
     except RuntimeError as error:
         if str(error) != NO_THREAD:
             raise
-        status = _fail(OSError("the system creates no more threads; raise its process limit, or end some processes"), 2)
+        status = _fail(OSError("the system cannot create more threads; raise the process limit or end processes"), 2)
     except (KeyboardInterrupt, _Interrupted) as error:
         status = _fail(_Interrupted(f"interrupted; {error}" if str(error) else "interrupted"), STATUS)
     except BaseException:
@@ -185,5 +185,5 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 def _remedy(error: OSError) -> str:
     if error.errno in FULL:
-        return "make room there, or write elsewhere"
+        return "free space there, or write elsewhere"
     return "check the path and its permissions"

@@ -29,7 +29,7 @@ DRIVES = "Drives"
 def mapcache(
     trace: TraceFile,
     cache: str | None = option(
-        "--cache SIZES", "RAM for segments, with commas; 8KiB to 512KiB if left out.", SIZES, check=_ssdlab.size
+        "--cache SIZES", "Cache sizes, separated by commas; 8KiB to 512KiB by default.", SIZES, check=_ssdlab.size
     ),
     segment: str | None = option(
         "--segment SIZES", "Segment sizes, separated by commas; 1KiB to 8KiB by default.", SIZES, check=_ssdlab.size
@@ -42,15 +42,15 @@ def mapcache(
     fit: str | None = options.FIT,
     json: bool = options.JSON,
 ) -> None:
-    """Find the smallest map cache, and its segment size, that comes close to the whole map in RAM.
+    """Find the smallest map cache, and its segment size, that performs almost like the whole map in RAM.
 
     One pass over the trace counts hits and misses of all LRU caches and segment sizes exactly, and write-backs for the
     sizes listed. Times are predicted: a miss reads a segment, evicting a changed segment writes back all changed
-    segments of its map page, and one chip does one operation after the other. Garbage collection is left out.
+    segments of its map page, and one chip executes one operation at a time. Garbage collection is not modelled.
     """
     share = options.share("--target", target)
     if not 0 < share <= 1:
-        raise ConfigError(f"--target {target} is not above 0% and at most 100%; write 95%, for example")
+        raise ConfigError(f"--target {target} must be above 0% and at most 100%, for example 95%")
     with watching("trace") as watch:
         advice = map_cache(
             trace,
@@ -75,20 +75,20 @@ ssdlab advise drive oltp.csv --op 7%,14%,28% -A ftl.page.gc=greedy,fifo
 @reads_trace
 def drive(
     trace: TraceFile,
-    op: str = option("--op SHARES", "Over-provisioning to try, with commas.", DRIVES, default=",".join(SPARE)),
+    op: str = option("--op SHARES", "Over-provisioning, separated by commas.", DRIVES, default=",".join(SPARE)),
     axes: list[str] = option(
         "--axis -A KEY=VALUES",
-        "Further setting to vary, such as ftl.page.gc=greedy,cost_benefit or preset=tlc-nvme,sata-mlc. May be "
+        "Another setting to vary, such as ftl.page.gc=greedy,cost_benefit or preset=tlc-nvme,sata-mlc. May be "
         "repeated.",
         DRIVES,
         complete=options.complete_set,
     ),
     dwpd: float | None = option(
-        "--dwpd NUMBER", "Drive writes per day of the host; the trace's own write rate if left out.", DRIVES
+        "--dwpd NUMBER", "Host writes per day, in drive capacities; the trace's write rate by default.", DRIVES
     ),
     years: float = option("--years NUMBER", "Required lifetime.", DRIVES, default=YEARS),
-    p99: str | None = option("--p99 TIME", "Longest allowed p99 response time.", DRIVES),
-    seeds: int = option("--seeds INTEGER", "Runs of each drive.", DRIVES, default=1, min=1),
+    p99: str | None = option("--p99 TIME", "Maximum p99 response time.", DRIVES),
+    seeds: int = option("--seeds INTEGER", "Number of seeds per drive.", DRIVES, default=1, min=1),
     settings: Settings = group(),
     fit: str | None = options.FIT,
     repeat: str | None = options.REPEAT,
@@ -96,7 +96,7 @@ def drive(
     reading: Mapping[str, Any] = MappingProxyType({}),
     output: Output = options.saving(DriveAdvice),
 ) -> int:
-    """Try drives with different spare space, and find the least flash that lasts and answers in time.
+    """Simulate drives with different over-provisioning and find the smallest that meets lifetime and p99 goals.
 
     Each drive replays the trace until write amplification is steady, unless --repeat says how often. Lifetime is the
     endurance of the flash over the bytes written to it per day: host writes at the rate of the trace, or --dwpd, times

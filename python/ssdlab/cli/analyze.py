@@ -21,8 +21,8 @@ def analyze(
     range: str = option("--range -r SIZE", "Size of an address range.", default=RANGE, check=_ssdlab.size),
     output: Output = options.saving(TraceAnalysis),
 ) -> int:
-    """One pass in bounded memory, with separate figures for reads, writes and trims. Distances are between the start
-    addresses of a request and the request before it, of any kind.
+    """Reads the trace once, in bounded memory, and reports reads, writes and trims separately. A distance is the
+    difference between the start addresses of a request and of the previous request, of any kind.
     """
     with watching("trace") as watch:
         found = trace.analyze(range=range, monitor=watch)

@@ -10,7 +10,7 @@ from rich.text import Text
 
 
 class _Bars(Progress):
-    """Progress bars with something above them."""
+    """Progress bars below an optional renderable."""
 
     def __init__(self, *columns: ProgressColumn, above: RenderableType | None, **more: Any) -> None:
         self._above = above
@@ -18,7 +18,7 @@ class _Bars(Progress):
         super().__init__(*columns, **more)
 
     def get_renderables(self) -> Iterator[RenderableType]:
-        """Yields what is above, and the bars; a blank line at the end."""
+        """Yields the renderable above and the bars; a blank line at the end."""
         if self._ended:
             yield Text("")
             return
@@ -27,7 +27,7 @@ class _Bars(Progress):
         yield from super().get_renderables()
 
     def stop(self) -> None:
-        """Clears the terminal first, as the last frame is not cut to its height and its top rows would stay."""
+        """Clears the terminal first: the last frame is not cut to its height, so its top rows would stay."""
         self._ended = True
         super().stop()
 
@@ -36,8 +36,8 @@ def obstacle() -> str:
     """Returns why standard error cannot show bars; empty if it can."""
     console = Console(stderr=True)
     if not console.is_terminal:
-        return "standard error is no terminal"
-    return "TERM names a terminal that cannot update a line" if console.is_dumb_terminal else ""
+        return "standard error is not a terminal"
+    return "the terminal named by TERM cannot update a line" if console.is_dumb_terminal else ""
 
 
 def bars(above: RenderableType | None) -> Progress | None:

@@ -19,8 +19,8 @@ from ssdlab.cli.traces import reads_trace
 from ssdlab.model.trace_file import TraceFile
 
 app = App()
-BENCH = "Measure a cache with a raw and a compressed pool under one budget, with real pages and threads."
-PLAN = "Decide whether to compress part of a page cache, with which compressor and how much of it."
+BENCH = "Measure a cache with a raw and a compressed pool under one memory budget, using real pages and threads."
+PLAN = "Decide whether to compress part of a page cache, how much of it, and with which compressor."
 app.add(Later("bench", BENCH, "cache-bench"))
 app.add(Later("plan", PLAN, "cache-plan"))
 
@@ -28,7 +28,7 @@ CACHES = "Caches"
 
 POLICY = option(
     "--policy -P NAMES",
-    "Policies, with commas; parameters as lru-k:k=3. See 'ssdlab list caches'.",
+    "Policies, separated by commas, with parameters as in lru-k:k=3. See 'ssdlab list caches'.",
     CACHES,
     default="lru",
 )
@@ -36,19 +36,19 @@ POLICY = option(
 
 @dataclass
 class CachedItems:
-    """Options for what is cached as one item."""
+    """Options for the unit of caching."""
 
     page: str | None = option(
-        "--page SIZE", f"Cache pages of this size; {PAGE} if left out.", CACHES, check=_ssdlab.size
+        "--page SIZE", f"Page size of the cache; {PAGE} by default.", CACHES, check=_ssdlab.size
     )  # fmt: skip
-    objects: bool = option("--objects", "Cache what requests address as objects, each of one unit.", CACHES)
-    sized_objects: bool = option("--sized-objects", "Cache objects with their sizes in bytes.", CACHES)
+    objects: bool = option("--objects", "Treat requests as accesses to objects, each of size 1.", CACHES)
+    sized_objects: bool = option("--sized-objects", "Treat requests as accesses to objects of any size.", CACHES)
     ignore_trims: bool = option("--ignore-trims", "Keep items cached when they are trimmed.", CACHES)
 
     def arguments(self, size: str | None) -> dict[str, str]:
         """Returns arguments of `simulate`; checks that caches of these items can have such sizes."""
         if (self.page is not None) + self.objects + self.sized_objects > 1:
-            raise ConfigError("--page, --objects and --sized-objects exclude one another; give one of them")
+            raise ConfigError("give only one of --page, --objects and --sized-objects")
         granularity = "objects" if self.objects else "sized-objects" if self.sized_objects else "pages"
         arguments = {"granularity": granularity, "page": self.page or PAGE}
         if size is not None:
@@ -65,29 +65,29 @@ def sim(
     policy: str = POLICY,
     size: str = option(
         "--size SIZES",
-        "Sizes, with commas: bytes, a number of pages or objects, or a share of the trace's footprint.",
+        "Cache sizes, separated by commas: bytes, a number of pages or objects, or a share of the trace's footprint.",
         CACHES,
         default="1%,10%",
     ),
     items: CachedItems = group(),
     ttl: str | None = option(
         "--ttl TIME",
-        "Time to live of an item, by the times of the trace: 300s; or stream, where the stream of each request is its "
+        "Time to live of items in trace time, such as 300s; 'stream' takes the stream number of each request as its "
         "time to live in seconds.",
         CACHES,
     ),
     write_back: bool = option(
-        "--write-back", "Keep writes in the cache until they must go below, and count these pages.", CACHES
+        "--write-back", "Keep written pages in the cache until they must be written to storage, and count them.", CACHES
     ),
     dirty: str | None = option(
-        "--dirty SHARE", "Share of a write-back cache that may be dirty, in whole percent; all if left out.", CACHES
+        "--dirty SHARE", "Maximum dirty share of a write-back cache, in whole percent; 100% by default.", CACHES
     ),
     jobs: int | None = options.JOBS,
     output: Output = options.saving(CacheSimulation),
 ) -> int:
     """Simulate a cache of each policy and each size on a trace.
 
-    The trace is read once. Reads and writes count as accesses alike, and caches start empty.
+    The trace is read once. Reads and writes both count as accesses; caches start empty.
     """
     arguments = items.arguments(size)
     with watching("trace") as watch:
@@ -104,26 +104,26 @@ def mrc(
     trace: TraceFile,
     policy: str = POLICY,
     size: str | None = option(
-        "--size SIZES", "See 'ssdlab cache sim'; the footprint, halved again and again, if left out.", CACHES
+        "--size SIZES", "Cache sizes, as in 'ssdlab cache sim'; by default the footprint, halved repeatedly.", CACHES
     ),
     items: CachedItems = group(),
     sample: str | None = option(
         "--sample RATE",
-        "Estimate from this share of the items, such as 1%, or this number of them; simulate all if left out.",
+        "Estimate from a sample: a share of the items, such as 1%, or a number of items. By default all are simulated.",
         CACHES,
     ),
     replicas: int | None = option(
         "--replicas INTEGER",
-        f"Parts of the sample, 2 to 64, whose spread gives the standard error; {SAMPLE_REPLICAS} if left out.",
+        f"Number of subsamples, 2 to 64, for the standard error; {SAMPLE_REPLICAS} by default.",
         CACHES,
     ),
     jobs: int | None = options.JOBS,
     output: Output = options.saving(CacheSimulation),
 ) -> int:
-    """Show miss ratios against the size of the cache.
+    """Show the miss ratio by cache size.
 
     Stack algorithms (lru, mru, belady) with default parameters need one exact pass, unless items are trimmed. Other
-    policies are simulated at each size, or estimated from a sample with their standard error.
+    policies are simulated at each size, or estimated from a sample with standard errors.
     """
     arguments = items.arguments(size)
     with watching("trace") as watch:

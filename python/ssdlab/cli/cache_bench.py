@@ -24,7 +24,7 @@ ssdlab cache bench --trace traces/oltp.csv.zst --busy
 ssdlab cache bench --drive sata-mlc --set nand.read=30us --share 0,50
 """
 
-CACHE, LOAD, BELOW = "Cache", "Accesses", "Storage below"
+CACHE, LOAD, BELOW = "Cache", "Accesses", "Backing storage"
 
 POOLS, ACCESSES, STORAGE = benchmark.Pools(), loads.Load(), benchmark.Storage()
 """Defaults."""
@@ -36,23 +36,23 @@ class Pools:
 
     share: str = option(
         "--share PERCENT",
-        "Share of the budget that compressed pages may take, with commas; 'adaptive' weighs times.",
+        "Maximum share of the budget for compressed pages, separated by commas; 'adaptive' adjusts it during the run.",
         CACHE,
         default=",".join(POOLS.shares),
     )
-    codec: str = option("--codec NAMES", "Codecs, with commas.", CACHE, default=",".join(POOLS.codecs))
+    codec: str = option("--codec NAMES", "Codecs, separated by commas.", CACHE, default=",".join(POOLS.codecs))
     budget: str = option(
         "--budget SIZE",
-        "Memory: a size, or a percentage of all pages.",
+        "Cache memory: a size, or a percentage of all pages.",
         CACHE,
         default=POOLS.budget,
         check=benchmark.read_budget,
     )
-    page: str = option("--page SIZE", "Size of a page.", CACHE, default=POOLS.page_size, check=_ssdlab.size)
+    page: str = option("--page SIZE", "Page size.", CACHE, default=POOLS.page_size, check=_ssdlab.size)
     policy: str = option(
         "--policy NAME",
-        "Replacement policy of raw pages: clock, fifo, lru, s3-fifo or sieve; or, with a lock for each hit, another "
-        "of 'ssdlab list caches', parameters as lru-k:k=3.",
+        "Replacement policy of raw pages: clock, fifo, lru, s3-fifo or sieve. Other policies of 'ssdlab list caches', "
+        "with parameters as in lru-k:k=3, take a lock on each hit.",
         CACHE,
         default=POOLS.policy,
     )
@@ -61,7 +61,7 @@ class Pools:
     )
     workers: int = option(
         "--workers INTEGER",
-        "Threads that compress; with 0, threads that need room do.",
+        "Compression threads; with 0, the accessing threads compress.",
         CACHE,
         default=POOLS.workers,
         min=0,
@@ -86,17 +86,17 @@ class Load:
 
     access: str = option(
         "--access NAME",
-        "even, 80/20 (four fifths go to a fifth of the pages), pareto (smoothly) or zipf:EXPONENT.",
+        "Distribution: even, 80/20 (80 % of accesses to 20 % of the pages), pareto (smooth 80/20) or zipf:EXPONENT.",
         LOAD,
         default=ACCESSES.access,
     )
-    trace: list[Path] = option("--trace FILE", "Use the reads and writes of a trace; several are concatenated.", LOAD)
-    pages: str = option("--pages COUNT", "Different pages, such as 50000 or 1M.", LOAD, default=str(ACCESSES.pages))
+    trace: list[Path] = option("--trace FILE", "Replay reads and writes of a trace; files are concatenated.", LOAD)
+    pages: str = option("--pages COUNT", "Distinct pages, such as 50000 or 1M.", LOAD, default=str(ACCESSES.pages))
     accesses: str = option(
-        "--accesses COUNT", "Accesses per run, half to warm up, such as 1M.", LOAD, default=str(ACCESSES.accesses)
+        "--accesses COUNT", "Accesses per run, such as 1M; half are warm-up.", LOAD, default=str(ACCESSES.accesses)
     )
-    writes: str = option("--writes SHARE", "Accesses that write.", LOAD, default="0%")
-    scan: str = option("--scan SHARE", "Accesses that read all pages front to back.", LOAD, default="0%")
+    writes: str = option("--writes SHARE", "Share of accesses that write.", LOAD, default="0%")
+    scan: str = option("--scan SHARE", "Share of accesses that scan all pages in order.", LOAD, default="0%")
 
     def to_send(self) -> loads.Load:
         """Returns the accesses."""
@@ -112,24 +112,24 @@ class Load:
 
 @dataclass
 class Storage:
-    """Options for the storage below the cache."""
+    """Options for the backing storage."""
 
     cost: str = option(
         "--cost TIME",
-        "Time to load or store a page, such as 110us, or microseconds.",
+        "Time to load or store a page, such as 110us; a plain number is in microseconds.",
         BELOW,
         default=f"{STORAGE.cost_us:g}us",
     )
-    busy: bool = option("--busy", "Spin for that time, which occupies processors, instead of sleeping.", BELOW)
+    busy: bool = option("--busy", "Spin instead of sleeping for the cost; this keeps processors busy.", BELOW)
     directory: Path | None = option(
-        "--directory DIR", "Use a temporary file in this directory instead of a cost.", BELOW
+        "--directory DIR", "Use a temporary file in this directory instead of a fixed cost.", BELOW
     )  # fmt: skip
     drive: str | None = option(
         "--drive PRESET",
-        "Simulate a drive instead of a cost: a preset, or a TOML file. See 'ssdlab presets list'.",
+        "Use a simulated drive instead of a fixed cost: a preset or a TOML file. See 'ssdlab presets list'.",
         BELOW,
     )
-    set: list[str] = option("--set -s KEY=VALUE", "Change a setting of that drive; may be repeated.", BELOW)
+    set: list[str] = option("--set -s KEY=VALUE", "Change a setting of the simulated drive; may be repeated.", BELOW)
 
     def below(self) -> benchmark.Storage:
         """Returns the storage."""
@@ -139,7 +139,7 @@ class Storage:
     def _drive(self) -> Config | None:
         if self.drive is None:
             if self.set:
-                raise ConfigError("--set changes a simulated drive, and there is none; name one with --drive")
+                raise ConfigError("--set needs a simulated drive; name one with --drive")
             return None
         if self.drive.endswith(".toml"):
             return Settings(None, [Path(self.drive)], self.set).resolved()
@@ -151,17 +151,17 @@ def bench(
     pools: Pools = group(),
     dataset: list[Path] = option(
         "--dataset PATH",
-        "File or directory with contents for the pages; may be repeated; a built-in corpus if left out.",
+        "File or directory that supplies page contents; may be repeated. A built-in corpus by default.",
         LOAD,
     ),
     load: Load = group(),
-    threads: int | None = option("--threads INTEGER", "Threads; one per processor if left out.", LOAD, min=1),
+    threads: int | None = option("--threads INTEGER", "Number of threads; one per processor by default.", LOAD, min=1),
     storage: Storage = group(),
-    runs: int = option("--runs INTEGER", "Runs of each cache.", default=benchmark.RUNS, min=1),
+    runs: int = option("--runs INTEGER", "Number of runs per cache.", default=benchmark.RUNS, min=1),
     output: Output = options.saving(benchmark.CacheBench),
 ) -> int:
-    """Sweeps the share of the compressed pool (C_% of Harper 2018) and the codecs. A share of 0 is the usual cache.
-    Times are of this machine, and include interference from other programs: look at their range.
+    """Varies the share of the compressed pool (C_% of Harper 2018) and the codec. A share of 0 is an uncompressed
+    cache. Times are measured on this machine and include interference from other programs, so check their range.
     """
     with watching("cache") as watch:
         found = benchmark.bench(

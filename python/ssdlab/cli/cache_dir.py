@@ -13,7 +13,7 @@ app = App()
 
 @app.command("cache-dir", examples="ssdlab cache-dir --clear\nSSDLAB_CACHE_DIR= ssdlab run trace.csv")
 def cache_dir(
-    clear: bool = option("--clear", "Remove all drives."),
+    clear: bool = option("--clear", "Remove all cached drives."),
     json: bool = options.JSON,
 ) -> int:
     """SSDLAB_CACHE_DIR names another directory, or disables the cache if empty; SSDLAB_CACHE_SIZE limits its size
@@ -21,7 +21,7 @@ def cache_dir(
     """
     directory = kept.directory()
     if directory is None:
-        raise ConfigError(f"{kept.DIRECTORY} is empty, so no drives are kept; unset it, or name a directory")
+        raise ConfigError(f"{kept.DIRECTORY} is empty, so no drives are cached; unset it or name a directory")
     if clear:
         kept.clear()
     drives = kept.drives()
@@ -31,5 +31,5 @@ def cache_dir(
         print_json("drives", found)
         return 0
     print(text.path(directory))
-    print(f"{len(drives)} drives, {text.size(total)} of at most {text.size(most)}")
+    print(f"{len(drives)} drives, {text.size(total)}; limit {text.size(most)}")
     return 0

@@ -34,12 +34,12 @@ COSTS = "Costs"
 def plan(
     paths: list[Path] = argument(
         "PATH",
-        "Files and directories with typical data, to measure compressors on; a built-in corpus if left out.",
+        "Files and directories with typical data for measuring compressors; a built-in corpus by default.",
         default=None,
     ),
-    memory: str = option("--memory SIZE", "Memory of the cache.", default=..., check=_ssdlab.size),
-    data: str = option("--data SIZE", "Size of the data.", default=..., check=_ssdlab.size),
-    page: str = option("--page SIZE", "Size of a page.", default=PAGE, check=_ssdlab.size),
+    memory: str = option("--memory SIZE", "Cache memory.", default=..., check=_ssdlab.size),
+    data: str = option("--data SIZE", "Total size of the data.", default=..., check=_ssdlab.size),
+    page: str = option("--page SIZE", "Page size.", default=PAGE, check=_ssdlab.size),
     distribution: str = option(
         "--distribution NAME",
         "Distribution of requests over pages: even, 80/20, pareto, zipf:THETA.",
@@ -47,30 +47,31 @@ def plan(
     ),
     curve: Path | None = option(
         "--curve FILE",
-        "Instead of a distribution: caches.csv of 'ssdlab cache mrc', or a CSV of cache_bytes,miss_ratio.",
+        "Miss-ratio curve, instead of a distribution: caches.csv from 'ssdlab cache mrc', or a CSV with columns "
+        "cache_bytes,miss_ratio.",
     ),
     curve_policy: str | None = option(
-        "--curve-policy NAME", "Policy to take from that curve; needed if it has several."
+        "--curve-policy NAME", "Policy to read from the --curve file; required if the file has several."
     ),
-    share: str | None = option("--share PERCENT", "Memory to compress, such as 40%; the best if left out."),
+    share: str | None = option("--share PERCENT", "Memory to compress, such as 40%; the best share by default."),
     compressor: str = option("--compressor NAMES", "Compressors to compare.", COSTS, default=",".join(COMPRESSORS)),
-    paper: bool = option("--paper", "Take all costs and ratios from Harper 2018.", COSTS),
+    paper: bool = option("--paper", "Use all costs and ratios of Harper 2018.", COSTS),
     device: Path | None = option(
-        "--device PATH", "Measure reads of this file or unused block device; only reads.", COSTS
+        "--device PATH", "Measure read times of this file or unused block device; nothing is written.", COSTS
     ),
     device_us: str | None = option("--device-us MICROSECONDS", "Microseconds to read a page, such as 80.", COSTS),
     seconds: float = option("--seconds SECONDS", "Measuring time per read size.", COSTS, default=SECONDS),
     bench: bool = option(
-        "--bench", "Measure a small cache of these proportions, and compare the model with it.", COSTS
+        "--bench", "Also measure a small cache with the same proportions, and compare it with the model.", COSTS
     ),
     output: Output = options.saving(CachePlan),
 ) -> int:
-    """Uses the model of Harper 2018, as published and corrected; the advice follows the corrected one. Compressors
-    are measured on this machine and the given files, on one processor. The device is measured with fio, or with
-    threads of ssdlab if fio is not installed: four reads at a time, nine in ten of them sequential, as in the document.
+    """Uses the model of Harper 2018, as published and as corrected; the advice follows the corrected model.
+    Compressors are measured with the given files on one processor of this machine. The device is measured with fio, or
+    with threads of ssdlab if fio is not installed: four concurrent reads, 90 % of them sequential, as in Harper 2018.
     """
     if sum((paper, device is not None, device_us is not None)) != 1:
-        raise ConfigError("the device is to be given once: pass --paper, --device PATH or --device-us MICROSECONDS")
+        raise ConfigError("give exactly one of --paper, --device PATH and --device-us MICROSECONDS")
     spread: Distribution = distribution if curve is None else _points(curve, curve_policy, data, page)
     with watching("cache") as watch:
         found = planning.plan(
@@ -111,8 +112,8 @@ def _points(path: Path, policy: str | None, data: str, page: str) -> list[tuple[
             raise ValueError("no such column")
     except (ValueError, csv.Error):
         raise ConfigError(
-            f"--curve {text.path(path)}: is no CSV with numbers in columns cache_bytes (or capacity_bytes) and "
-            "miss_ratio; write one, or take caches.csv of 'ssdlab cache mrc'"
+            f"--curve {text.path(path)}: must be a CSV with numbers in columns cache_bytes (or capacity_bytes) and "
+            "miss_ratio, such as caches.csv from 'ssdlab cache mrc'"
         ) from None
 
     def number(line: int, row: dict[str, str], field: str, least: float, most: float, wanted: str) -> float:
@@ -125,7 +126,7 @@ def _points(path: Path, policy: str | None, data: str, page: str) -> list[tuple[
         return value
 
     if "capacity_units" in rows[0][1]:
-        units = number(*rows[0], "capacity_units", 1, sys.float_info.max, "how many items a cache holds, 1 or more")
+        units = number(*rows[0], "capacity_units", 1, sys.float_info.max, "a number of items, 1 or more")
         _same_pages(path, number(*rows[0], size, 0, sys.float_info.max, "a number of bytes") / units, page)
     points: list[tuple[float, float]] = []
     cached, misses = 0.0, 1.0
@@ -136,20 +137,21 @@ def _points(path: Path, policy: str | None, data: str, page: str) -> list[tuple[
             size,
             cached,
             sys.float_info.max,
-            f"a number of {cached:.0f} bytes or more, as caches grow by line",
+            f"a number of {cached:.0f} bytes or more; sizes must not decrease from line to line",
         )
-        misses = number(line, row, "miss_ratio", 0, misses, f"a share from 0 to {misses:g}, as larger caches miss less")
+        wanted = f"a share from 0 to {misses:g}; larger caches must not miss more"
+        misses = number(line, row, "miss_ratio", 0, misses, wanted)
         points.append((min(1.0, cached / whole), 1 - misses))
     return points
 
 
 def _same_pages(path: Path, unit_bytes: float, page: str) -> None:
-    """Refuses a curve of pages of another size, as its miss ratios do not apply."""
+    """Refuses a curve for another page size, whose miss ratios do not apply."""
     wanted = _ssdlab.size(page)
     if unit_bytes == wanted:
         return
     given = f"pages of {text.exact_size(round(unit_bytes))}" if unit_bytes > 1 else "objects of any size"
     plan_of = text.exact_size(wanted)
-    again = f"make it again with 'ssdlab cache mrc --page {plan_of}'"
+    again = f"create it again with 'ssdlab cache mrc --page {plan_of}'"
     other = f", or plan with --page {text.exact_size(round(unit_bytes))}" if unit_bytes > 1 else ""
-    raise ConfigError(f"--curve {text.path(path)}: is of {given}, and the plan of pages of {plan_of}; {again}{other}")
+    raise ConfigError(f"--curve {text.path(path)}: has {given}, but the plan has pages of {plan_of}; {again}{other}")

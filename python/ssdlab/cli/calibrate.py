@@ -31,43 +31,43 @@ def calibrate(
     settings: Settings = group(),
     regions: str | None = option(
         "--regions SIZES",
-        "Sizes of a region, with commas; powers of two from 64MiB on, and the whole drive, if left out.",
+        "Region sizes, separated by commas; by default powers of two from 64MiB, and the whole drive.",
         GRID,
     ),
     in_flight: str | None = option(
         "--in-flight INTEGERS",
-        "Requests in flight in a region, with commas; powers of two up to 256, or up to the queue depth of the "
-        "simulated drive, if left out.",
+        "Requests in flight in a region, separated by commas; by default powers of two up to 256, or up to the "
+        "queue depth of a simulated drive.",
         GRID,
     ),
     size: str | None = option(
         "--size SIZE",
-        f"Size of a request (short for --set workload.size=...); {SIZE} on a real drive if left out.",
+        f"Request size (short for --set workload.size=...); on a real drive {SIZE} by default.",
         GRID,
     ),
     requests: int | None = option(
         "--requests INTEGER",
-        f"Requests measured in each of {ROUNDS} rounds, after as many to warm up; {REQUESTS} if left out.",
+        f"Requests measured in each of {ROUNDS} rounds, after an equally long warm-up; {REQUESTS} by default.",
         GRID,
         min=1,
     ),
     target: Path | None = option(
         "--target PATH",
-        "Measure this file or unused block device with fio instead; only reads, unless --write.",
+        "Measure this file or unused block device with fio instead; reads only, unless --write is given.",
         REAL,
     ),
     write: bool = option("--write", "Also measure writes: DESTROYS ALL DATA ON THE TARGET.", REAL),
     seconds: float | None = option(
-        "--seconds SECONDS", f"Time of each cell in each of {ROUNDS} rounds; {SECONDS:g} if left out.", REAL
+        "--seconds SECONDS", f"Measuring time per cell in each of {ROUNDS} rounds; {SECONDS:g} by default.", REAL
     ),
-    offset: str | None = option("--offset SIZE", "Start of every region; 0B if left out.", REAL),
+    offset: str | None = option("--offset SIZE", "Start of every region; 0B by default.", REAL),
     jobs: int | None = options.JOBS,
     output: Output = options.saving(Calibration),
 ) -> int:
-    """Measures throughput of random reads and of random writes in one region, against its size and the requests in
-    flight. The batch is the fewest requests in flight that reach 95 % of a curve's best; the region is the smallest
-    that reaches 95 % of the best of all. A simulated drive is filled first, and overwritten only if
-    precondition.overwrite is set. Ctrl-C prints the cells that are finished.
+    """Measures the throughput of random reads and random writes in one region, for each region size and number of
+    requests in flight. The advised batch is the fewest requests in flight that reach 95 % of the region's maximum; the
+    advised region is the smallest that reaches 95 % of the overall maximum. A simulated drive is filled first, and
+    overwritten only if precondition.overwrite is set. Ctrl-C prints the finished cells.
     """
     sizes = None if regions is None else regions.split(",")
     depths = None if in_flight is None else options.numbers("--in-flight", in_flight)
@@ -78,7 +78,7 @@ def calibrate(
     with watching("calibrate") as watch:
         if target is None:
             if write or seconds is not None or offset is not None:
-                raise ConfigError("--write, --seconds and --offset are for a real drive; name one with --target")
+                raise ConfigError("--write, --seconds and --offset need a real drive; name one with --target")
             short = [] if size is None else [("--size", f"workload.size={size}")]
             found = calibrate_simulated(
                 settings.resolved(short),
@@ -91,8 +91,8 @@ def calibrate(
         else:
             if settings.are_given or requests is not None or jobs is not None:
                 raise ConfigError(
-                    "--preset, --config, --set, --requests and --jobs are for a simulated drive; "
-                    "leave out these or --target"
+                    "--preset, --config, --set, --requests and --jobs apply only to a simulated drive; "
+                    "omit them or --target"
                 )
             found = calibrate_target(
                 target,

@@ -1,6 +1,6 @@
 """Declaring commands, loading them when called, and their help.
 
-Help is plain text of at most 80 columns, as loading rich would take longer than writing all help.
+Help is plain text of at most 80 columns, because loading rich takes longer than writing all help.
 """
 
 import shlex
@@ -20,10 +20,10 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.cli.declare import Argument, Option, bound, parameters
 from ssdlab.lazy import room
 
-WITHOUT_DOCSTRINGS = "Python leaves out the rest of this help with -OO; run it without."
+WITHOUT_DOCSTRINGS = "Python option -OO removes the rest of this help; run without it."
 
 MOST_SETS = 3
-"""Settings of the same name that a message lists."""
+"""Maximum number of settings of the same name in a message."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -99,7 +99,7 @@ class Command(click.Command):
                 raise ConfigError(f"{parameter.opts[0]} is given twice; {remedy}")
         names = {parameter.name for parameter in given}
         if "figures" in names and "out" not in names:
-            raise ConfigError("--figures: figures are written to a directory; name one with --out DIR")
+            raise ConfigError("--figures needs a directory; name one with --out DIR")
         rest = super().parse_args(ctx, args)
         if "figures" in names:
             # Fails now rather than after the run if matplotlib is missing.
@@ -112,7 +112,7 @@ class Command(click.Command):
         """Refuses a configuration file given as an argument."""
         for path in map(str, paths):
             if path.endswith(".toml") and any(parameter.name == "config" for parameter in self.params):
-                raise ConfigError(f"{path}: a configuration is given by an option: --config {path}")
+                raise ConfigError(f"{path}: a configuration file must follow --config: --config {path}")
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Returns what follows the command's name in the usage line."""
@@ -162,7 +162,7 @@ class Group(click.Group):
 
 @contextmanager
 def _suggesting(command: click.Command, args: Sequence[str]) -> Iterator[None]:
-    """Adds to an unknown option the setting of that name, or else the nearest option."""
+    """Adds a suggestion to the error for an unknown option: the setting of that name, or else the nearest option."""
     try:
         yield
     except click.NoSuchOption as error:
@@ -171,7 +171,7 @@ def _suggesting(command: click.Command, args: Sequence[str]) -> Iterator[None]:
             said = f"; write {' or '.join(sets)}"
         else:
             names = [name for known in command.params if isinstance(known, click.Option) for name in known.opts]
-            # Single letters are no suggestions.
+            # Single letters are not suggested.
             options = [name for name in names if min(len(name), len(error.option_name)) > 2]
             said = text.suggestion(error.option_name, options)
         raise click.UsageError(f"No such option {text.path(error.option_name)}{said}", error.ctx) from None

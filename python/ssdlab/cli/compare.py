@@ -44,7 +44,7 @@ def _case(text: str, settings: RunSettings) -> tuple[str, Config]:
         elif word.endswith(".toml"):
             files.append(Path(word))
         else:
-            raise ConfigError(f"--case {text!r}: {word!r} is not KEY=VALUE, preset=NAME or FILE.toml; write it as one")
+            raise ConfigError(f"--case {text!r}: {word!r} must be KEY=VALUE, preset=NAME or FILE.toml")
     layers = [[*settings.shortcuts, *set_by("--set", settings.set)], set_by(f"--case {label}", sets)]
     return label, layered(preset, [*settings.config, *files], layers, origin)
 
@@ -65,19 +65,19 @@ def compare(
         min=1,
         max=1_000,
     ),
-    all: bool = option("--all", "Show also the figures that are equal in all cases.", options.OUTPUT),
+    all: bool = option("--all", "Also show figures that are equal in all cases.", options.OUTPUT),
     jobs: int | None = options.JOBS,
     output: Output = options.saving(Comparison),
 ) -> int:
-    """Shows the figures in which cases differ; the best value of each row is marked with *. Simulations run in
-    parallel; the output does not depend on how many at a time.
+    """Shows the figures that differ between cases, and marks the best value of each row with *. Simulations run in
+    parallel; the output does not depend on --jobs.
     """
     if len(case) < 2:
         raise ConfigError("nothing to compare; give --case at least twice, such as --case ftl.page.gc=greedy")
     options.refuse_both(trace, settings.workload)
     cases = [_case(text, settings) for text in case]
     if len({label for label, _ in cases}) < len(cases):
-        raise ConfigError("two cases have the same label; name them, as in --case 'mine: device.op=7%'")
+        raise ConfigError("two cases have the same label; give them different ones, as in --case 'mine: device.op=7%'")
     with display() as shown:
         found = run_cases(dict(cases), trace, seeds=seeds, jobs=jobs, monitor=shown.watch)
     return output.deliver(found, page=found.page(all=all))

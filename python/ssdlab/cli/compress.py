@@ -20,21 +20,21 @@ FORMS = ", ".join(form for _, _, form in _ssdlab.codecs())
     examples="ssdlab compress bench\nssdlab compress bench silesia/ --codec lz4,zstd:1 --page 8KiB --out out/codecs"
 )
 def bench(
-    paths: list[Path] = argument("PATH", "Files and directories; a built-in corpus if left out.", default=None),
-    codec: str = option("--codec NAMES", f"Codecs, with commas: {FORMS}.", default=",".join(CODECS)),
+    paths: list[Path] = argument("PATH", "Files and directories; a built-in corpus by default.", default=None),
+    codec: str = option("--codec NAMES", f"Codecs, separated by commas: {FORMS}.", default=",".join(CODECS)),
     page: str = option(
-        "--page SIZES", "Sizes of a page, with commas; 'file' for whole files.", default=",".join(PAGE_SIZES)
+        "--page SIZES", "Page sizes, separated by commas; 'file' for whole files.", default=",".join(PAGE_SIZES)
     ),
     threads: str | None = option(
-        "--threads INTEGERS", "Numbers of threads, with commas; 1 and all processors if left out."
+        "--threads INTEGERS", "Numbers of threads, separated by commas; by default 1 and the number of processors."
     ),
-    runs: int = option("--runs INTEGER", "Timed runs, after one to warm up.", default=RUNS, min=1),
+    runs: int = option("--runs INTEGER", "Number of timed runs, after one warm-up run.", default=RUNS, min=1),
     output: Output = options.saving(CompressBench),
 ) -> int:
-    """Measure how far codecs shrink pages of files, and how long that takes.
+    """Measure how much codecs shrink pages of files, and how long that takes.
 
-    Every restored page is compared with its original. Times are of this machine, and include interference from other
-    programs: look at their range. Pages that do not shrink are kept raw and counted.
+    Every decompressed page is compared with the original. Times are measured on this machine and include interference
+    from other programs, so check their range. Pages that do not shrink are stored raw and counted.
     """
     with watching("compress") as watch:
         found = bench_codecs(

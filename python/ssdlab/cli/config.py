@@ -22,13 +22,13 @@ def schema() -> None:
 
 @app.command(examples="ssdlab config check --config mine.toml")
 def check(settings: Settings = group(), json: bool = options.JSON) -> None:
-    """Check a configuration; every fault is reported with its place and remedy."""
+    """Check a configuration; report every error with its place and remedy."""
     resolved = settings.resolved()
     resolved.check()
     if json:
         print_json("check", {"sound": True}, configuration=resolved.to_dict())
     else:
-        print("the configuration is sound")
+        print("the configuration is valid")
 
 
 @app.command(examples="ssdlab config show --preset tlc-nvme --set device.op=7%")

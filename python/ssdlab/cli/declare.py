@@ -41,7 +41,7 @@ class Declared(NamedTuple):
     choices: Callable[[], Words] | None = None
     """Returns the possible values, for completion."""
     complete: Callable[[str], Words] | None = None
-    """Returns completions of the text typed so far, where `choices` does not do."""
+    """Returns completions of the text typed so far, if `choices` does not suffice."""
 
 
 def option(written: str, help: str, panel: str | None = None, **more: Any) -> Any:

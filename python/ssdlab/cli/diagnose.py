@@ -35,8 +35,8 @@ def diagnose(
     no_what_ifs: bool = option("--no-what-ifs", "Do not try the changes that findings suggest."),
     output: Output = options.saving(Diagnosis),
 ) -> int:
-    """Prints the bottleneck of throughput, the waits of slow requests, the causes of write amplification, and
-    suspicious input; then runs the same requests against drives with one thing changed.
+    """Prints what limits throughput, what slow requests wait for, the causes of write amplification, and suspicious
+    input; then runs the same requests again with one change at a time.
 
     TRACE may also be the --out directory of a run, or its result.json; then nothing is run.
     """
@@ -44,7 +44,7 @@ def diagnose(
     if trace is not None and all(path.suffix == ".json" or (path / "result.json").is_file() for path in trace.paths):
         if len(trace.paths) > 1 or settings.are_given or fit or repeat:
             name = text.path(trace.paths[0])
-            raise ConfigError(f"{name}: is a finished run; leave out the settings, or give the trace of the run")
+            raise ConfigError(f"{name}: is a finished run; omit the settings, or give the run's trace instead")
         return output.deliver(Result.load(trace.paths[0]).diagnose(), earlier=True)
     for path in trace.paths if trace else ():
         _refuse_directory(path)
@@ -57,6 +57,6 @@ def diagnose(
 def _refuse_directory(path: Path) -> None:
     if path.is_dir():
         raise ConfigError(
-            f"{text.path(path)}: holds no result.json; give the folder that 'ssdlab run --out' named, or a trace. "
-            "'ssdlab view' shows the results of other commands"
+            f"{text.path(path)}: has no result.json; give the --out folder of 'ssdlab run', or a trace. "
+            "Use 'ssdlab view' for results of other commands"
         )

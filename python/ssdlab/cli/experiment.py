@@ -56,10 +56,10 @@ def show(
     toml: bool = option("--toml", "Print the TOML file: a starting point for your own."),
     json: bool = options.JSON,
 ) -> None:
-    """Tell what an experiment reproduces, and which tables it has or which factors it screens."""
+    """Show what an experiment reproduces, and its tables or the factors it screens."""
     experiment = _load(name)
     if toml and json:
-        raise ConfigError("--toml and --json exclude each other; give one of them")
+        raise ConfigError("give only one of --toml and --json")
     if toml:
         print(experiment.source, end="")
     elif json:
@@ -74,7 +74,7 @@ def _traces(pairs: list[str]) -> dict[str, list[Path]]:
     for pair in pairs:
         name, equals, path = pair.partition("=")
         if not (name and equals and path):
-            raise ConfigError(f"--trace {text.path(pair)}: write NAME=FILE; 'ssdlab experiment show' lists the names")
+            raise ConfigError(f"--trace {text.path(pair)}: must be NAME=FILE; 'ssdlab experiment show' lists the names")
         found.setdefault(name, []).append(Path(path))
     return found
 
@@ -90,30 +90,30 @@ ssdlab experiment run pardispatcher-conditions --full --out out/conditions
 )
 def run(
     name: str = NAME,
-    table: list[str] = option("--table -t NAME", "Only this table; may be repeated."),
+    table: list[str] = option("--table -t NAME", "Run only this table; may be repeated."),
     set: list[str] = options.SET,
     trace: list[str] = option(
         "--trace NAME=FILE",
-        "A trace that the experiment asks for; may be repeated, also for several files of one trace.",
+        "File of a trace that the experiment needs; may be repeated, also for several files of one trace.",
     ),
-    full: bool = option("--full", "The long form of an experiment that screens conditions."),
+    full: bool = option("--full", "Run the full form of a screening experiment."),
     jobs: int | None = options.WORKERS,
     cluster: str | None = options.CLUSTER,
     output: Output = options.saving(ExperimentResult),
 ) -> int:
     """Simulate every cell of an experiment and compare with the document.
 
-    --set beats every setting of the experiment. Simulations run in parallel, equal ones once; the output does not
-    depend on how many at a time. Cells that need a trace stay empty without it. Differences are shown, not judged:
-    the exit status is 0. Ctrl-C prints the cells that are finished.
+    --set overrides the experiment's settings. Simulations run in parallel, and equal ones run once; the output does not
+    depend on --jobs. Cells stay empty if the trace that they need is missing. The exit status is 0 even if cells differ
+    from the document. Ctrl-C prints the finished cells.
 
-    An experiment that screens conditions reports effects of factors instead of cells. It keeps its runs below --out,
-    where the same command resumes after an interruption, and can run on a cluster.
+    A screening experiment reports effects of factors instead of cells. It saves its runs in --out, so that the same
+    command resumes after an interruption, and can run on a cluster.
     """
     experiment = _load(name)
     if isinstance(experiment, Screening):
         if table or trace:
-            raise ConfigError(f"{experiment.name} has neither tables nor traces; leave --table and --trace out")
+            raise ConfigError(f"{experiment.name} has neither tables nor traces; omit --table and --trace")
         with watching(experiment.name) as watch:
             screened = experiment.run(
                 form="full" if full else "short",
@@ -125,9 +125,9 @@ def run(
             )
         return output.deliver(screened)
     if full:
-        raise ConfigError(f"{experiment.name} has one form only; leave --full out")
+        raise ConfigError(f"{experiment.name} has only one form; omit --full")
     if cluster is not None:
-        raise ConfigError(f"{experiment.name} runs on this machine only; leave --cluster out")
+        raise ConfigError(f"{experiment.name} runs only on this machine; omit --cluster")
     with watching(experiment.name) as watch:
         result = experiment.run(tables=table, overrides=set, traces=_traces(trace), jobs=jobs, monitor=watch)
     return output.deliver(result)

@@ -38,9 +38,9 @@ def _scene(
     skip: int,
     most: int,
 ) -> steps.Scene:
-    """Returns the scene of the drives that `configs` makes; takes settings below the typed."""
+    """Returns the user's own scene. `configs` makes the drives, from settings that typed settings override."""
     if bool(requests) == bool(source):
-        raise ConfigError("a scene of your own takes its requests from --requests or from --trace; give one of them")
+        raise ConfigError("your own scene needs either --requests or --trace")
     if source is None:
         return steps.of_configs(configs([]), requests or "")
     page_bytes = size(configs([])[0]["nand.page_size"])
@@ -60,37 +60,37 @@ def _scene(
 @app.command(examples=EXAMPLES)
 def explain(
     scene: str | None = argument(
-        "SCENE", "Name of a scene, or a TOML file; none lists the scenes.", default=None, choices=steps.scenes
+        "SCENE", "Name of a scene, or a TOML file; without it, lists the scenes.", default=None, choices=steps.scenes
     ),
     settings: Settings = group(),
     requests: str | None = option(
-        "--requests PAGES", "Requests of your own: pages to write, such as '5 4-7', r5 to read, t5 to trim."
+        "--requests PAGES", "Your own requests: pages to write, such as '5 4-7'; r5 reads, t5 trims."
     ),
     beside: list[str] = option(
-        "--beside KEY=VALUE", "A second drive beside the first, with this setting; may be repeated."
+        "--beside KEY=VALUE", "Show a second drive, with this setting, beside the first; may be repeated."
     ),
     trace: list[Path] = option("--trace FILE", "Requests from files of one trace; may be repeated."),
     format: str | None = traces.FORMAT,
     columns: str | None = traces.COLUMNS,
     device: str | None = traces.DEVICE,
     skip_bad: bool = traces.SKIP_BAD,
-    skip: int = option("--skip INTEGER", "Requests of the trace to leave out.", default=0, min=0),
-    most: int = option("--most INTEGER", "Requests of the trace to take.", default=MOST, min=1),
+    skip: int = option("--skip INTEGER", "Number of trace requests to skip.", default=0, min=0),
+    most: int = option("--most INTEGER", "Maximum number of trace requests to show.", default=MOST, min=1),
     out: Path | None = option("--out -o FILE", "HTML file to write; explain-SCENE.html by default.", options.OUTPUT),
     json: bool = options.JSON,
 ) -> int:
-    """Writes one page that needs no network: blocks and their pages, the map beside them, and each decision in a
-    sentence. It plays, steps forward and back, and jumps to the next merge, collection or miss.
+    """Writes a self-contained HTML page that shows blocks with their pages, the map, and a sentence for each decision.
+    The page plays, steps forward and back, and jumps to the next merge, collection or miss.
 
-    A scene of your own has a small drive: 32 pages in blocks of 4, or as many as a trace needs, unless a preset or a
-    file sets the size. Touched pages of a trace are renumbered from 0. A drive may have 4096 flash pages at most.
+    Your own scene has a small drive: 32 pages in blocks of 4, or as many as a trace needs, unless a preset or a
+    file sets the size. Touched pages of a trace are renumbered from 0. A drive may have up to 4096 flash pages.
     """
     own = bool(requests or trace or settings.are_given or beside)
     if scene is None and not own:
         room("cli.list").listing("scenes", json=json)
         return 0
     if scene is not None and own:
-        raise ConfigError("a scene has its own drive and requests; leave out the other options, or the scene")
+        raise ConfigError("a scene has its own drive and requests; omit the other options or the scene")
 
     def configs(below: list[str]) -> list[Config]:
         def drawn(other: list[str]) -> Config:
@@ -110,7 +110,7 @@ def explain(
     if not trace:
         traces.reads_none(reading)
         if (skip, most) != (0, MOST):
-            raise ConfigError("--skip and --most are for a trace; name one with --trace, or leave them out")
+            raise ConfigError("--skip and --most need a trace; name one with --trace")
     source = TraceFile(*trace, **reading) if trace else None
     chosen = steps.scene(scene) if scene else _scene(configs, requests, source, skip, most)
     found = steps.Explanation(chosen)

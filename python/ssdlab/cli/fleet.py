@@ -28,7 +28,7 @@ ssdlab fleet run fleet.csv --pack round-robin --drives 40 -p tlc-nvme
 """
 )
 def run(
-    trace: list[Path] = argument("TRACE", "Files of many volumes, or folders of files, read one after the other."),
+    trace: list[Path] = argument("TRACE", "Trace files of many volumes, or folders of such files, read in order."),
     pack: str = option(
         "--pack RULE",
         f"How volumes share drives: {', '.join(RULES)}.",
@@ -37,7 +37,7 @@ def run(
         choices=RULES.items,
     ),
     drives: int | None = option(
-        "--drives INTEGER", "Number of drives; as few as have room for all volumes if left out.", DRIVES
+        "--drives INTEGER", "Number of drives; by default the fewest that hold all volumes.", DRIVES
     ),
     settings: Settings = group(),
     fit: str | None = options.FIT,
@@ -54,15 +54,15 @@ def run(
     json: bool = options.JSON,
     out: Path | None = option(
         "--out -o DIR",
-        "Folder of the fleet: results in it are reused. Nothing is kept if left out.",
+        "Folder for the results of the fleet; existing results are reused. Without it, nothing is kept.",
         options.OUTPUT,
         parser=options.writable,
     ),
 ) -> int:
-    """Run every volume of a trace on a drive of its own, or on drives that volumes share.
+    """Run each volume of a trace on its own drive, or on shared drives.
 
-    One pass splits the trace into a file for each volume; then drives run in parallel. A thousand drives sized by
-    their volumes take some ten seconds beside the replay; drives of hundreds of GB take minutes. The exit status is 1
+    One pass splits the trace into a file for each volume; then drives run in parallel. Preparing a thousand
+    drives sized for their volumes takes about ten seconds; drives of hundreds of GB take minutes. The exit status is 1
     if every drive fails. Ctrl-C keeps finished drives; the same command resumes. 'ssdlab fleet show' shows other
     figures.
     """
@@ -90,7 +90,7 @@ def show(
     path: Path = argument("PATH", "Folder of a fleet: --out of 'ssdlab fleet run'."),
     outcome: list[str] = options.OUTCOMES,
     years: float = option(
-        "--years YEARS", "Service time of drives; worn-out ones are replaced.", default=SERVICE_YEARS, min=0.0
+        "--years YEARS", "Years of service; drives that wear out are replaced.", default=SERVICE_YEARS, min=0.0
     ),
     output: Output = options.saving(Fleet),
 ) -> int:
@@ -113,8 +113,8 @@ def generate(
         default="alibaba",
         choices=synthetic.PROFILES.keys,
     ),
-    volumes: str | None = option("--volumes COUNT", "Number of volumes; as many as published if left out."),
-    requests: str = option("--requests COUNT", "Requests of all volumes together, such as 10M.", default="10M"),
+    volumes: str | None = option("--volumes COUNT", "Number of volumes; as published by default."),
+    requests: str = option("--requests COUNT", "Total number of requests, such as 10M.", default="10M"),
     seed: int = option("--seed INTEGER", "Random seed of the fleet.", default=1),
     json: bool = options.JSON,
 ) -> int:

@@ -44,10 +44,10 @@ def show_clients(uri: str, socket: Path, tls: Path | None, verifies: bool) -> No
     lines = [f"nbdinfo {quote(uri)}", f"nbdcopy image.raw {quote(uri)}", qemu, *([] if verifies else [fio])]
     lines.append(f"mkdir -p /tmp/{NAME} && nbdfuse /tmp/{NAME} {quote(uri)} &")
     lines.append(f"losetup --find --show --direct-io=on /tmp/{NAME}/nbd")
-    print("\nconnect, for example, by", *lines, sep="\n  ")
+    print("\nto connect, for example:", *lines, sep="\n  ")
     if tls is not None:
         needs = "ca-cert.pem, client-cert.pem and client-key.pem" if verifies else "ca-cert.pem"
-        print(f"where {text.path(tls)} is a folder with {needs}")
+        print(f"the folder {text.path(tls)} must contain {needs}")
     print("Ctrl-C shuts the drive down.\n", flush=True)
 
 
@@ -61,18 +61,18 @@ def _compare_with_disk(file: Path, is_volatile: bool) -> None:
     try:
         kept, disk = file.stat(), os.statvfs(file)
     except FileNotFoundError:
-        # Deleted just now; the server reports that when it ends.
+        # The file was just deleted; the server reports that when it ends.
         return
     growth, free = kept.st_size - kept.st_blocks * 512, disk.f_bavail * disk.f_frsize
     if growth > free:
         lost = (
-            "the drive fails and unflushed writes may be lost; make room, lower device.capacity, or set "
+            "the drive fails and unflushed writes may be lost; free space, lower device.capacity, or set "
             "drive.buffer=none"
             if is_volatile
-            else "requests fail until there is room, and nothing acknowledged is lost; make room, or lower "
+            else "requests fail until space is freed, but no acknowledged data is lost; free space, or lower "
             "device.capacity"
         )
         print(
-            f"{text.path(file)} may grow by {text.size(growth)}, and its disk has {text.size(free)} free: once it is "
-            f"full, {lost}"
+            f"{text.path(file)} may grow by {text.size(growth)}, but its disk has only {text.size(free)} free: "
+            f"when the disk is full, {lost}"
         )

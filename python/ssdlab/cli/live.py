@@ -13,7 +13,7 @@ from ssdlab import text
 from ssdlab.cli.bars import obstacle
 
 SAMPLE_SECONDS = 0.5
-"""Seconds between two samples of a course."""
+"""Seconds between two samples."""
 SAMPLES = 40
 BARS = "▁▂▃▄▅▆▇█"
 LEAST_RATIO = 1.0
@@ -59,7 +59,7 @@ class View:
             self._sampled, self._sampled_at = figures, at
 
     def _restarted(self) -> bool:
-        """True if measuring began since the last sample, as figures then restart from zero."""
+        """True if measuring began since the last sample, which resets all figures to zero."""
         now, before = self._now, self._sampled
         return now is None or before is None or (now["elapsed_ns"] or 0) < (before["elapsed_ns"] or 0)
 

@@ -26,7 +26,7 @@ OUTPUT = "Output"
 RUNS = "Runs"
 
 ONE_PRESET = (
-    "a configuration starts from one; save the other with 'ssdlab presets show NAME > other.toml' and lay it on top "
+    "a configuration starts from one preset; save the other with 'ssdlab presets show NAME > other.toml' and add it "
     "with --config other.toml"
 )
 """Remedy for two presets."""
@@ -43,7 +43,7 @@ def formats() -> list[tuple[str, str]]:
 
 
 def complete_set(incomplete: str) -> Iterator[tuple[str, str]]:
-    """Yields settings that begin so; after `=`, values of the setting."""
+    """Yields settings that start with `incomplete`; after `=`, values of the setting."""
     key, equals, begun = incomplete.partition("=")
     for setting, help_text, example, variants in _ssdlab.options():
         if equals and setting == key:
@@ -66,8 +66,8 @@ WORKLOAD = option(
 )
 FIT = option(
     "--fit HOW",
-    "Addresses beyond the device: error, wrap, scale, or grow the device; compact packs the addresses that the trace "
-    "uses and sizes the device for them (short for --set host.fit=...).",
+    "Handling of addresses past the end of the device: error, wrap, scale, or grow the device; compact packs the "
+    "addresses that the trace uses and sizes the device for them (short for --set host.fit=...).",
     CONFIGURATION,
     choices=lambda: _variants("host.fit"),
 )
@@ -90,15 +90,15 @@ SET = option(
     CONFIGURATION,
     complete=complete_set,
 )
-JSON = option("--json", "Print JSON and nothing else.", OUTPUT)
-JOBS = option("--jobs -j INTEGER", "Simulations at a time; one per processor if left out.", min=1)
-WORKERS = option("--jobs --workers -j INTEGER", "Worker processes here; one per processor if left out.", RUNS, min=1)
+JSON = option("--json", "Print only JSON.", OUTPUT)
+JOBS = option("--jobs -j INTEGER", "Parallel simulations; one per processor by default.", min=1)
+WORKERS = option("--jobs --workers -j INTEGER", "Local worker processes; one per processor by default.", RUNS, min=1)
 CLUSTER = option("--cluster ADDRESS", "Run on the workers of this Dask scheduler, tcp://HOST:PORT.", RUNS)
-RETRY = option("--retry", "Run failed runs again.", RUNS)
+RETRY = option("--retry", "Repeat failed runs.", RUNS)
 OUTCOMES = option(
     "--outcome -O FIGURE",
-    "A figure of the results, such as write_amplification or time.iops; :min or :max says what is better; may be "
-    "repeated.",
+    "Figure of the results, such as write_amplification or time.iops; append :min or :max to say which is better. May "
+    "be repeated.",
     OUTPUT,
 )
 
@@ -108,7 +108,9 @@ class Settings:
     """Options for a configuration."""
 
     preset: str | None = PRESET
-    config: list[Path] = option("--config -c FILE", "TOML file on top of it; may be repeated.", CONFIGURATION)
+    config: list[Path] = option(
+        "--config -c FILE", "TOML file applied after the preset; may be repeated.", CONFIGURATION
+    )  # fmt: skip
     set: list[str] = SET
 
     @property
@@ -147,7 +149,7 @@ class RunSettings(Settings):
 def refuse_both(trace: object, workload: str | None) -> None:
     """Refuses a trace together with --workload."""
     if trace and workload:
-        raise ConfigError("a trace and --workload exclude each other; leave one of them out")
+        raise ConfigError("give either a trace or --workload, not both")
 
 
 def shortcut_sets(
@@ -167,7 +169,7 @@ def shortcut_sets(
 def writable(written: str) -> Path:
     """Returns the directory that --out names; fails now rather than after a long run, and creates nothing yet."""
     if not written:
-        raise ConfigError("--out '': names no directory; name one, or leave --out out")
+        raise ConfigError("--out '': the directory name is empty; name a directory, or omit --out")
     if "://" in written:
         raise ConfigError(f"--out {text.path(written)}: only 'ssdlab sweep' writes to an address; name a directory")
     directory = Path(written)
@@ -188,13 +190,13 @@ def writable(written: str) -> Path:
 
 @dataclass
 class Output:
-    """Options for where a finding goes."""
+    """Options for the output of a finding."""
 
     json: bool = JSON
-    out: Path | None = option("--out -o DIR", "Write the result there.", OUTPUT, parser=writable)
+    out: Path | None = option("--out -o DIR", "Directory to write the result to.", OUTPUT, parser=writable)
     figures: FigureFormat | None = option(
         "--figures FORMAT",
-        f"With --out: also each figure for papers, one and two columns wide: {', '.join(get_args(FigureFormat))}.",
+        f"With --out, also save each figure for papers, one and two columns wide: {', '.join(get_args(FigureFormat))}.",
         OUTPUT,
     )
 
@@ -205,7 +207,7 @@ class Output:
 
 def saving(kind: type[Finding]) -> Any:
     """Declares the `Output` of a kind of finding: help for --out lists its files."""
-    return group(out=option("--out -o DIR", f"Write {kind.saved} there.", OUTPUT, parser=writable))
+    return group(out=option("--out -o DIR", f"Directory for {kind.saved}.", OUTPUT, parser=writable))
 
 
 def microseconds(option: str, written: str) -> float:
@@ -222,7 +224,7 @@ def count(option: str, written: str, least: int = 1) -> int:
     with blaming(option):
         number = _ssdlab.count(written)
     if number < least:
-        raise ConfigError(f"{option} {text.path(written)}: is below {least}; raise it")
+        raise ConfigError(f"{option} {text.path(written)}: must be at least {least}")
     return number
 
 
@@ -255,4 +257,6 @@ def numbers(option: str, written: str) -> list[int]:
     try:
         return [int(number) for number in written.split(",")]
     except ValueError:
-        raise ConfigError(f"{option} {text.path(written)}: not whole numbers with commas; write 1,2,4,8") from None
+        raise ConfigError(
+            f"{option} {text.path(written)}: must be whole numbers separated by commas, for example 1,2,4,8"
+        ) from None

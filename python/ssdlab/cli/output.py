@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ssdlab.view.page import Page
 
 STDOUT = "standard output"
-"""Its name in messages."""
+"""Name of standard output in messages."""
 
 
 def show(page: "Page", further: str = "") -> None:
@@ -39,7 +39,7 @@ def status_of(partial: bool) -> int:
 
 
 def print_json(kind: str, result: object, **about: Any) -> None:
-    """Prints a result that is no finding in the shape of all JSON; `about` goes to `envelope`."""
+    """Prints a result that is not a finding, in the shape of all JSON; `about` goes to `envelope`."""
     shape = room("model.envelope")
     print(shape.written(shape.envelope(kind, result, **about)), end="")
 
@@ -62,8 +62,8 @@ def deliver(
         out: Directory to save it in.
         figures: Format in which figures are saved too.
         page: Page to print instead of the finding's own.
-        earlier: The finding was loaded: it may be partial though this command was not interrupted.
-        further: Says where rows are that a terminal has no room for, if not in `out`.
+        earlier: True for a loaded finding, which may be partial although this command was not interrupted.
+        further: Says where to find rows that do not fit on the terminal, if not in `out`.
     """
     try:
         with naming(STDOUT):

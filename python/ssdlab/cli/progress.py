@@ -22,13 +22,13 @@ LINE_SECONDS = 5.0
 """Seconds between lines without a terminal."""
 
 UNITS = {"fill": "pages", "overwrite": "pages", "accesses": "accesses"}
-"""Units of `done` in phases that show a rate of it."""
+"""Units of `done` in phases that show its rate."""
 COUNTED = {"simulate": "simulations", "caches": "caches", "cells": "cells", "runs": "runs", "repeats": "runs"}
 """Units of `done` in phases with few steps, which show a count instead of a rate."""
 
 
 class _Phase:
-    """The phase of a run, and its counts and time when it began."""
+    """Phase of a run, with the counts and the time at its start."""
 
     def __init__(self, name: str, done: int, requests: int) -> None:
         self.name, self.done, self.requests = name, done, requests
@@ -51,7 +51,7 @@ class Watch:
         return self._phase.name
 
     def __call__(self, phase: str, done: int, total: int | None, requests: int) -> bool:
-        """Shows the progress of the run; returns true if it is to end."""
+        """Shows the progress of the run; returns true if the run should end."""
         name, _, detail = phase.partition(", ")
         if name != self._phase.name:
             self._phase = _Phase(name, done, requests)
@@ -116,12 +116,12 @@ class Display:
         self.began = time.monotonic()
         self.request = request
         self.lock = threading.Lock()
-        """Held while something is shown, as parallel runs share one display."""
+        """Held while something is shown, because parallel runs share one display."""
         self._above = above
 
     @cached_property
     def bars(self) -> "Progress | None":
-        """The bars, loaded when first shown; None without a terminal that can show them."""
+        """The bars, loaded when first shown; None if the terminal cannot show bars."""
         bars: Progress | None = room("cli.bars").bars(self._above)
         return bars
 

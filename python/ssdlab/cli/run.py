@@ -50,10 +50,8 @@ def run(
     ),
     output: Output = options.saving(Result),
     state: Path | None = option("--state FILE", "Start from a saved drive, instead of preconditioning one.", DRIVE),
-    save_state: Path | None = option("--save-state FILE", "Save the drive after the run, unless it is stopped.", DRIVE),
-    no_cache: bool = option(
-        "--no-cache", "Neither take the preconditioned drive from the cache nor keep it there.", DRIVE
-    ),
+    save_state: Path | None = option("--save-state FILE", "Save the drive after the run, unless interrupted.", DRIVE),
+    no_cache: bool = option("--no-cache", "Do not use the cache of preconditioned drives.", DRIVE),
 ) -> int:
     """Prints host requests, flash operations, response times, wear and projected lifetime. Ctrl-C ends the run and
     prints the partial result.

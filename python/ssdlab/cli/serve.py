@@ -39,7 +39,7 @@ ssdlab serve --preset small-nvme --set device.capacity=8GiB --time real
 ssdlab serve --set ftl=fast --listen 127.0.0.1:10809 --tls certificates
 """
 
-PLACE, DRIVE = "Place", "Drive"
+PLACE, DRIVE = "Network", "Drive"
 TICK_SECONDS = 0.25
 LINE_SECONDS = 1.0
 
@@ -47,28 +47,26 @@ LINE_SECONDS = 1.0
 @app.command(examples=EXAMPLES)
 def serve(
     settings: Settings = group(),
-    file: Path | None = option(
-        "--file FILE", "Keep the bytes there: a drive that is mounted, or created if there is none.", DRIVE
-    ),
+    file: Path | None = option("--file FILE", "File that stores the drive: mounted if it exists, else created.", DRIVE),
     time: str = option(
         "--time none|real|SCALE",
-        "Delay of replies: none, as long as the simulated drive takes, or SCALE times longer.",
+        "Delay of replies: none, as long as the simulated drive takes (real), or SCALE times that.",
         DRIVE,
         default="none",
     ),
-    socket: Path | None = option("--socket PATH", "Unix socket to listen at; one of this user's if left out.", PLACE),
+    socket: Path | None = option("--socket PATH", "Unix socket to listen on; a socket per user by default.", PLACE),
     listen: str | None = option(
-        "--listen ADDRESS:PORT", "Listen there as well; anyone who can connect can read and write the drive.", PLACE
+        "--listen ADDRESS:PORT", "Also listen here; anyone who can connect can read and write the drive.", PLACE
     ),
     tls: Path | None = option(
-        "--tls DIR", "Require encryption, with server-cert.pem and server-key.pem from there.", PLACE
+        "--tls DIR", "Require TLS encryption, with server-cert.pem and server-key.pem from this folder.", PLACE
     ),
     tls_verify: bool = option(
-        "--tls-verify", "Serve only clients with a certificate signed by ca-cert.pem from there.", PLACE
+        "--tls-verify", "Serve only clients with a certificate signed by ca-cert.pem in the --tls folder.", PLACE
     ),
     memory: str = option(
         "--memory SIZE",
-        "Memory for requests and replies of all clients together, at least 256MiB.",
+        "Total memory for requests and replies of all clients; at least 256MiB.",
         PLACE,
         default="1GiB",
         check=_ssdlab.size,
@@ -78,7 +76,7 @@ def serve(
     ),
     metrics: str | None = option(
         "--metrics PLACE",
-        "Answer Prometheus there: a path with a slash for a unix socket, or 127.0.0.1:PORT.",
+        "Serve Prometheus metrics at this unix socket (a path with a slash) or at 127.0.0.1:PORT.",
         options.OUTPUT,
     ),
     json: bool = options.JSON,
@@ -92,7 +90,7 @@ def serve(
     config = settings.resolved() if settings.are_given else None
     path = socket or Path(tempfile.gettempdir()) / f"ssdlab-{os.getuid()}.sock"
     if tls_verify and tls is None:
-        raise ConfigError("--tls-verify: clients show certificates only over TLS; give --tls DIR")
+        raise ConfigError("--tls-verify: client certificates need TLS; give --tls DIR")
     scale = _scale(time)
     scrapes = None if metrics is None else Path(metrics)
     _refuse_same({"--file": file, "--record": record, "--out": out, "--socket": path, "--metrics": scrapes})
@@ -141,7 +139,7 @@ def serve(
     if first.error is not None:
         raise first.error
     if server.ended == "at once":
-        lost = ": what clients had not flushed may be lost" if file is None or server.is_volatile else ""
+        lost = ": data that clients had not flushed may be lost" if file is None or server.is_volatile else ""
         print(f"ssdlab: ended at once{lost}", file=sys.stderr)
         return STATUS
     return 0
@@ -156,8 +154,8 @@ def _scale(time: str) -> float | None:
         scale = 0.0
     if not LEAST_SCALE <= scale < float("inf"):
         raise ConfigError(
-            f"--time {text.path(time)}: write none, real, or a number from {LEAST_SCALE:g} on, such as 10 for ten "
-            "times slower"
+            f"--time {text.path(time)}: must be none, real, or a number of at least {LEAST_SCALE:g}, such as 10 for "
+            "ten times slower"
         )
     return scale
 
@@ -165,7 +163,7 @@ def _scale(time: str) -> float | None:
 @contextmanager
 def _opening(file: Path | None) -> Iterator[None]:
     """Reports that a drive is created or mounted, if that takes longer than a moment."""
-    doing = "making the drive" if file is None or not file.exists() else "opening the drive"
+    doing = "creating the drive" if file is None or not file.exists() else "opening the drive"
     words = doing if file is None else f"{doing} in {text.path(file)}"
     line = room("cli.bars").status() if sys.stderr.isatty() else None
 
@@ -242,7 +240,7 @@ def _signals(json: bool) -> Iterator[_Asked]:
 
 
 class _FirstError:
-    """Keeps the first error of several steps, all of which run."""
+    """Keeps the first error of several steps; all steps run."""
 
     def __init__(self) -> None:
         self.error: Exception | None = None
@@ -258,12 +256,12 @@ class _FirstError:
 
 
 def _refuse_same(named: Mapping[str, Path | None]) -> None:
-    """Refuses two options that name the same file, as one would overwrite the other."""
+    """Refuses two options that name the same file, because one would overwrite the other."""
     by_path: dict[Path, str] = {}
     for name, path in named.items():
         if path is None:
             continue
-        # Unlike Path.resolve, also for links in a circle.
+        # Unlike Path.resolve, also handles circular links.
         before = by_path.setdefault(Path(os.path.realpath(path)), name)
         if before != name:
             raise ConfigError(f"{name} {text.path(path)}: {before} names the same file; give another path")

@@ -21,8 +21,8 @@ app = App()
 PATH = argument("PATH", "Folder or address of a study: --out of 'ssdlab sweep'.", parser=place)
 OUTCOME = option(
     "--outcome -O FIGURE",
-    "A figure of the results, such as write_amplification or time.iops; :min or :max says what is better; the first of "
-    "the study if left out.",
+    "Figure of the results, such as write_amplification or time.iops; append :min or :max to say which is better. The "
+    "study's first outcome by default.",
 )
 
 
@@ -41,7 +41,7 @@ ssdlab study show studies/op --out out/study
 def show(
     path: Any = PATH,
     outcome: list[str] = options.OUTCOMES,
-    outcomes: bool = option("--outcomes", "List the figures that can be outcomes instead.", options.OUTPUT),
+    outcomes: bool = option("--outcomes", "List the figures available as outcomes instead.", options.OUTPUT),
     output: Output = options.saving(Study),
 ) -> int:
     """Show every point with its outcomes, mean and 95 % confidence interval over seeds."""
@@ -65,13 +65,13 @@ ssdlab study plot studies/op --x device.op --by ftl.page.gc --out out/curves
 def plot(
     path: Any = PATH,
     outcome: str | None = OUTCOME,
-    x: str | None = option("--x AXIS", "Axis along curves; the one with most values if left out."),
-    by: str | None = option("--by AXIS", "Axis with a curve for each of its values."),
+    x: str | None = option("--x AXIS", "Axis along the curves; the axis with most values by default."),
+    by: str | None = option("--by AXIS", "Axis whose values get one curve each."),
     output: Output = options.saving(Curves),
 ) -> int:
     """Plot an outcome against one or two axes: curves with confidence bands over seeds, and a heat map.
 
-    Axes that are not named are averaged over.
+    Results are averaged over all other axes.
     """
     found = Study.read(path)
     return output.deliver(found.curves(_asked(found, outcome), x, by))
@@ -87,9 +87,9 @@ def effects(
     outcome: str | None = OUTCOME,
     output: Output = options.saving(Effects),
 ) -> int:
-    """Show the effect of each axis on an outcome, alone and with another axis.
+    """Show the effect of each axis on an outcome, alone and in pairs.
 
-    Where every combination was run, also the loss from keeping an axis at a value. The method follows the design:
+    If every combination was run, also shows the loss from fixing an axis at a value. The method depends on the design:
     contrasts for a factorial, analysis of variance for a grid, Sobol' indices for a Saltelli design, differences for
     one factor at a time, a linear model for other samples.
     """
@@ -107,5 +107,5 @@ def pareto(
     outcome: list[str] = options.OUTCOMES,
     output: Output = options.saving(Front),
 ) -> int:
-    """List the points that no other point beats in all outcomes."""
+    """List the Pareto-optimal points: no other point is as good in every outcome and better in one."""
     return output.deliver(Study.read(path).pareto(outcome))

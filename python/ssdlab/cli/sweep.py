@@ -50,8 +50,8 @@ class DesignOptions:
 
     axes: list[str] = option(
         "--axis -A KEY=VALUES",
-        "Vary a setting, trace or preset: A,B,C, or 3%..30%:10 (ten values), or 1GiB..64GiB:7:log. Several in one "
-        "option are linked. May be repeated.",
+        "Vary a setting, trace or preset: A,B,C, or 3%..30%:10 (ten values), or 1GiB..64GiB:7:log. Axes in one "
+        "option vary together. May be repeated.",
         DESIGN,
         complete=options.complete_set,
     )
@@ -60,21 +60,23 @@ class DesignOptions:
     )
     without: list[str] = option(
         "--without CONDITION",
-        "Leave out combinations, such as 'ftl.page.gc=fifo device.op>20%'. May be repeated.",
+        "Exclude combinations, such as 'ftl.page.gc=fifo device.op>20%'. May be repeated.",
         DESIGN,
     )
     design: str | None = option(
-        "--design NAME", f"{', '.join(DESIGNS)}; grid if left out.", DESIGN, choices=DESIGNS.items
+        "--design NAME", f"Design: {', '.join(DESIGNS)}; grid by default.", DESIGN, choices=DESIGNS.items
     )  # fmt: skip
     samples: int | None = option(
-        "--samples INTEGER", f"Points of a random or space-filling design; {DEFAULT_SAMPLES} if left out.", DESIGN
+        "--samples INTEGER",
+        f"Points of a random or space-filling design; {DEFAULT_SAMPLES} by default.",
+        DESIGN,
     )
     resolution: int | None = option(
         "--resolution INTEGER",
-        "Resolution of a fractional factorial: 3, 4 or 5; all combinations if left out.",
+        "Resolution of a fractional factorial: 3, 4 or 5; all combinations by default.",
         DESIGN,
     )
-    design_seed: int | None = option("--design-seed INTEGER", "Seed of a random design; 1 if left out.", DESIGN)
+    design_seed: int | None = option("--design-seed INTEGER", "Seed of a random design; 1 by default.", DESIGN)
     seeds: int | None = option(
         "--seeds INTEGER", "Run each point with this many successive seeds, starting at its own.", DESIGN
     )  # fmt: skip
@@ -132,23 +134,24 @@ def sweep(
     dry_run: bool = option(
         "--dry-run", "List the runs with estimated memory and time; run only a pilot.", options.RUNS
     ),
-    yes: bool = option("--yes", "Run, however many runs there are.", options.RUNS),
+    yes: bool = option("--yes", "Allow any number of runs.", options.RUNS),
     outcome: list[str] = options.OUTCOMES,
     json: bool = options.JSON,
     out: Any = option(
         "--out -o DIR",
-        "Folder of the study, or an address such as s3://bucket/op; its runs are reused. Nothing is kept if left out.",
+        "Folder for the study, or an address such as s3://bucket/op; existing runs are reused. Without it, nothing is "
+        "kept.",
         options.OUTPUT,
         parser=_kept,
     ),
 ) -> int:
-    """Runs in parallel, each in its own process. Equal runs run once; a run that fails is a row with its error; the
-    study does not depend on the number of processes, or on interruptions. The exit status is 1 if all fail. Ctrl-C
-    keeps finished runs; the same command resumes. 'ssdlab study' draws and analyses the study.
+    """Simulates in parallel, each run in its own process. Equal runs are simulated once, and a failed run becomes a row
+    with its error. The study does not depend on the number of processes or on interruptions. The exit status is 1 if
+    all runs fail. Ctrl-C keeps finished runs; the same command resumes. 'ssdlab study' draws and analyses the study.
     """
     asked = design.question(settings, trace, reading, outcome)
     if not yes:
-        refuse_many(asked, "if you mean that, add --yes, or fill the space with fewer: --design sobol --samples 512")
+        refuse_many(asked, "to run them all, add --yes; to sample fewer, add --design sobol --samples 512")
     planned = plan(asked)
     if dry_run:
         return deliver(running.preview(planned, out, jobs=jobs), json=json, further="with --json")

@@ -28,13 +28,13 @@ app.add(Later("analyze", ANALYZE))
 
 def _target(written: str) -> Path:
     if written in ("", "-"):
-        raise ConfigError(f"OUT {written!r}: a trace is written to a file; name one, such as trace.csv.zst")
+        raise ConfigError(f"OUT {written!r}: must be a file name, such as trace.csv.zst")
     return Path(written)
 
 
 TARGET = argument("OUT", "File to write; compressed if its name ends in .gz or .zst.", parser=_target)
 TO = option(
-    "--to -t NAME", "Format to write; by the name of the file (.csv, .parquet) if left out.", choices=options.formats
+    "--to -t NAME", "Format to write; by default implied by the file name (.csv, .parquet).", choices=options.formats
 )
 
 
@@ -132,20 +132,20 @@ def info(trace: TraceFile, json: bool = options.JSON) -> int:
 @reads_trace
 def intervals(
     trace: TraceFile,
-    page: str = option("--page SIZE", "Size of a page.", default=INTERVAL_PAGE, check=_ssdlab.size),
+    page: str = option("--page SIZE", "Page size.", default=INTERVAL_PAGE, check=_ssdlab.size),
     log: str = option(
         "--log -l SIZES",
-        "Sizes of a log, with commas: shares of the written pages (10%), sizes (64MiB) or pages (4096).",
+        "Log sizes, separated by commas: shares of the written pages (10%), sizes (64MiB) or pages (4096).",
         default=",".join(LOGS),
         check=_ssdlab.check_log_size,
     ),
     output: Output = options.saving(WriteIntervals),
 ) -> int:
-    """Show when written pages are written again, and which rewrites a log of some size would absorb.
+    """Show how soon pages are rewritten, and which rewrites a log of a given size would absorb.
 
-    The write interval of a page write is the number of page writes since the previous write of the same page. It is
-    hot if at most the log, warm if at most twice the log, and cold if longer or a first write. Pages are classified by
-    their mean interval.
+    The write interval of a page write is the number of page writes since the previous write of the same page. A write
+    is hot if its interval is at most the log size, warm if at most twice the log size, and else cold, as is a first
+    write. Pages are classified by their mean interval.
     """
     with watching("trace") as watch:
         found = trace.intervals(page=page, logs=log.split(","), monitor=watch)

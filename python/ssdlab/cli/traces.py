@@ -25,28 +25,28 @@ FORMAT = option(
 )
 COLUMNS = option(
     "--columns SPEC",
-    "Meaning of the columns of any text, by number from 0 or by heading, with units: "
+    "Meaning of the columns of a text file, by number from 0 or by heading, with units: "
     "time=0:us,op=2,offset=3:sectors,size=4.",
     PANEL,
 )
 ACTION = option(
     "--action EVENT",
-    "Event of a request to take: queue (the default of blkparse and blktrace), issue (of ftrace and ETW) or complete.",
+    "Event that counts as a request: queue (default for blkparse, blktrace), issue (for ftrace, ETW) or complete.",
     PANEL,
 )
 DEVICE = option(
     "--device -d NAME",
-    "Device of the trace: a name, 'all' side by side, or 'overlay', all at the same addresses of one drive; the device "
-    "of the first request if left out.",
+    "Device to read: a name, 'all' (side by side) or 'overlay' (all at the same addresses of one drive); by default "
+    "the device of the first request.",
     PANEL,
 )
-SKIP_BAD = option("--skip-bad", "Count malformed lines instead of stopping.", PANEL)
+SKIP_BAD = option("--skip-bad", "Skip and count malformed lines instead of stopping.", PANEL)
 
 _READING: dict[str, tuple[Any, Any]] = {
     "format": (str | None, FORMAT),
     "columns": (str | None, COLUMNS),
-    "concat": (bool, option("--concat", "Read several files one after the other, on the same addresses.", PANEL)),
-    "merge": (bool, option("--merge", "Read several files by their times, as devices side by side.", PANEL)),
+    "concat": (bool, option("--concat", "Read several files in order, all at the same addresses.", PANEL)),
+    "merge": (bool, option("--merge", "Merge several files by time, as devices side by side.", PANEL)),
     "device": (str | None, DEVICE),
     "action": (str | None, ACTION),
     "skip_bad": (bool, SKIP_BAD),
@@ -55,11 +55,11 @@ _READING: dict[str, tuple[Any, Any]] = {
 
 
 def reads_none(reading: Mapping[str, Any]) -> None:
-    """Refuses options for reading a trace where there is none."""
+    """Refuses options for reading a trace if no trace is given."""
     for name, value in reading.items():
         if value:
             option = name.replace("_", "-")
-            raise ConfigError(f"--{option} says how a trace is read, and there is none; name one, or leave it out")
+            raise ConfigError(f"--{option} applies only to a trace; name a trace, or omit --{option}")
 
 
 def reads_trace(command: Function) -> Function:
@@ -72,7 +72,7 @@ def reads_trace(command: Function) -> Function:
     given = signature.parameters["trace"]
     files = argument("TRACE", FILES)
     if given.default is None:
-        files = argument("TRACE", f"{FILES[:-1]}; none runs the configured workload.", default=None)
+        files = argument("TRACE", f"{FILES[:-1]}; without files, runs the configured workload.", default=None)
     own = [
         parameter.replace(annotation=list[Path], default=files) if parameter is given else parameter
         for parameter in signature.parameters.values()

@@ -41,48 +41,46 @@ class Search:
 
     axes: list[str] = option(
         "--axis -A KEY=VALUES",
-        "What to vary: A,B,C, or 3%..30%, or 1GiB..64GiB:log; KEY alone takes all its values. Several in one option "
-        "are linked. May be repeated.",
+        "Setting to vary: A,B,C, or 3%..30%, or 1GiB..64GiB:log; KEY alone tries all values. Axes in one option "
+        "vary together. May be repeated.",
         SEARCHED,
         complete=options.complete_set,
     )
     outcome: list[str] = option(
         "--outcome -O FIGURE",
-        "Objective, minimised unless more is better, as for time.iops; :min or :max decides. A figure of the results, "
-        "or NAME=arithmetic on figures. Several give a Pareto front.",
+        "Objective: a figure of the results, or NAME=arithmetic on figures; append :min or :max to set the direction. "
+        "Several objectives give a Pareto front.",
         SEARCHED,
     )
     constraint: list[str] = option(
         "--constraint -C FIGURE<=BOUND",
-        "A bound to keep, such as write_amplification<=2 or time.iops>=5000. May be repeated.",
+        "Constraint to meet, such as write_amplification<=2 or time.iops>=5000. May be repeated.",
         SEARCHED,
     )
     trials: int = option(
         "--trials INTEGER",
-        "Points to try, rounded up to a multiple of --batch; all, if fewer.",
+        "Maximum number of points to try, rounded up to a multiple of --batch.",
         SEARCHED,
         default=running.TRIALS,
         min=1,
     )
-    seeds: int = option("--seeds INTEGER", "Runs of each point, whose mean counts.", SEARCHED, default=1, min=1)
+    seeds: int = option("--seeds INTEGER", "Runs per point; their mean counts.", SEARCHED, default=1, min=1)
     repeats: int = option(
         "--repeats INTEGER",
-        "Fresh seeds with which the best points are run again.",
+        "Number of fresh seeds for repeating the best points.",
         SEARCHED,
         default=running.REPEATS,
         min=1,
     )
     batch: int = option(
         "--batch INTEGER",
-        "Points proposed at a time: more keep more workers busy.",
+        "Points proposed at a time; larger batches keep more workers busy.",
         SEARCHED,
         default=running.BATCH,
         min=1,
     )
-    search_seed: int = option("--search-seed INTEGER", "Seed of the proposals.", SEARCHED, default=1)
-    warm_start: Path | None = option(
-        "--warm-start DIR", "Start with the results of a study, where its runs are the same.", SEARCHED
-    )
+    search_seed: int = option("--search-seed INTEGER", "Random seed of the search.", SEARCHED, default=1)
+    warm_start: Path | None = option("--warm-start DIR", "Study whose results are reused for equal runs.", SEARCHED)
 
 
 @app.command(examples=EXAMPLES)
@@ -97,14 +95,14 @@ def tune(
     json: bool = options.JSON,
     out: Path | None = option(
         "--out -o DIR",
-        f"Folder of the study, with {Tuned.saved}; a search in it is resumed.",
+        f"Folder for the study, with {Tuned.saved}; resumes a search in the folder.",
         options.OUTPUT,
         parser=options.writable,
     ),
 ) -> int:
     """Proposes points from the results so far (the tree-structured Parzen estimator of Optuna), runs them as
-    'ssdlab sweep' does, and runs the best again with fresh seeds. The trials do not depend on the number of workers,
-    or on interruptions. Ctrl-C keeps finished trials; the same command resumes.
+    'ssdlab sweep' does, and repeats the best points with fresh seeds. The trials do not depend on the number of
+    workers or on interruptions. Ctrl-C keeps finished trials; the same command resumes.
     """
     base = settings.for_requests(trace)
     asked = question(

@@ -22,10 +22,8 @@ Subject = Literal["amplification", "filebench"]
 
 @app.command(examples=EXAMPLES)
 def validate(
-    subject: Subject = argument(
-        "amplification|filebench", "What to compare with its reference.", default="amplification"
-    ),
-    quick: bool = option("--quick", "A subset of the rows; the tolerance is the same."),
+    subject: Subject = argument("amplification|filebench", "What to validate.", default="amplification"),
+    quick: bool = option("--quick", "Run a subset of the rows, with the same tolerance."),
     jobs: int | None = options.JOBS,
     json: bool = options.JSON,
 ) -> int:
@@ -35,7 +33,7 @@ def validate(
     filebench: statistics of fileserver, webserver, varmail and oltp, each with its own tolerance; ignores --quick
     and --jobs.
 
-    The exit status is 1 if a row misses.
+    The exit status is 1 if a row exceeds its tolerance.
     """
     found: amplification.Amplification | filebench.Filebench
     with watching("validate") as watch:

@@ -17,7 +17,7 @@ class Text(click.types.StringParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Returns the text; refuses an empty one."""
         if value == "":
-            self.fail("there is nothing in it; give a value, or leave it out", param, ctx)
+            self.fail("the value is empty; give a value, or omit it", param, ctx)
         return super().convert(_utf8(value, self, param, ctx), param, ctx)
 
 
@@ -43,7 +43,7 @@ def _utf8(value: Any, kind: "click.ParamType[Any]", param: click.Parameter | Non
         try:
             value.encode()
         except UnicodeEncodeError:
-            kind.fail(f"{value!a} is no text in UTF-8", param, ctx)
+            kind.fail(f"{value!a} is not UTF-8 text", param, ctx)
     return value
 
 
@@ -53,7 +53,7 @@ class FilePath(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Returns the path; refuses an empty one, which would name the current directory."""
         if value == "":
-            self.fail("there is no path in it; name a file, or leave it out", param, ctx)
+            self.fail("the path is empty; name a file, or omit it", param, ctx)
         return super().convert(value, param, ctx)
 
 

@@ -21,12 +21,12 @@ ssdlab view out/oltp --serve
 """
 )
 def view(
-    path: Path = argument("PATH", "Folder that --out named, its JSON file, or the folder of a study."),
+    path: Path = argument("PATH", "Folder written by --out, its JSON file, or the folder of a study."),
     serve: bool = option(
-        "--serve", "Serve the page until Ctrl-C: it can then load operations that it has no room for."
+        "--serve", "Serve the page until Ctrl-C, so that it can load further operations of a Gantt chart."
     ),
 ) -> int:
-    """Writes the page of a study anew, with all finished runs, into its folder. If another finding replaced the page
+    """Rewrites the page of a study in its folder, with all finished runs. If another finding replaced the page
     of a run, writes that page as result.html.
     """
     page = page_of(path).absolute()

@@ -52,7 +52,7 @@ def _kind_of(cls: type) -> Kind:
     return Kind(cls.__name__, f"a {cls.__name__}", lambda given: isinstance(given, cls))
 
 
-TEXT = Kind("text", "a text", lambda given: isinstance(given, str))
+TEXT = Kind("string", "a string", lambda given: isinstance(given, str))
 PATH = Kind("path", "a path", lambda given: isinstance(given, str | os.PathLike))
 LIST = Kind("list", "a list", _is_list)
 KINDS: Mapping[object, Kind] = {
@@ -75,7 +75,7 @@ class Kinds(NamedTuple):
     optional: bool
 
     def words(self, plural: str = "") -> str:
-        """Returns the kinds in words; for a list, the kinds of its items, as a single item may stand for a list."""
+        """Returns the kinds in words; for a list, the kinds of its items, as one item may stand for a list."""
         own = " or ".join(f"{kind.noun}{plural}" for kind in self.simple)
         return own if own or self.items is None else self.items.words(plural)
 
@@ -89,14 +89,14 @@ class Kinds(NamedTuple):
         """Returns what is wrong with an argument; None if nothing."""
         if (given is None and self.optional) or any(kind.holds(given) for kind in self.simple):
             zero = PATH in self.simple and "\0" in str(given)
-            return f"{str(given)!r} holds a zero byte, as no path does" if zero else None
+            return f"{str(given)!r} contains a zero byte" if zero else None
         if self.items is not None and _is_list(given):
             # Other iterables may be iterated only once.
             items = given if isinstance(given, list | tuple) else []
             return next((fault for fault in map(self.items.fault, items) if fault), None)
         # `several` makes a list of it.
         is_one = self.items is not None and self.items.fault(given) is None
-        return None if is_one else f"{shown(given)} is no {self.words()}"
+        return None if is_one else f"{shown(given)} is not a {self.words()}"
 
 
 def _kinds(annotation: object) -> Kinds | None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOVING = OPS[:2]
-"""Operations that move data, which columns by interval cover."""
+"""Operations that move data; columns by interval cover only these."""
 
 
 class LatencyColumns(NamedTuple):

@@ -76,7 +76,7 @@ def as_written(overrides: Overrides) -> list[str]:
     for setting in listed:
         if not isinstance(setting, str):
             raise ConfigError(
-                f"{shown(setting)} is no setting; give settings such as {{'device.op': '7%'}} or ['device.op=7%']"
+                f"{shown(setting)} is not a setting; give settings such as {{'device.op': '7%'}} or ['device.op=7%']"
             )
     return listed
 
@@ -98,7 +98,7 @@ def _flat(settings: Mapping[str, object], above: str = "") -> Iterator[tuple[str
         elif value:
             yield from _flat(value, f"{key}.")
         else:
-            raise ConfigError(f"{key}: the mapping is empty; give it a setting, or leave it out")
+            raise ConfigError(f"{key}: the mapping is empty; add a setting, or omit it")
 
 
 def config_of(given: "Config | Overrides | None") -> "Config":
@@ -110,8 +110,8 @@ def config_of(given: "Config | Overrides | None") -> "Config":
     if isinstance(given, Mapping) or (isinstance(given, Iterable) and not isinstance(given, str | bytes)):
         return layered(None, [], [set_by("config", given)])
     raise ConfigError(
-        f"{type(given).__name__} is no configuration; give a Config, or settings such as {{'device.op': '7%'}}; "
-        "a preset is Config('tlc-nvme'), and a trace comes second"
+        f"{type(given).__name__} is not a configuration; give a Config, or settings such as {{'device.op': '7%'}}; "
+        "a preset is Config('tlc-nvme'), and a trace is the second argument"
     )
 
 
@@ -129,7 +129,7 @@ class Config(Mapping[str, Any]):
             are strings with their unit; counts are ints, switches are bools.
 
     Raises:
-        ConfigError: One line for each fault: where it was written, what is wrong, how to mend it.
+        ConfigError: One line for each fault: where it was written, what is wrong, how to fix it.
 
     Example:
         >>> config = Config(preset="tlc-nvme", overrides={"device.capacity": "1GiB"})

@@ -15,7 +15,7 @@ def no_devices(device: str | None, where: str) -> None:
     """Refuses a device name for a table without device names."""
     if device not in (None, "all", "overlay"):
         raise TraceError(
-            f"device {device!r} is not in {where}: no column names devices; leave it out, or rename a column to device"
+            f"device {device!r} is not in {where}: it has no device column; omit device, or rename a column to device"
         )
 
 

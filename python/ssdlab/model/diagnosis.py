@@ -57,9 +57,9 @@ class WhatIf(NamedTuple):
     or `cache` twice as much; `protected`, `no_think`, `no_block_layer`, `placement` or `map`."""
     settings: Mapping[str, str]
     summary: Summary | None
-    """`Result.summary` of the run with the change; None if it was not run."""
+    """`Result.summary` of the run with the change; None if the change was not run."""
     why_not: str = ""
-    """Reason for not running it."""
+    """Reason why the change was not run."""
 
 
 class Diagnosis(TraceFinding):

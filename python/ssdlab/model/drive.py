@@ -40,7 +40,7 @@ class Faults:
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
             if not isinstance(value, SupportsIndex) or not 0 <= value.__index__() < 1 << 64:
-                raise ConfigError(f"{name}={value!r}: not a whole number from 0 and below 2^64; give one")
+                raise ConfigError(f"{name}={value!r}: must be a whole number from 0 to 2^64 - 1")
 
 
 class Operations(NamedTuple):
@@ -75,10 +75,10 @@ def config_of_drive(config: Config | Overrides | None, path: Path | None) -> Con
     """Returns the configuration of a drive; if none is given, that of the drive in the file at `path`.
 
     Raises:
-        OSError: If the file holds no drive, or `path` is a dangling link.
+        OSError: If the file is not a drive, or `path` is a dangling link.
     """
     if path is not None and path.is_symlink() and not path.exists():
-        why = f"is a link to {text.path(path.readlink())}, which is not there; mend the link, or name the file itself"
+        why = f"is a link to {text.path(path.readlink())}, which does not exist; fix the link, or name the file itself"
         raise OSError(errno.ENOENT, why, os.fspath(path))
     if config is not None or path is None or not path.exists():
         return config_of(config)
@@ -106,7 +106,7 @@ def _bytes_of(data: object) -> memoryview:
     """Returns the bytes of a buffer.
 
     Raises:
-        TypeError: If it is no buffer, holds objects, or is not contiguous.
+        TypeError: If it is not a buffer, holds objects, or is not contiguous.
     """
     # Arrays are buffers too; the stubs say so from Python 3.12 on.
     view = memoryview(data)  # type: ignore[arg-type]
@@ -206,7 +206,7 @@ class Drive:
 
     @property
     def is_read_only(self) -> bool:
-        """True if too many blocks have failed for writing."""
+        """True if the drive is read-only because too many blocks have failed."""
         return self._drive.is_read_only
 
     @property
@@ -265,11 +265,11 @@ class Drive:
         """Switches the power off: at once, or after some programs, erases and log writes.
 
         Args:
-            after: Operations still done; the request during which the power goes off raises `OSError` (ENODEV).
+            after: Operations that still complete; the request during which the power fails raises `OSError` (ENODEV).
             torn: Allows the next operation to be interrupted in the middle.
         """
         if after is not None and not 0 <= after < 1 << 64:
-            raise OSError(errno.EINVAL, f"after={after}: not from 0 and below 2^64")
+            raise OSError(errno.EINVAL, f"after={after}: must be from 0 to 2^64 - 1")
         self._drive.cut_power(after, torn)
 
     def mount(self) -> MountReport:

@@ -58,7 +58,7 @@ def read(path: Path) -> dict[str, Any]:
         found = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(
-            f"{text.path(path)}: {error.strerror}; give what --out named, or the JSON file in it"
+            f"{text.path(path)}: {error.strerror}; give the --out directory, or the JSON file in it"
         ) from None
     except (ValueError, RecursionError):
         found = None
@@ -67,7 +67,9 @@ def read(path: Path) -> dict[str, Any]:
         or not {"kind", "result"} <= found.keys()
         or not isinstance(found.get("version"), dict)
     ):
-        raise ConfigError(f"{text.path(path)}: is no result of ssdlab; give what --out named, or the JSON file in it")
+        raise ConfigError(
+            f"{text.path(path)}: is not a result of ssdlab; give the --out directory, or the JSON file in it"
+        )
     return found
 
 
@@ -81,8 +83,8 @@ def check_version(path: Path, found: Mapping[str, Any]) -> None:
 def of_another_version(path: Path, version: Mapping[str, Any]) -> ConfigError:
     """Returns the error for a file of an incompatible version."""
     return ConfigError(
-        f"{text.path(path)}: was saved by ssdlab {version.get('ssdlab')}, and cannot be read by {_ssdlab.__version__}; "
-        "read it with that version, or run it again"
+        f"{text.path(path)}: was saved by ssdlab {version.get('ssdlab')}, which {_ssdlab.__version__} cannot read; "
+        "use that version, or run it again"
     )
 
 

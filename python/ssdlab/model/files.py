@@ -32,12 +32,12 @@ def naming(name: object) -> Iterator[None]:
 _UNFINISHED = ".ssdlab-unfinished-"
 """Prefix of hidden directories."""
 _LOCK = ".ssdlab-lock"
-"""Lock file in each; a directory without it is not ours."""
+"""Lock file in each hidden directory; a directory without it is not ours."""
 
 
 @contextmanager
 def _hidden(parent: Path) -> Iterator[Path]:
-    """Yields a new directory in a hidden one, locked until removed; first removes those of killed processes."""
+    """Yields a new directory in a hidden one, locked until removed; first removes directories of killed processes."""
     for left in parent.glob(f"{_UNFINISHED}*"):
         with suppress(OSError), _locked(left / _LOCK, os.O_RDONLY):
             shutil.rmtree(left, ignore_errors=True)
@@ -79,16 +79,16 @@ def _locked(file: Path, access: int) -> Iterator[None]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yields a path of the same name in a hidden directory beside `path`; moves it to `path` on success.
+    """Yields a path of the same name in a hidden directory next to `path`; moves it to `path` on success.
 
     Leaves nothing behind on an error. Replaces the target of a link, but never a device or a directory.
 
     Raises:
-        OSError: If `path` is no ordinary file, or its directory cannot be written.
+        OSError: If `path` is not a regular file, or its directory cannot be written.
     """
     path = path.resolve()
     if path.exists() and not path.is_file():
-        raise OSError(errno.EEXIST, "exists and is no ordinary file", str(path))
+        raise OSError(errno.EEXIST, "exists and is not a regular file", str(path))
     with _hidden(path.parent) as hidden:
         yield hidden / path.name
         (hidden / path.name).replace(path)
@@ -114,7 +114,7 @@ def filling(directory: Path) -> Iterator[Path]:
 
 
 def try_filling(directory: Path) -> None:
-    """Fails where `filling` would, but creates nothing: missing directories are tried in a hidden one.
+    """Fails if `filling` would fail, but creates nothing: missing directories are tried in a hidden one.
 
     Raises:
         OSError: If `directory` cannot be created or written.
@@ -134,7 +134,7 @@ def refuse_drive(path: Path, named: str) -> None:
     with naming(path):
         is_drive = drive_file(path) is not None
     if is_drive:
-        raise ConfigError(f"{named}: that is a drive; name another file for the trace")
+        raise ConfigError(f"{named}: is a drive file; name another file for the trace")
 
 
 def read_utf8(path: Path, shown: str) -> str:
@@ -142,9 +142,9 @@ def read_utf8(path: Path, shown: str) -> str:
 
     Raises:
         OSError: If it cannot be read.
-        UnicodeDecodeError: If it is something else.
+        UnicodeDecodeError: If it is not UTF-8.
     """
-    # Read once, as it may be a pipe.
+    # Read once, because it may be a pipe.
     content = path.read_bytes()
     head = content[:64]
     # Text has no zero bytes, so a few bytes suffice.

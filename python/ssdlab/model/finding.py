@@ -155,7 +155,7 @@ class Finding(ABC):
         return html
 
     def _tables(self) -> Contents:
-        """Returns the files saved beside report and JSON."""
+        """Returns the files saved next to report and JSON."""
         return {}
 
     @takes(figures="pdf")
@@ -173,7 +173,7 @@ class Finding(ABC):
             OSError: If the directory or a file in it cannot be written; earlier files stay unchanged.
         """
         folder = Path(directory)
-        # Removed afterwards: files of an earlier finding that this one lacks.
+        # Files of an earlier finding that this finding lacks are removed afterwards.
         earlier = [path for pattern in (*self._optional, "figure-*") for path in folder.glob(pattern)]
         if not (folder / self._json).exists():
             earlier = []

@@ -1,4 +1,4 @@
-"""Converts columns of data frames to those of a trace: common names, units and words."""
+"""Converts data-frame columns to trace columns: common names, units and words."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -232,10 +232,10 @@ def _scaled(column: str, name: str, values: "npt.NDArray[Any]", unit: int) -> "n
         row = int(wrong[0])
         is_nan = values[row] != values[row]
         each = f"{unit:,} {'ns' if column == 'time_ns' else 'bytes'} each"
-        why = "is no number; fill or drop it" if is_nan else f"is not between 0 and {most}; it counts {each}"
+        why = "is not a number; fill or drop it" if is_nan else f"is not between 0 and {most}; it counts {each}"
         raise TraceError(f"row {row}: {name} {values[row]} {why}")
     if values.dtype.kind == "f":
-        # Separately, as nanoseconds of a date have more digits than a float.
+        # Separately, because nanoseconds of a date have more digits than a float.
         whole = np.floor(values)
         part = np.round((values - whole).astype(np.float64) * unit)
         scaled: npt.NDArray[Any] = whole.astype(np.int64) * unit + part.astype(np.int64)

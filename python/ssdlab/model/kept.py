@@ -44,7 +44,7 @@ def directory() -> Path | None:
     named = os.environ.get(DIRECTORY)
     if named is not None:
         if os.path.lexists(named) and not Path(named).is_dir():
-            raise ConfigError(f"{DIRECTORY}: {text.path(named)} is no directory; name one, or give it no value")
+            raise ConfigError(f"{DIRECTORY}: {text.path(named)} is not a directory; name one, or set an empty value")
         return Path(named) if named else None
     base = os.environ.get("XDG_CACHE_HOME")
     # The XDG specification says to ignore a relative path.
@@ -110,7 +110,7 @@ def keeping(config: Config, space: _ssdlab.AddressSpace | None) -> Iterator[Path
     path = kept / (hashlib.sha256(f"{_build()}\n{key}".encode()).hexdigest()[:32] + _SUFFIX)
     yield path
     with _locked(kept):
-        # Explicit, as two runs may see the same tick of the file system's clock.
+        # Explicit, because two runs may see the same tick of the file system's clock.
         now = time.time_ns()
         with suppress(OSError):
             os.utime(path, ns=(now, now))
@@ -124,7 +124,7 @@ def _locked(directory: Path) -> Iterator[None]:
     try:
         held = os.open(directory, os.O_RDONLY)
     except OSError:
-        # Nothing can be kept there.
+        # The directory cannot be written.
         yield
         return
     try:
@@ -137,7 +137,7 @@ def _locked(directory: Path) -> Iterator[None]:
 
 
 def _build() -> str:
-    """Identifies this build of ssdlab, as other builds may reach other states."""
+    """Identifies this build of ssdlab, because other builds may reach other states."""
     status = Path(_ssdlab.__file__).stat()
     return f"{_ssdlab.__version__} {status.st_size} {status.st_mtime_ns}"
 
@@ -149,7 +149,7 @@ def _evict(used: Path, limit: int) -> None:
     """
     files = _files()
     total = sum(status.st_size for path, status in files if path.suffix == _SUFFIX)
-    # A stable sort.
+    # The sort is stable.
     files.sort(key=lambda file: not (file[0] == used and file[1].st_size > limit))
     for path, status in files:
         if path.suffix != _SUFFIX:
@@ -159,8 +159,8 @@ def _evict(used: Path, limit: int) -> None:
         elif total > limit:
             if path == used:
                 _LOG.warning(
-                    f"the preconditioned drive is not kept for the next run: {text.size(status.st_size)} is more than "
-                    f"{text.size(limit)}; set {LIMIT}={text.exact_size(1 << status.st_size.bit_length())} to keep it"
+                    f"the preconditioned drive is not cached: {text.size(status.st_size)} exceeds the limit of "
+                    f"{text.size(limit)}; set {LIMIT}={text.exact_size(1 << status.st_size.bit_length())} to cache it"
                 )
             with suppress(OSError):
                 # Another process may have removed it.
@@ -176,9 +176,9 @@ def _tell(kept: Path, limit: int) -> None:
     try:
         (kept / TOLD).touch(exist_ok=False)
     except OSError:
-        # Told before, or the directory takes no more files.
+        # The note was given before, or the directory takes no more files.
         return
     _LOG.warning(
-        f"preconditioned drives are kept in {text.path(kept)}: {text.size(total)} now, {text.size(limit)} at most "
-        f"({LIMIT}); 'ssdlab cache-dir --clear' removes them, {DIRECTORY}=DIR keeps them elsewhere"
+        f"preconditioned drives are cached in {text.path(kept)}: {text.size(total)}, limit {text.size(limit)} "
+        f"({LIMIT}); 'ssdlab cache-dir --clear' removes them, {DIRECTORY}=DIR caches elsewhere"
     )

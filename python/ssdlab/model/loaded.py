@@ -155,7 +155,7 @@ class _Saved:
             with pq.ParquetFile(path) as file:
                 table = file.read()
         except FileNotFoundError:
-            raise ConfigError(f"{text.path(path)}: is not there; {remedy}") from None
+            raise ConfigError(f"{text.path(path)}: not found; {remedy}") from None
         except (OSError, pa.ArrowException) as error:
             reason = getattr(error, "strerror", None) or str(error).splitlines()[0].rstrip(".")
             raise ConfigError(f"{text.path(path)}: cannot be read as Parquet: {reason}; {remedy}") from None

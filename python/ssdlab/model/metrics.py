@@ -41,7 +41,7 @@ class Metric:
     """Dotted path in the result; a metric with `compute` is on pages only."""
     unit: str = ""
     label: str = ""
-    """On pages; empty for a key of the JSON only."""
+    """Label on pages; empty for a key that only the JSON has."""
     help: str = ""
     better: Better | None = None
     """Which value wins a comparison."""
@@ -52,7 +52,7 @@ class Metric:
     section: str = ""
     kind: Literal["number", "name", "flag"] = "number"
     form: str = ""
-    """Key of `FORMS` where the unit does not decide."""
+    """Key of `FORMS`; empty if the unit decides."""
     compute: Callable[[Summary], float | None] | None = None
 
     @property
@@ -104,9 +104,9 @@ CAPTURE = (
     Metric("random_pages", "pages", "random pages", "random pages"),
     Metric("hit_ratio", "share of 1", "hit ratio", "sub-streams with at least one page in a sequential log block",
            "more", "without sub-streams"),
-    Metric("hit_quality", "share of 1", "hit quality", "pages of these sub-streams that went there", "more",
+    Metric("hit_quality", "share of 1", "hit quality", "share of their pages in sequential log blocks", "more",
            "without such sub-streams"),
-    Metric("error_capture", "share of 1", "error capture", "random pages that went there", "less",
+    Metric("error_capture", "share of 1", "error capture", "share of random pages in sequential log blocks", "less",
            "without random pages"),
     Metric("pseudo_benefit", "share of 1", "pseudo-benefit", "1 - `error_capture`", "more", "without random pages"),
 )  # fmt: skip
@@ -139,7 +139,7 @@ def _pages_touched(summary: Summary) -> float | None:
 
 
 def _pages_copied(summary: Summary) -> float:
-    """Page copies by GC and merges, which do the same work; map pages are counted apart."""
+    """Page copies by GC and merges, which do the same work; map pages are counted separately."""
     programs: Mapping[str, int] = summary["flash"]["programs"]
     return sum(count for cause, count in programs.items() if cause != "host" and not cause.startswith("map_"))
 
@@ -236,7 +236,7 @@ METRICS = (
                null="unless `precondition.overwrite` is `trace`"),
         Metric("precondition.host_pages_written", "pages", "", "pages written to bring the device into its state"),
         Metric("precondition.flash_pages_programmed", "pages", "", "pages programmed by these writes"),
-        Metric("precondition.runs_pages_written", "pages", "", "of these, pages programmed by earlier runs of a "
+        Metric("precondition.runs_pages_written", "pages", "", "pages programmed by earlier runs of a "
                "[saved](state.md) drive, without pages overwritten in a write buffer"),
         Metric("precondition.stable", help="true if write amplification settled", kind="flag",
                null="unless overwriting until it is steady"),

@@ -9,22 +9,22 @@ from ssdlab._ssdlab import ConfigError
 
 
 def whole(name: str, given: SupportsIndex) -> int:
-    """Returns an integer, such as one of NumPy.
+    """Returns an integer, which may be NumPy's.
 
     Raises:
-        ConfigError: If it is no integer; names the argument.
+        ConfigError: If it is not an integer; names the argument.
     """
     try:
         return int(operator.index(given))
     except TypeError:
-        raise ConfigError(f"{name}: {given!r} is no whole number; give one, such as 1") from None
+        raise ConfigError(f"{name}: {given!r} is not a whole number") from None
 
 
 def within(name: str, given: SupportsIndex, least: int, most: int) -> int:
     """Returns an integer from `least` to `most`.
 
     Raises:
-        ConfigError: If it is no such integer; names the argument.
+        ConfigError: If it is not an integer in the range; names the argument.
     """
     number = whole(name, given)
     if not least <= number <= most:
@@ -36,10 +36,10 @@ def above_zero(name: str, given: float) -> float:
     """Returns a number above 0; an integer stays one.
 
     Raises:
-        ConfigError: If it is no number above 0; names the argument.
+        ConfigError: If it is not a number above 0; names the argument.
     """
     number = int(given) if isinstance(given, Integral) else float(given) if isinstance(given, Real) else math.nan
     if not 0 < number < math.inf:
         shown = f"{given:g}" if isinstance(given, Real) else repr(given)
-        raise ConfigError(f"{name}: {shown} is no number above 0; give one that is")
+        raise ConfigError(f"{name}: must be a number above 0, not {shown}")
     return number

@@ -1,6 +1,6 @@
 """Traces as Parquet: `time_ns` u64, `op` names, `offset` u64, `bytes` u32, `flags` u8, `stream` u16.
 
-Other columns are read as those of data frames. The names of the streams are a JSON list under `ssdlab.streams` in the
+Other columns are read like data-frame columns. The names of the streams are a JSON list under `ssdlab.streams` in the
 file's metadata. Files are streamed by row group.
 """
 
@@ -41,8 +41,8 @@ def are_parquet(named: Sequence[tuple[Path, Path]]) -> bool:
     yes, no = ([name for path, name in named if _begins(path, b"PAR1") is whether] for whether in (True, False))
     if yes and no:
         raise TraceError(
-            f"{text.path(yes[0])} is of the format parquet and {text.path(no[0])} is not; convert one of them with "
-            "'ssdlab trace convert' first"
+            f"{text.path(yes[0])} is Parquet and {text.path(no[0])} is not; convert one of them first, with "
+            "'ssdlab trace convert'"
         )
     return bool(yes)
 
@@ -129,7 +129,7 @@ class ParquetRows:
     @staticmethod
     def _open(path: Path, name: Path) -> Any:
         if path.exists() and not path.is_file():
-            raise TraceError(f"{text.path(name)}: is no ordinary file; name the Parquet files themselves")
+            raise TraceError(f"{text.path(name)}: is not a regular file; name the Parquet files themselves")
         try:
             return pq.ParquetFile(path)
         except (OSError, pa.ArrowException) as error:
@@ -146,7 +146,7 @@ class ParquetRows:
                 yield from file.iter_batches(BATCH, columns=frame.names)
             except (OSError, pa.ArrowException) as error:
                 reason = str(error).splitlines()[0].rstrip(".")
-                raise TraceError(f"{text.path(name)}: cannot be read on: {reason}; copy it again") from None
+                raise TraceError(f"{text.path(name)}: reading failed: {reason}; copy it again") from None
 
     def read(self, max: int) -> _ssdlab.Requests:
         """Returns the next rows as requests with the times of their file, at most `max`; none at the end."""

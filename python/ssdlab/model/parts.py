@@ -11,14 +11,14 @@ SHOWN = 40
 
 
 class Part(dict[str, Any]):
-    """A JSON object of a file, as are the objects in it; access to a missing key raises ConfigError."""
+    """A JSON object of a file. Nested objects are parts too; access to a missing key raises ConfigError."""
 
     def __init__(self, place: str, node: dict[str, Any]) -> None:
         super().__init__((key, _placed(f"{place}{key}", value)) for key, value in node.items())
         self._place = place
 
     def __missing__(self, key: str) -> Any:
-        raise ConfigError(f"{self._place}{key}: is not there; {REMEDY}")
+        raise ConfigError(f"{self._place}{key}: is missing; {REMEDY}")
 
     def __reduce__(self) -> Any:
         return dict, (dict(self),)

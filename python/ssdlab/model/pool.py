@@ -123,7 +123,7 @@ class Pool:
                 `miss_us` and `restore_us`.
             policy: Replacement policy of raw pages: any policy of simulated caches but `belady`, with parameters as in
                 `lru-k:k=3`. Hits take no lock with `clock`, `fifo`, `lru`, `s3-fifo` and `sieve` without parameters.
-            compressed_policy: Replacement policy of compressed pages. It matters little, as pages that are hit leave
+            compressed_policy: Replacement policy of compressed pages. It matters little, because hit pages leave
                 the compressed pool.
             workers: Threads that compress in the background. The cache is deterministic with none and one thread.
             miss_us: Microseconds to load a page.
@@ -145,14 +145,14 @@ class Pool:
             restore_us,
         )
         if not (0 <= settings.budget_bytes < 1 << 62 and 0 <= settings.page_bytes < 1 << 32 and 0 <= workers <= 256):
-            raise ConfigError("budget or page_size is negative or too large, or workers are not 0 to 256")
+            raise ConfigError("budget or page_size is negative or too large, or workers is not from 0 to 256")
         if isinstance(loader, str | os.PathLike):
             self._inner = _ssdlab.PagePool(settings, None, Path(loader))
         elif all(callable(getattr(loader, name, None)) for name in ("load", "store")):
             self._inner = _ssdlab.PagePool(settings, loader, None)
         else:
             raise ConfigError(
-                f"loader: {shown(loader)} is no storage; give the path of a file, or an object with load and store"
+                f"loader: {shown(loader)} is not a storage; give the path of a file, or an object with load and store"
             )
         self._loader = loader
         # Workers that call Python must end before the interpreter.

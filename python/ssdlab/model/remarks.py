@@ -29,7 +29,7 @@ UNFINISHED = {"too_short", *UNSETTLED}
 """Findings of a drive that has not settled."""
 
 CASES = 4
-"""Most cases listed in a remark on many runs."""
+"""Maximum number of cases listed in a remark on many runs."""
 
 
 class Remark(NamedTuple):
@@ -37,13 +37,13 @@ class Remark(NamedTuple):
 
     text: str
     summed: str | None
-    """Its wording for many runs; None if it is left out there."""
+    """Wording for many runs; None omits the remark there."""
     case: str = ""
-    """Detail in which such runs differ."""
+    """Detail that differs between runs."""
     requests: int | None = None
     """Number of generated requests that would suffice; the maximum over many runs is shown."""
     by_trace: str | None = None
-    """Replaces `summed` beside lifetimes at the rate of the trace; None if equal."""
+    """Replaces `summed` next to lifetimes at the rate of the trace; None if equal."""
 
 
 class Spare(NamedTuple):
@@ -95,7 +95,7 @@ def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
             preconditioned = before["host_pages_written"] - before["runs_pages_written"]
             times = text.significant(preconditioned / summary["device"]["logical_pages"])
             unsteady = "write amplification was not steady when preconditioning ended"
-            why = "on a drive of few blocks it varies with each collection"
+            why = "on a drive with few blocks it varies with each collection"
             asked, summed = f"{unsteady}, after {times} times the capacity; {why}", f"{unsteady}; {why}"
             # A drive written by earlier runs cannot be resized.
             if not before["runs_pages_written"]:
@@ -116,7 +116,7 @@ def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
         found.append(Remark(packed, packed))
     at_random = before["write_amplification"] is not None and before["replays"] is None
     not_settled = (
-        "the drive has not settled: it was written less than twice over, or write amplification changed to the end"
+        "the drive has not settled: less than twice its capacity was written, or write amplification still changed"
     )
     for name in UNFINISHED & suspicious.keys():
         evidence = suspicious[name]
@@ -170,7 +170,7 @@ def _in_buffer(summary: Summary) -> list[Remark]:
 
 
 def _unsteady(count: int, when: str, key: str) -> Remark:
-    remedy = f"{when}; raise {key}.until-steady.most, or accept more by {key}.until-steady.within"
+    remedy = f"{when}; raise {key}.until-steady.most, or tolerate more with {key}.until-steady.within"
     return Remark(
         f"write amplification was not steady after {text.counted(count, 'replays')} {remedy}",
         f"write amplification was not steady {remedy}",
@@ -209,7 +209,7 @@ def remarks(
     suspicious = _suspicious(summary)
     # Closed replay cannot tell whether the drive is too slow for the trace; open replay can, see below.
     if "times_ignored" in suspicious and not generated and summary["lifetime"]["rate"] == "replay":
-        slow = "the drive could not keep up with the times of the trace, as requests waited for earlier ones"
+        slow = "the drive could not keep up with the times of the trace, because requests waited for earlier requests"
         life = f"{slow}; lifetime is computed at the replay rate, and is shorter at the rate of the trace"
         found.append(Remark(life, life, by_trace=slow))
     if "queue_grows" in suspicious:
@@ -256,7 +256,7 @@ def over_runs(found: Sequence[Sequence[Remark]], *, by_trace: bool = False) -> l
 
     Args:
         found: The remarks of each run.
-        by_trace: True beside lifetimes at the rate of the trace.
+        by_trace: True next to lifetimes at the rate of the trace.
     """
     alike: dict[str, list[tuple[int, Remark]]] = {}
     for run, remark in ((run, remark) for run, remarks in enumerate(found) for remark in remarks):

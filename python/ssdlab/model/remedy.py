@@ -17,7 +17,7 @@ class Remedy(NamedTuple):
     text: str
     """End of the sentence."""
     summed: str
-    """Its wording for many runs, without the number of requests."""
+    """Wording for many runs, without the number of requests."""
     requests: int | None = None
 
 
@@ -49,7 +49,7 @@ def remedy(
     if generated and (requests := _requests(config, summary, times)) is not None:
         return Remedy(by_requests(requests), "", requests)
     rest = _rest(config) if generated else None
-    # Packing sizes the drive by the trace, so that fewer replays suffice; not if the user set the capacity.
+    # Packing sizes the drive for the trace, so fewer replays suffice, unless the user set the capacity.
     sizable = not sized and not summary["precondition"]["runs_pages_written"]
     packable = sizable and not generated and config["host.fit"] != "compact"
     replays = _fewest(summary["device"], capacities * (rest.times if rest else 1)) if known else 0
@@ -117,7 +117,7 @@ def _made(config: Mapping[str, Any]) -> int:
 def _requests(config: Mapping[str, Any], summary: Summary, times: float) -> int | None:
     """Returns `times` the requests of a generated workload, rounded up to two digits; None if it is shorter.
 
-    Replays are no substitute, as they write the same addresses again and so create a hot set.
+    Replays are no substitute: they write the same addresses again, which creates a hot set.
     """
     made, whole = _made(config), _whole(config)
     if made < config["workload.requests"]:

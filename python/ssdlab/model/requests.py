@@ -181,7 +181,7 @@ def since_first(name: str, values: object, unit: int | None = None) -> "npt.NDAr
         shown = None if times.dtype.kind in "mM" else unit
         time, before = (_in_unit(moment, shown) for moment in (times[row], times[row - 1]))
         raise TraceError(
-            f"row {row}: {name} {time} is before the {before} of the row before; sort the rows by time "
+            f"row {row}: {name} {time} is before the {before} of the previous row; sort the rows by time "
             "(rows count from 0)"
         )
     if not len(times):

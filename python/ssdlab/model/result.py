@@ -107,7 +107,7 @@ class Result(TraceFinding):
             path: The directory, or its `result.json`.
 
         Raises:
-            ConfigError: If it is no result of a run, or of an incompatible version.
+            ConfigError: If it is not the result of a run, or has an incompatible version.
 
         Example:
             >>> result = ssdlab.Result.load("out/oltp")  # doctest: +SKIP
@@ -147,7 +147,7 @@ class Result(TraceFinding):
         return self.config.to_dict()
 
     def explain(self, requests: str) -> "Explanation":
-        """Runs the FTL step by step on a drive of 32 pages, as a page to play.
+        """Runs the FTL step by step on a drive of 32 pages; returns a page that plays the steps.
 
         Args:
             requests: Pages to write such as `"5 4-7"`; `r5` reads and `t5` trims.

@@ -55,7 +55,7 @@ class DriveServer:
     """A drive that any program can use as a block device.
 
     Args:
-        config: The drive; None for the drive in the file. It has no host cache or scheduler, as clients have their own.
+        config: The drive; None for the drive in the file. Its clients have their own cache and scheduler.
         file: File for its bytes; mounted if it exists, else created. None keeps them in memory.
         socket: Path of a unix socket to listen at.
         listen: Address and port to listen at, such as `127.0.0.1:10809`. Anyone who can connect can read and write.
@@ -86,13 +86,13 @@ class DriveServer:
         record: bool = False,
     ) -> None:
         if socket is None and listen is None:
-            raise ConfigError("no place to listen at; give socket or listen")
+            raise ConfigError("nothing to listen on; give socket or listen")
         if scale is not None and not LEAST_SCALE <= scale < float("inf"):
             raise ConfigError(
-                f"scale {scale!r}: not a number from {LEAST_SCALE:g} on; give 1 for real time, or None to reply at once"
+                f"scale {scale!r}: must be at least {LEAST_SCALE:g}; 1 is real time, None replies at once"
             )
         if verify_clients and tls is None:
-            raise ConfigError("clients show certificates only over TLS; give the folder of certificates as tls")
+            raise ConfigError("verify_clients needs TLS; give the folder of certificates as tls")
         memory_bytes = _ssdlab.size(memory) if isinstance(memory, str) else memory
         if memory_bytes < LEAST_MEMORY:
             raise ConfigError(f"memory {memory!r}: too small for the longest requests; give 256MiB or more")

@@ -92,11 +92,11 @@ RESULT: _Object = {
     "check": Maybe({}),
     "diagnosis": [FINDING],
 }  # fmt: skip
-"""All but the metrics, which follow."""
+"""Kinds of all keys but metrics, which are added below."""
 
 
 def _add(kind: Any, path: Sequence[str], leaf: Any) -> None:
-    """Adds the kind at a path unless it is there."""
+    """Adds the kind at a path unless the path has one."""
     node: _Object = kind.kind if isinstance(kind, Maybe) else kind
     key = path[0] if f"{path[0]}?" not in node else f"{path[0]}?"
     if len(path) == 1:
@@ -121,7 +121,7 @@ SAVED: _Object = {
 
 
 def check(place: str, value: Any, kind: Any) -> None:
-    """Checks that a value, and all in it, is of a kind.
+    """Checks a value, and everything in it, against a kind.
 
     Raises:
         ConfigError: Naming the first value that is missing or of another kind.
@@ -145,7 +145,7 @@ def check(place: str, value: Any, kind: Any) -> None:
 
 
 def _is(value: Any, kind: Any) -> bool:
-    """True if a value without parts is of a kind; true and false are no numbers."""
+    """True if a value without parts is of a kind; true and false are not numbers."""
     if isinstance(kind, dict | list):
         return False
     if isinstance(kind, tuple):
@@ -171,7 +171,7 @@ def figures(kind: Any = RESULT, above: str = "") -> Iterator[str]:
 def complete(summary: Mapping[str, Any]) -> dict[str, Any]:
     """A result with 0 for each missing count, for means and bounds.
 
-    What was not modelled stays null, as do ratios and times of what did not occur.
+    Values that were not modelled stay null, and so do ratios and times of events that did not occur.
     """
     return _COUNTS.complete(summary)
 

@@ -46,7 +46,7 @@ def simulate(
     configuration and the requests. Ctrl-C raises KeyboardInterrupt within a fraction of a second.
 
     Args:
-        config: A configuration, or settings on top of the defaults; the defaults if left out.
+        config: A configuration, or settings on top of the defaults; all defaults if omitted.
         trace: A trace in memory, a file (streamed), or None for the workload of `config`.
         monitor: Progress callback, called some twenty times a second. If it returns something true, the run ends and
             `Result.partial` is set. In a notebook, progress is shown below the cell by default.
@@ -147,15 +147,15 @@ def _decoded(watch: Callable[[Mapping[str, Any]], object]) -> Callable[[str], No
 
 def savable(path: Path, given: str) -> Path:
     """Resolves the file to write; fails now rather than after a long run. Errors name the option `given`."""
-    # Unlike Path.resolve, raises nothing for links in a circle.
+    # Unlike Path.resolve, does not fail on circular links.
     target = Path(os.path.realpath(path))
     folder = target.parent
     if target.is_dir():
         raise ConfigError(f"{given} {text.path(path)}: is a directory; name a file")
     if os.path.lexists(target) and not target.is_file():
-        raise ConfigError(f"{given} {text.path(path)}: exists and is no ordinary file; name another file")
+        raise ConfigError(f"{given} {text.path(path)}: exists and is not a regular file; name another file")
     if not folder.is_dir():
-        raise ConfigError(f"{given} {text.path(path)}: there is no directory {text.path(folder)}; make it first")
+        raise ConfigError(f"{given} {text.path(path)}: directory {text.path(folder)} does not exist; create it first")
     with naming(path):
         content = _ssdlab.drive_file(target)
     if content == "bytes":

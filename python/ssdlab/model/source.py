@@ -29,7 +29,7 @@ INTERVAL_PAGE = "4KiB"
 """Default page size for write intervals."""
 
 LOGS = ("3%", "5%", "10%", "15%", "20%", "25%")
-"""Default sizes of the log, as shares of the written pages: those of the FASTer slides."""
+"""Default sizes of the log, as shares of the written pages, from the FASTer slides."""
 
 CACHES_INSTEAD = "simulate caches with 'ssdlab cache sim --objects'"
 """Remedy for a trace of cache objects where drive addresses are needed."""
@@ -85,14 +85,14 @@ class Source(ABC):
     def placing(self) -> Iterator[None]:
         """Adds the place in the trace to errors about requests beyond the device.
 
-        Reads the trace again to find it, as a replay counts requests, not lines.
+        Reads the trace again to find the place, because a replay counts requests, not lines.
         """
         try:
             yield
         except SimulationError as error:
             capacity_bytes = getattr(error, "capacity_bytes", None)
             if capacity_bytes is not None:
-                # A trace removed meanwhile does not hide the error.
+                # If the trace was removed meanwhile, the error is still reported.
                 with suppress(TraceError):
                     error.args = (self.beyond(capacity_bytes) or str(error),)
             raise

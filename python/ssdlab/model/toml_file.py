@@ -27,4 +27,4 @@ def read_toml(path: Path, file: str) -> tuple[str, dict[str, Any]]:
     try:
         return source, tomllib.loads(source)
     except ValueError as error:
-        raise ConfigError(f"{file}: {error}; mend it there") from None
+        raise ConfigError(f"{file}: {error}; correct it there") from None

@@ -64,9 +64,9 @@ class Trace(Source):
             offset: First bytes addressed.
             bytes: Lengths in bytes; 0 for a flush only.
             time_ns: Arrivals in nanoseconds, durations, or dates with time, not decreasing, relative to the first; all
-                0 if left out.
-            flags: Flag bits; none set if left out.
-            stream: Indices into `streams`, or the names themselves; all 0 if left out.
+                0 by default.
+            flags: Flag bits; none by default.
+            stream: Indices into `streams`, or the names themselves; all 0 by default.
             streams: Names of the streams, for indices. Number 0 is no stream: unless the first name is empty, an empty
                 one is inserted before it, and numbers are the indices plus 1.
 
@@ -79,7 +79,7 @@ class Trace(Source):
             stream = met.numbers("stream", Words.of(named.tolist()))
             streams = met.listed
         elif streams and streams[0]:
-            # Number 0 means no stream.
+            # Number 0 means "no stream".
             streams = ["", *streams]
             stream = None if named is None else unsigned("stream", named, "uint16").astype(np.uint32) + 1
         times = None if time_ns is None else since_first("time_ns", time_ns)
@@ -175,7 +175,7 @@ class Trace(Source):
 
         Args:
             path: The file; compressed if its name ends in `.gz` or `.zst`.
-            format: Name of the format; recognised by the file's name if left out.
+            format: Name of the format; by default recognised by the file name.
 
         Raises:
             TraceError: If the file cannot be written or the format cannot hold the trace.

@@ -30,7 +30,7 @@ class TraceFile(Source):
     Args:
         paths: The files of one trace, in order; `-` is standard input. Pipes are copied to a file on first use.
             Compression (gzip, zstd) is recognised by content.
-        format: Name of the format; recognised by content if left out.
+        format: Name of the format; by default recognised by content.
         columns: Meaning of the columns of any text, by number from 0 or by heading, with units:
             `"time=0:us,op=2,offset=3:sectors,size=4"`. Default units are nanoseconds and bytes; `stream`, `device` and
             `repeat` are optional. `op` and `size` may be constants: `op=R`.
@@ -67,19 +67,19 @@ class TraceFile(Source):
         for path in paths:
             if not isinstance(path, str | os.PathLike):
                 raise TraceError(
-                    f"{type(path).__name__} is no trace; give the path of a file, a Trace, or a data frame; convert a "
-                    "dictionary of columns with Trace.from_frame(columns)"
+                    f"{type(path).__name__} is not a trace; give the path of a file, a Trace, or a data frame; convert "
+                    "a dictionary of columns with Trace.from_frame(columns)"
                 )
         if concat and merge:
-            raise TraceError("files follow one another (concat) or are merged by their times (merge); choose one")
+            raise TraceError("files are either concatenated (concat) or merged by time (merge); choose one")
         self.paths = [Path(path) for path in paths]
         if self.paths.count(STDIN) > 1:
-            raise TraceError("standard input (-) is named twice; name it once")
+            raise TraceError("standard input (-) can be given only once")
         self.format = _ssdlab.named(format, ["parquet"]) or format if format is not None else None
         self.columns = _spelled(columns)
         self.files = "concat" if concat else "merge" if merge else None
         if action is not None:
-            # Checked here, as formats without actions ignore it.
+            # Checked here, because formats without actions ignore it.
             _ssdlab.check_action(action)
         self.device = device
         self.action = action
@@ -113,7 +113,7 @@ class TraceFile(Source):
 
     def _open_parquet(self, named: list[tuple[Path, Path]]) -> FileReader:
         if self.columns is not None:
-            raise TraceError("columns are for text files, and Parquet has its own names; leave them out")
+            raise TraceError("columns apply only to text files; omit them for Parquet")
         if len(named) > 1 and self.files != "concat":
             raise TraceError(
                 f"{len(named)} Parquet files are given, which may be different traces; pass --concat (concat=True) "
@@ -170,7 +170,7 @@ def _spelled(columns: Columns | None) -> str | None:
         return ",".join(f"{name}={place}" for name, place in columns.items())
     if not isinstance(columns, str | None):
         raise ConfigError(
-            f"columns: {shown(columns)} is no text or mapping; give one such as "
+            f"columns: {shown(columns)} is not a string or mapping; give one such as "
             "'time=0:us,op=2,offset=3:sectors,size=4', or None"
         )
     return columns

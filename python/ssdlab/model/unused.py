@@ -8,7 +8,7 @@ from ssdlab import _ssdlab, text
 from ssdlab.model.config import Config
 
 MOST = 4
-"""Most settings listed in a message."""
+"""Maximum number of settings listed in a message."""
 
 RUN_ONLY = ("precondition", "host", "workload", "check")
 """Sections that only runs use."""
@@ -23,7 +23,7 @@ class Condition(NamedTuple):
     key: str
     value: str
     same: bool
-    """True if the other setting must have the value; else it must have another."""
+    """True if the other setting must have the value; False if it must not."""
 
 
 @cache
@@ -42,7 +42,7 @@ def _conditions(key: str) -> tuple[Condition, ...]:
 def unused(config: Config, varied: Iterable[str], but: Iterable[str] = (), *, replayed: bool = False) -> list[str]:
     """Returns remarks on settings that the user made, or a study varies, and that nothing uses.
 
-    Files may set both a setting and its condition, as a file with a whole configuration does.
+    Ignores files that set both a setting and its condition, because a file may hold a whole configuration.
 
     Args:
         config: The configuration.
@@ -60,8 +60,8 @@ def unused(config: Config, varied: Iterable[str], but: Iterable[str] = (), *, re
             if (config[other] == value) != same and not (colon and config.made.get(other, "").startswith(f"{file}:")):
                 idle.setdefault(other, []).append(key)
     return [
-        *([f"nothing uses {_listed(instead)}, as a trace is replayed"] if instead else []),
-        *(f"nothing uses {_listed(keys)}, as {other} is {config[other]}" for other, keys in idle.items()),
+        *([f"nothing uses {_listed(instead)} because a trace is replayed"] if instead else []),
+        *(f"nothing uses {_listed(keys)} because {other} is {config[other]}" for other, keys in idle.items()),
     ]
 
 
@@ -69,8 +69,8 @@ def unused_when_served(config: Config) -> list[str]:
     """Returns remarks on settings of the user that a served drive does not use."""
     so_anyway = [key for key in config.made if config[key] == SERVED.get(key)]
     idle = [key for key in config.made if key.partition(".")[0] in RUN_ONLY and key not in so_anyway]
-    why = "as a served drive starts empty or from its file, and its clients make the requests"
-    remarks = [f"nothing uses {_listed(idle)}, {why}"] if idle else []
+    why = "because a served drive starts empty or from its file, and its clients send the requests"
+    remarks = [f"nothing uses {_listed(idle)} {why}"] if idle else []
     return [*remarks, *unused(config, (), but=[*idle, *so_anyway])]
 
 

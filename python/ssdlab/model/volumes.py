@@ -69,7 +69,7 @@ class Volumes(NamedTuple):
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            raise TraceError(f"{text.path(folder)}: holds no volumes; 'ssdlab fleet run --out' makes them") from None
+            raise TraceError(f"{text.path(folder)}: has no volumes; 'ssdlab fleet run --out' creates them") from None
         if not isinstance(found, dict) or found.get("shape") != SHAPE:
             raise TraceError(f"{text.path(folder)}: was written by another version of ssdlab; name another folder")
         return cls(folder, found["source"], found["ingest"], tuple(Volume(*one) for one in found["volumes"]))
@@ -94,7 +94,7 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
             continue
         inside = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
         if not inside:
-            raise TraceError(f"{text.path(path)}: holds no files; name the folder with those of the trace")
+            raise TraceError(f"{text.path(path)}: has no files; name the folder with the trace files")
         files += inside
     return files
 
@@ -111,7 +111,7 @@ def part(trace: TraceFile, folder: Path, monitor: Monitor | None = None) -> Volu
         OSError: If the folder cannot be written.
     """
     if trace.device is not None or trace.files is not None:
-        raise TraceError("a fleet takes all devices of all its files; leave device, concat and merge out")
+        raise TraceError("a fleet takes all devices of all its files; omit device, concat and merge")
     paths = files_of(trace.paths)
     source = _described(trace, paths)
     if (folder / INDEX).exists() and (known := Volumes.read(folder)).source == source:
@@ -160,11 +160,11 @@ def _passed(
                 adding.result()
             adding = pool.submit(partition.add, batch)
             if monitor is not None and monitor("part", *reader.progress(), requests):
-                raise KeyboardInterrupt("stopped while parting the trace; nothing of it is kept")
+                raise KeyboardInterrupt("stopped while splitting the trace; nothing was kept")
         if adding is not None:
             adding.result()
     if not requests:
-        raise TraceError(f"{text.path(paths[0])}: holds no requests; give a trace that does")
+        raise TraceError(f"{text.path(paths[0])}: has no requests; give a trace with requests")
     return partition, reader.report()
 
 
@@ -180,12 +180,12 @@ def _opened(trace: TraceFile, paths: Sequence[Path]) -> "_ParquetVolumes | _ssdl
 def _check_volumes(reader: "_ParquetVolumes | _ssdlab.VolumeReader", paths: Sequence[Path]) -> None:
     if len(paths) == 1 and not reader.names_volumes():
         column = (
-            "call the column that names them volume"
+            "rename the column with volume names to volume"
             if isinstance(reader, _ParquetVolumes)
-            else "say which column names them with --columns ...,device=N"
+            else "give the column with volume names as --columns ...,device=N"
         )
         raise TraceError(
-            f"{text.path(paths[0])}: {reader.format()} names no volumes; give a file for each volume, or {column}"
+            f"{text.path(paths[0])}: {reader.format()} has no volume names; give a file for each volume, or {column}"
         )
 
 
@@ -247,7 +247,7 @@ class _ParquetVolumes:
         return self._rows, None
 
     def names_volumes(self) -> bool:
-        """True if a column names volumes, as far as read."""
+        """True if a column names volumes in the rows read so far."""
         return self._names_volumes
 
     def format(self) -> str:

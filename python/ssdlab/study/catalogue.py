@@ -25,7 +25,7 @@ KNOWN_AS = {
     "workloads": "workload.pattern",
     "personalities": "workload.pattern.filebench.personality",
 }
-"""Common names for the variants of some settings; others go by their key."""
+"""Common names for the variants of some settings; other settings use their key."""
 
 NO_LIMIT = 2**64 - 1
 """Default that means no limit."""
@@ -64,9 +64,9 @@ def catalogue() -> list[Group]:
         Group("presets", "values of --preset", tuple(Entry(one.name, one.title) for one in presets())),
         *(_choice(name, key) for name, key in KNOWN_AS.items()),
         Group("caches", "replacement policies of 'ssdlab cache'", _caches(policies())),
-        Group("admissions", "who lets newcomers in, as lru:admission=bloom", _caches(admissions())),
+        Group("admissions", "admission filters of 'ssdlab cache', as in lru:admission=bloom", _caches(admissions())),
         Group("codecs", "page compressors of 'ssdlab compress' and 'ssdlab cache'", _codecs()),
-        Group("formats", "formats of traces, values of --format", tuple(Entry(one.name, one.help) for one in FORMATS)),
+        Group("formats", "trace formats, values of --format", tuple(Entry(one.name, one.help) for one in FORMATS)),
         Group("scenes", "scenes of 'ssdlab explain'", _scenes()),
         Group("experiments", "tables of documents, for 'ssdlab experiment run'", _experiments()),
         *(_choice(key, key) for key in keys if key not in named),
@@ -88,13 +88,13 @@ def _not_listed(name: str, groups: Iterable[str]) -> str:
     try:
         explained = explain(name)
     except ConfigError:
-        return f"nothing is listed under {name!r}{suggestion(name, groups)}; 'ssdlab list' shows everything there is"
+        return f"unknown name {name!r}{suggestion(name, groups)}; 'ssdlab list' shows all names"
     key = _ssdlab.named(name, [one.key for one in explained])
     if key is None:
         return f"{name} is a table of settings; 'ssdlab config explain {name}' shows them"
     [one] = explained
     details = f"({one.range}; default {one.default})"
-    return f"{key} is a setting without names to list {details}; 'ssdlab config explain {key}' tells what it means"
+    return f"{key} is a setting without named values {details}; 'ssdlab config explain {key}' describes it"
 
 
 def _sections() -> tuple[Entry, ...]:
@@ -149,7 +149,7 @@ def _caches(known: Sequence[CachePolicy] | Sequence[CacheAdmission]) -> tuple[En
 
 
 def _codecs() -> tuple[Entry, ...]:
-    return tuple(Entry(name, f"{help_text} Written {form}.") for name, help_text, form in _ssdlab.codecs())
+    return tuple(Entry(name, f"{help_text} Written as {form}.") for name, help_text, form in _ssdlab.codecs())
 
 
 def _experiments() -> tuple[Entry, ...]:

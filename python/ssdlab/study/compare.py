@@ -205,14 +205,15 @@ def compare(
     """
     if isinstance(cases, Config) or not isinstance(cases, Mapping):
         raise ConfigError(
-            f"{type(cases).__name__} has no cases by name; give such as {{'7%': {{'device.op': '7%'}}, '28%': ...}}"
+            f"{type(cases).__name__} does not map names to cases; give, for example, {{'7%': {{'device.op': '7%'}}, "
+            "'28%': ...}"
         )
     seeds = whole("seeds", seeds)
     if not cases or seeds < 1:
-        raise ConfigError("nothing to compare; give at least one case and one seed")
+        raise ConfigError("nothing to compare; give at least one case and at least one seed")
     configs = {str(label): config_of(given) for label, given in cases.items()}
     if len(configs) < len(cases):
-        raise ConfigError("two cases have the same name; give each its own")
+        raise ConfigError("two cases have the same name; give each case its own name")
     runs = [
         (label, config if number == 0 else config.with_overrides({"seed": config["seed"] + number}))
         for label, config in configs.items()

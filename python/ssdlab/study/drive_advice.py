@@ -23,7 +23,7 @@ from ssdlab.study.sweep.running import question, run
 
 OP = "device.op"
 SPARE_AXIS = "op"
-"""Name of the option that varies it, in messages."""
+"""Name of the option that varies over-provisioning, for messages."""
 SPARE = ("7%", "10%", "14%", "20%", "28%", "40%")
 """Default over-provisioning to try, in steps of about 1.4."""
 
@@ -95,14 +95,14 @@ class DriveAdvice(Finding):
         columns = self.study.table.column_names
         if "repeat.replays" not in columns:
             warmup = self.study.plan["configuration"].get("host.warmup")
-            return "the requests behind the warm-up" if warmup and warmup["value"] else "all requests"
+            return "the requests after the warm-up" if warmup and warmup["value"] else "all requests"
         steady = self.study.table["repeat.steady"].to_pylist() if "repeat.steady" in columns else []
         known = [one for one in steady if one is not None]
         if not known:
             return "the last replay"
         if all(known):
-            return "the last replay, steady by then"
-        return f"the last replay, steady by then in {text.count(sum(known))} of {text.counted(len(known), 'runs')}"
+            return "the last replay, in steady state"
+        return f"the last replay, in steady state in {text.count(sum(known))} of {text.counted(len(known), 'runs')}"
 
     def lasts(self, one: DriveChoice) -> bool | None:
         """True if a drive lasts the requested years; None if unknown."""
@@ -194,10 +194,10 @@ def advise_drive(
 
     Args:
         trace: Trace file to replay; the configuration's workload if None.
-        config: The drive, and `host.repeat`; the default drive if left out.
+        config: The drive, and `host.repeat`; the default drive by default.
         op: Over-provisioning to try.
         axes: Further axes, as for `sweep`: `["ftl.page.gc=greedy,cost_benefit", "preset=tlc-nvme,sata-mlc"]`.
-        dwpd: Drive writes per day; if left out, the rate of the trace's times, or of the replay if it has none.
+        dwpd: Drive writes per day; by default the rate of the trace's times, or of the replay if it has none.
         years: Required years of service.
         p99_ns: Required p99 latency, if any.
         seeds: Number of runs per drive.
@@ -218,7 +218,7 @@ def advise_drive(
         drive = drive.with_overrides({"host.repeat": "until-steady"})
     others = several(axes)
     if any(OP in axis(one).keys for one in others):
-        raise ConfigError(f"axis {OP}: {SPARE_AXIS} varies it already; give its values there")
+        raise ConfigError(f"axis {OP}: already varied by {SPARE_AXIS}; give the values there")
     if p99_ns is not None and drive["time"] == "count" and not any("time" in axis(one).keys for one in others):
         raise ConfigError('time: "count" simulates no latency for p99; set it to "serial" or "event"')
     asked = question(

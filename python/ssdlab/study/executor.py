@@ -53,7 +53,7 @@ class Executor(Tasks):
         try:
             result = simulate(config, trace, monitor=watch, diagnose=False)
         except KeyboardInterrupt:
-            # Stopped while looking for the end of the trace; signals reach only the main thread.
+            # Stopped during the search for the end of the trace; only the main thread receives signals.
             return None
         if result.partial:
             return None

@@ -13,7 +13,7 @@ class Stated(NamedTuple):
     preset: str
     value: str
     source: str
-    """Source of the number; may be empty."""
+    """Source of the value; may be empty."""
 
 
 class Explanation(NamedTuple):

@@ -1,4 +1,4 @@
-"""Pages of saved findings and studies."""
+"""Pages of saved results and studies."""
 
 import re
 from collections.abc import Mapping
@@ -16,23 +16,23 @@ from ssdlab.study.fleet.running import STUDY, VOLUMES
 from ssdlab.study.store.folder import PLAN
 from ssdlab.study.store.study import Study
 
-AGAIN = "copy all that was saved, or run it again with --out"
+AGAIN = "copy all saved files, or repeat the command with --out"
 
 COLUMNS = {"result": ("series.parquet", "latency.parquet", "erase_counts.parquet")}
-"""Files beside page and JSON, by kind of finding."""
+"""Further files that are saved, besides page and JSON, by kind of result."""
 
 TUNING = "tuning.json"
 """JSON file of a search, whose folder is also a study."""
 
 RESULT_PAGE = "result.html"
-"""Page of a run whose folder's report belongs to a later finding."""
+"""Page of a run if the folder's report belongs to a later result."""
 
 HEAD_BYTES = 4096
 """Length of the start of a page that names its kind."""
 
 
 def page_of(path: Path) -> Path:
-    """Returns the page of a folder, or of a JSON file in it; pages of studies are written anew."""
+    """Returns the page of a folder, or of a JSON file in it; pages of studies are written again."""
     folder = path.parent if path.is_file() else path
     is_other = path.is_file() and path.suffix == ".json" and path.name not in (PLAN, Study._json)
     if (folder / PLAN).exists() and not (folder / TUNING).exists() and not is_other:
@@ -42,13 +42,11 @@ def page_of(path: Path) -> Path:
     kind = envelope["kind"]
     if file.name != f"{kind}.json" or not isinstance(envelope["result"], dict) or not envelope["result"]:
         what = f"kind: is {kind!r}" if file.name != f"{kind}.json" else "result: is empty"
-        raise ConfigError(f"{text.path(file)}: {what}, so it is not what --out saved; {AGAIN}")
+        raise ConfigError(f"{text.path(file)}: {what}, so this is not a file that --out saved; {AGAIN}")
     wanted = (REPORT, *COLUMNS.get(kind, ()))
     missing = [name for name in wanted if not (folder / name).exists() or not (folder / name).stat().st_size]
     if missing:
-        raise ConfigError(
-            f"{text.path(folder)}: lacks {', '.join(missing)}, without which its page is not whole; {AGAIN}"
-        )
+        raise ConfigError(f"{text.path(folder)}: lacks {', '.join(missing)}, so its page would be incomplete; {AGAIN}")
     if kind == "result":
         LoadedResult(file).check()
     shown = _kind_of(folder / REPORT)
@@ -57,8 +55,8 @@ def page_of(path: Path) -> Path:
     if kind == "result":
         return _written(folder / RESULT_PAGE, Result.load(file))
     raise ConfigError(
-        f"{text.path(file)}: {REPORT} beside it is that of {shown}.json, which was saved after it; run it again with "
-        "--out and a folder of its own"
+        f"{text.path(file)}: {REPORT} in its folder belongs to {shown}.json, which was saved later; repeat the "
+        "command with --out and a separate folder"
     )
 
 
@@ -73,7 +71,7 @@ def _written(path: Path, finding: Finding) -> Path:
 
 
 def _kind_of(page: Path) -> str | None:
-    """Returns the kind of finding that a page shows, if the page names it."""
+    """Returns the kind of result that a page shows, if the page names its kind."""
     with page.open(encoding="utf-8", errors="replace") as file:
         kind = re.search(r'<meta name="ssdlab-kind" content="([a-z-]+)">', file.read(HEAD_BYTES))
     return kind and kind[1]
@@ -81,8 +79,8 @@ def _kind_of(page: Path) -> str | None:
 
 def _envelope_in(folder: Path) -> tuple[Path, Mapping[str, Any]]:
     if not folder.is_dir():
-        raise ConfigError(f"{text.path(folder)}: is not there; give the folder that --out named, or a study")
-    # The finding that the page shows comes first.
+        raise ConfigError(f"{text.path(folder)}: does not exist; give a folder that --out wrote, or a study")
+    # The result that the page shows comes first.
     shown = _kind_of(folder / REPORT) if (folder / REPORT).is_file() else None
     files = sorted(folder.glob("*.json"), key=lambda path: (path.stem != shown, path.name))
     for path in files:
@@ -93,9 +91,9 @@ def _envelope_in(folder: Path) -> tuple[Path, Mapping[str, Any]]:
             continue
     if all((folder / name).is_dir() for name in (VOLUMES, STUDY)):
         name = text.path(folder)
-        raise ConfigError(f"{name}: holds a fleet; 'ssdlab fleet show {name} --out FOLDER' makes a page of it")
+        raise ConfigError(f"{name}: contains a fleet; 'ssdlab fleet show {name} --out FOLDER' writes its page")
     names = ", ".join(path.name for path in files)
-    unread = f" ({names}: damaged, or of another program)" if files else ""
+    unread = f" ({names}: damaged, or from another program)" if files else ""
     raise ConfigError(
-        f"{text.path(folder)}: holds neither a result nor a study{unread}; give the folder that --out named"
+        f"{text.path(folder)}: contains neither a result nor a study{unread}; give a folder that --out wrote"
     )

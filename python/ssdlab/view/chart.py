@@ -24,10 +24,10 @@ FORMS: Mapping[Form, Callable[[float], str]] = {
     "percent": text.percent,
     "significant": text.significant,
 }
-"""Writers of values that are not negative; `explore/options.js` has the same."""
+"""Formatters of non-negative values; `explore/options.js` has the same ones."""
 
 LONGEST_NAME = 40
-"""Most letters of a name that are drawn; tables and tooltips show all."""
+"""Maximum number of drawn letters of a name; tables and tooltips show all."""
 
 Dash = Literal["solid", "dashed", "dotted"]
 
@@ -104,7 +104,7 @@ class Points:
     colour: str
     size: float = 4.0
     notes: Sequence[str] = ()
-    """Further words in the tooltip of each."""
+    """Additional text in the tooltip of each point."""
 
 
 @dataclass(frozen=True)
@@ -228,9 +228,9 @@ class Spans:
     colour: str
     hatched: bool = False
     requests: Counts | None = None
-    """Number of the request that each serves, 0 for none."""
+    """Number of the request that each bar serves; 0 if none."""
     causes: Sequence[str] = ()
-    """Cause of each."""
+    """Cause of each operation."""
     ready: Numbers | None = None
     """Time at which its request was ready: end of the previous operation, else arrival; NaN without a request."""
 
@@ -256,7 +256,7 @@ class Panel:
     right: Axis | None = None
     title: str = ""
     note: str = ""
-    """Remark on what is left out."""
+    """Remark on omitted data."""
     dividers: Sequence[float] = ()
     """Heights of thin lines between groups of rows."""
     empty: str = ""
@@ -286,7 +286,7 @@ class Chart:
 
     @property
     def is_empty(self) -> bool:
-        """True if it only says why there is nothing to draw."""
+        """True if the chart only says why there is nothing to draw."""
         return not any(panel.marks for panel in self.panels)
 
 
@@ -313,7 +313,7 @@ def beside(number: int, of: int) -> tuple[float, float]:
 
 def is_wide(least: float, largest: float) -> bool:
     """True if a range needs a logarithmic axis."""
-    # Comparisons of NumPy values are no Python bool.
+    # Comparisons of NumPy values do not return a Python bool.
     return bool(least > 0 and largest / least > 30)
 
 

@@ -40,7 +40,7 @@ def render(page: pages.Page, of: str) -> str:
 
     Args:
         page: Its contents.
-        of: Kind of the finding, which names the JSON file beside the page.
+        of: Kind of the finding, which names the JSON file next to the page.
     """
     charts: list[Chart] = []
 

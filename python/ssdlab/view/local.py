@@ -1,4 +1,4 @@
-"""A local web server for a saved finding: its page, the files beside it, and further operations of a Gantt chart.
+"""A local web server for a saved finding: its page, the files next to it, and further operations of a Gantt chart.
 
 Operations are read on first use and kept in memory, some ten megabytes at most.
 """
@@ -69,7 +69,7 @@ class LocalServer(ThreadingHTTPServer):
             if self._read is None or self._read.files != files:
                 self._read = _Read(files, recorded(Result.load(self.page.parent)))
             record = self._read.record
-        # Beyond the last operation: the last ones.
+        # Past the last operation, show the last ones.
         first = min(first, max(0, (len(record.order) - 1) // MOST * MOST))
         chart = operations(record, first)
         earlier, later = max(0, first - MOST) if first else None, chart.following or None
@@ -107,7 +107,7 @@ class _Handler(BaseHTTPRequestHandler):
         host = self.headers.get("Host")
         known = hmac.compare_digest(token.encode(), self.server.token.encode())
         if not known or host != f"{self.server.server_name}:{self.server.server_port}":
-            return self._refuse(HTTPStatus.FORBIDDEN, "the address lacks the token that ssdlab view --serve printed")
+            return self._refuse(HTTPStatus.FORBIDDEN, "no token; open the address that ssdlab view --serve printed")
         if not slash:
             # The page requests paths relative to its address.
             return self._answer(b"", TYPES[".html"], HTTPStatus.PERMANENT_REDIRECT, Location=self.server.address)
@@ -121,11 +121,11 @@ class _Handler(BaseHTTPRequestHandler):
             except ConfigError as error:
                 return self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, str(error))
             return self._answer(answer.encode(), TYPES[".json"])
-        # Only names in the folder: no path leads out of it.
+        # Only names in the folder are served; no path leads out of it.
         files = {path.name: path for path in folder.iterdir() if path.is_file() and not path.is_symlink()}
         path = files.get(name or self.server.page.name)
         if path is None:
-            return self._refuse(HTTPStatus.NOT_FOUND, "the folder holds no such file")
+            return self._refuse(HTTPStatus.NOT_FOUND, "no such file in the folder")
         return self._answer(path.read_bytes(), TYPES.get(path.suffix, "application/octet-stream"))
 
     def _answer(self, body: bytes, kind: str, status: HTTPStatus = HTTPStatus.OK, **more: str) -> None:

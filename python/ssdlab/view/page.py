@@ -52,7 +52,7 @@ class Table:
     wide: bool = False
     """True if a terminal transposes it."""
     most: int | None = None
-    """Most rows on a terminal."""
+    """Maximum number of rows on a terminal."""
 
     @classmethod
     def named(
@@ -99,7 +99,7 @@ class Section:
     note: str = ""
     """Explanation on a page."""
     terminal: bool = True
-    """False if only a page shows it."""
+    """False if only HTML pages show it."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Page:
     lead: Sequence[Paragraph] = ()
     """Paragraphs below the title."""
     partial: str = ""
-    """What was stopped before its end, if anything."""
+    """Note on interrupted work, if any."""
     remarks: Sequence[str] = ()
     """Warnings to read before the figures."""
     sections: Sequence[Section] = ()

@@ -20,7 +20,7 @@ from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 
 if TYPE_CHECKING:
-    # In stubs only.
+    # Exists only in stubs.
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 PATH = "/metrics"
@@ -112,7 +112,7 @@ def _loopback(place: str) -> tuple[str, int]:
     except ValueError:
         pass
     raise ConfigError(
-        f"--metrics {text.path(place)}: not a loopback address; write 127.0.0.1:9090, or the path of a socket with a "
+        f"--metrics {text.path(place)}: not a loopback address; use 127.0.0.1:9090, or the path of a socket with a "
         "slash"
     )
 
@@ -165,7 +165,7 @@ class _UnixServer(_Server):
     address_family = socket.AF_UNIX
 
     def server_bind(self) -> None:
-        # Mode of the socket file.
+        # Sets the mode of the socket file.
         os.fchmod(self.socket.fileno(), 0o600)
         super().server_bind()
 

@@ -19,7 +19,7 @@ GAP = 2
 """Spaces between two columns of a table."""
 WITH_OUT = "with --out"
 WORDS = 32
-"""Maximum width of folded words beside numbers."""
+"""Maximum width of folded words next to numbers."""
 BELOW_NUMBER = "   "
 """Indent of what belongs to a numbered paragraph."""
 NOTE_COLUMNS = 110

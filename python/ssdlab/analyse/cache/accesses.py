@@ -12,7 +12,7 @@ from ssdlab.model.numbers import within
 from ssdlab.model.trace import Trace, generate
 
 _SLOT = 4096
-"""Bytes per page in the generator's address space, whatever the size of a page."""
+"""Bytes per page in the generator's address space, independent of the page size."""
 _LEAST_PAGES, _MOST_PAGES = 8, 1 << 28
 _MOST_ACCESSES = 100_000_000
 
@@ -75,7 +75,7 @@ def drawn(access: str, pages: int, accesses: int, writes: float, scan: float) ->
         sequence = _pareto(pages, accesses, writes)
     elif name not in patterns or (parameter and not (name == "zipf" and _is_exponent(parameter))):
         raise ConfigError(
-            f'unknown distribution "{text.path(access)}"; write even, 80/20, pareto, zipf or zipf:0.8, up to zipf:10'
+            f'unknown distribution "{text.path(access)}"; use even, 80/20, pareto, zipf or zipf:0.8, up to zipf:10'
         )
     else:
         overrides = {
@@ -97,7 +97,7 @@ def drawn(access: str, pages: int, accesses: int, writes: float, scan: float) ->
 
 
 def _pareto(pages: int, accesses: int, writes: float) -> "Counts":
-    """Draws accesses of which four fifths go to a fifth of the pages, recursively within the most popular pages."""
+    """Draws accesses so that 80 % go to 20 % of the pages, recursively within the most popular pages."""
     rng = np.random.Generator(np.random.PCG64(1))
     # A share x of the pages has x ** a of the accesses with a = log 0.8 / log 0.2; this is its inverse.
     rank = (pages * rng.random(accesses) ** (np.log(0.2) / np.log(0.8))).astype(np.uint64)
@@ -117,7 +117,7 @@ def of_trace(trace: Trace, page_bytes: int, accesses: int) -> "Counts":
     within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
     numbers = (np.repeat(first, counts) + within.astype(np.uint64))[:accesses]
     if len(numbers) < 2:
-        raise ConfigError("the trace reads and writes fewer than two pages; give another one")
+        raise ConfigError("the trace accesses fewer than two pages; use another trace")
     _, dense = np.unique(numbers, return_inverse=True)
     return (dense.astype(np.uint64) << np.uint64(1)) | np.repeat(op, counts)[:accesses].astype(np.uint64)
 

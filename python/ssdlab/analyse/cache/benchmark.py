@@ -32,13 +32,13 @@ CODECS = ("lz4", "zstd:1")
 RUNS = 3
 _ADAPTIVE = "adaptive"
 _PROBE_PAGES = 1024
-"""Pages compressed and restored to find the costs that an adaptive share weighs."""
+"""Number of pages compressed and restored to measure the costs that an adaptive share needs."""
 
 
 @takes()
 @dataclass(frozen=True, kw_only=True)
 class Pools:
-    """The caches to measure: one for each share and codec.
+    """The caches to measure: one per share and codec.
 
     Args:
         page_size: Size of a page.
@@ -61,7 +61,7 @@ class Pools:
     def __post_init__(self) -> None:
         within("workers", self.workers, 0, 256)
         if not (several(self.codecs) and several(self.shares)):
-            raise ConfigError("there is no share or no codec; give one of each at least")
+            raise ConfigError("give at least one share and one codec")
 
     @property
     def page_bytes(self) -> int:
@@ -83,7 +83,7 @@ class Pools:
         is_share, number = read_budget(self.budget)
         budget = int(number * pages_bytes) if is_share else int(number)
         if budget >= 1 << 62:
-            raise ConfigError(f"a budget of {text.path(self.budget)} is larger than any memory; lower it")
+            raise ConfigError(f"the budget {text.path(self.budget)} is larger than any memory; lower it")
         return budget
 
 
@@ -107,13 +107,13 @@ class Storage:
 
     def __post_init__(self) -> None:
         if self.directory is not None and self.drive is not None:
-            raise ConfigError("storage below is a file or a simulated drive; leave out one of them")
+            raise ConfigError("storage is either a file or a simulated drive; leave out one of them")
         if not 0 <= self.cost_us <= 1e7:
-            raise ConfigError(f"a cost of {self.cost_us:g} us is not between 0 and 10 seconds")
+            raise ConfigError(f"the storage cost must be between 0 and 10 seconds, not {self.cost_us:g} us")
 
     @contextmanager
     def opened(self, contents: bytes, pages: int, page_bytes: int, monitor: Monitor | None) -> Iterator["_Below"]:
-        """Yields the storage, filled with the contents over and over."""
+        """Yields the storage, filled with repeated contents."""
         if self.drive is not None:
             drive = _ssdlab.SimulatedDrive(self.drive._inner, pages * page_bytes, self.busy, monitor)
             yield _Below(None, 0.0, self.busy, drive)
@@ -129,16 +129,16 @@ class Storage:
                 yield _Below(file.name, 0.0, False)
 
     def title(self, *, direct: bool) -> str:
-        """Returns the storage in a few words; `direct` if a file bypassed the page cache."""
+        """Describes the storage in a few words; `direct` is true if a file bypassed the page cache."""
         if self.drive is not None:
-            return "a simulated drive below"
+            return "on a simulated drive"
         if self.directory is not None:
-            return "a file below, " + ("direct I/O" if direct else "through the page cache of the system")
-        return f"{'busy' if self.busy else 'sleeping'} {self.cost_us:g} µs below"
+            return "on a file, " + ("direct I/O" if direct else "through the system's page cache")
+        return f"storage {'busy' if self.busy else 'sleeping'} for {self.cost_us:g} µs per page"
 
 
 class _Below(NamedTuple):
-    """Opened storage, as the extension takes it."""
+    """Opened storage, in the form that the Rust extension needs."""
 
     path: str | None
     cost_us: float
@@ -151,30 +151,31 @@ class Cell:
     """One codec at one share of the compressed pool, over several runs."""
 
     share: str
-    """Percentage of the budget that compressed pages may take, or `adaptive`."""
+    """Percentage of the budget that compressed pages may use, or `adaptive`."""
     codec: str | None
     """None without a compressed pool."""
     pages_s: Spread
     """Pages read and written per second by all threads."""
     access_us: Spread
-    """Mean microseconds per access of a thread."""
+    """Mean microseconds per access, seen by a thread."""
     access_p50_us: Spread
     """Median microseconds per access."""
     access_p99_us: Spread
     """99th percentile of microseconds per access."""
     raw_hit_ratio: Spread
-    """Reads that hit the raw pool, over all reads."""
+    """Share of the reads that hit the raw pool."""
     compressed_hit_ratio: Spread
-    """Reads that hit the compressed pool, over all reads."""
+    """Share of the reads that hit the compressed pool."""
     cpu_share: Spread
-    """Processor time over elapsed time of all processors, including storage that spins."""
+    """Share of all processors' time that was used, including storage that spins."""
     cpu_us: Spread
     """Microseconds of processor time per page."""
     load_us: Spread
     """Measured microseconds to load a page; 0 if none was loaded."""
     late_us: Spread | None
-    """Microseconds per page loaded or stored that threads waited beyond the time of a simulated drive; None for other
-    storage."""
+    """Microseconds per page loaded or stored that threads waited longer than a simulated drive takes; None for other
+    storage.
+    """
     transitions: dict[str, int]
     """Page transitions in the last run after its warm-up, as in `PoolStatistics.transitions`."""
     memory: dict[str, int]
@@ -229,24 +230,24 @@ class CacheBench(Finding):
     """Contents of the pages."""
     page_bytes: int
     pages: int
-    """Number of different pages accessed, at most."""
+    """Maximum number of different pages accessed."""
     budget_bytes: int
     accesses: int
-    """Accesses of each run after the warm-up."""
+    """Number of accesses per run after the warm-up."""
     threads: int
     runs: int
     settings: dict[str, Any]
-    """Further arguments of `bench`: policies, accesses, storage below."""
+    """Other arguments of `bench`: policies, accesses, storage."""
     cells: tuple[Cell, ...]
-    """By share, then codec."""
+    """Results by share, then by codec."""
     done: int
-    """Runs measured, of all cells; cells are measured in turn."""
+    """Number of measured runs, over all cells; cells take turns."""
     asked: int
     """Runs requested."""
     accessed: str | dict[str, Any]
     """Name of the access distribution, or description of the trace."""
     drive: Config | None
-    """The simulated drive below, if there is one."""
+    """The simulated drive, if any."""
 
     @property
     def partial(self) -> bool:
@@ -309,7 +310,7 @@ def bench(
         pools: The caches to measure.
         load: The accesses.
         storage: Storage below the cache.
-        threads: Threads that access the cache; as many as processors if left out.
+        threads: Threads that access the cache; one per processor by default.
         runs: Runs of each cache. Caches are measured in turn, so that interference hits all of them.
         monitor: Progress callback as in `simulate`. If it returns something true, finished runs are returned, or
             KeyboardInterrupt is raised if there are none.
@@ -375,11 +376,11 @@ class _Runner:
         self._pools, self._contents, self._sequence, self._budget_bytes = pools, contents, sequence, budget_bytes
         self._below, self._threads, self._runs, self._ending = below, threads, runs, Ending(monitor)
         self.warm_up = len(sequence) // 2
-        """Accesses before measuring begins."""
+        """Number of accesses before measuring begins."""
         self.done = 0
         """Runs measured."""
         self.asked = len(pools.variants) * runs
-        """Runs to measure."""
+        """Number of runs to measure."""
 
     def measure(self) -> list[list[dict[str, Any]]]:
         """Returns the runs of each cache; fewer if the monitor stopped it."""
@@ -389,7 +390,7 @@ class _Runner:
         try:
             # In rounds, so that a temporary load of the machine widens the ranges of all caches alike.
             for (share, codec), each in [*zip(variants, measured, strict=True)] * self._runs:
-                # Short runs never ask.
+                # Short runs never call the monitor otherwise.
                 if self._stop(0):
                     raise KeyboardInterrupt("stopped while measuring")
                 each.append(self._run(share, codec, *costs.get(codec if share == _ADAPTIVE else None, ())))

@@ -8,7 +8,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.text import suggestion
 
 GRANULARITIES = ("pages", "objects", "sized-objects")
-"""A cached item is a page; an object of one unit, which is what a request addresses; or an object with its bytes."""
+"""Kinds of cached items: pages; objects of one unit, as requests address them; or objects with a size in bytes."""
 
 ADMISSION = "admission"
 """Parameter of a policy that selects an admission."""
@@ -21,14 +21,14 @@ class CachePolicy(NamedTuple):
     """A replacement policy."""
 
     name: str
-    """Name, as `policies` take it."""
+    """Name as written in `policies`."""
     help: str
     parameters: tuple["CacheParameter", ...]
     """Parameters, set as `name:parameter=value`."""
     sizes: bool
     """True if items may have different sizes."""
     needs_future: bool
-    """True if it must know the whole trace."""
+    """True if the policy must know the whole trace."""
     one_pass: bool
     """True for a stack algorithm: one pass gives the misses of all sizes."""
 
@@ -37,7 +37,7 @@ class CacheAdmission(NamedTuple):
     """An admission filter in front of a policy."""
 
     name: str
-    """Name, as `policies` take it after `admission=`."""
+    """Name as written in `policies` after `admission=`."""
     help: str
     parameters: tuple["CacheParameter", ...]
     """Parameters, set as `:admission.parameter=value`."""
@@ -142,13 +142,13 @@ def _admission(name: str) -> int:
 
 
 def _parted(change: str) -> tuple[str, str]:
-    """Returns name and value of a parameter."""
+    """Splits a parameter into name and value."""
     parameter, _, value = change.partition("=")
     return _ssdlab.named(parameter, [ADMISSION]) or parameter, value
 
 
 def _meant(policy: str, change: str, takes: Sequence[str]) -> str:
-    """Returns the rest of a message about a parameter unknown to the policy and its admission."""
+    """Returns the remedy for a parameter that neither the policy nor its admission has."""
     parameter, value = _parted(change)
     of_admission = f"{ADMISSION}.{parameter.removeprefix(f'{ADMISSION}.')}"
     if of_admission in takes:
@@ -200,8 +200,8 @@ def read_policies(written: Sequence[str], items: Items) -> list[Asked]:
         written = written.split(",")
     asked = [_policy(policy, items) for policy in written]
     if not asked:
-        raise ConfigError("no policy is given; name at least one, such as lru")
+        raise ConfigError("no policy given; give at least one, such as lru")
     for index, policy in enumerate(asked):
         if policy.text in (other.text for other in asked[:index]):
-            raise ConfigError(f"policy {policy.text} is given twice; name it once")
+            raise ConfigError(f"policy {policy.text} is listed twice; list it once")
     return asked

@@ -33,11 +33,11 @@ class _Caches(TraceFinding):
         self.granularity = items.granularity
         """Kind of the cached items: `pages`, `objects` or `sized-objects`."""
         self.unit_bytes = items.unit_bytes
-        """Bytes of a unit of the capacity: a page, 1 for sized objects, None for counted ones."""
+        """Bytes per unit of capacity: the page size, 1 for sized objects, None for counted objects."""
         self.policies = tuple(policy.text for policy in asked)
-        """The policies as requested: the rows."""
+        """Policies as requested (rows)."""
         self.capacities: Counts = np.array(capacities, np.uint64)
-        """Capacities of the caches in units, ascending: the columns."""
+        """Cache capacities in units, ascending (columns)."""
         self.accesses, self.items, self.footprint_units = footprint
         self._items = items
 
@@ -156,9 +156,9 @@ class CacheSimulation(_Caches):
         self.pages_written_back: Counts | None = (
             self._grid(sum(counted[name] for name in names)) if write_back else None
         )
-        """Dirty pages written below: evicted, over the limit, or flushed; None unless caches write back."""
+        """Dirty pages written to storage: evicted, over the limit, or flushed; None unless caches write back."""
         self.pages_written_through: Counts | None = self._grid(counted["written_through"]) if write_back else None
-        """Pages of FUA writes, which go below at once; None unless caches write back."""
+        """Pages of FUA writes, which go to storage at once; None unless caches write back."""
         self.pages_dirty: Counts | None = self._grid(counted["dirty_pages"]) if write_back else None
         """Pages left dirty at the end; None unless caches write back."""
 
@@ -203,8 +203,9 @@ class MissRatioCurves(_Caches):
         self.bytes_outgrown: Counts | None = points["outgrown_units"] if grow else None
         """Bytes that the objects of such hits lacked; also counted as bytes missed."""
         self.scaled_units: Counts = points["scaled_units"]
-        """Capacity in units of each replica's cache; 0 where the ratio is exact. The estimate is poor where it is
-        small."""
+        """Capacity in units of each replica's cache; 0 where the ratio is exact. A small capacity makes the estimate
+        poor.
+        """
 
     def _more(self) -> dict[str, Any]:
         methods = dict(zip(self.policies, self.methods, strict=True))

@@ -27,10 +27,10 @@ SAMPLE_REPLICAS = 8
 """Default number of replicas of a sample."""
 
 MOST_JOBS = 1024
-"""Most simulations at a time."""
+"""Maximum number of simulations at a time."""
 
 CURVE_SIZES = 12
-"""Default number of sizes of a curve: the footprint, halved again and again."""
+"""Default number of sizes of a curve: the footprint, halved repeatedly."""
 
 POINT = [
     ("miss_ratio", "f8"),
@@ -44,7 +44,7 @@ POINT = [
 """Fields of a point of a curve."""
 
 Stopped = Callable[[], bool]
-"""Returns true if a simulation is to end."""
+"""Function that returns true to end a simulation."""
 
 Ttl = int | Literal["stream"] | None
 """Time to live in seconds; `"stream"` takes it from the name of the request's stream; None disables expiry."""
@@ -58,7 +58,7 @@ T = TypeVar("T")
 def _gather(
     trace: Given, items: Items, gathered: "_ssdlab.CacheTrace", monitor: Monitor | None, ttl_s: Ttl = None
 ) -> dict[str, Any]:
-    """Passes the trace through; returns its source, the report on reading it, and its footprint."""
+    """Reads the whole trace; returns its source, the report on reading it, and its footprint."""
     source = source_of(trace)
     pages = items.granularity == "pages"
     instead = "add --objects, or --sized-objects for their sizes"
@@ -72,14 +72,14 @@ def _gather(
         fault = nothing_in(source.about, ingest)
         raise TraceError(f"{fault}, so there is nothing to cache; give a trace with reads or writes")
     if touched == 0:
-        raise ConfigError("the sample holds nothing of the trace; raise its rate")
+        raise ConfigError("the sample contains no item of the trace; raise the sampling rate")
     return {"source": source.about, "ingest": ingest, "footprint": (accesses, touched, units)}
 
 
 def _jobs(jobs: int | None) -> int:
     threads = at_a_time(jobs)
     if jobs is not None and threads > MOST_JOBS:
-        raise ConfigError(f"{jobs} jobs: write 1 to {MOST_JOBS}")
+        raise ConfigError(f"{jobs} jobs: must be 1 to {MOST_JOBS}")
     return threads
 
 
@@ -102,7 +102,7 @@ def _while_read(
     jobs: int,
     monitor: Monitor | None,
 ) -> tuple[dict[str, Any], list[T | None]]:
-    """Like `_side_by_side`, while the trace is gathered; returns the result of gathering, too."""
+    """Like `_side_by_side`, while the trace is read; also returns the result of `_gather`."""
     gathered = threading.Event()
 
     def scanning(*progress: Any) -> object:
@@ -148,10 +148,10 @@ def simulate(
         page: Size of a page.
         ignore_trims: Items stay cached when they are trimmed.
         ttl: Time to live of an item by the times of the trace, in whole seconds, such as `"300s"`; later accesses miss.
-            `"stream"`: seconds given by the stream name of the inserting request. No expiry if left out.
-        write_back: Writes stay in the cache until they must go below, and write-backs are counted. Pages only.
-        dirty: Share of a write-back cache that may be dirty; all of it if left out.
-        jobs: Caches simulated at a time; one per processor if left out.
+            `"stream"`: seconds given by the stream name of the inserting request. No expiry by default.
+        write_back: Writes stay in the cache until they must be written to storage; write-backs are counted. Pages only.
+        dirty: Share of a write-back cache that may be dirty; all of it by default.
+        jobs: Caches simulated at a time; one per processor by default.
         monitor: Progress callback as in `ssdlab.simulate`, in the phases `scan` and `caches`. If it returns something
             true, finished policies are returned, or else the finished sizes of one policy; KeyboardInterrupt is raised
             if nothing is finished.
@@ -163,12 +163,12 @@ def simulate(
     items = read_items(granularity, page)
     asked, parsed = read_policies(policies, items), read_sizes(sizes, items)
     if dirty is not None and not write_back:
-        raise ConfigError("only write-back caches have a dirty share; set write-back, or leave it out")
+        raise ConfigError("only write-back caches have a dirty share; set write-back, or leave the dirty share out")
     threads, dirty_share = _jobs(jobs), 1.0 if dirty is None else _ssdlab.share(dirty)
     if not 0 <= dirty_share <= 1:
         raise ConfigError(f"a dirty share of {dirty} is above 100%; lower it")
     if abs(100 * dirty_share - round(100 * dirty_share)) > 1e-9:
-        raise ConfigError(f"a dirty share of {dirty} is no whole percentage; write {100 * dirty_share:.0f}%")
+        raise ConfigError(f"a dirty share of {dirty} is not a whole percentage; use {100 * dirty_share:.0f}%")
     if write_back:
         _refuse_write_back(items, asked, ignore_trims)
     ttl_s = None if ttl is None else _ttl(ttl, asked, write_back)
@@ -210,10 +210,10 @@ def _ttl(ttl: str, asked: Sequence[Asked], write_back: bool) -> Ttl:
     """Parses a time to live."""
     seconds: Ttl = "stream" if ttl == "stream" else _seconds(ttl)
     if write_back:
-        raise ConfigError("write-back caches have no expiry; leave ttl or write-back out")
+        raise ConfigError("write-back caches do not support expiry; leave out ttl or write-back")
     for policy in asked:
         if policy.needs_future:
-            raise ConfigError(f"policy {policy.name} does not support expiry; leave it or ttl out")
+            raise ConfigError(f"policy {policy.name} does not support expiry; leave out the policy or ttl")
     return seconds
 
 
@@ -223,7 +223,7 @@ def _seconds(ttl: str) -> int:
     except ConfigError:
         seconds, rest = 0, 0
     if rest or not 1 <= seconds <= MOST_SECONDS:
-        raise ConfigError(f"ttl {ttl}: not whole seconds; write 1s to {MOST_SECONDS}s, or stream")
+        raise ConfigError(f"ttl {ttl}: must be whole seconds from 1s to {MOST_SECONDS}s, or stream")
     return seconds
 
 
@@ -232,11 +232,11 @@ def _seconds_by_stream(streams: Sequence[str], ingest: dict[str, Any] | None) ->
     if not any(streams):
         raise TraceError("ttl stream: the trace names no streams; give the column with the seconds: stream=COLUMN")
     if (counts := ingest_dict(ingest)) and counts["counts"]["streams_folded"]:
-        raise TraceError("ttl stream: there are more than 65,535 different times to live; round them")
+        raise TraceError("ttl stream: the trace has more than 65,535 different times to live; round them")
     for name in streams:
         if name and not (name.isascii() and name.isdigit() and int(name) <= MOST_SECONDS):
             raise TraceError(
-                f"ttl stream: stream {name!r} is no number of seconds from 0 to {MOST_SECONDS}; "
+                f"ttl stream: stream {name!r} is not a number of seconds from 0 to {MOST_SECONDS}; "
                 "give the column with the seconds as stream"
             )
     return [int(name or 0) for name in streams]
@@ -252,13 +252,14 @@ def _finished(cells: Any, rows: int, columns: int) -> tuple[list[int], list[int]
 
 def _refuse_write_back(items: Items, asked: Sequence[Asked], ignore_trims: bool) -> None:
     if items.granularity != "pages":
-        raise ConfigError("write-back caches hold pages; simulate pages, or leave write-back out")
+        raise ConfigError("write-back caches hold pages only; simulate pages, or leave out write-back")
     if ignore_trims:
         raise ConfigError("a write-back cache drops trimmed pages; do not ignore trims, or leave write-back out")
     for policy in asked:
         if policy.needs_future:
             raise ConfigError(
-                f"policy {policy.name} must know the future and does not support write-back; leave one out"
+                f"policy {policy.name} must know future accesses, so it does not support write-back; leave out one of "
+                "them"
             )
 
 
@@ -284,13 +285,13 @@ def mrc(
     Args:
         trace: As in `simulate`.
         policies: As in `simulate`.
-        sizes: As in `simulate`; the footprint, halved again and again, if left out.
+        sizes: As in `simulate`; by default the footprint, halved repeatedly.
         granularity: As in `simulate`.
         page: As in `simulate`.
         ignore_trims: As in `simulate`.
-        sample: Share of the items, such as `"1%"`, or number of items to sample; all are simulated if left out. Stack
+        sample: Share of the items, such as `"1%"`, or number of items to sample; all are simulated by default. Stack
             algorithms stay exact.
-        replicas: Parts of the sample, 2 to 64, whose spread gives the standard error; 8 if left out.
+        replicas: Parts of the sample, 2 to 64, whose spread gives the standard error; 8 by default.
         jobs: As in `simulate`.
         monitor: As in `simulate`.
 
@@ -303,7 +304,7 @@ def mrc(
     parsed = None if sizes is None else read_sizes(sizes, items)
     threads = _jobs(jobs)
     part = _sample(sample, replicas)
-    # Sampled policies alone need not keep every access.
+    # If all policies are sampled, not every access must be kept.
     exact = part is None or (items.one_size and any(policy.one_pass for policy in asked))
     future = any(policy.needs_future for policy in asked)
     gathered = _ssdlab.CacheTrace(granularity, page, not ignore_trims, exact, future, False, False, part)
@@ -349,16 +350,18 @@ def mrc(
 def _sample(written: str | None, replicas: int | None) -> tuple[float | None, int, int] | None:
     if written is None:
         if replicas is not None:
-            raise ConfigError("only a sample has replicas; give a sample such as 1%, or leave replicas out")
+            raise ConfigError("replicas need a sample; give a sample such as 1%, or leave out replicas")
         return None
     replicas = SAMPLE_REPLICAS if replicas is None else replicas
     if not 2 <= replicas <= 64:
-        raise ConfigError(f"{replicas} replicas: write 2 to 64")
+        raise ConfigError(f"{replicas} replicas: must be 2 to 64")
     if written.isascii() and written.isdigit() and len(written) < 10:
         if int(written) < replicas:
-            raise ConfigError(f"a sample of {written} items is too small for {replicas} replicas; write 10000")
+            raise ConfigError(
+                f"a sample of {written} items is too small for {replicas} replicas; use 10000, for example"
+            )
         return None, int(written), replicas
     rate = _ssdlab.share(written)
     if not 0 < rate <= 1:
-        raise ConfigError(f"a sample of {written} is not above 0% and at most 100%; write 1%, for example")
+        raise ConfigError(f"a sample of {written} must be above 0% and at most 100%, for example 1%")
     return rate, 0, replicas

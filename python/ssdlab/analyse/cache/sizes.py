@@ -32,15 +32,15 @@ def _size(written: str | int, items: Items) -> Size:
         return Size(name, None, _ssdlab.share(name))
     if name.isascii() and name.isdigit():
         if items.granularity == "sized-objects":
-            raise ConfigError(f"a cache of {name}: objects have different sizes; write bytes, such as 64MiB")
+            raise ConfigError(f"a cache of {name}: objects differ in size; give bytes, such as 64MiB")
         units = int(name) if len(name) < 20 else 1 << 62
         unit = items.word
     else:
         size = _ssdlab.size(name)
         if items.unit_bytes is None:
             raise ConfigError(
-                f"a cache of {name}: counted objects have no size; write a number of them, a share such as 10%, "
-                "or simulate sized objects"
+                f"a cache of {name}: counted objects have no size in bytes; give a number of objects, a share such as "
+                "10%, or simulate sized objects"
             )
         units = size // items.unit_bytes
         unit = f"page of {items.page}" if items.granularity == "pages" else "byte"
@@ -55,5 +55,5 @@ def read_sizes(written: Sequence[str | int], items: Items) -> list[Size]:
     """Parses sizes."""
     sizes = written.split(",") if isinstance(written, str) else several(written)
     if not sizes:
-        raise ConfigError("no size is given; name at least one, such as 64MiB or 10%")
+        raise ConfigError("no cache size given; give at least one, such as 64MiB or 10%")
     return [_size(size, items) for size in sizes]

@@ -25,7 +25,7 @@ LINK = "target"
 """Name of the drive in fio's working directory; fio would split a path at colons."""
 
 PATIENCE_SECONDS = 5.0
-"""Time for fio to end after a signal."""
+"""Time limit for fio to exit after a signal."""
 
 
 @dataclass(frozen=True)
@@ -91,9 +91,9 @@ def find() -> Fio:
     numbers = re.match(r"fio-(\d+)\.", version)
     if numbers is None:
         said = _line(version or done.stderr) or f"exit status {done.returncode}"
-        raise CalibrationError(f"{text.path(program)} printed no version but: {said}; {REMEDY}")
+        raise CalibrationError(f"{text.path(program)} did not print a version but: {said}; {REMEDY}")
     if int(numbers[1]) < 3:
-        raise CalibrationError(f"{text.path(program)} is {version}; {REMEDY}")
+        raise CalibrationError(f"{text.path(program)} is {version}, which is too old; {REMEDY}")
     return Fio(program, version)
 
 
@@ -164,7 +164,7 @@ def _figures(fio: Fio, job: Job, status: int, written: str, said: str) -> tuple[
         if status or not brace:
             raise CalibrationError(f"fio failed on {where}: {_reason(said, before, status)}") from None
         raise CalibrationError(
-            f"{fio.version} reported no requests per second of {where} in its JSON; {REMEDY}"
+            f"{fio.version} reported no requests per second for {where} in its JSON; {REMEDY}"
         ) from None
     if status or failed:
         raise CalibrationError(f"fio failed on {where}: {_reason(said, before, status)}")
@@ -181,9 +181,9 @@ def _reason(said: str, before: str, status: int) -> str:
     own = [line.partition("fio:")[2] for line in lines if line.startswith("fio:")]
     # Warnings may come before the error.
     first = next((line for line in own if "error" in line), own[0] if own else "")
-    return _line(first) or _line(lines[-1] if lines else "") or f"it ended with status {status} and said nothing"
+    return _line(first) or _line(lines[-1] if lines else "") or f"exit status {status} without a message"
 
 
 def _line(words: str) -> str:
-    """Returns the words on one line of printable characters."""
+    """Joins the words into one line of printable characters."""
     return text.path(" ".join(words.split()))

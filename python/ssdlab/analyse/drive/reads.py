@@ -46,13 +46,17 @@ def measure(path: Path, page_bytes: int, seconds: float, stop: Callable[[], bool
         OSError: If the target may not be opened.
     """
     if not 0 < seconds <= 3600:
-        raise ConfigError(f"a measuring time of {seconds:g} s is not above 0 and at most an hour; take 1, for example")
+        raise ConfigError(
+            f"the measuring time must be above 0 s and at most an hour, not {seconds:g} s; use 1, for example"
+        )
     if page_bytes % 4096:
-        raise ConfigError(f"pages of {text.exact_size(page_bytes)} cannot be read directly; take a multiple of 4KiB")
+        raise ConfigError(
+            f"pages of {text.exact_size(page_bytes)} cannot be read with direct I/O; use a multiple of 4KiB"
+        )
     target = inspect(path, write=False)
     sizes = [size for size in sorted({*SIZES, page_bytes}) if size * (RUN + 1) <= target.bytes]
     if page_bytes not in sizes:
-        raise ConfigError(f"{text.path(path)} is too small to measure; name a file of a GiB or more")
+        raise ConfigError(f"{text.path(path)} is too small to measure; use a file of 1 GiB or more")
     try:
         found = fio.find()
     except CalibrationError:

@@ -21,7 +21,7 @@ class Target:
     """A file or block device that may be measured."""
 
     path: Path
-    """Path without links."""
+    """Path with links resolved."""
     kind: str
     """`file` or `block device`."""
     bytes: int
@@ -39,7 +39,7 @@ def inspect(path: Path, write: bool) -> Target:
     name = text.path(path)
     if sys.platform != "linux":
         raise CalibrationError(
-            f"{name}: use of a drive can be checked on Linux only; measure on Linux, or simulate a drive"
+            f"{name}: only on Linux can ssdlab check that a drive is unused; measure on Linux, or simulate a drive"
         )
     try:
         path = path.resolve(strict=True)
@@ -49,8 +49,8 @@ def inspect(path: Path, write: bool) -> Target:
     if stat.S_ISBLK(mode):
         kind, why = "block device", use.why_in_use(use.device_number(path) or "")
         if why is None and use.claimed(path):
-            why = "the kernel reports that it is used"
-        remedy = "unmount or release it, or name another"
+            why = "the kernel reports that it is in use"
+        remedy = "unmount or release it, or use another"
     elif stat.S_ISREG(mode):
         kind, why = "file", use.why_file_in_use(path)
         remedy = "name another"
@@ -62,17 +62,17 @@ def inspect(path: Path, write: bool) -> Target:
     with path.open("r+b" if write else "rb", buffering=0) as file:
         size = file.seek(0, os.SEEK_END)
     if size == 0:
-        raise CalibrationError(f"{name} is empty; name a file with data, of a GiB or more, or a block device")
+        raise CalibrationError(f"{name} is empty; use a file with at least 1 GiB of data, or a block device")
     direct = _direct(path)
     remarks = []
     if not direct:
         remarks.append(f"{name} does not allow direct I/O: results include the page cache")
     if kind == "file":
         if path.stat().st_blocks * 512 < size:
-            remarks.append(f"{name} has holes, and reads of them do not reach the drive")
+            remarks.append(f"{name} has holes, and reads of holes do not reach the drive")
         system = use.file_system(path)
         if system in ("tmpfs", "ramfs"):
-            remarks.append(f"{name} lies in memory ({system}): no drive is measured")
+            remarks.append(f"{name} is in memory ({system}), so no drive is measured")
     return Target(path, kind, size, direct, tuple(remarks))
 
 

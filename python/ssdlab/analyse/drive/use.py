@@ -47,7 +47,7 @@ def why_file_in_use(path: Path) -> str | None:
         return "it is used as swap"
     for backing in sorted(SYS.glob("block/loop*/loop/backing_file")):
         if _same(path, backing.read_text(encoding="utf-8", errors="surrogateescape").rstrip("\n")):
-            return f"it is the disk of {backing.parent.parent.name}"
+            return f"it is the backing file of {backing.parent.parent.name}"
     return None
 
 

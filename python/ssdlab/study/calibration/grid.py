@@ -12,7 +12,7 @@ IN_FLIGHT = tuple(1 << power for power in range(9))
 """Default numbers of requests in flight: 1 to 256."""
 
 ROUNDS = 3
-"""Passes over all cells; the median counts, and the spread is noise."""
+"""Number of passes over all cells; the median counts, and the spread measures the noise."""
 
 MIN_REGION_BYTES = 64 << 20
 """Smallest default region; sizes double up to the whole drive."""
@@ -30,8 +30,8 @@ def regions_of(asked: Sequence[str] | None, whole_bytes: int, request_bytes: int
     if asked is None:
         if whole_bytes < MIN_REGION_BYTES:
             raise ConfigError(
-                f"{what} of {text.exact_size(whole_bytes)} is smaller than the smallest region of "
-                f"{text.exact_size(MIN_REGION_BYTES)}; name regions, or take something larger"
+                f"{what} of {text.exact_size(whole_bytes)} is smaller than the default region of "
+                f"{text.exact_size(MIN_REGION_BYTES)}; set smaller regions"
             )
         sizes = {whole_bytes}
         size = MIN_REGION_BYTES
@@ -41,16 +41,16 @@ def regions_of(asked: Sequence[str] | None, whole_bytes: int, request_bytes: int
     else:
         sizes = {_ssdlab.size(one) for one in several(asked)}
     if not sizes:
-        raise ConfigError("there is no region to measure; give one, such as 64MiB")
+        raise ConfigError("no region to measure; give at least one, such as 64MiB")
     if max(sizes) > whole_bytes:
         raise ConfigError(
             f"a region of {text.exact_size(max(sizes))} does not fit into {what} of {text.exact_size(whole_bytes)}; "
-            "name smaller regions"
+            "give smaller regions"
         )
     if min(sizes) < request_bytes:
         raise ConfigError(
-            f"a region of {text.exact_size(min(sizes))} holds no request of {text.exact_size(request_bytes)}; "
-            "name larger regions"
+            f"a region of {text.exact_size(min(sizes))} is smaller than a request of "
+            f"{text.exact_size(request_bytes)}; give larger regions"
         )
     return tuple(sorted(sizes))
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from ssdlab.lazy import Numbers, np
 
 SHARE = 0.95
-"""Share of the best that counts as equal to it."""
+"""Share of the best throughput that counts as equal to the best."""
 
 
 def first_close(curve: "Numbers") -> int:

@@ -32,15 +32,15 @@ class Calibration(Finding):
     source: Mapping[str, Any]
     """The target: `kind` is `simulated`, `file` or `block device`."""
     config: Config | None
-    """The simulated drive; None for a real one."""
+    """The simulated drive; None for a real drive."""
     size: str
-    """Request size as it was set."""
+    """Request size as the user set it."""
     regions: tuple[int, ...]
     """Region sizes in bytes (rows)."""
     in_flight: tuple[int, ...]
     """Requests in flight (columns)."""
     iops: "Mapping[str, Numbers]"
-    """Requests per second of `read` and perhaps `write`; NaN in cells that were not reached."""
+    """Requests per second of `read` and, if measured, `write`; NaN in unmeasured cells."""
     is_stopped: bool
     noise: Mapping[str, float] = field(default_factory=dict)
     """Largest difference between rounds of a cell by operation, as a share of the larger throughput; empty for a

@@ -18,7 +18,7 @@ from ssdlab.study.executor import Executor
 REQUESTS = 10_000
 """Number of requests measured per cell and round; as many precede them unmeasured."""
 
-BUFFER = "the drive has a write buffer, which completes writes early: few in flight keep its dies busy"
+BUFFER = "the drive's write buffer completes writes early, so a few writes in flight keep the dies busy"
 
 READS = {"read": "100%", "write": "0%"}
 
@@ -42,10 +42,10 @@ def calibrate(
 
     Args:
         config: The drive, with `time = "event"`.
-        regions: Region sizes such as `"64MiB"`; if left out, powers of two from 64 MiB and the whole drive.
-        in_flight: Requests in flight; if left out, powers of two up to 256 or the drive's queue depth.
+        regions: Region sizes such as `"64MiB"`; by default powers of two from 64 MiB and the whole drive.
+        in_flight: Requests in flight; by default powers of two up to 256 or the drive's queue depth.
         requests: Requests measured per cell and round, after as many unmeasured ones that fill the write buffer.
-        jobs: Simulations at a time; one per processor if left out.
+        jobs: Simulations at a time; one per processor by default.
         monitor: Called with the number of finished cells in the phase `cells`. A true return value stops the
             calibration and sets `Calibration.partial`.
 
@@ -55,11 +55,11 @@ def calibrate(
     config = config_of(config)
     if config["time"] != "event":
         raise ConfigError(
-            f"time: a drive with time={config['time']} serves one request at a time, so that more in flight change "
-            f"nothing; set time=event, or use a preset of a parallel drive: {', '.join(parallel_presets())}"
+            f"time: a drive with time={config['time']} serves one request at a time, so more requests in flight have "
+            f"no effect; set time=event, or use a preset of a parallel drive: {', '.join(parallel_presets())}"
         )
     if requests < 1:
-        raise ConfigError("no request would be measured in a cell; ask for 1 or more, such as 10000")
+        raise ConfigError("no requests to measure per cell; use at least 1, for example 10000")
     whole = _ssdlab.size(config["device.capacity"])
     size = str(config["workload.size"])
     largest = max(_ssdlab.size(part.partition(":")[0]) for part in size.split(","))
@@ -109,8 +109,8 @@ def calibrate(
         rate = result.iops
         if rate is None:
             raise ConfigError(
-                f"{op}s take no time, so that they have no throughput; set drive.command or drive.link, or ask for "
-                "more requests than the write buffer holds"
+                f"{op}s take no time, so their throughput is undefined; set drive.command or drive.link, or measure "
+                "more requests than fit the write buffer"
             )
         iops[op][at] = rate
         if op == "write":

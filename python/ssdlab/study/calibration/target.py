@@ -44,7 +44,7 @@ def calibrate_target(
         path: An existing file, or a block device that nothing uses.
         write: True to measure writes too, which destroys the contents.
         size: Request size.
-        regions: Region sizes such as `"64MiB"`; if left out, powers of two from 64 MiB and everything after `offset`.
+        regions: Region sizes such as `"64MiB"`; by default powers of two from 64 MiB and everything after `offset`.
         in_flight: Requests in flight.
         offset: Start of every region.
         seconds: Duration of each cell and round.
@@ -56,19 +56,21 @@ def calibrate_target(
         OSError: If the target cannot be opened.
     """
     if not 0 < seconds <= 86_400:
-        raise ConfigError(f"{seconds:g} s for a cell is not above 0 and at most a day; take 1, for example")
+        raise ConfigError(
+            f"the time per cell must be above 0 s and at most a day, not {seconds:g} s; use 1, for example"
+        )
     request_bytes, offset_bytes = _ssdlab.size(size), _ssdlab.size(offset)
     if request_bytes < 512 or request_bytes % 512 or offset_bytes % 512:
-        raise ConfigError("the size of a request and the offset must be multiples of 512 bytes; take 4KiB, for example")
+        raise ConfigError("request size and offset must be multiples of 512 bytes, for example 4KiB")
     depths = in_flight_of(in_flight)
     target = inspect(Path(path), write)
     whole = (target.bytes - offset_bytes) // request_bytes * request_bytes
     if whole <= 0:
         raise ConfigError(
-            f"nothing of {text.path(path)} lies behind {text.exact_size(offset_bytes)}, as it has "
+            f"offset {text.exact_size(offset_bytes)} is past the end of {text.path(path)}, which has "
             f"{text.exact_size(target.bytes)}; lower the offset"
         )
-    sizes = regions_of(regions, whole, request_bytes, f"{text.path(path)}, from the offset on,")
+    sizes = regions_of(regions, whole, request_bytes, f"the part of {text.path(path)} after the offset,")
     ops = ("read", "write") if write else ("read",)
     tool = fio.find()
     probe = fio.Job(

@@ -59,7 +59,7 @@ def load(experiment: str | os.PathLike[str]) -> Experiment:
         path /= FILE
     elif not path.exists():
         raise ConfigError(
-            f"no experiment is called {text.path(experiment)!r}{suggestion(str(experiment), names())}; "
+            f"unknown experiment {text.path(experiment)!r}{suggestion(str(experiment), names())}; "
             "see 'ssdlab experiment list', or give the path of a folder or TOML file"
         )
     name = path.absolute().parent.name if path.name == FILE else path.stem

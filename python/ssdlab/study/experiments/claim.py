@@ -18,9 +18,9 @@ class Claim:
     above: float | None
     """Lower bound of every cell."""
     best: tuple[str, ...]
-    """Rows (or columns) of which one is the best of every column (or row)."""
+    """Rows (or columns) that include the best of every column (or row)."""
     winners_of: str | None
-    """Table whose winners are the winners here too."""
+    """Table that has the same winners."""
 
     def bounds(self, rows: Sequence[str], columns: Sequence[str], values: Numbers) -> "Verdict":
         """Checks the bound in all cells with a value."""

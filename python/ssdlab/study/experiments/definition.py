@@ -257,7 +257,7 @@ class Experiment:
         return next(table for table in self.tables if table.name == name)
 
     def behind(self, table: Table) -> tuple[Table, ...]:
-        """Returns a table after the tables that it depends on."""
+        """Returns a table, preceded by the tables that it depends on."""
         rivals = [table.claim.winners_of] if table.claim and table.claim.winners_of else []
         needed = [one for name in (*table.source.tables, *rivals) for one in self.behind(self.table(name))]
         return tuple({one.name: one for one in (*needed, table)}.values())
@@ -358,11 +358,11 @@ class Experiment:
         simulations have ended.
 
         Args:
-            tables: Names of the tables to run; all if left out.
+            tables: Names of the tables to run; all by default.
             overrides: Settings that replace the experiment's, as for `Config`.
             traces: Traces by name: a file, several in order, a `TraceFile` or a `Trace`. Cells without their trace stay
                 empty.
-            jobs: Simulations at a time; one per processor if left out.
+            jobs: Simulations at a time; one per processor by default.
             monitor: Called repeatedly with `("runs", finished, total, requests replayed)`. A true return value ends the
                 simulations and sets `ExperimentResult.partial`.
 

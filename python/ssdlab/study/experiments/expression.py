@@ -92,7 +92,7 @@ class Value:
 
 
 class _MissingError(Exception):
-    """A path leads to no figure."""
+    """Raised if a path leads to no figure."""
 
 
 def _node(summary: Summary, path: str) -> Any:
@@ -147,7 +147,9 @@ def _paths(node: ast.expr) -> list[str]:
                 raise ValueError(f"{name!r} is not one of the functions {', '.join(FUNCTIONS)}")
             kinds = FUNCTIONS[name][1]
             if not arguments or (kinds and len(arguments) != len(kinds)):
-                raise ValueError(f"{ast.unparse(node)!r} is not {name} of {len(kinds) or 'some'} arguments")
+                raise ValueError(
+                    f"{ast.unparse(node)!r} does not give {name} its {len(kinds) or 'one or more'} arguments"
+                )
             return [path for argument in arguments for path in _paths(argument)]
         case ast.Constant(value) if isinstance(value, int | float) and not isinstance(value, bool):
             return []

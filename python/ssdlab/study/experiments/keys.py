@@ -35,18 +35,18 @@ class Keys:
         known = tuple(known)
         for key in values:
             if key not in known:
-                raise self.error(key, f"no such key{suggestion(key, known)}; known here: {', '.join(known)}")
+                raise self.error(key, f"unknown key{suggestion(key, known)}; known keys:  {', '.join(known)}")
 
     def error(self, key: str, fault: str) -> ConfigError:
         """Returns an error about a key."""
         return ConfigError(f"{self.place}: {key}: {fault}")
 
     def has(self, key: str) -> bool:
-        """True if the key is there."""
+        """True if the key is present."""
         return key in self._values
 
     def holds(self, key: str, kind: type) -> bool:
-        """True if the key is there with a value of a type."""
+        """True if the key is present with a value of a type."""
         return isinstance(self._values.get(key), kind)
 
     def get(self, key: str, kind: type[T], default: T | None = None) -> T:
@@ -68,7 +68,7 @@ class Keys:
         """Returns a required text that is not empty."""
         value = self.get(key, str).strip()
         if not value:
-            raise self.error(key, "is empty; write what it is")
+            raise self.error(key, "is empty; write a text")
         return value
 
     def optional_text(self, key: str) -> str | None:
@@ -92,13 +92,13 @@ class Keys:
         if any(not isinstance(one, int) or isinstance(one, bool) or one < 0 for one in values):
             raise self.error("seeds", f"{values} is not a list of whole numbers; write it like [1, 2, 3]")
         if len({*values}) < len(values) or (self.has("seeds") and not values):
-            raise self.error("seeds", f"{values} is empty or repeats a seed; write each once, or leave it out")
+            raise self.error("seeds", f"{values} is empty or repeats a seed; list each seed once, or leave the key out")
         return tuple(values)
 
     def name(self, key: str, value: str) -> str:
         """Returns a word that is valid as a file name and on a command line."""
         if not value.replace("_", "").replace("-", "").isalnum():
-            raise self.error(key, f"{value!r} holds more than letters, digits, - and _; leave them out")
+            raise self.error(key, f"{value!r} may contain only letters, digits, - and _")
         return value
 
     def settings(self, key: str) -> Settings:

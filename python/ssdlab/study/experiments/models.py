@@ -1,4 +1,4 @@
-"""Models that compute or measure cells without a simulation: settings of a cell in, figures out.
+"""Models that compute or measure cells without a simulation: they map the settings of a cell to figures.
 
 To add a model, write its function with the defaults of its arguments and register it in `MODELS`.
 """
@@ -100,7 +100,7 @@ def compress_bench(settings: Mapping[str, Any]) -> Summary:
     """Measures compression ratios of the default corpus, and microseconds per page: CPU time, and wall time in bulk."""
     given = _arguments("compress_bench", COMPRESS_DEFAULTS, settings)
     if given["codec"] not in CODECS:
-        raise ConfigError(f"codec: {given['codec']} is not measured; it has {', '.join(CODECS)}")
+        raise ConfigError(f"codec: {given['codec']} is unknown; use one of {', '.join(CODECS)}")
     cell = _measured(given["page"], given["threads"], given["fresh"])[given["codec"]]
     page_bytes = cell.page_bytes or cell.total.bytes / cell.total.pages
     if not -1 <= given["member"] < len(cell.files):
@@ -141,7 +141,7 @@ def page_device(settings: Mapping[str, Any]) -> Summary:
     block = _ssdlab.size(given["block"])
     if not 4096 <= block <= FILE_BYTES or block % 4096 or not 0 <= given["run"] <= FILE_BYTES // block:
         raise ConfigError(
-            "block: is not a multiple of 4KiB, or the file holds fewer than run blocks; write 8KiB, for example"
+            "block: must be a multiple of 4KiB, and the file must hold at least run blocks; use 8KiB, for example"
         )
     directory = Path("/dev/shm" if given["place"] == "memory" else ".")
     if not directory.is_dir():

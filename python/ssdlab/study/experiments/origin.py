@@ -1,4 +1,4 @@
-"""Reads where the cells of a table come from that is not simulated: CSV files, other tables, a model."""
+"""Reads the source of table cells that are not simulated: CSV files, other tables, a model."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -29,7 +29,7 @@ def read_source(
     for key, others in (("from", ("trace", "set", "below", "seeds")), ("model", ("from", "trace", "below", "seeds"))):
         for other in others:
             if keys.has(key) and keys.has(other):
-                raise keys.error(other, f"has no effect with {key!r}, as nothing is simulated; leave it out")
+                raise keys.error(other, f"has no effect with {key!r}, because nothing is simulated; leave it out")
     if keys.has("model"):
         return CellSource(model=keys.choice("model", tuple(MODELS), ""))
     if not keys.has("from"):
@@ -57,13 +57,13 @@ def _tables(keys: Keys, rows: Axis, above: Mapping[str, Table]) -> tuple[str, ..
     names: list[Any] = keys.get("from", list)
     for name in names:
         if name not in above:
-            raise keys.error("from", f"no table {name!r} above{suggestion(str(name), above)}; write [NAME] of one")
+            raise keys.error("from", f"no earlier table {name!r}{suggestion(str(name), above)}; name an earlier table")
         if above[name].rows.name != rows.name:
             raise keys.error("from", f"{name} has the rows {above[name].rows.name}; name a table with rows {rows.name}")
         if above[name].runs.seeds != above[names[0]].runs.seeds:
-            raise keys.error("from", f"{name} has other seeds than {names[0]}; give both the same")
+            raise keys.error("from", f"{name} has other seeds than {names[0]}; give both tables the same seeds")
     if not names:
-        raise keys.error("from", "is empty; write [NAME] of a table above, or leave it out")
+        raise keys.error("from", "is empty; list earlier tables, or leave the key out")
     return tuple(names)
 
 
@@ -82,15 +82,17 @@ def _check_paths(
     known = (*names, *axes, *optional)
     for path in paths:
         if path not in known:
-            raise keys.error("value", f"no {path!r} without a run{suggestion(path, known)}; it has {', '.join(known)}")
+            raise keys.error(
+                "value", f"{path!r} is unknown without a run{suggestion(path, known)}; known are {', '.join(known)}"
+            )
     paths = [path.removeprefix(f"{COLUMN}.") for path in paths]
     for name in axes:
         lacking = [label for label in axes[name].labels if Axis.number(label) is None]
         if name in paths and lacking:
-            raise keys.error("value", f"{name}: {lacking[0]!r} does not hold one number; change the label")
+            raise keys.error("value", f"{name}: {lacking[0]!r} does not contain exactly one number; change the label")
     for name in names:
         place = f"{keys.place}: from: {name}"
         if name in axes:
-            raise ConfigError(f"{place}: is the name of an axis; give it another")
+            raise ConfigError(f"{place}: is already the name of an axis; use another name")
         if name not in paths:
-            raise ConfigError(f"{place}: is not in 'value'; use it there or leave it out")
+            raise ConfigError(f"{place}: is not used in 'value'; use it there or leave it out")

@@ -45,7 +45,7 @@ def _pages(keys: Keys) -> tuple[int, ...]:
     values: list[Any] = keys.get("pages", list, [])
     for value in values:
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < MAX_PAGES:
-            raise keys.error("pages", f"{value!r} is not the number of a page; write them like [0, 4, 8]")
+            raise keys.error("pages", f"{value!r} is not a page number; write page numbers like [0, 4, 8]")
     if keys.has("pages") and not values:
         raise keys.error("pages", "is empty; write the pages like [0, 4, 8]")
     return tuple(values)
@@ -95,7 +95,7 @@ def _axis(place: str, name: str, labels: Any, traces: Mapping[str, Replay]) -> A
     axis = Axis(name, settings := {}, replayed := {}, below := {}, own := {})
     for label, values in _expanded(place, labels):
         if label in settings:
-            raise ConfigError(f"{place}: {label}: is there twice; keep one")
+            raise ConfigError(f"{place}: {label}: appears twice; keep one")
         if not isinstance(values, dict):
             raise ConfigError(f"{place}: {label}: {values!r} is not a table; write {label} = {{ SETTING = VALUE }}")
         at = f"{place}: {label}"
@@ -121,7 +121,7 @@ def _expanded(place: str, labels: Mapping[str, Any]) -> Iterator[tuple[str, Any]
             continue
         rest = {key: value for key, value in values.items() if key != "each"}
         if "{}" not in label or not isinstance(values["each"], list) or not values["each"]:
-            raise ConfigError(f"{place}: {label}: each: is a list for a label with {{}}; write each = [1, 2]")
+            raise ConfigError(f"{place}: {label}: each: must be a list, for a label with {{}}; write each = [1, 2]")
         for item in values["each"]:
             yield label.replace("{}", str(item)), _filled(rest, item)
 
@@ -165,7 +165,7 @@ def _runs(keys: Keys, rows: Axis, columns: Axis, traces: Mapping[str, Replay], s
     for axis in (rows, columns):
         if axis.below and not keys.has("below"):
             raise keys.error(
-                "below", f"is missing, and {axis.name} has settings for it; add [table.below] or take another axis"
+                "below", f"is missing, and {axis.name} has settings for it; add [table.below] or use another axis"
             )
     return RunOptions(
         settings=keys.settings("set"),
@@ -182,11 +182,13 @@ def _comparison(keys: Keys, folder: Path, rows: Axis, columns: Axis) -> Comparis
     kind: Compare = keys.choice("compare", get_args(Compare), "value")
     if (kind in ("offset", "ratio")) != keys.has("anchor"):
         raise keys.error(
-            "anchor", 'goes with compare = "offset" and "ratio", and only with them; change one of the two'
+            "anchor", 'is needed for compare = "offset" or "ratio", and not allowed otherwise; change one of the two'
         )
     tolerance = keys.optional("tolerance", float)
     if tolerance is not None and not tolerance > 0:
-        raise keys.error("tolerance", f"{tolerance:g} is not above 0; give it in % or, with points, in the unit")
+        raise keys.error(
+            "tolerance", f"{tolerance:g} is not above 0; give a tolerance in % or, with points, in the table's unit"
+        )
     reference = None
     where = {key: str(value) for key, value in keys.get("where", dict, {}).items()}
     if keys.has("reference"):
@@ -218,10 +220,12 @@ def _claim(keys: Keys, rows: Axis, columns: Axis, above: Mapping[str, Table]) ->
     if rival is not None:
         table = above.get(rival)
         if table is None or table.ranking.better is None:
-            why = f"no table {rival!r} above with 'better'{suggestion(rival, above)}; name one"
+            why = f"no earlier table {rival!r} with 'better'{suggestion(rival, above)}; name one"
             raise inner.error("winners_of", why)
         if (table.rows.labels, table.columns.labels) != (rows.labels, columns.labels):
-            raise inner.error("winners_of", f"{rival} has other rows or columns; name a table with the same")
+            raise inner.error(
+                "winners_of", f"{rival} has other rows or columns; name a table with the same rows and columns"
+            )
     return Claim(
         says=inner.text("says"),
         below=inner.optional("below", float),
@@ -248,7 +252,7 @@ def _inherited(place: str, values: Mapping[str, Any], above: Mapping[str, Mappin
         return values
     name = values["like"]
     if name not in above:
-        raise ConfigError(f"{place}: like: no table {name!r} above{suggestion(str(name), above)}; name one")
+        raise ConfigError(f"{place}: like: no earlier table {name!r}{suggestion(str(name), above)}; name one")
     return {**above[name], **{key: value for key, value in values.items() if key != "like"}}
 
 
@@ -299,13 +303,13 @@ def read(path: Path, name: str, file: str) -> Experiment:
     written: dict[str, Mapping[str, Any]] = {}
     for number, given in enumerate(keys.get("table", list), 1):
         if not isinstance(given, dict):
-            raise ConfigError(f"{file}: table: is no list of tables; begin each with [[table]]")
+            raise ConfigError(f"{file}: table: is not a list of tables; begin each with [[table]]")
         place = f"{file}: table {given['name'] if isinstance(given.get('name'), str) else number}"
         values = _inherited(place, given, written)
         table = _table(parts, place, values, tables)
         written[table.name] = values
         if table.name in tables:
-            raise keys.error(f"table {table.name}", "is there twice; give each a name of its own")
+            raise keys.error(f"table {table.name}", "appears twice; give each table its own name")
         tables[table.name] = table
     if not tables:
         raise keys.error("table", "is empty; add a [[table]]")

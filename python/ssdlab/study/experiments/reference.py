@@ -36,10 +36,10 @@ def read_reference(
     except UnicodeDecodeError:
         raise ConfigError(f"{place}: is not UTF-8 text; name a CSV file") from None
     if not lines:
-        raise ConfigError(f"{place}: is empty; the first line holds the labels of the columns")
+        raise ConfigError(f"{place}: is empty; write the column labels in the first line")
     header = lines[0]
     if twice := next((name for name in header if header.count(name) > 1), None):
-        raise ConfigError(f"{place}: column {twice!r} is there twice; keep one")
+        raise ConfigError(f"{place}: column {twice!r} appears twice; keep one")
     for label in (*where, *columns):
         if label not in header:
             raise ConfigError(f"{place}: has no column {label!r}{suggestion(label, header)}; it has {_listed(header)}")
@@ -55,12 +55,12 @@ def read_reference(
         label = "" if names is None else line[names]
         if label in by_label:
             row = "a row without label" if names is None else f"row {label!r}"
-            raise ConfigError(f"{place}:{number}: {row} is there twice; pick one with where = {{ column = value }}")
+            raise ConfigError(f"{place}:{number}: {row} appears twice; pick one with where = {{ column = value }}")
         if names is None or label in rows:
             by_label[label] = tuple(_number(line[column], f"{place}:{number}") for column in columns)
     if names is None:
         if not by_label:
-            raise ConfigError(f"{place}: has no row; write one below the labels of the columns")
+            raise ConfigError(f"{place}: has no rows; write at least one below the column labels")
         return tuple(by_label[""] for _ in rows)
     for label in rows:
         if label not in by_label:

@@ -1,4 +1,4 @@
-"""Results of an experiment: our tables beside the document's."""
+"""Results of an experiment: our tables and the document's."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -47,8 +47,9 @@ class Winner:
     best: tuple[str, ...]
     """Labels of our best among all cells."""
     excess: float | None
-    """Distance of the document's best from our best here, in percent of our best or in points; None without a best of
-    the document."""
+    """Distance of the document's best from ours, by our values, in percent of our best or in points; None if the
+    document has no best.
+    """
 
     @property
     def agrees(self) -> bool | None:
@@ -79,7 +80,7 @@ class TableResult:
     seeds: int
     """Number of runs per cell; 0 without simulation."""
     remarks: tuple[str, ...]
-    """Notes on slips in values and on how traces were read."""
+    """Notes on unknown figures in values and on how traces were read."""
     missing: tuple[Replay, ...] = ()
     """Traces that the user has not supplied."""
     rival: "TableResult | None" = None
@@ -169,7 +170,7 @@ class TableResult:
 
         winners = []
         for name, here, there in zip(names, ours * sign, document * sign, strict=True):
-            # Only cells that the document has compete, if it has at least two.
+            # If the document has two values or more in this row or column, only those cells can win.
             known = ~np.isnan(there)
             judged = known.sum() > 1
             competing = known if judged else np.full(len(labels), True)

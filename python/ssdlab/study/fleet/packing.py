@@ -13,9 +13,9 @@ from ssdlab.model.volumes import Volume
 ALONE = "alone"
 RULES = {
     ALONE: "a drive for each volume",
-    "round-robin": "volumes in turn, in the order in which the trace names them",
-    "write-rate": "the volume that writes most first, each to the drive that is written least",
-    "name": "volumes by name, as many neighbours to each drive",
+    "round-robin": "volumes assigned to drives in turn, in the order of the trace",
+    "write-rate": "heaviest writers first, each to the drive with the fewest writes so far",
+    "name": "volumes sorted by name, an equal number of neighbours per drive",
 }
 """Descriptions of the rules."""
 
@@ -52,7 +52,7 @@ def packed(volumes: Sequence[Volume], rule: str, drives: int | None, capacity_by
     """
     if rule not in RULES:
         raise ConfigError(
-            f"pack {text.path(rule)}: unknown rule{text.suggestion(rule, RULES)}; take {', '.join(RULES)}"
+            f"pack {text.path(rule)}: unknown rule{text.suggestion(rule, RULES)}; use one of {', '.join(RULES)}"
         )
     large = [one for one in volumes if capacity_bytes is not None and one.end_bytes > capacity_bytes]
     if large and capacity_bytes is not None:
@@ -71,7 +71,7 @@ def packed(volumes: Sequence[Volume], rule: str, drives: int | None, capacity_by
     if drives is None:
         if capacity_bytes is None:
             raise ConfigError(
-                f"pack {rule}: the number of drives is open; give it, or set device.capacity and host.fit=error"
+                f"pack {rule}: the number of drives is undetermined; give it, or set device.capacity and host.fit=error"
             )
         return _fewest(volumes, rule, capacity_bytes)
     if not 1 <= drives <= len(volumes):
@@ -80,9 +80,9 @@ def packed(volumes: Sequence[Volume], rule: str, drives: int | None, capacity_by
     full = max(dealt, key=lambda one: one.end_bytes)
     if capacity_bytes is not None and full.end_bytes > capacity_bytes:
         raise ConfigError(
-            f"drives {drives}: {text.count(len(full.volumes))} volumes of drive {full.name} take "
-            f"{text.exact_size(full.end_bytes)}, and it holds {text.exact_size(capacity_bytes)}; leave their "
-            "number out for as few as have room, or set host.fit=compact"
+            f"drives {drives}: {text.count(len(full.volumes))} volumes of drive {full.name} need "
+            f"{text.exact_size(full.end_bytes)}, but it holds {text.exact_size(capacity_bytes)}; omit the number of "
+            "drives to use as few as possible, or set host.fit=compact"
         )
     return dealt
 

@@ -29,7 +29,7 @@ SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
 """Quantiles to show."""
 
 OWN_TIMES = ("read.mean_ns", "read.p99_ns", "write.mean_ns", "write.p99_ns")
-"""Latencies that are known per volume."""
+"""Latencies that can be reported per volume."""
 
 BUSIEST = (0.01, 0.1, 0.2)
 """Shares of the busiest volumes whose requests are counted."""
@@ -100,7 +100,7 @@ class Fleet(Finding):
         self.dataset = volumes
         """The split trace."""
         if not 0 < years <= MAX_YEARS:
-            raise ConfigError(f"{years:g} years of service: give a number above 0, up to {MAX_YEARS}")
+            raise ConfigError(f"{years:g} years of service: must be above 0 and at most {MAX_YEARS}")
         self.years = years
         """Years of service."""
         by_file = {one.file: one for one in volumes.volumes}
@@ -221,7 +221,7 @@ class Fleet(Finding):
         return "trace" if self.seconds > 0 else "replay"
 
     def _with_lives(self, study: Study) -> Study:
-        """Adds the lifetime of each drive at that rate, even if the drive cannot keep up."""
+        """Adds the lifetime of each drive at `rate`, even if the drive cannot keep up."""
         known = {*study.table.column_names}
         if LIFE in known or not {TBW, WRITTEN} <= known:
             return study

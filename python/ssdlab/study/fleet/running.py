@@ -112,10 +112,10 @@ def fleet(
             order; other files are a volume each. Folders stand for their files, by name.
         config: Configuration of every drive; `device.capacity` is the capacity of one drive.
         pack: Rule that assigns volumes to drives: `alone`, `round-robin`, `write-rate` or `name`.
-        drives: Number of drives; if left out, the smallest number with room for all volumes.
-        outcomes: Figures to show first; the usual ones if left out.
-        out: Folder; nothing is kept if left out.
-        jobs: Number of worker processes; one per processor if left out.
+        drives: Number of drives; by default the smallest number with room for all volumes.
+        outcomes: Figures to show first; the usual ones by default.
+        out: Folder; by default nothing is kept.
+        jobs: Number of worker processes; one per processor by default.
         cluster: Address of a Dask scheduler whose workers execute the runs instead.
         retry: True to repeat failed runs.
         monitor: Called with the progress of splitting (`part`) and of runs (`runs`). A true return value stops both.
@@ -144,15 +144,13 @@ def fleet(
 
 
 def _check(folder: Path) -> None:
-    """Refuses a folder with other contents."""
+    """Raises an error if a folder has other contents."""
     if folder.exists() and not folder.is_dir():
-        raise ConfigError(f"{text.path(folder)}: is a file; name a folder")
+        raise ConfigError(f"{text.path(folder)}: is a file; give a folder")
     inside = {one.name for one in folder.iterdir()} if folder.is_dir() else set()
     foreign = inside - {VOLUMES, f"{VOLUMES}.part", STUDY}
     if foreign:
-        raise ConfigError(
-            f"{text.path(folder)}: holds {text.path(min(foreign))} and no fleet; name another folder, or a new one"
-        )
+        raise ConfigError(f"{text.path(folder)}: contains {text.path(min(foreign))} but no fleet; use another folder")
 
 
 @takes()
@@ -164,5 +162,5 @@ def open_fleet(path: str | os.PathLike[str]) -> Fleet:
     """
     folder = Path(path)
     if not (folder / VOLUMES / INDEX).exists() or not (folder / STUDY).is_dir():
-        raise ConfigError(f"{text.path(folder)}: holds no fleet; 'ssdlab fleet run --out FOLDER' makes one")
+        raise ConfigError(f"{text.path(folder)}: contains no fleet; 'ssdlab fleet run --out FOLDER' creates one")
     return Fleet(Study(read_plan(folder / STUDY), records_of(folder / STUDY)), Volumes.read(folder / VOLUMES))

@@ -1,7 +1,8 @@
 """Generates traces with the statistics of Alibaba's and Tencent's fleets.
 
 Each volume draws its request rate, write share, working set and randomness. Requests arrive as one Poisson process and
-fall to volumes by their rates. A random request of a volume goes to a Zipf-distributed page of its working set; the
+are assigned to volumes by their rates. A random request of a volume goes to a Zipf-distributed page of its working set;
+the
 others continue a sequential run. The share of random requests is the analysis of 2023's share of requests more than
 128 KiB from each of the 32 before; in the small working set of a short trace far fewer are so far away. Equal arguments
 give equal bytes.
@@ -277,7 +278,7 @@ def generate_fleet(
         path: Output file: Alibaba's format for `.csv`, `.csv.gz` and `.csv.zst`; Parquet with a column `volume` for
             `.parquet`.
         like: Fleet to imitate, `alibaba` or `tencent`.
-        volumes: Number of volumes; the published number if left out.
+        volumes: Number of volumes; the published number by default.
         requests: Number of requests of all volumes, at least one each.
         seed: Seed of the fleet.
         monitor: Called with the progress in the phase `generate`. A true return value raises KeyboardInterrupt and
@@ -289,14 +290,14 @@ def generate_fleet(
     """
     if like not in PROFILES:
         raise ConfigError(
-            f"like {text.path(like)}: unknown fleet{text.suggestion(like, PROFILES)}; take {' or '.join(PROFILES)}"
+            f"like {text.path(like)}: unknown fleet{text.suggestion(like, PROFILES)}; use {' or '.join(PROFILES)}"
         )
     profile, path = PROFILES[like], Path(path)
     many = profile.volumes if volumes is None else volumes
     if not 1 <= many <= 65_536:
         raise ConfigError(f"volumes {many}: give a number from 1 to 65536")
     if requests < many:
-        raise ConfigError(f"requests {requests}: fewer than the {many} volumes; ask for at least {many}")
+        raise ConfigError(f"requests {requests}: fewer than the {many} volumes; use at least {many}")
     if not 0 <= seed < 1 << 63:
         raise ConfigError(f"seed {seed}: give a number from 0 to 2^63 - 1")
     parquet = path.suffix == ".parquet"

@@ -131,7 +131,7 @@ def overall(points: Sequence[PointValues]) -> Estimate:
 
 
 def each(points: Sequence[PointValues]) -> list[Estimate]:
-    """Returns the mean gain at each point; the spread between seeds is assumed equal at all points."""
+    """Returns the mean gain at each point, assuming the same spread between seeds at all points."""
     variance, freedom = pooled_variance(points)
     return [
         Estimate(

@@ -151,7 +151,7 @@ class Screening:
         Args:
             form: Size: `short` or `full`.
             overrides: Settings that replace the screening's, as for `Config`.
-            out: Folder, whose subfolder `study` stores every run; nothing is kept if left out.
+            out: Folder, whose subfolder `study` stores every run; by default nothing is kept.
             jobs: Number of worker processes; one per processor if None.
             cluster: Address of a Dask scheduler whose workers execute the runs instead.
             monitor: Called with the number of finished runs; a true return value stops the screening, which keeps them.

@@ -12,7 +12,7 @@ from ssdlab.study.sweep.design import SCREENING
 from ssdlab.study.work.run import Run
 
 PART, SCHEDULER = "part", "scheduler"
-"""Columns of the study besides the factors."""
+"""Columns of the study other than the factors."""
 
 FIRST = "screening"
 """Name of the first part; refinements have the name of their claim."""
@@ -31,7 +31,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         if any(one.partition("=")[0].strip() == "seed" for one in self.overrides):
-            raise ConfigError("seed: a screening has seeds of its own, from 1 on; leave it out")
+            raise ConfigError("seed: a screening uses its own seeds, starting at 1; leave seed out")
 
     def add(self, part: str, points: Sequence[Point], seeds: range) -> None:
         """Adds the rows of points."""

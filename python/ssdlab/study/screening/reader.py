@@ -17,7 +17,7 @@ KEYS = ("title", "document", "set", "below", "tested", "scheduler", "factor", "f
 FORMS = ("short", "full")
 FORM_KEYS = ("set", "seeds", "fresh_seeds", "resolution", "refined", "factor")
 BELOW, TAKING = "below", "trace"
-"""Tables of a level that are no section of a configuration."""
+"""Tables of a level that are not sections of a configuration."""
 
 
 def read(path: Path, file: str) -> Screening:
@@ -27,7 +27,7 @@ def read(path: Path, file: str) -> Screening:
     schedulers = _levels(f"{file}: [scheduler]", keys.get("scheduler", dict))
     tested = keys.choice("tested", tuple(schedulers), "")
     if len(schedulers) < 2:
-        raise keys.error("scheduler", "needs another one to compare with; add it")
+        raise keys.error("scheduler", "needs at least two schedulers to compare; add another")
     figures = tuple(_figure(keys, name, values) for name, values in keys.get("figure", dict).items())
     return Screening(
         name=path.stem,
@@ -62,7 +62,7 @@ def _level(place: str, values: Any) -> Level:
             known.get(name, kind)
     for name in ("partition", "seconds"):
         if taking.get(name, 0) < 0:
-            raise known.error(name, f"{taking[name]} is below 0; leave it out")
+            raise known.error(name, f"{taking[name]} is below 0; use 0 or more")
     if known.has("events"):
         known.choice("events", tuple(EVENTS), "")
     return Level(
@@ -110,16 +110,16 @@ def _form(keys: Keys, name: str) -> Form:
     seeds, fresh_seeds = inner.get("seeds", int), inner.get("fresh_seeds", int)
     for key, count in (("seeds", seeds), ("fresh_seeds", fresh_seeds)):
         if count < 2:
-            raise inner.error(key, f"{count} is too few for confidence intervals; ask for two or more")
+            raise inner.error(key, f"{count} is too few for confidence intervals; use 2 or more")
     resolution = inner.get("resolution", int)
     if resolution not in factorial.RESOLUTIONS:
         raise inner.error("resolution", f"{resolution} is not one of {', '.join(map(str, factorial.RESOLUTIONS))}")
     refined = inner.get("refined", int)
     if refined < 0:
-        raise inner.error("refined", f"{refined} is below 0; write how many factors at most")
+        raise inner.error("refined", f"{refined} is below 0; give the maximum number of factors")
     common, own = keys.get("factor", dict), inner.get("factor", dict, {})
     for factor in own:
         if factor not in common:
-            raise inner.error("factor", f"there is no {factor} to have other levels{text.suggestion(factor, common)}")
+            raise inner.error("factor", f"unknown factor {factor}{text.suggestion(factor, common)}")
     factors = tuple(_factor(keys, factor, values) for factor, values in {**common, **own}.items())
     return Form(inner.settings("set"), seeds, fresh_seeds, resolution, refined, factors)

@@ -35,7 +35,7 @@ def read_plan(folder: Path, name: object = None) -> dict[str, Any]:
     try:
         plan = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
-        raise ConfigError(f"{name}: holds no study; 'ssdlab sweep --out FOLDER' makes one") from None
+        raise ConfigError(f"{name}: contains no study; 'ssdlab sweep --out FOLDER' creates one") from None
     except ValueError:
         raise ConfigError(f"{name}: {PLAN} is not JSON; repeat the study in another folder") from None
     if not isinstance(plan, dict) or plan.get("shape") != SHAPE:
@@ -79,10 +79,10 @@ class Store:
         self.folder = folder
         known = (PLAN, JOURNAL, RESULTS, RUNS, LOCK)
         if folder.exists() and not folder.is_dir():
-            raise ConfigError(f"{text.path(folder)}: is a file; name a folder")
+            raise ConfigError(f"{text.path(folder)}: is a file; give a folder")
         foreign = [path.name for path in folder.iterdir() if path.name not in known] if folder.is_dir() else []
         if foreign and not (folder / PLAN).exists():
-            raise ConfigError(f"{text.path(folder)}: holds {text.path(foreign[0])} and no study; name another folder")
+            raise ConfigError(f"{text.path(folder)}: contains {text.path(foreign[0])} but no study; use another folder")
         folder.mkdir(parents=True, exist_ok=True)
         self._lock = _locked(folder)
         try:
@@ -90,8 +90,8 @@ class Store:
                 theirs = read_plan(folder)["program"]
                 if theirs != program():
                     raise ConfigError(
-                        f"{text.path(folder)}: the study was made by ssdlab {theirs}, and this is {program()}, whose "
-                        "results may differ; name another folder"
+                        f"{text.path(folder)}: the study was made by ssdlab {theirs}; results of this version, "
+                        f"{program()}, may differ; use another folder"
                     )
             self.records = records_of(folder)
             """Finished runs by key."""
@@ -101,7 +101,7 @@ class Store:
             raise
 
     def ask(self, plan: Mapping[str, Any]) -> None:
-        """Stores a plan; refuses another search, and a search in place of a sweep."""
+        """Stores a plan; raises an error if the folder has another search, or if only one of both is a search."""
         if (self.folder / PLAN).exists():
             ours, theirs = (one.get(TUNING) or {} for one in (plan, read_plan(self.folder)))
             other = [key for key in {**theirs, **ours} if ours.get(key) != theirs.get(key)]
@@ -113,8 +113,8 @@ class Store:
                     if theirs
                     else "a sweep"
                 )
-                remedy = "; a warm start from this one takes its runs" if ours else ""
-                raise ConfigError(f"{text.path(self.folder)}: holds {holds}; name another folder{remedy}")
+                remedy = "; a warm start from this folder reuses its runs" if ours else ""
+                raise ConfigError(f"{text.path(self.folder)}: contains {holds}; use another folder{remedy}")
         with naming(self.folder / PLAN), replacing(self.folder / PLAN) as path:
             write(path, json.dumps({"shape": SHAPE, "program": program(), **plan}, separators=(",", ":")) + "\n")
 
@@ -183,8 +183,8 @@ def _locked(folder: Path) -> int:
             if not _has_ended(holder) or time.monotonic() > patience:
                 os.close(lock)
                 raise ConfigError(
-                    f"{text.path(folder)}: is being written by {holder or 'another process'}; wait for it, or name "
-                    "another folder"
+                    f"{text.path(folder)}: is being written by {holder or 'another process'}; wait until it ends, or "
+                    "use another folder"
                 ) from None
             time.sleep(0.01)
     with naming(folder / LOCK):

@@ -1,4 +1,4 @@
-"""Questions to a study: which runs and axes answer them, and by which method."""
+"""Answers questions about a study: selects the runs, the axes and the method."""
 
 import math
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from ssdlab.study.sweep.axes import TRACE, Range
 from ssdlab.study.sweep.design import MEANINGS
 
 LOSSES_OF_TRACES = (
-    "losses are left out: the best over several traces belongs to the easiest trace; sweep each trace by itself"
+    "losses are not shown: the best over several traces only shows which trace is easiest; sweep each trace by itself"
 )
 
 
@@ -41,7 +41,7 @@ class Questions(Remarked):
         shares: list[effects.Share] = []
         lacking = self._lacking([asked], len(points))
         if name in ("factorial", "saltelli", "one-at-a-time") and lacking:
-            raise ConfigError(f"{lacking}, and a {name} design needs all; {self._mend()}")
+            raise ConfigError(f"{lacking}, and a {name} design needs all points; {self._mend()}")
         has_all = False
         if name == "factorial":
             has_all = len(points) == 1 << len(axes)
@@ -90,7 +90,7 @@ class Questions(Remarked):
 
         Args:
             outcome: Name of the outcome.
-            x: Axis along the curves, with its linked settings; the axis with most values if left out.
+            x: Axis along the curves, with its linked settings; the axis with most values by default.
             by: Axis with a curve per value; if x is left out too, the axis with most values after x, except sampled
                 axes.
 
@@ -111,10 +111,10 @@ class Questions(Remarked):
             by = by or next((axis for axis in order if axis != x and axis not in parts), None)
         for axis in (x, by):
             if axis is not None and axis not in self.columns:
-                raise ConfigError(f"no axis is called {text.path(axis)}; there are {', '.join(self.columns)}")
+                raise ConfigError(f"unknown axis {text.path(axis)}; the axes are {', '.join(self.columns)}")
         if x == by:
-            raise ConfigError(f"{x} cannot be both along and between curves; name another axis")
-        # Linked settings go with their axis, unless they are shown by themselves.
+            raise ConfigError(f"{x} cannot be both the x axis and the axis between curves; name another axis")
+        # Linked settings are shown with their axis unless named alone.
         shown = [[axis, *(key for key in together[axis] if key not in (x, by))] for axis in (x, by) if axis]
         names = [*map(linked.name, shown)]
         x, by = names[0], names[1] if by else None
@@ -150,7 +150,7 @@ class Questions(Remarked):
         """Returns the Pareto front: points that no other point beats in all outcomes, by means over seeds.
 
         Args:
-            outcomes: Two or more, such as `["write_amplification", "time.iops:max"]`; the study's if left out.
+            outcomes: Two or more, such as `["write_amplification", "time.iops:max"]`; the study's by default.
 
         Raises:
             ConfigError: If there are fewer than two, an outcome is unknown, or no point has all.
@@ -158,7 +158,7 @@ class Questions(Remarked):
         asked = self.outcomes(outcomes)
         if len(asked) < 2:
             raise ConfigError(
-                "a front takes two outcomes or more; name them, as in -O write_amplification -O time.iops:max"
+                "a Pareto front needs two or more outcomes; give them, as in -O write_amplification -O time.iops:max"
             )
         rows = zip(*(self._at_each_point(one) for one in asked), strict=True)
         having = [row for row in rows if all(point.values for point in row)]

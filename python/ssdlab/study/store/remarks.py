@@ -12,7 +12,7 @@ from ssdlab.study.survey.outcome import Outcome
 from ssdlab.study.sweep.axes import PRESET
 from ssdlab.study.sweep.plan import Builder
 
-NOTHING_LEFT = "all runs are finished, and these have no such figure; leave these levels out, or ask for another figure"
+NOTHING_LEFT = "all runs are finished, and these lack the figure; leave out these levels, or choose another figure"
 """Remedy for points without a value in a finished study."""
 
 REMARK_KEYS = ("device.", "host.", "workload.", "time", "nand.channels", "cache.policy", "block.scheduler")

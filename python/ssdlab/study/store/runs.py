@@ -1,4 +1,4 @@
-"""Runs that a sweep asked for, and their figures."""
+"""Requested runs of a sweep, and their figures."""
 
 import json
 from collections import Counter
@@ -17,7 +17,7 @@ from ssdlab.study.store.table import KEY, SEED, Point, Record, dataset
 from ssdlab.study.survey.outcome import USUAL, Outcome, PointValues, check_distinct, unknown
 from ssdlab.study.sweep.design import SCREENING
 
-MEND = "finish the sweep, or mend what failed"
+MEND = "finish the sweep, or fix the failed runs"
 """Remedy for runs without a result."""
 
 
@@ -32,7 +32,7 @@ class Runs(Finding):
         self._all = records
         self._records = {point.key: records[point.key] for point in self.points if point.key in records}
         self.earlier = len(records) - len(self._records)
-        """Number of runs in the folder that an earlier plan asked for."""
+        """Number of runs in the folder that belong to earlier plans only."""
         self.columns: tuple[str, ...] = tuple(plan["columns"])
         """Keys of the axes."""
         shown = [Outcome.read(one).figure for one in plan["outcomes"] or USUAL]
@@ -99,7 +99,7 @@ class Runs(Finding):
         """
         known, named = self.figures, several(asked)
         if named and not known:
-            why = next(iter(self.failed), "none was run yet")
+            why = next(iter(self.failed), "no run has finished yet")
             raise ConfigError(f"the study has no result: {why}; {MEND}")
         if named:
             outcomes = [Outcome.of(one, known) for one in self._as_swept(named)]
@@ -109,7 +109,7 @@ class Runs(Finding):
         return [one for one in usual if one.figure in known]
 
     def _as_swept(self, outcomes: Sequence[str]) -> list[str]:
-        """Returns outcomes with the sweep's direction, unless they name their own."""
+        """Returns outcomes with the sweep's direction, unless they set one."""
         swept = {Outcome.read(one).figure: one for one in self.plan["outcomes"]}
         return [swept.get(one, one) for one in outcomes]
 
@@ -125,7 +125,7 @@ class Runs(Finding):
         """
         record = self._records.get(self.points[run].key) if 0 <= run < self.asked else None
         if record is None or record.result is None:
-            raise ConfigError(f"run {run}: no result; the column run lists the runs with one")
+            raise ConfigError(f"run {run}: no result; the column run lists the runs that have a result")
         result: dict[str, Any] = json.loads(record.result)
         return result
 
@@ -169,7 +169,7 @@ class Runs(Finding):
         """Returns the outcome by seed at each point that has it, in the order of the design."""
         points = [point for point in self._at_each_point(outcome) if point.values]
         if not points:
-            raise ConfigError(f"outcome {outcome.figure}: no run has a value of it yet")
+            raise ConfigError(f"outcome {outcome.figure}: no run has a value yet")
         return points
 
     @property

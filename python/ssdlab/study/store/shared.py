@@ -98,13 +98,13 @@ class Shared:
 
     def publish(self) -> None:
         """Copies changed files to the storage."""
-        finished = f"what is finished is in {text.path(self.folder)}"
+        finished = f"finished runs are in {text.path(self.folder)}"
         with self._storage(f"; {finished}"):
             holder = self._files.cat_file(f"{self._root}/{WRITER}").decode(errors="replace")
             if holder != self._writer:
                 raise ConfigError(
-                    f"{text.path(self.address)}: {holder.rpartition(' ')[0]} began to write it meanwhile; run it again "
-                    f"when that one has ended; {finished}"
+                    f"{text.path(self.address)}: {holder.rpartition(' ')[0]} has started writing to it; repeat the "
+                    f"command when that process has ended; {finished}"
                 )
             # Journal last: it is emptied once the results hold its lines.
             for name in (PLAN, RESULTS, RUNS, JOURNAL):
@@ -134,5 +134,6 @@ class Shared:
             raise
         except Exception as error:
             raise ConfigError(
-                f"{text.path(self.address)}: {type(error).__name__}: {error}; check the address and your rights{more}"
+                f"{text.path(self.address)}: {type(error).__name__}: {error}; check the address and your "
+                f"permissions{more}"
             ) from None

@@ -1,4 +1,4 @@
-"""A study as users see it."""
+"""The public interface of a study."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -16,7 +16,7 @@ from ssdlab.study.store.table import KEY, SEED
 
 
 class Study(Questions):
-    """All that is known of the points of a sweep.
+    """The points of a sweep with all results so far.
 
     Files: `report.html`, `study.json`, `study.csv` and `study.parquet`, with a row per run.
     """

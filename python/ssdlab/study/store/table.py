@@ -9,7 +9,7 @@ from ssdlab.model.shape import complete
 from ssdlab.study.sweep.quantity import quantity
 
 SEED, KEY, ERROR, RUN = "seed", "key", "error", "run"
-"""Columns beside axes and figures."""
+"""Columns other than axes and figures."""
 
 
 class Record(NamedTuple):

@@ -1,1 +1,1 @@
-"""What a study says: curves over seeds (`curves.py`), effects (`effects.py`, `indices.py`), the front (`front.py`)."""
+"""Answers from a study: curves over seeds (`curves.py`), effects (`effects.py`, `indices.py`), front (`front.py`)."""

@@ -26,7 +26,7 @@ class Ran(NamedTuple):
 
 
 def drive_of(run: Ran, asking: Collection[str] = SPACE) -> tuple[str, ...]:
-    """Returns a key that runs on the same drive share, whatever their values of `asking` settings."""
+    """Returns a key that is equal for runs on the same drive, ignoring the settings in `asking`."""
     others = [f"{key}={level}" for key, level in run.levels.items() if key not in asking]
     return *others, json.dumps(run.summary["device"])
 
@@ -45,7 +45,7 @@ def caveats(runs: Sequence[Ran], *, by_trace: bool = False) -> list[str]:
 
     Args:
         runs: Runs with a result.
-        by_trace: True beside lifetimes at the trace's rate.
+        by_trace: True if lifetimes at the trace's rate are shown.
     """
     by_run = []
     for one in runs:
@@ -56,7 +56,7 @@ def caveats(runs: Sequence[Ran], *, by_trace: bool = False) -> list[str]:
 
 
 def _same_drives(runs: Sequence[Ran]) -> list[str]:
-    """Notes values of spare space that give the same drive, because blocks are whole."""
+    """Returns notes on values of spare space that give the same drive, because blocks are whole."""
     drives: dict[str, dict[str, dict[str, dict[str, None]]]] = {key: {} for key in sorted(SPACE)}
     for one in runs:
         for key in SPACE & one.levels.keys():
@@ -75,7 +75,7 @@ def _same_drives(runs: Sequence[Ran]) -> list[str]:
         ]
         more = f" and {text.count(len(rests) - 1)} more" if len(rests) > 1 else ""
         where = f" with {rests[0]}{more}" if any(apart) else ""
-        notes.append(f"{key}={', '.join(asked)} give the same drive{where}, as blocks are whole")
+        notes.append(f"{key}={', '.join(asked)} give the same drive{where}, because blocks are whole")
     left = len(same) - MAX_DRIVES
     more = f"{text.count(left)} more {'drives are' if left > 1 else 'drive is'} given by several values too"
     return [*notes, more] if left > 0 else notes

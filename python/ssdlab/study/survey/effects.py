@@ -66,7 +66,7 @@ class Effects(Survey):
     _page = "effects"
     _json = "effects.json"
     _optional = ("variance.csv", "losses.csv")
-    saved = "report.html, effects.json and effects.csv, and of designs that have these variance.csv and losses.csv"
+    saved = "report.html, effects.json and effects.csv; for some designs also variance.csv and losses.csv"
 
     outcome: Outcome
     method: str
@@ -142,7 +142,7 @@ def two_level(
             sign = sign * signs[axis]
         name = " × ".join(term)
         if column in names:
-            notes.append(f"{name} cannot be told from {names[column]} by this design")
+            notes.append(f"{name} cannot be distinguished from {names[column]} in this design")
             continue
         names[column] = name
         size = float(2 * (sign * outcomes).mean())
@@ -220,7 +220,7 @@ def sampled(
     freedom = len(points) - design.shape[1]
     if freedom < 1 or np.linalg.matrix_rank(design) < design.shape[1]:
         raise ConfigError(
-            f"{text.counted(len(points), 'points')}: too few, or too alike, for the effects of "
+            f"{text.counted(len(points), 'points')}: too few, or too similar, for the effects of "
             f"{'one axis' if len(axes) == 1 else text.counted(len(axes), 'axes')}; {remedy}"
         )
     coefficients, *_ = np.linalg.lstsq(design, outcomes)
@@ -235,7 +235,7 @@ def sampled(
     if np.ptp(outcomes) <= SAME * np.abs(outcomes).max():
         return effects, [], ["the outcome is the same at all points, so there is nothing to explain"]
     fitted = 1 - _ratio(float(residuals @ residuals), total)
-    return effects, [], [f"the straight model explains {100 * fitted:.1f} % of the variance"]
+    return effects, [], [f"the linear model explains {100 * fitted:.1f} % of the variance"]
 
 
 def one_at_a_time(axes: Sequence[str], points: Sequence[PointValues]) -> list[Effect]:

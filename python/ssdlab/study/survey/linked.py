@@ -23,5 +23,5 @@ def joined(points: Iterable[PointValues], axes: Sequence[Sequence[str]]) -> list
 
 
 def number(value: str) -> Quantity | None:
-    """Returns the number that an axis value is; for linked settings the number of the first."""
+    """Returns the numeric value of an axis; for linked settings the value of the first."""
     return quantity(value.partition(SEPARATOR)[0])

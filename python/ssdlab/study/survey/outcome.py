@@ -57,7 +57,7 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Survey(Finding):
-    """An answer that a study gives."""
+    """Base of the answers from a study."""
 
     about: str
     """The study in one line."""
@@ -95,11 +95,11 @@ def check_figure(where: str, figure: str) -> None:
 
 
 def check_distinct(outcomes: Iterable[Outcome]) -> None:
-    """Refuses duplicate figures."""
+    """Raises an error for duplicate figures."""
     seen: set[str] = set()
     for one in outcomes:
         if one.figure in seen:
-            raise ConfigError(f"outcome {text.path(one.figure)}: is given twice; give it once")
+            raise ConfigError(f"outcome {text.path(one.figure)}: is listed twice; list it once")
         seen.add(one.figure)
 
 
@@ -108,8 +108,8 @@ def check_outcomes(written: Sequence[str]) -> None:
     for one in written:
         if ARITHMETIC & {*one}:
             raise ConfigError(
-                f"outcome {text.path(one)}: is arithmetic, which 'ssdlab tune' alone takes; name the figures in "
-                "it, and compute it from the dataset"
+                f"outcome {text.path(one)}: is arithmetic, which only 'ssdlab tune' supports; list its figures as "
+                "outcomes, and compute the value from the dataset"
             )
         check_figure(f"outcome {text.path(one)}", Outcome.read(one).figure)
     check_distinct(map(Outcome.read, written))

@@ -143,7 +143,7 @@ def axis(written: str) -> Axis:
                 "example"
             )
         if key in given:
-            raise ConfigError(f"axis {text.path(written)!r}: {key} is named twice; give all its values at once")
+            raise ConfigError(f"axis {text.path(written)!r}: {key} appears twice; give all its values at once")
         given[key] = values if equals else _all_of(key)
     return of(given)
 
@@ -163,18 +163,18 @@ def of(given: Mapping[str, Values]) -> Axis:
     for key, span in ranges.items():
         if span.count is None:
             if len(values_of) > 1:
-                raise ConfigError(f"axis {key}: a linked range needs a number of values, as in 3%..30%:10")
+                raise ConfigError(f"axis {key}: a linked range needs its number of values, as in 3%..30%:10")
             return Axis((key,), ({key: span.at(0.0)}, {key: span.at(1.0)}), span)
     lists = {key: values.steps if isinstance(values, Range) else values for key, values in values_of.items()}
     if len({*map(len, lists.values())}) > 1:
         counts = " and ".join(f"{key} has {len(values)}" for key, values in lists.items())
-        raise ConfigError(f"axis {'+'.join(given)}: linked settings need equally many values; {counts}")
+        raise ConfigError(f"axis {'+'.join(given)}: linked settings need the same number of values; {counts}")
     levels = [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)]
     return Axis(tuple(given), tuple(levels), None, ranges)
 
 
 def distinct(axes: Iterable[Axis]) -> list[Axis]:
-    """Refuses axes that vary the same key."""
+    """Raises an error if two axes vary the same key."""
     checked = [*axes]
     seen: set[str] = set()
     for one in checked:
@@ -204,8 +204,8 @@ def _all_of(key: str) -> list[str]:
         return ["false", "true"]
     names = [name for name, _ in _ssdlab.variants(key)]
     if not names:
-        known = f": it takes a {explained[0].replace('`', '')}" if explained else ""
-        raise ConfigError(f"axis {key}: has no names to vary{known}; write {key}=A,B")
+        known = f": its value is a {explained[0].replace('`', '')}" if explained else ""
+        raise ConfigError(f"axis {key}: has no named values{known}; write {key}=A,B")
     return names
 
 
@@ -219,12 +219,12 @@ def _values(key: str, given: Values) -> "list[str] | Range":
     lost = next((value for value in values if not Path(value).exists()), "") if key == TRACE else ""
     if lost and isinstance(given, str) and "," in given:
         raise ConfigError(
-            f"axis {key}: {text.path(lost)}: no such file; check the path, and write one with a comma in "
-            f'quotes: {key}="a,b.csv",c.csv'
+            f"axis {key}: {text.path(lost)}: no such file; check the path, and quote a path with a "
+            f'comma: {key}="a,b.csv",c.csv'
         )
     twice = [value for value in values if values.count(value) > 1]
     if twice and key not in OTHERS:
-        raise ConfigError(f"axis {key}: the value {text.path(twice[0])} is given twice; give it once")
+        raise ConfigError(f"axis {key}: the value {text.path(twice[0])} is listed twice; list it once")
     return values
 
 

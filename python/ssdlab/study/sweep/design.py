@@ -15,11 +15,11 @@ from ssdlab.study.sweep.axes import Axis, Condition, Point
 DESIGNS = {
     "grid": "every combination of the values",
     "random": "points drawn at random",
-    "latin-hypercube": "random points of which each stratum of each axis holds one",
-    "sobol": "a scrambled Sobol' sequence, which fills space evenly; a power of two of points",
-    "one-at-a-time": "the first value of every axis, and from there each other value by itself",
-    "factorial": "two levels of each axis, in the fraction of all combinations that a resolution takes",
-    "saltelli": "the points that Sobol' indices are estimated from; a power of two of samples",
+    "latin-hypercube": "random points, one in each stratum of each axis",
+    "sobol": "a scrambled Sobol' sequence, which fills space evenly; the number of points is a power of two",
+    "one-at-a-time": "the first value of every axis, then each other value of one axis at a time",
+    "factorial": "two levels of each axis, in a fraction of all combinations that depends on the resolution",
+    "saltelli": "the points for estimating Sobol' indices; the number of samples is a power of two",
 }
 """Descriptions of the designs."""
 
@@ -31,7 +31,7 @@ SCREENING = "screening"
 
 MEANINGS = {
     **DESIGNS,
-    SEARCH: "points that a search for the best tried",
+    SEARCH: "points that a search tried",
     SCREENING: "a fraction of all combinations of two levels, then all of the strongest",
 }
 """Descriptions of all kinds of studies: sweeps, searches, screenings."""
@@ -59,18 +59,18 @@ class Design:
         if self.name not in DESIGNS:
             raise ConfigError(
                 f"design {text.path(self.name)}: unknown design{text.suggestion(self.name, DESIGNS)}; "
-                f"take {', '.join(DESIGNS)}"
+                f"use {', '.join(DESIGNS)}"
             )
         sampled = self.name in SAMPLED
         if self.samples is not None and (not sampled or self.samples < 1):
-            remedy = f"it is for {', '.join(SAMPLED)}" if not sampled else "ask for 1 or more"
+            remedy = f"samples are for {', '.join(SAMPLED)} only" if not sampled else "use 1 or more"
             raise ConfigError(f"design {self.name}: {self.samples} samples; {remedy}")
         samples = self.samples or DEFAULT_SAMPLES
         if self.name in ("sobol", "saltelli") and samples & (samples - 1):
             below = 1 << (samples.bit_length() - 1)
             raise ConfigError(
-                f"design {self.name}: {samples} samples: must be a power of two to fill space evenly; take "
-                f"{below} or {2 * below}"
+                f"design {self.name}: {samples} samples: must be a power of two to fill space evenly; use {below} or "
+                f"{2 * below}"
             )
         if self.seed < 0:
             raise ConfigError(f"design {self.name}: the seed {self.seed} is below 0; give 0 or more")
@@ -79,11 +79,11 @@ class Design:
         for axis in axes:
             if axis.range is not None and self.name in ("grid", "one-at-a-time"):
                 raise ConfigError(
-                    f"axis {axis.name}: a {self.name} needs the number of values, as in 3%..30%:10; or take "
-                    "the design sobol"
+                    f"axis {axis.name}: design {self.name} needs the number of values, as in 3%..30%:10; or use "
+                    "design sobol"
                 )
             if self.name == "factorial" and len(axis.levels) != 2:
-                raise ConfigError(f"axis {axis.name}: a factorial takes two values, not {len(axis.levels)}")
+                raise ConfigError(f"axis {axis.name}: a factorial design needs two values, not {len(axis.levels)}")
         if conditions and self.name in ("factorial", "saltelli"):
             raise ConfigError(f"design {self.name}: leaving out combinations would confound its effects")
         return Design(self.name, samples if sampled else None, self.resolution, self.seed)

@@ -27,12 +27,12 @@ def columns(factors: int, resolution: int) -> list[int]:
         if chosen is not None:
             return chosen
     raise ConfigError(
-        f"{factors} axes at resolution {resolution} take more than {1 << MAX_BASE} points; ask for a lower resolution"
+        f"{factors} axes at resolution {resolution} need more than {1 << MAX_BASE} points; use a lower resolution"
     )
 
 
 def _lexicode(base: int, factors: int, resolution: int) -> list[int] | None:
-    """Returns columns of `base` bits, no `resolution` - 1 of which sum to zero; None if there are too few."""
+    """Returns columns of `base` bits; no `resolution` - 1 of them sum to zero. None if there are too few."""
     chosen: list[int] = []
     # Sums of at most resolution - 2 chosen columns; the next column must differ from all of them.
     sums: list[set[int]] = [{0}, *(set[int]() for _ in range(resolution - 2))]

@@ -1,4 +1,4 @@
-"""Turns a question into runs: every point with its configuration, all checked before anything runs."""
+"""Turns a question into runs; checks the configurations of all points before anything runs."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -100,13 +100,13 @@ def refuse_many(asked: Question, remedy: str) -> None:
 
 
 def plan(asked: Question) -> Plan:
-    """Returns the runs of a question; every fault of any point is reported."""
+    """Returns the runs of a question; reports the faults of all points."""
     if asked.seeds < 1:
         raise ConfigError(f"{asked.seeds} seeds: give at least one")
     design = asked.design.checked(asked.axes, asked.conditions)
     columns = tuple(key for axis in asked.axes for key in axis.keys)
     if asked.trace is not None and TRACE in columns:
-        raise ConfigError("a trace is given, and an axis varies it too; leave out one of them")
+        raise ConfigError("a trace is given, but an axis also varies the trace; leave out one of them")
     traces = _Traces(asked)
     builder = Builder(asked.base, asked.written)
     faults: dict[str, list[Point]] = {}
@@ -162,10 +162,10 @@ def listed(faults: Mapping[str, Collection[str]]) -> str:
     for (fault, _), *others in alike.values():
         more = ", ".join(value for _, value in others[:MAX_VALUES])
         rest = f" and {len(others) - MAX_VALUES} more" if len(others) > MAX_VALUES else ""
-        lines.append(f"{fault}; the same with {more}{rest}" if others else fault)
+        lines.append(f"{fault}; same error with {more}{rest}" if others else fault)
     shown = lines[:MAX_FAULTS]
     if len(lines) > MAX_FAULTS:
-        shown.append(f"and {len(lines) - MAX_FAULTS} more; mend these first")
+        shown.append(f"and {len(lines) - MAX_FAULTS} more; fix these first")
     return "\n".join(shown)
 
 
@@ -214,7 +214,7 @@ class Builder:
     def laid(self, point: Point, *, replays: bool) -> Config:
         """Returns the configuration with its own seed, unchecked."""
         chosen = {key: value for key, value in point.items() if key not in (TRACE, PRESET)}
-        # Points lie above the base, so that they can select other variants.
+        # Points override the base, so they can select other variants.
         of_point = [(self._written.get(key, AXIS), f"{key}={value}") for key, value in chosen.items()]
         preset, where = point.get(PRESET, self._base._preset), f"{self._written.get(PRESET, AXIS)}: {PRESET}"
         config = rebuilt(preset, self._base._files, [*self._base._sets, of_point], where)

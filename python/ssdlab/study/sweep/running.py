@@ -62,12 +62,12 @@ def sweep(
     Args:
         axes: `{"device.op": "7%..28%:4", "ftl.page.gc": ["greedy", "fifo"]}`, or a list of command-line texts and of
             mappings with linked keys. Besides settings, `trace` and `preset` can vary.
-        config: Configuration below the points; the defaults if left out.
+        config: Configuration below the points; the defaults by default.
         trace: Trace file that all points replay; their own workloads if None.
-        out: Folder of the study, or a remote address such as `s3://bucket/op`; nothing is kept if left out.
+        out: Folder of the study, or a remote address such as `s3://bucket/op`; by default nothing is kept.
         design: `grid`, `random`, `latin-hypercube`, `sobol`, `one-at-a-time`, `factorial` or `saltelli`.
-        samples: Number of samples of a sampled design; 64 if left out.
-        resolution: 3, 4 or 5 for a fractional factorial; all combinations if left out.
+        samples: Number of samples of a sampled design; 64 by default.
+        resolution: 3, 4 or 5 for a fractional factorial; all combinations by default.
         without: Combinations to leave out, such as `"ftl.page.gc=fifo device.op>20%"`.
         seeds: Number of runs per point, with consecutive seeds from the configuration's.
         outcomes: Figures to show first, such as `"write_amplification"` and `"time.iops:max"`.
@@ -110,7 +110,7 @@ def question(
     checked, shown, seeds = fitted(distinct(_axes(axes)), base), several(outcomes), whole("seeds", seeds)
     check_outcomes(shown)
     if seeds > 1:
-        # Fails now rather than after the runs if the library for means over seeds is missing.
+        # If the library for means over seeds is missing, this fails before the runs rather than after them.
         student(seeds - 1)
     source = None if trace is None else source_of(trace)
     if source is not None and not isinstance(source, TraceFile):

@@ -1,6 +1,7 @@
 """Repeats the best points of a search with fresh seeds and chooses the best.
 
-The best of many points owes part of its value to lucky seeds. Fresh seeds show its true value, whether it satisfies the
+The value of the best of many points is partly due to lucky seeds. Fresh seeds show its true value, whether it satisfies
+the
 constraints, and whether another point is better.
 """
 

@@ -25,7 +25,7 @@ class Goal(NamedTuple):
 
     @classmethod
     def of(cls, written: str) -> "Goal":
-        """Parses a goal example as `write_amplification`, `time.iops:max` or `cost=3 * device.physical_bytes`."""
+        """Parses a goal such as `write_amplification`, `time.iops:max` or `cost=3 * device.physical_bytes`."""
         body, colon, sense = written.partition(":")
         if sense.strip() not in ("min", "max") and colon:
             raise ConfigError(f"outcome {text.path(written)}: {text.path(sense)} is neither min nor max")
@@ -56,7 +56,7 @@ class Constraint(NamedTuple):
 
     @classmethod
     def of(cls, written: str) -> "Constraint":
-        """Parses a constraint example as `write_amplification<=2` or `latency.all.p99_ns<=20ms`."""
+        """Parses a constraint such as `write_amplification<=2` or `latency.all.p99_ns<=20ms`."""
         where = f"constraint {text.path(written)}"
         operator = next((one for one in ("<=", ">=") if one in written), None)
         if operator is None:
@@ -91,10 +91,10 @@ def _value(where: str, written: str) -> Value:
     try:
         value = Value(written.strip())
     except ValueError as error:
-        raise ConfigError(f"{where}: {text.path(written.strip())!r} {error}; write a figure, or such as "
+        raise ConfigError(f"{where}: {text.path(written.strip())!r} {error}; write a figure, or a sum such as "
                           "device.physical_bytes + 40 * device.mapping_table_bytes") from None  # fmt: skip
     if not value.paths:
-        raise ConfigError(f"{where}: names no figure; 'ssdlab study show PATH --outcomes' lists them")
+        raise ConfigError(f"{where}: contains no figure; 'ssdlab study show PATH --outcomes' lists them")
     return value
 
 

@@ -34,7 +34,7 @@ class Finalist(NamedTuple):
     best: bool
     """True for the best; with several outcomes, for points on the front."""
     spare: Spare | None = None
-    """Spare space of the drive if it differs from the requested."""
+    """Spare space of the drive if it differs from the requested spare space."""
     as_given: bool = False
     """True for the unchanged configuration, or one whose drive differs in the requested spare space only."""
 

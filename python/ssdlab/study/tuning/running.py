@@ -1,4 +1,4 @@
-"""Searches: the function that users call."""
+"""Runs searches: the function that users call."""
 
 import hashlib
 import os
@@ -67,12 +67,12 @@ def tune(
     Args:
         axes: Axes as for `sweep`: lists, ranges such as `"device.op=3%..30%"` or with `:log`, and settings without
             values, which take all their named values.
-        config: Configuration below the points; the defaults if left out.
+        config: Configuration below the points; the defaults by default.
         trace: Trace file that all points replay; their own workloads if None.
         outcomes: Figures to minimize, or with `:max` to maximize, or arithmetic on figures such as
             `"cost=device.physical_bytes + 40 * device.mapping_table_bytes"`. Several give a Pareto front.
         constraints: Bounds such as `"write_amplification<=2"`, `"latency.all.p99_ns<=20ms"`, `"time.iops>=5000"`.
-        out: Folder of the study; an interrupted search resumes. Nothing is kept if left out.
+        out: Folder of the study; an interrupted search resumes. By default nothing is kept.
         trials: Number of points to try, rounded up to whole batches; fewer if the space has fewer.
         seeds: Number of runs per point, which are averaged.
         repeats: Number of fresh seeds for the best points.
@@ -210,9 +210,9 @@ def _check(asked: Question, aims: Aims, budget: Budget) -> None:
     if not asked.axes:
         raise ConfigError("nothing is varied; give an axis, such as device.op=3%..30%")
     if any(TRACE in axis.keys for axis in asked.axes):
-        raise ConfigError("axis trace: a trace is not part of the drive; give it as what is replayed")
+        raise ConfigError("axis trace: a trace is not part of the drive; give it as the trace to replay")
     if not aims.goals:
-        raise ConfigError("no outcome is named; name one, such as write_amplification or time.iops:max")
+        raise ConfigError("no outcome given; give at least one, such as write_amplification or time.iops:max")
     counts = {"seeds": asked.seeds, "trials": budget.trials, "repeats": budget.repeats, "batch": budget.batch}
     for name, count in counts.items():
         if count < 1:
@@ -220,7 +220,7 @@ def _check(asked: Question, aims: Aims, budget: Budget) -> None:
     names = [one.name for one in aims.measured]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise ConfigError(f"{text.path(twice[0])} is named twice; name it once")
+        raise ConfigError(f"{text.path(twice[0])} is listed twice; list it once")
 
 
 def _check_values(space: Space, runs: Runs) -> None:
@@ -238,7 +238,7 @@ def _check_values(space: Space, runs: Runs) -> None:
             if possible is None:
                 where = "neither end of its range is possible"
             else:
-                where = f"the end {end} of its range is not possible, {possible[key]} for one is"
+                where = f"its range cannot end at {end}; {possible[key]}, for example, is possible"
             lines = [f"axis {key}: {where}: {line}" for line in lines]
         faults |= dict.fromkeys(lines, tuple(level.values()))
     if faults:
@@ -308,7 +308,7 @@ def _take(folder: Path, space: Space, runs: Runs, search: Search, seeds: range) 
     if taken == 0:
         raise ConfigError(
             f"warm start {text.path(folder)}: no run there belongs to this search; settings, trace, seeds and version "
-            "must be equal, and the values of its axes within these"
+            "must be equal, and its axis values must be among these"
         )
 
 

@@ -1,4 +1,4 @@
-"""Runs behind the points of a search: executed by workers unless the folder holds them."""
+"""Runs for the points of a search: executed by workers unless the folder has them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -156,7 +156,7 @@ class Runs:
             by_seed = [asked.value.of(summary) for summary in summaries]
             known = tuple(value for value in by_seed if value is not None)
             if len(known) < len(by_seed):
-                return Measured(error=f"a run has no value of {asked.name}", lacking=asked.name)
+                return Measured(error=f"a run has no value for {asked.name}", lacking=asked.name)
             values.append(known)
         count = len(self._aims.goals)
         return Measured(tuple(values[:count]), tuple(values[count:]))

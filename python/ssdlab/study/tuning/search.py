@@ -45,7 +45,7 @@ class Proposal(NamedTuple):
 
 
 class Search:
-    """Trials so far, and the next ones.
+    """Past trials, and proposals for the next.
 
     Args:
         space: Space to search.
@@ -106,7 +106,7 @@ class Search:
         return [one for one in self.proposals() if not one.warm]
 
     def _give_up(self, number: int) -> None:
-        """Excludes a trial from further proposals."""
+        """Excludes a trial from later proposals."""
         with _quiet():
             self._study.tell(number, state=optuna.trial.TrialState.FAIL, skip_if_finished=True)
 
@@ -218,7 +218,7 @@ LEAST_FOR_IMPORTANCE = 20
 def _storage(path: Path) -> Any:
     def connect() -> sqlite3.Connection:
         connection = sqlite3.connect(path, check_same_thread=False)
-        # Survives a kill; a power loss may lose the last trials, which are then proposed again.
+        # Safe against a kill; a power loss may lose the last trials, which are then proposed again.
         connection.execute("pragma journal_mode=wal")
         connection.execute("pragma synchronous=normal")
         return connection

@@ -1,1 +1,3 @@
-"""Our figures against references: write amplification against theory, generated Filebench against captures."""
+"""Validation of our figures against references: write amplification against theory, generated Filebench against
+captures.
+"""

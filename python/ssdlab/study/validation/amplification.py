@@ -185,7 +185,7 @@ def quick_rows() -> list[Row]:
 
 
 class Amplification(Finding):
-    """Rows of the reference beside ours."""
+    """Rows of the reference with our results."""
 
     _page = "amplification"
     _json = "amplification.json"

@@ -23,8 +23,8 @@ READ, WRITE, FLUSH = 0, 1, 3
 SYNC, META, PREFLUSH = 1, 2, 16
 
 STATISTICS = {
-    "read_share": ("reads of reads and writes", "%"),
-    "read_bytes_share": ("bytes read of bytes", "%"),
+    "read_share": ("reads, as a share of reads and writes", "%"),
+    "read_bytes_share": ("bytes read, as a share of all bytes", "%"),
     "read_mean": ("mean read", "KiB"),
     "write_mean": ("mean write", "KiB"),
     "read_4k": ("reads of 4 KiB", "%"),
@@ -33,7 +33,7 @@ STATISTICS = {
     "write_sequential": ("writes that follow the write before", "%"),
     "write_sync": ("synchronous writes", "%"),
     "write_meta": ("writes of metadata", "%"),
-    "flushes": ("flushes, alone or before a write, by write", "%"),
+    "flushes": ("flushes, alone or before writes, per write", "%"),
     "read_distinct": ("distinct bytes read", "MiB"),
     "write_distinct": ("distinct bytes written", "MiB"),
 }

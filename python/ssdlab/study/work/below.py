@@ -37,8 +37,8 @@ class Taking(NamedTuple):
 
 EVENTS = {
     "dispatched": "what the scheduler gives to the drive",
-    "all": "each request as it is queued, as it is dispatched and as it is complete: a trace whose events nobody has "
-    "told apart",
+    "all": "each request three times, when queued, dispatched and completed, as in a trace whose events are not told "
+    "apart",
 }
 
 

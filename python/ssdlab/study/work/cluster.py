@@ -144,7 +144,7 @@ class DaskWorkers(Workers):
         scheme, separator, _ = address.partition("://")
         if separator and scheme not in SCHEMES:
             raise ConfigError(
-                f"{self._name}: {text.path(scheme)} is none of {', '.join(SCHEMES)}; write tcp://host:8786"
+                f"{self._name}: {text.path(scheme)} is not one of {', '.join(SCHEMES)}; write tcp://host:8786"
             )
         try:
             asyncio.run(_greet(address))
@@ -153,12 +153,12 @@ class DaskWorkers(Workers):
             # Dask is not installed.
             raise
         except TimeoutError:
-            reason = f"nothing in {CONNECT_SECONDS:g} s"
+            reason = f"no answer in {CONNECT_SECONDS:g} s"
         except (OSError, ValueError, TypeError) as error:
             reason = " ".join(str(error).split()).rstrip(".")
         except Exception:
             # An answer in another protocol can raise anything.
-            reason = "another program does"
+            reason = "another program answers"
         raise ConfigError(f"{self._name}: no scheduler answers ({reason}); check the address, such as tcp://host:8786")
 
     @property
@@ -204,7 +204,10 @@ class DaskWorkers(Workers):
         if self._is_stopped:
             return Stopped()
         if self._is_lost:
-            return ConfigError(f"{self._name}: was lost; what is finished is kept, so start it and sweep again")
+            return ConfigError(
+                f"{self._name}: connection lost; finished runs are kept, so restart the scheduler and repeat the "
+                "command"
+            )
         return None
 
     def once(self, run: Run, *, alone: bool) -> Outcome:
@@ -311,8 +314,8 @@ class DaskWorkers(Workers):
                 ) from None
             if version != program():
                 raise ConfigError(
-                    f"{self._name}: worker {worker.address} has ssdlab {version}, and this is {program()}; install the "
-                    "same everywhere"
+                    f"{self._name}: worker {worker.address} has ssdlab {version}, but this is {program()}; install "
+                    "the same version everywhere"
                 )
             worker.is_checked = True
 
@@ -339,12 +342,12 @@ class DaskWorkers(Workers):
                 offset += len(chunk)
 
     def stop(self) -> None:
-        """Fails pending runs and abandons those in flight, which workers finish unheard."""
+        """Fails pending runs and abandons runs in flight, whose results are ignored."""
         self._is_stopped = True
         self._dispatch()
 
     def close(self) -> None:
-        """Disconnects; the cluster goes on."""
+        """Disconnects; the cluster keeps running."""
         self._closed.set()
         self._watcher.join()
         is_lost = self._is_lost
@@ -378,7 +381,7 @@ async def _greet(address: str) -> None:
         try:
             await comm.write({"op": "identity", "reply": True})
             if (await comm.read())["type"] != "Scheduler":
-                raise OSError("another program of Dask does")
+                raise OSError("another Dask program answers")
         finally:
             comm.abort()
 

@@ -133,7 +133,7 @@ class LocalWorkers(Workers):
 
     Args:
         jobs: Maximum number of processes.
-        limit_bytes: Memory for all processes; most of the free memory if left out.
+        limit_bytes: Memory for all processes; most of the free memory by default.
     """
 
     def __init__(self, jobs: int, limit_bytes: int | None = None) -> None:

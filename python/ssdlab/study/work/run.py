@@ -25,7 +25,7 @@ CHECK_BYTES = 24
 TOGETHER_SECONDS = 0.1
 """Time limit of a task; its remaining runs go back, because another worker may be free."""
 SIZED_BY_TRACE = "16GiB"
-"""Assumed capacity of a drive that its trace sizes."""
+"""Assumed capacity of a drive whose size depends on its trace."""
 
 
 @cache
@@ -55,9 +55,9 @@ class TraceRef(NamedTuple):
         paths = tuple(str(path.absolute()) for path in trace.paths)
         for path in trace.paths:
             if not path.exists():
-                raise TraceError(f"{text.path(path)}: there is no such file; check the path")
+                raise TraceError(f"{text.path(path)}: no such file; check the path")
             if not path.is_file():
-                raise TraceError(f"{text.path(path)}: is no file that can be read again and again; give one that is")
+                raise TraceError(f"{text.path(path)}: can be read only once; give a regular file")
         if trace.files is None:
             # Finds missing options once rather than in every run. Merged files may need a full pass, so not for those.
             trace.open()

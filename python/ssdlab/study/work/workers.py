@@ -12,11 +12,11 @@ DEATHS = 3
 
 
 class WorkerDied(Exception):  # noqa: N818 (an event, like KeyboardInterrupt)
-    """The process of a run is gone."""
+    """Raised if the process of a run has died."""
 
 
 class Stopped(Exception):  # noqa: N818
-    """A run was abandoned because all runs end."""
+    """Raised if a run was abandoned because all runs are stopped."""
 
 
 class Workers(ABC):
@@ -38,7 +38,7 @@ class Workers(ABC):
 
         Args:
             run: The run.
-            alone: True to run it without others beside it.
+            alone: True to run it while no other run executes.
 
         Raises:
             WorkerDied: If its process is gone.
@@ -62,17 +62,15 @@ class Workers(ABC):
         if run.memory_bytes > self.most_bytes:
             return Outcome(
                 None,
-                f"MemoryError: the run takes some {text.size(run.memory_bytes)}, and there are "
-                f"{text.size(self.most_bytes)}; take a machine with more, or a smaller drive",
+                f"MemoryError: the run needs about {text.size(run.memory_bytes)}, but only "
+                f"{text.size(self.most_bytes)} are free; use a machine with more memory, or a smaller drive",
             )
         for death in range(DEATHS):
             try:
                 return self.once(run, alone=death > 0)
             except WorkerDied:
                 continue
-        return Outcome(
-            None, f"WorkerDied: the run ended its worker {DEATHS} times; most likely there was too little memory for it"
-        )
+        return Outcome(None, f"WorkerDied: the worker of the run died {DEATHS} times, most likely for lack of memory")
 
     def __enter__(self) -> Self:
         return self

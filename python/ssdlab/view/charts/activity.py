@@ -19,7 +19,7 @@ OPERATIONS = 2_000
 LANES = 48
 """Maximum number of lanes of a Gantt chart."""
 LABELS = 16
-"""Maximum number of labels beside a heat map."""
+"""Maximum number of labels next to a heat map."""
 NOTHING = "No time passed."
 
 
@@ -63,7 +63,7 @@ def utilisation(result: Result) -> Chart:
 def _heat(result: Result, bin_ns: int, busy_ns: Counts, row: str) -> Heat:
     """A heat map with a row for each row of `busy_ns`, the first on top."""
     if not busy_ns.size:
-        # None was ever busy, so there are no bins.
+        # No bins: nothing was ever busy.
         busy_ns, bin_ns = np.zeros((len(busy_ns), 1), np.uint64), result.summary["time"]["elapsed_ns"]
     edges = bin_edges(result, bin_ns, busy_ns.shape[1])
     names = [f"{row} {number}" for number in range(len(busy_ns))]
@@ -118,7 +118,7 @@ def recorded(result: Result) -> Recorded:
     channel, of_channel = np.divmod(bars.die.astype(int), dies_per_channel)
     lanes_of_channel = 1 + dies_per_channel * planes
     lane = channel * lanes_of_channel + np.where(bars.bus, 0, 1 + of_channel * planes + bars.plane.astype(int))
-    # With many lanes, leave out idle ones.
+    # With many lanes, idle lanes are omitted.
     lanes = np.arange(drive["channels"] * lanes_of_channel)
     if len(lanes) > LANES:
         lanes = np.unique(lane)

@@ -115,7 +115,7 @@ def percentiles(comparison: Comparison, op: str = "read") -> Chart:
         for at, curve in curves.items()
         if at
     ]
-    below = Panel([Level("", 1.0, GREY), *ratios], across, Axis("times the first", log=True))
+    below = Panel([Level("", 1.0, GREY), *ratios], across, Axis("ratio to the first case", log=True))
     return Chart([above, below], 5.0)
 
 

@@ -61,7 +61,7 @@ def response_time(result: Result) -> Chart:
 def histogram(result: Result) -> Chart:
     """Share of the requests of each operation by response time, in bins of equal width on a logarithmic axis."""
     _timed(result)
-    # Flushes may cost nothing.
+    # Flushes may take no time.
     shown = {op: columns for op, columns in result.latency.items() if took_time(columns)}
     if not shown:
         return nothing(NO_TIME)
@@ -83,7 +83,7 @@ def by_percentile(times: LatencyColumns) -> tuple[Numbers, Numbers]:
     """
     requests = times.requests.astype(float)
     total = requests.sum()
-    # The line ends amid the share of the slowest request.
+    # The line ends in the middle of the share of the slowest request.
     slower = np.append(total - (np.cumsum(requests) - requests), 0.5) / total
     longest = np.append(times.upper_ns, times.upper_ns[-1]) - 1.0
     return -np.log10(slower), np.where(longest > 0, longest, np.nan)
@@ -103,7 +103,7 @@ def took_time(times: LatencyColumns | None) -> bool:
 
 
 def _waiting(result: Result) -> dict[str, LatencyColumns]:
-    """Waiting times by operation; empty with a cache, as they are those of requests below it."""
+    """Waiting times by operation; empty with a cache, because they belong to requests below the cache."""
     return {} if result.activity is None or result.summary["cache"] else result.activity.waiting
 
 

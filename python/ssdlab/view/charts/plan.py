@@ -19,5 +19,5 @@ def curves(plan: CachePlan) -> Chart:
             name = f"{compressor.name}, {model}"
             marks.append(Line(name, shares, curve, colour(number), 1.4, dash=DASHES[model]))
     marks.append(Level("raw", plan.raw_us, GREY, "solid"))
-    panel = Panel(marks, Axis("memory compressed (%)", low=0, high=100), Axis("us a page", low=0))
+    panel = Panel(marks, Axis("memory compressed (%)", low=0, high=100), Axis("us per page", low=0))
     return Chart([panel], 3.8)

@@ -42,7 +42,7 @@ def erase_counts(result: Result) -> Chart:
 
 
 def operations(result: Result) -> Chart:
-    """Shares of the causes of flash reads, programs and erases; totals stand beside the bars."""
+    """Shares of the causes of flash reads, programs and erases; totals stand next to the bars."""
     causes, rows = tables.operations(result.summary)
     if not causes:
         return nothing("The flash did nothing.", 2.2)

@@ -47,7 +47,7 @@ def data(charts: list[Chart]) -> str:
 
 def _plain(value: Any) -> Any:
     """A value for JSON: numbers with six digits, null for NaN."""
-    # The most frequent case first.
+    # The most frequent type comes first.
     if isinstance(value, float):
         return float(f"{value:.6g}") if isfinite(value) else None
     if isinstance(value, str):

@@ -195,7 +195,7 @@ const stroke = (color, ends) => (params, api) => {
   return { type: "group", children: [line(from, to), cap(from), cap(to)] };
 };
 
-// A cell; its text is left out if too wide, and shown in the tooltip.
+// A cell; text that is too wide is shown only in the tooltip.
 const cell = (mark, row, column, ink) => (params, api) => {
   const strength = mark.strengths[row][column], text = mark.texts[row][column];
   const [left, top] = api.coord([column - 0.5, row - 0.5]), [right, bottom] = api.coord([column + 0.5, row + 0.5]);

@@ -48,7 +48,7 @@ class Requests {
     const slowest = [...ends].map(([request, [first, last]]) => [request, last - first])
       .sort(([one, took], [other, its]) => its - took || one - other).slice(0, SLOWEST);
     this.picks.replaceChildren(Object.assign(document.createElement("output"), {
-      textContent: "Requests that took longest here, from first to last operation; or click a bar:" }));
+      textContent: "Slowest requests in this chart, from first to last operation; or click a bar:" }));
     this.buttons = slowest.map(([request, took]) => {
       const act = () => this.pick(this.one.chart.chosen === request ? null : request);
       return [request, button(this.picks, `${plain(request)}: ${number(took)}`, act)];
@@ -70,7 +70,7 @@ class Requests {
   }
 
   async show(first) {
-    const silence = () => new Response("ssdlab view --serve does not answer", { status: 503 });
+    const silence = () => new Response("ssdlab view --serve is not running", { status: 503 });
     const answer = await fetch(`operations?first=${first}`).catch(silence);
     if (!answer.ok) {
       this.told.textContent = `These operations cannot be shown: ${await answer.text()}`;

@@ -6,8 +6,8 @@ from ssdlab.view.page import Cell, Page, Paragraph, Row, Section, Table
 
 HEADERS = ("row", "workload", "policy", "B", "spare", "theory", "reference", "ours", "difference", "")
 LEGEND = (
-    "spare: of physical; reference: an independent simulation; difference: from theory, or from the reference\n"
-    "where there is no formula. separated: two independent devices under uniform writes, A = sum of r_i A_i."
+    "spare: share of physical flash; reference: an independent simulation; difference: from theory, or from the\n"
+    "reference if there is no formula. separated: two independent devices under uniform writes, A = sum of r_i A_i."
 )
 
 

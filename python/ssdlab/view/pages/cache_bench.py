@@ -24,7 +24,7 @@ def page(bench: CacheBench) -> Page:
         partial=f"{bench.done} of {bench.asked} runs were measured" if bench.partial else "",
         remarks=_remarks(bench),
         sections=[
-            *([Section("Pages a second", [Figure(bench.plot.chart)], terminal=False)] if len(bench.cells) > 1 else []),
+            *([Section("Throughput", [Figure(bench.plot.chart)], terminal=False)] if len(bench.cells) > 1 else []),
             Section("Hits", [Figure(bench.plot_hits.chart)], terminal=False),
             Section("Figures", [Table(HEADERS, _rows(bench), "Figures", left=2)]),
         ],
@@ -39,13 +39,13 @@ def verdict(bench: CacheBench) -> str:
     compressed = [cell for cell in bench.cells if cell.codec is not None]
     if raw is None or not compressed:
         missing = "without a compressed pool (--share 0)" if raw is None else "with a compressed pool"
-        return f"Nothing to decide: no cache {missing} was measured."
+        return f"No verdict: no cache {missing} was measured."
     best = max(compressed, key=lambda cell: cell.pages_s.median)
     what = f"{share_text(best.share)} compressed by {best.codec}"
     times = best.pages_s.median / raw.pages_s.median
     figures = (
-        f"{times:.2f} times the pages a second of the raw cache, p99 {text.significant(best.access_p99_us.median)} µs "
-        f"instead of {text.significant(raw.access_p99_us.median)}"
+        f"{times:.2f} times the pages per second of the raw cache, "
+        f"p99 {text.significant(best.access_p99_us.median)} µs instead of {text.significant(raw.access_p99_us.median)}"
     )
     if bench.runs > 1 and best.pages_s.low > raw.pages_s.high:
         return f"Compress: {what} serves {figures}."
@@ -61,8 +61,8 @@ def _remarks(bench: CacheBench) -> list[str]:
     late = [cell.late_us.median for cell in bench.cells if cell.late_us is not None]
     if late:
         notes.append(
-            f"threads waited up to {text.significant(max(late))} µs longer for a page than the simulated drive took; "
-            "--busy waits exactly, at full CPU load"
+            f"threads waited up to {text.significant(max(late))} µs longer for a page than the simulated drive takes; "
+            "use --busy for exact waits, at full CPU load"
         )
     return notes
 

@@ -32,7 +32,7 @@ def _drawn(simulation: CacheSimulation | MissRatioCurves) -> list[Section]:
     """The curves; a single size has only a table."""
     if len(simulation.capacities) == 1:
         return []
-    note = "Misses per access against the size of the cache, which is empty at first."
+    note = "Misses per access by cache size; caches start empty."
     return [Section("Miss ratios", [Figure(simulation.plot.chart)], note=note, terminal=False)]
 
 
@@ -48,9 +48,9 @@ def _headlines(simulation: CacheSimulation | MissRatioCurves) -> list[tuple[str,
     if isinstance(simulation, MissRatioCurves) and simulation.sample_rate is not None:
         rows.append(("sampled", text.percent(simulation.sample_rate)))
     if isinstance(simulation, CacheSimulation) and simulation.ttl_s is not None:
-        told = f"as their {simulation.ttl_s} says"
+        told = f"given by the {simulation.ttl_s}"
         lives = text.duration(simulation.ttl_s * 1_000_000_000) if isinstance(simulation.ttl_s, int) else told
-        rows.append(("items live for", lives))
+        rows.append(("time to live", lives))
     return rows
 
 
@@ -62,7 +62,7 @@ def _remarks(simulation: CacheSimulation | MissRatioCurves) -> list[str]:
         about = "about " if isinstance(simulation, MissRatioCurves) and "sampled" in simulation.methods else ""
         if hits:
             notes.append(
-                f"up to {about}{text.counted(hits, 'hits')} of a cache asked for more bytes than the cached object "
+                f"up to {about}{text.counted(hits, 'hits')} of a cache requested more bytes than the cached object "
                 f"has; the missing {about}{text.size(lacked)} count as missed, and the object keeps its size"
             )
     if isinstance(simulation, MissRatioCurves):
@@ -70,12 +70,12 @@ def _remarks(simulation: CacheSimulation | MissRatioCurves) -> list[str]:
         if few.any():
             most = simulation.size_text(int(simulation.capacities[few].max()))
             notes.append(
-                f"estimates up to {most} come from caches of fewer than {FEW} sampled units and are rougher than their "
-                "error; sample more"
+                f"estimates up to {most} come from caches of fewer than {FEW} sampled units; their true error is "
+                "larger than shown; sample more"
             )
         if "sampled" in simulation.methods:
             notes.append(
-                "the error behind ± is statistical only; a small sample of a cache may behave differently, above all "
+                "the error after ± is only statistical; a small sample of a cache may behave differently, especially "
                 "with policies that divide the cache"
             )
     return notes

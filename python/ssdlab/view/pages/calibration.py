@@ -44,7 +44,7 @@ def _how(calibration: Calibration) -> str:
         requests = text.count(source["requests"])
         state = dict(variants("precondition.overwrite"))[source["overwrite"]]
         return (
-            f"random requests of {calibration.size}, {source['rounds']} x {requests} per cell after as many for "
+            f"random requests of {calibration.size}, {source['rounds']} x {requests} per cell, each after an equal "
             f"warm-up; drive overwritten: {state}"
         )
     way = "direct" if source["direct"] else "through the page cache"
@@ -71,7 +71,7 @@ def sentences(calibration: Calibration) -> list[str]:
     """The outcome in sentences."""
     region = calibration.region
     if region is None:
-        return ["Stopped before the end: missing cells may be the best, so there is no advice."]
+        return ["Stopped before the end: missing cells may be the best, so no values are advised."]
     lines = []
     for op, difference in calibration.differences.items():
         depends = "depends" if difference > calibration.tolerance(op) else "does not depend"
@@ -80,7 +80,7 @@ def sentences(calibration: Calibration) -> list[str]:
         lines.append(f"Throughput of {op}s {depends} on the region size ({largest}).")
     chosen = text.size(calibration.regions[region])
     if not calibration.differences:
-        lines.append("Only one region size was measured, so there is no advice.")
+        lines.append("Only one region size was measured, so no region size is advised.")
     elif not calibration.region_matters:
         lines.append("Any region size is fine; region_size stays unchanged.")
     else:
@@ -90,16 +90,17 @@ def sentences(calibration: Calibration) -> list[str]:
         if most > 1.005 or least < 0.995:
             lines.append(
                 f"Write amplification was {text.ratio(least)} to {text.ratio(most)}, so the throughput of writes does "
-                "not depend on the dies alone."
+                "not depend only on the dies."
             )
     for op, table in calibration.iops.items():
         fewest = calibration.knee(op, region)
         more = ""
         if fewest == calibration.in_flight[-1]:
             all_held = fewest == calibration.source.get("queue_depth")
-            more = ", the full queue depth" if all_held else "; more in flight might give more"
+            more = ", the full queue depth" if all_held else "; more requests in flight might give more"
         lines.append(
-            f"In a region of {chosen}, {fewest} in flight {'reaches' if fewest == 1 else 'reach'} 95 % of its "
+            f"In a region of {chosen}, {text.counted(fewest, 'requests')} in flight "
+            f"{'reaches' if fewest == 1 else 'reach'} 95 % of its "
             f"{text.count(float(table[region].max()))} {op}s per second{more}."
         )
     return lines

@@ -19,7 +19,7 @@ from ssdlab.view.times import name_of_times, title_of_times
 TIMES = "Response time"
 """Section of the metrics of response times."""
 
-ALIKE = "all seeds of a case gave equal figures: nothing random affects them"
+ALIKE = "all seeds of a case gave equal figures: nothing random affects the case"
 
 
 class _Line(NamedTuple):
@@ -111,8 +111,8 @@ def _stopped(comparison: Comparison) -> str:
     return "; ".join(
         [
             *(counts if comparison.seeds > 1 else ["it was stopped"]),
-            *(f"{label} covers only the part that was run" for label in comparison.cut_short),
-            *(f"nothing was measured of {label}" for label in comparison.missing),
+            *(f"{label} covers only part of its run" for label in comparison.cut_short),
+            *(f"{label} was not measured" for label in comparison.missing),
         ]
     )
 
@@ -123,7 +123,7 @@ def _legend(comparison: Comparison) -> str:
         return best
     counts = sorted({len(runs) for runs in comparison.runs.values()})
     seeds = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
-    mean = f"mean of {seeds} seeds ± standard deviation (of seeds, not of their mean), where they differ"
+    mean = f"mean of {seeds} seeds ± standard deviation over seeds, where they differ"
     return f"{mean}; {best}, including all within both deviations" if best else mean
 
 
@@ -151,7 +151,7 @@ def spread_text(metric: Metric, spread: Spread | None, runs: int) -> str:
 
 
 def _best(line: _Line) -> list[bool]:
-    """Marks the best values; none if all are equally good or the metric has no better direction."""
+    """Marks the best values, unless all are equally good or the metric has no better direction."""
     known = [spread for spread in line.spreads if spread is not None]
     if not line.metric.better or not line.differs:
         return [False] * len(line.spreads)

@@ -93,13 +93,13 @@ class _Sentence(Formatter):
 
 _SENTENCE = _Sentence()
 _Words = tuple[str, ...]
-"""Templates of a headline and of the pieces of evidence; a piece is left out if one of its fields is missing."""
+"""Templates of a headline and of the pieces of evidence; a piece is omitted if one of its fields is missing."""
 
 _BUSY = ("busy: {busy}; {outstanding:decimal} requests outstanding{where} on average",)
 _OF_TIMES = "{share:%} of the response times{where}"
 _SLOW = (
     "slow {kind}: {share:%} of p99 is due to {part}",
-    "{room_share:%} of the time at p99 is for room in the write buffer",
+    "{room_share:%} of the time at p99 is waiting for room in the write buffer",
     "response time {p50_ns:ns} at p50 ({p50_share:%} of it), {p99_ns:ns} at p99, {p99_9_ns:ns} at p99.9 "
     "({p99_9_share:%})",
 )
@@ -125,7 +125,7 @@ THROUGHPUT: Mapping[str, str] = {
     "block_layer": f"the block layer: {_OF_TIMES}",
     "queue_slots": f"the drive's queue slots: {_OF_TIMES}",
     "host_depth": "the host: {outstanding:decimal} requests outstanding{where} for {dies_count:count} dies",
-    "think_time": "the host: it thinks for {share:%} of its time, {think_ns:ns} after each request",
+    "think_time": "the host: think time is {share:%} of its time, {think_ns:ns} after each request",
     "arrivals": "the workload: the drive keeps up with all requests",
 }
 """What limits throughput."""
@@ -185,7 +185,7 @@ OTHERS: Mapping[tuple[str, str], _Words] = {
         "{erase_mean:decimal} erases per block on average, {erase_max:count} on the most worn block",
     ),
     ("input", "never_full"): (
-        "the drive never fills up: nothing had to be erased",
+        "the drive never fills up: nothing was erased",
         "{pages_written:count} pages written, {physical_pages:count} in flash",
         "for write amplification and wear in steady state: --set precondition.overwrite=steady",
     ),
@@ -201,18 +201,18 @@ OTHERS: Mapping[tuple[str, str], _Words] = {
         "to keep the times: --set host.replay=open",
     ),
     ("input", "queue_grows"): (
-        "requests arrive faster than the drive serves them: response times are those of a growing queue",
+        "requests arrive faster than the drive serves them: response times include a growing queue",
         "the drive finished {behind_ns:ns} after the last arrival",
     ),
     ("input", "map_cache_too_small"): _MISSES,
     ("input", "cache_too_small"): _MISSES,
     ("input", "idle_never_collects"): (
-        "idle time is not used for GC, although it may be",
+        "idle time is not used for GC, although it could be",
         "all {collected:count} copies and erases of GC ran during requests, or within {after_ns:ns} after them",
         "to collect during requests: --set drive.collect=background",
     ),
     ("input", "idle_collects_all"): (
-        "idle time suffices for all GC: response times are those of a workload with such pauses",
+        "idle time suffices for all GC: response times apply only to workloads with such pauses",
         "{share:%} of {collected:count} copies and erases of GC ran after {after_ns:ns} without requests",
         "without pauses: --set drive.collect=foreground",
     ),
@@ -238,7 +238,7 @@ def _values(finding: Finding) -> dict[str, Any]:
         "busy": ", ".join(
             f"{resource} {_percent(evidence[resource])}" for resource in resources if resource in evidence
         ),
-        # Utilisation of the cache is evidence only where there is one.
+        # Only runs with a cache have its utilisation as evidence.
         "where": " below the cache" if "cache" in evidence else "",
         "work": WORK.get(name, ""),
         "kind": about.removeprefix("slow_").replace("_below", " below the cache"),
@@ -368,7 +368,7 @@ def _remarks(diagnosis: Diagnosis) -> list[Paragraph]:
     remarks = []
     if any(finding["name"] in UNFINISHED for finding in diagnosis.findings):
         # GC comes in bursts: the runs may be in different phases of it.
-        remarks.append("the drive has not settled: differences may be due to the phase of GC")
+        remarks.append("the drive has not settled: differences may come from the phase of GC")
     rates = [
         (change["name"], change["before"]["iops"] or 0.0, change["after"]["iops"] or 0.0)
         for change in changes

@@ -11,7 +11,7 @@ from ssdlab.view.pages.figures import INTERVALS, estimated, left_to_do
 
 RATES = {
     "trace": "the daily writes of the trace",
-    "replay": "the daily writes of the replay, as the requests have no times",
+    "replay": "the daily writes of the replay, because the requests have no times",
 }
 """Write rates, unless `--dwpd` gives one."""
 
@@ -102,13 +102,13 @@ def _advised(advice: DriveAdvice) -> list[str]:
     at = advice.choices.index(best)
     smaller = [choice for choice in advice.choices[:at] if choice.flash_bytes < best.flash_bytes]
     if smaller:
-        lines.append(f"The next smaller, {_named(advice, smaller[-1])}, {_misses(advice, smaller[-1])}.")
+        lines.append(f"The next smaller drive, {_named(advice, smaller[-1])}, {_misses(advice, smaller[-1])}.")
     larger = next((choice for choice in advice.choices[at + 1 :] if choice.flash_bytes > best.flash_bytes), None)
     if larger is not None:
         more = larger.flash_bytes / best.flash_bytes - 1
         lines.append(
-            f"The next larger, {_named(advice, larger)}, takes {100 * more:.0f} % more flash and amplifies writes "
-            f"{_change(best.write_amplification, larger.write_amplification)}."
+            f"The next larger drive, {_named(advice, larger)}, takes {100 * more:.0f} % more flash and amplifies "
+            f"writes {_change(best.write_amplification, larger.write_amplification)}."
         )
     return lines
 
@@ -131,7 +131,7 @@ def _certainty(advice: DriveAdvice, best: DriveChoice) -> list[str]:
     """In how many seeds a drive meets the goal."""
     seeds, met = best.write_amplification.seeds, advice.meeting(best)
     if seeds == 1:
-        return ["This rests on one seed; use --seeds 5 to see how certain it is."]
+        return ["This result rests on one seed; use --seeds 5 to see how certain it is."]
     lines = [f"It meets the goal with {met} of {seeds} seeds."]
     if met < seeds:
         meets_always = (
@@ -139,7 +139,9 @@ def _certainty(advice: DriveAdvice, best: DriveChoice) -> list[str]:
         )
         always = next(meets_always, None)
         lines.append(
-            "None does with each seed." if always is None else f"{_named(advice, always)} does with each seed."
+            "No drive meets it with every seed."
+            if always is None
+            else f"{_named(advice, always)} meets it with every seed."
         )
     return lines
 
@@ -147,6 +149,6 @@ def _certainty(advice: DriveAdvice, best: DriveChoice) -> list[str]:
 def _change(base: Estimate, other: Estimate) -> str:
     """Change of write amplification from one drive to another."""
     if abs(other.mean - base.mean) <= math.hypot(base.half_width or 0.0, other.half_width or 0.0):
-        return "as much, within the error of these seeds"
+        return "equally, within the error of these seeds"
     less = 1 - other.mean / base.mean
     return f"{100 * abs(less):.0f} % {'less' if less >= 0 else 'more'}"

@@ -6,8 +6,8 @@ from ssdlab.view.page import Figure, Item, Page, Paragraph, Section, Table
 from ssdlab.view.pages.figures import form, signed
 
 BEYOND = (
-    "* outside 0 to 100 %: an estimate from the samples of the design, with its error behind ± (95 % confidence "
-    "interval). More --samples give a better one."
+    "* outside 0 to 100 %: estimated from the samples of the design; the number after ± is half the 95 % confidence "
+    "interval. More --samples give a better estimate."
 )
 
 
@@ -61,7 +61,7 @@ def _share(share: float | None, half_width: float | None) -> str:
 
 
 def _impossible(share: float | None) -> bool:
-    """True if a share, as it is shown, is not between 0 and 1."""
+    """True if a share, rounded as shown, is not between 0 and 1."""
     return share is not None and not 0 <= round(share, 3) <= 1
 
 

@@ -202,7 +202,7 @@ def _changes(result: TableResult) -> list[str]:
 
 
 def _winners(result: TableResult) -> list[str]:
-    """Number of winners that agree, and those that do not."""
+    """Number of winners that agree, and the winners that do not."""
     winners = result.winners
     compared = [winner for winner in winners if winner.agrees is not None]
     if not compared:

@@ -18,7 +18,7 @@ BY_END: tuple[tuple[str, Form], ...] = (
     ("utilisation", "percent"),
     ("_share", "percent"),
 )
-"""Forms of figures that are no metrics, such as those of a fleet."""
+"""Forms of figures that are not metrics, such as figures of a fleet."""
 
 _FORM_NAMES: dict[object, Form] = {write: name for name, write in FORMS.items()}
 
@@ -68,7 +68,7 @@ def estimated(figure: str, estimate: Estimate | None) -> str:
 def left_to_do(study: Study) -> str:
     """Number of runs that a study lacks; empty if it is complete."""
     left, asked = text.count(study.asked - study.finished), text.count(study.asked)
-    return f"{left} of {asked} runs are still to be done" if study.partial else ""
+    return f"{left} of {asked} runs still to do" if study.partial else ""
 
 
 INTERVALS = "mean ± half the width of its 95 % confidence interval over seeds"

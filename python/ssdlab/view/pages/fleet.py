@@ -21,7 +21,7 @@ def page(fleet: Fleet) -> Page:
     remarks += [*fleet.study.missing, *fleet.study.caveats_by_trace]
     if fleet.late:
         remarks.append(
-            f"{text.count(fleet.late)} requests lie so far out of order that they got another time; give files in the "
+            f"{text.count(fleet.late)} requests were too far out of order and got another time; give files in the "
             "order of their times"
         )
     sections = [Section("", [Facts(_facts(fleet), tiles=True)])]
@@ -33,7 +33,7 @@ def page(fleet: Fleet) -> Page:
     return Page(
         title=f"{volumes} on {drives}",
         lead=[Paragraph(f"{fleet.rule}: {RULES[fleet.rule]}", "soft"), Paragraph(_reckoned(fleet), "soft")],
-        partial=f"{left} of {drives} are still to be run" if fleet.partial else "",
+        partial=f"{left} of {drives} still to run" if fleet.partial else "",
         remarks=remarks,
         sections=[
             *sections,
@@ -75,7 +75,7 @@ def _reckoned(fleet: Fleet) -> str:
     """The write rate of the projected lives."""
     if fleet.rate == "trace":
         return f"life: at the rate of the trace, repeating its {text.duration(1e9 * fleet.seconds)}"
-    return "life: at the rate of the replay, as the trace has no times"
+    return "life: at the rate of the replay, because the trace has no times"
 
 
 def _distributions(fleet: Fleet) -> Table:
@@ -85,7 +85,7 @@ def _distributions(fleet: Fleet) -> Table:
         told = [write(cdf.at(share)) for share in SHARES]
         rows.append([outcome.figure, text.count(len(cdf.values)), *told, write(cdf.mean)])
     heads = [HEADERS.get(share, f"{100 * share:g} %") for share in SHARES]
-    note = "The column of a share has the smallest value that this share of drives does not exceed."
+    note = "The column of a share shows the smallest value that this share of drives does not exceed."
     return Table(("figure", "drives", *heads, "mean"), rows, note=note)
 
 
@@ -127,7 +127,7 @@ def _volumes(fleet: Fleet) -> Table:
         ]
         for row in volumes
     ]
-    note = "Requests, bytes and response times are the volume's own; figures of the drive are of all volumes on it."
+    note = "Requests, bytes and response times are the volume's own; figures of the drive cover all its volumes."
     # Volumes of simulated drives without response times of their own.
     if any(
         row["read_bytes"] + row["written_bytes"]

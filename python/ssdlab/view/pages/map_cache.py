@@ -7,8 +7,8 @@ from ssdlab.model.source import chosen, ingest_remarks, source_text
 from ssdlab.view.page import Figure, Page, Paragraph, Section, Table
 
 CURVES = (
-    "Points are the requested caches. Lines are lower bounds for all others: as if each dirty segment were written "
-    "back alone, not with all those of its map page."
+    "Points are the requested caches. Lines are lower bounds for all other caches: they assume "
+    "that each dirty segment is written back alone, not with all dirty segments of its map page."
 )
 
 
@@ -57,7 +57,7 @@ def advised(advice: MapCacheAdvice, target: float) -> list[str]:
         larger = (
             f"a larger cache reaches at most {text.percent(limit)}"
             if limit >= target
-            else f"no cache does, as first look-ups miss: at most {text.percent(limit)}"
+            else f"no cache does, because first look-ups miss: at most {text.percent(limit)}"
         )
         return [
             f"No cache up to {text.size(int(advice.caches.max()))} reaches {100 * target:g} %: "
@@ -72,7 +72,7 @@ def advised(advice: MapCacheAdvice, target: float) -> list[str]:
     for name, other in zip(("smaller", "larger"), advice.neighbours(best), strict=True):
         if other is not None:
             lines.append(
-                f"The next {name}, {text.size(other.cache_bytes)}, gives {text.percent(other.iops_share)} with "
+                f"The next {name} cache, {text.size(other.cache_bytes)}, gives {text.percent(other.iops_share)} with "
                 f"{text.size(other.ram_bytes)}."
             )
     return lines

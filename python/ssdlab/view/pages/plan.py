@@ -7,14 +7,14 @@ from ssdlab.view.page import Figure, Page, Paragraph, Section, Table
 
 COMPRESSORS = ("compressor", "ratio", "compress, us", "restore, us", "pages that shrink", "mean of files")
 CHOICES = (
-    "model", "compressor", "compress", "hits", "us a page", "p99, us", "pages/s", "gains from", "device from, us",
+    "model", "compressor", "compress", "hits", "us per page", "p99, us", "pages/s", "gains from", "device from, us",
 )  # fmt: skip
 DEVICES = ("ratio", *SKEWS)
 COMPARISON = (
     "compress", "compressor", "hits: model", "measured", "us: document", "model", "measured", "difference", "by hits",
     "by device", "left", "p99: model", "measured",
 )  # fmt: skip
-CORRECTIONS = ("correction", "us a page", "of Harper's")
+CORRECTIONS = ("correction", "us per page", "of Harper's")
 
 CORRECTION_WORDS = {
     "none": "none: Harper's model",
@@ -35,7 +35,7 @@ def page(plan: CachePlan) -> Page:
     return Page(
         title=f"{text.size(plan.memory_bytes)} of memory for {text.size(plan.data_bytes)} of data",
         lead=[Paragraph(_how(plan), "soft")],
-        partial="stopped while the real cache was measured" if plan.partial else "",
+        partial="stopped while measuring the real cache" if plan.partial else "",
         remarks=plan.remarks,
         sections=[
             Section("", [Paragraph(_verdict(plan), "strong"), Figure(plan.plot.chart)]),

@@ -50,18 +50,18 @@ def _times(preview: Preview) -> list[tuple[str, str]]:
     if between is not None:
         least, most = (text.duration(1e9 * seconds) for seconds in between)
         about += f", from {least} to {most}"
-    return [*rows, ("all, about" if took else "all, at least", about)]
+    return [*rows, ("all runs, about" if took else "all runs, at least", about)]
 
 
 def _method(preview: Preview) -> str:
     """Method of the estimate."""
     assert preview.pilots is not None
     method = (
-        "Pilots vary one axis at a time from the first run: ends and middle, or all names. A run is estimated as the "
-        "time of the first run times a factor per axis."
+        "Pilots vary one axis at a time from the first run: ends and middle of numbers, all names. The estimate for a "
+        "run is the time of the first run times a factor per axis."
     )
     if preview.range_seconds is not None:
-        method += " The range is the error at other points, including corners of the design."
+        method += " The range shows the error at other points, including corners of the design."
     if not preview.pilots.complete:
-        method += f" Pilots ended after {text.duration(1e9 * SECONDS)}; values without a pilot count as the first."
+        method += f" Pilots ended after {text.duration(1e9 * SECONDS)}; values without one count as the first value."
     return method

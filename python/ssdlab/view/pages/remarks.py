@@ -12,12 +12,12 @@ def clock_remark(config: Config) -> str | None:
     """The remark on the model of time; None if time is not modelled."""
     cached = config["cache.policy"] != "none"
     if config["time"] == "serial":
-        times = "service times without queueing" if served_alone(config) else "those of one operation at a time"
-        remark = f"Times of one flash chip: {times}, not those of a drive with many chips"
-        return f"{remark}; rates and times are those of requests below the cache" if cached else remark
+        times = "without queueing" if served_alone(config) else "one operation at a time"
+        remark = f"Times are for one flash chip ({times}), not for a drive with many chips"
+        return f"{remark}; rates and times are for requests below the cache" if cached else remark
     if config["time"] == "event":
         remark = "Latencies include queueing, host link, channels and dies, plus a fixed controller cost per request"
-        return f"{remark}; rates and response times are those of the host, above the cache" if cached else remark
+        return f"{remark}; rates and response times are for host requests, above the cache" if cached else remark
     return None
 
 
@@ -33,6 +33,6 @@ def unlike_flash(results: Mapping[str, Result]) -> str | None:
         return None
     drives = ", ".join(f"{label}: {size}" for label, size in sizes.items())
     return (
-        f"the drives also differ in flash ({drives}), as each FTL gets its reserve beyond device.op; for equal flash "
-        "set device.reserve=inside and a device.op that holds the largest reserve"
+        f"the drives also differ in flash ({drives}), because each FTL adds its reserve to device.op; for equal flash "
+        "set device.reserve=inside and a device.op that covers the largest reserve"
     )

@@ -35,7 +35,7 @@ HEADLINES = (
 )
 OF_A_DRIVE = tuple(BY_NAME[name] for name in ("time.iops", "latency.read.p99_ns", "latency.write.p99_ns"))
 """Further headlines, unless one chip serves one request after the other."""
-PERCENTILES = "The tail begins where a line bends up."
+PERCENTILES = "The tail starts where a line bends upward."
 WAITING = (
     " Near the dashed line, waiting makes requests slow. Choose a stretch of time in a figure over the run to see the "
     "requests that ended in it."
@@ -124,13 +124,13 @@ def _merges(result: Result) -> Iterator[Section]:
     yield Section("Merges", [Table.named(MERGE_COUNTS.values(), merges(result.summary), "Merges"), *figures])
     streams, more = captures(result.summary)
     if streams:
-        note = f"Runs of pages of each stream that sequential log blocks captured.{_further(more)}"
+        note = f"Sequential runs of each stream that sequential log blocks captured.{_further(more)}"
         items = [Table.named(CAPTURE_COLUMNS, streams, header="stream")]
         yield Section("Captures by stream", items, note=note, terminal=False)
 
 
 def _further(more: int) -> str:
-    return f" {text.count(more)} further streams are in result.json." if more else ""
+    return f" result.json has {text.count(more)} more streams." if more else ""
 
 
 def _times(result: Result) -> Iterator[Section]:
@@ -149,7 +149,7 @@ def _times(result: Result) -> Iterator[Section]:
         items.append(Table.named(QUANTILES, parts, below("Waiting and service", result.summary), note=note, wide=True))
     streams, more = stream_times(result.summary)
     if streams:
-        note = "Streams with most requests first."
+        note = "Streams with the most requests first."
         if result.summary["cache"] is not None and any(name == "0" for name, _ in streams):
             note += " Write-backs of the cache belong to stream 0."
         title = below("Response times by stream", result.summary)
@@ -184,17 +184,17 @@ def _drive(result: Result) -> Iterator[Section]:
         Figure(
             result.plot_utilisation.chart,
             "Utilisation over time",
-            "The stronger the colour, the busier. Strong rows are hot spots; pale dies wait for a strong channel.",
+            "Stronger colours mean busier. Strong rows are hot spots; pale dies wait for their busy channel.",
         ),
         Figure(
             result.plot_queue_depth.chart,
             below("Requests outstanding", result.summary),
-            "With more requests outstanding than dies, requests wait for one another.",
+            "With more outstanding requests than dies, requests wait for each other.",
         ),
         Figure(
             result.plot_gantt.chart,
             "Operation by operation",
-            "Gaps of dies while their channel is busy are waits for the channel; hatched bars are internal work.",
+            "Gaps on a die while its channel is busy are waits for the channel; hatched bars are internal work.",
             is_useful=lambda: _has_operations(result),
         ),
     ]

@@ -92,7 +92,7 @@ def _effects(screening: Screening, first: Part) -> Item:
         for effect in first.effects.get(gain, ()):
             by_factor.setdefault(effect.term, {})[gain] = effect
     if not by_factor:
-        return Paragraph("Points are missing, so effects cannot be separated.")
+        return Paragraph("Points are missing, so the effects cannot be separated.")
     ranked = sorted(by_factor.items(), key=lambda pair: -max(map(_sureness, pair[1].values())))
     rows: list[Row] = [
         [name, next(iter(effects.values())).level, *(_effect(effects.get(gain)) for gain in asked)]
@@ -161,7 +161,7 @@ def _answered(screening: Screening, answer: Answer) -> str:
         reached = f"{reached}, {levels}"
     first = _signed(contrast.percent(figure, answer.first))
     if answer.again is None:
-        return f"{said}: {reached}; the largest is {first} %, which was not run again."
+        return f"{said}: {reached}; the largest gain, {first} %, was not repeated."
     verdict = "appears" if answer.appears else "does not appear"
-    again = f"around the largest, {first} %, fresh seeds find {_gain(figure, answer.again)} % at most"
+    again = f"around the largest gain, {first} %, fresh seeds find up to {_gain(figure, answer.again)} %"
     return f"{said}: {verdict}. {reached}; {again}."

@@ -19,7 +19,7 @@ def page(service: Service) -> Page:
     """The page of a drive that was served."""
     report = service.report
     return Page(
-        title="A drive in use",
+        title="Served drive",
         remarks=[*unused_when_served(service.config), *_remarks(report)],
         sections=[
             Section("", [Facts(_headlines(report), tiles=True)], terminal=False),
@@ -35,20 +35,20 @@ def _remarks(report: Mapping[str, Any]) -> Iterator[str]:
     times, cut_off = report["times"], report["cut_off"]
     if cut_off:
         yield (
-            f"{text.counted(cut_off, 'clients')} had not taken all replies when the server ended: the connection was "
-            "cut, and the last requests may not be done"
+            f"{text.counted(cut_off, 'clients')} had not received all replies when the server ended: connections "
+            "were cut, and the last requests may be incomplete"
         )
     if times is None:
         return
     programmed, buffered = sum(report["flash"]["programs"].values()), times["buffered_pages"]
     if times["failed"]:
-        yield f"the simulated drive stopped, and replies left immediately from then on: {times['failed']}"
+        yield f"the simulated drive failed, and later replies were sent immediately: {times['failed']}"
     elif times["pages_stored"] != programmed:
         yield (
-            "flash operations and write amplification are those of the simulated drive "
+            "flash operations and write amplification are figures of the simulated drive "
             f"({text.count(programmed)} pages programmed, {text.count(buffered)} in its write buffer); blocks, wear "
-            "and buffered pages are those of the drive that stores the bytes "
-            f"({text.count(times['pages_stored'])} programmed), whose buffer makes room at once"
+            "and buffered pages are figures of the drive that stores the bytes "
+            f"({text.count(times['pages_stored'])} programmed), whose buffer frees space at once"
         )
     latency = times["latency"]["all"]
     due_ns = latency["mean_ns"] * times["scale"] if latency else 0
@@ -140,9 +140,9 @@ def _pages_read(mount: Mapping[str, Any]) -> int:
 
 def mounted(mount: Mapping[str, Any]) -> str:
     """The mount of a drive, in one line."""
-    before = "shut down in good order" if mount["clean"] else "its power was lost"
+    before = "shut down cleanly" if mount["clean"] else "its power was lost"
     if mount["full_scan"]:
-        before = "its log is damaged: trimmed pages may be back, and erases are counted anew"
+        before = "its log is damaged: trimmed pages may have returned, and erase counts restart"
     took = "" if mount["time_ns"] is None else f" in {text.duration(mount['time_ns'])} of its own time"
     return (
         f"mounted by {_found_by(mount)}{took} ({before}): {text.size(mount['log_bytes_read'])} of the log, "

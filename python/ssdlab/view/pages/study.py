@@ -57,17 +57,17 @@ def _not_shown(study: Study) -> str:
     """Runs in the folder that the page does not show."""
     kept = f"the folder keeps {text.counted(study.earlier, 'runs')}"
     if study.plan["design"]["name"] == SEARCH:
-        return f"{kept} of fresh seeds, or of trials that were not finished, which are not shown"
-    return f"{kept} of earlier sweeps, not shown; their commands show them without running anything twice"
+        return f"{kept} of fresh seeds or unfinished trials, not shown"
+    return f"{kept} from earlier sweeps, not shown; repeat those commands to show them (finished runs are not repeated)"
 
 
 def figures(study: Study) -> Page:
-    """The figures that can be outcomes, without those that are 0 in all runs."""
+    """The figures available as outcomes, without figures that are 0 in all runs."""
     shown = [name for name in study.figures if study.table[name].drop_null().to_numpy().any()]
     left_out = len(study.figures) - len(shown)
     more = "one more is" if left_out == 1 else f"{text.count(left_out)} more are"
     return Page(
-        title=f"{text.counted(len(shown), 'figures')} that can be outcomes",
+        title=f"{text.counted(len(shown), 'figures')} available as outcomes",
         lead=[Paragraph(f"{more} 0 in every run; --json lists all", "soft")] if left_out else [],
         sections=[Section("", [Paragraph(name, "code") for name in shown])],
     )

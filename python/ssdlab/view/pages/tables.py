@@ -46,10 +46,10 @@ OF_THE_DRIVE = ("Drive", "Interference", "Waiting", "Lifetime")
 """Sections about requests of the drive; below a cache if there is one."""
 
 STREAMS_SHOWN = 20
-"""Most streams in a table; a trace may name hundreds."""
+"""Maximum number of streams in a table; a trace may name hundreds."""
 
 OTHER_STREAMS = "all others"
-"""Streams beyond those that are counted one by one."""
+"""All streams that are not counted one by one."""
 
 _STREAM_TIMES = {"requests": "count", **{name: QUANTILES[name] for name in ("mean", "p99", "p99.9")}}
 STREAM_COLUMNS = (*(f"{op} {name}" for op in ("read", "write") for name in _STREAM_TIMES), "throughput")
@@ -116,7 +116,7 @@ def merges(summary: Summary) -> Rows:
 
 
 def captures(summary: Summary) -> tuple[Rows, int]:
-    """The streams with most runs and the columns of `CAPTURE_COLUMNS`; and the number of streams left out."""
+    """The streams with most runs and the columns of `CAPTURE_COLUMNS`; and the number of streams omitted."""
     streams = [] if summary["log"] is None else list(summary["log"]["capture_by_stream"])
     streams.sort(key=lambda stream: -(stream["sub_streams"] + stream["random_pages"]))
     rows = [(stream["stream"], [metric.text(stream) for metric in _CAPTURED]) for stream in streams[:STREAMS_SHOWN]]
@@ -148,7 +148,7 @@ def _durations(times: Mapping[str, float]) -> list[str]:
 
 
 def stream_times(summary: Summary) -> tuple[Rows, int]:
-    """The streams with most requests and the columns of `STREAM_COLUMNS`; and the number of streams left out."""
+    """The streams with most requests and the columns of `STREAM_COLUMNS`; and the number of streams omitted."""
     streams = [] if summary["drive"] is None else list(summary["drive"]["streams"])
 
     def cells(times: Mapping[str, float] | None) -> list[str]:

@@ -44,7 +44,7 @@ def _left(tuned: Tuned) -> str:
     left = 0 if tuned.exhausted else tuned.asked - len(tuned.tried)
     if not left:
         return "not repeated yet"
-    return f"{text.count(left)} of {text.count(tuned.asked)} trials are still to be done"
+    return f"{text.count(left)} of {text.count(tuned.asked)} trials still to do"
 
 
 def _remarks(tuned: Tuned) -> list[str]:
@@ -95,7 +95,7 @@ def _seeds(count: int) -> str:
 def _importance(tuned: Tuned) -> Table:
     axes = [*next(iter(tuned.importance.values()))]
     rows = [[axis, *(f"{100 * shares[axis]:.0f} %" for shares in tuned.importance.values())] for axis in axes]
-    note = "how much a setting decides whether a trial is among the best tenth of those tried (PED-ANOVA)"
+    note = "influence of a setting on whether a trial is in the best tenth (PED-ANOVA)"
     return Table(("importance", *tuned.importance), rows, note=note)
 
 
@@ -128,7 +128,7 @@ def _concluded(tuned: Tuned) -> list[str]:
             return ["Nothing could be run."]
         return [
             f"Nothing could be compared: no trial has a value of {' and '.join(lacking)} in all its runs. Choose a "
-            "figure that is not null and does not divide by 0."
+            "figure that is never null and never divides by 0."
         ]
     best = tuned.best
     if best is None or not tuned.feasible:
@@ -136,11 +136,14 @@ def _concluded(tuned: Tuned) -> list[str]:
         return [f"No trial meets the constraints with {_seeds(tuned.repeats)}; closest: {closest}."]
     if len(tuned.goals) > 1:
         count = sum(finalist.best for finalist in tuned.finalists)
-        return [f"{count} configurations are on the front: no other is as good in every outcome and better in one."]
+        return [
+            f"{count} configurations are on the front: no other configuration is as good in every outcome and better "
+            "in one."
+        ]
     if best.as_given:
         lines = [f"Keep the given drive; it equals {_sets(best)}."]
     elif best.spare is not None and best.spare.key in best.point:
-        # Blocks are whole.
+        # Capacities are rounded to whole blocks.
         lines = [
             f"Choose {_sets(best)}; rounded to whole blocks, its over-provisioning is {text.percent(best.spare.has)}."
         ]
@@ -154,7 +157,7 @@ def _concluded(tuned: Tuned) -> list[str]:
         )
         always = next(kept_always, None)
         if always is not None and always is not best:
-            lines.append(f"To meet them with each seed, choose {_sets(always)}.")
+            lines.append(f"To meet them with every seed, choose {_sets(always)}.")
     return [*lines, *_lead(tuned, kept)]
 
 
@@ -167,7 +170,7 @@ def _lead(tuned: Tuned, kept: int) -> list[str]:
     following = tuned.finalists[1].fresh.kept(tuned.constraints)
     fewer = f"meets the constraints with only {following} of {_seeds(tuned.repeats)}." if following < kept else ""
     if lead.mean == 0 and not lead.half_width:
-        return [f"The next best is as good{f', but {fewer}' if fewer else '.'}"]
+        return [f"The next best is equally good{f', but {fewer}' if fewer else '.'}"]
     half = f" ± {write(lead.half_width)}" if lead.half_width else ""
     certain = lead.half_width is not None and lead.mean > lead.half_width
     return [

@@ -94,11 +94,11 @@ def remarks(analysis: TraceAnalysis) -> list[str]:
         error = analysis.to_dict()["footprint"]["standard_error"]
         remarks.append(
             f"footprints and working sets are estimates from one group of 16 pages in {analysis.sampling}: the trace "
-            f"touches too many for an exact count; standard error of the footprint at most {text.percent(error)}"
+            f"touches too many for an exact count; the standard error of the footprint is up to {text.percent(error)}"
         )
     if analysis.counted_range_bytes > analysis.range_bytes:
         remarks.append(
-            f"accesses by address are counted in ranges of {text.size(analysis.counted_range_bytes)}, as there are "
+            f"accesses by address are counted in ranges of {text.size(analysis.counted_range_bytes)} because there are "
             f"more than 1,048,576 of {text.size(analysis.range_bytes)}; raise --range to choose their size"
         )
     return remarks
@@ -109,8 +109,8 @@ def _share(share: float | None) -> str:
 
 
 SEQUENTIAL: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
-    ("continuing the previous one of the kind", "after_kind_share", _share),
-    ("continuing the previous one of the stream", "after_stream_share", _share),
+    ("continuing the previous request of its kind", "after_kind_share", _share),
+    ("continuing the previous request of its stream", "after_stream_share", _share),
     ("continuing an open run", "continuing_share", _share),
     ("open runs, mean", "concurrent_runs", text.decimal),
     ("requests per run, mean", "mean_run", text.decimal),

@@ -221,7 +221,7 @@ def _scale(axes: Axes, side: Literal["x", "y"], of: Axis) -> None:
         axes.margins(x=0.01)
     axis.set_label_text(of.title)
     if of.is_backwards:
-        # Rows, not heights.
+        # The vertical axis counts rows, not heights.
         axis.set_tick_params(length=0)
         axes.grid(axis=side, visible=False)
 

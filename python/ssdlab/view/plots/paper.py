@@ -38,7 +38,7 @@ def papers(page: Page, format: FigureFormat) -> dict[str, bytes]:
 
 
 def titled(page: Page) -> Iterator[tuple[str, Figure]]:
-    """Figures worth drawing with their titles, or those of their sections."""
+    """Figures worth drawing, with their own titles or their section titles."""
     for section in page.sections:
         for item in section.items:
             for figure in item.items if isinstance(item, Beside) else [item]:

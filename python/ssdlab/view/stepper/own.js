@@ -36,11 +36,11 @@ async function own(player, scene) {
     return null;
   }
   if (simulate === null) {
-    note.textContent = "This page plays a recording: it was made without the WebAssembly build of the simulator.";
+    note.textContent = "This page only plays a recording: ssdlab was built without the WebAssembly simulator.";
     return null;
   }
   document.getElementById("own-form").hidden = false;
-  note.textContent = "This page is the simulator itself: change the requests, or click a page of the flash to write it.";
+  note.textContent = "This page runs the simulator: change the requests, or click a page of the flash to write it.";
   const text = document.getElementById("own-text");
   const fault = document.getElementById("own-fault");
   /** Replaces the text so that undo works. */

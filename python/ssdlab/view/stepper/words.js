@@ -9,17 +9,17 @@ const USE = {
   map: "block of map pages", free: "erased block", bad: "bad block",
 };
 const VICTIM_REASON = {
-  yield: "the policy's choice would free nothing; fewest valid pages instead",
-  map_full: "room for map pages is short; fewest valid pages",
+  yield: "the policy's choice would free nothing, so the block with the fewest valid pages is taken",
+  map_full: "space for map pages is short, so the block with the fewest valid pages is taken",
   failed: "a program failed",
 };
 const RETIRED = {
   full: "is full, and its logical block is written again",
   completed: "has every page in its place",
-  evicted: "is given up, as all log blocks are taken",
+  evicted: "is given up because all log blocks are in use",
   oldest: "is the oldest of the full random log and is reclaimed",
-  broken: "ends here: the page to be written does not continue it",
-  restarted: "gives way, as a first page begins another sequence",
+  broken: "ends here because the new page does not continue it",
+  restarted: "is replaced because a first page starts a new sequence",
   merged: "is merged along with its logical block",
   drained: "has no valid page left",
 };
@@ -65,7 +65,7 @@ function dataBlock(state, lbn) {
   return oldest;
 }
 
-/** Description of a block beside its name. */
+/** Description of a block next to its name. */
 function blockText(lane, { use, owner, frontier }) {
   if (!lane.isLog) {
     if (use !== "data") return use;
@@ -123,7 +123,7 @@ function spanSentence(lane, span, before) {
     case "miss": {
       const there = lane.ramAt(span.from + 1);
       const gone = lane.ramAt(span.from).filter((old) => !there.some((entry) => entry.first === old.first));
-      const left = gone.length ? ` ${entryName(gone[0])} is evicted${gone[0].dirty ? " and its map page written back, as it is dirty" : ", clean"}.` : "";
+      const left = gone.length ? ` ${entryName(gone[0])} is evicted${gone[0].dirty ? " and its dirty map page is written back" : ", clean"}.` : "";
       const read = inside.some((step) => step.step === "read" && step.cause === "map_load");
       return `Miss: the entry of page ${span.lpn} is not in RAM.${left} ${read ? `The map page of page ${span.lpn} is read.` : "No map page holds it yet."}`;
     }
@@ -145,7 +145,7 @@ const WHY_COPY = {
   second_chance: "still valid: it gets a second chance", isolation: "still valid and cold: it goes to the isolation area",
   map_gc: "it is valid, and its block is about to be erased",
 };
-const WHY_MAP = { map_write_back: "with its dirty entries", map_update: "as GC moved pages whose entries are not in RAM" };
+const WHY_MAP = { map_write_back: "with its dirty entries", map_update: "because GC moved pages whose entries are not in RAM" };
 
 /** Sentence of a step; `before` and `after` are the states around it. */
 function stepSentence(lane, step, before, after) {
@@ -153,7 +153,7 @@ function stepSentence(lane, step, before, after) {
   const block = (number, state = before) => blockName(lane, state, number);
   switch (step.step) {
     case "request": return `The host ${{ write: "writes", read: "reads", trim: "trims" }[step.op]} ${range(step.page, step.count)}.`;
-    case "blank": return `Page ${step.lpn} holds nothing: it reads as zeros, without a flash operation.`;
+    case "blank": return `Page ${step.lpn} was never written: it reads as zeros, without a flash operation.`;
     case "read": {
       const { lpn } = before.pages[step.ppn];
       const name = pageName(lane, lpn);
@@ -173,9 +173,9 @@ function stepSentence(lane, step, before, after) {
     }
     case "captured": return `Captured: page ${step.lpn} lies in a sequential log block.`;
     case "merged": return `Block ${step.lbn} is merged: ${plural(step.copies, "copy", "copies")}, ${plural(step.erases, "data block")} erased${step.data === null ? "" : `; PBN ${step.data} is ${block(step.data, after)} now`}.`;
-    case "reclaimed": return `The page has waited ${awaited(lane, step)}: ${plural(step.associated, "logical block")} merged, ${plural(step.copies, "copy", "copies")}, ${plural(step.erases, "erase")}.`;
-    case "looked_up": return `The map is asked for page ${step.lpn}: ${step.hit ? "its entry is in RAM, a hit" : "its entry is not in RAM, a miss"}.`;
-    case "victim": return `Pages are short: ${block(step.block)} is the victim, with ${plural(step.valid, "valid page")}.`;
+    case "reclaimed": return `The page waited ${awaited(lane, step)}: ${plural(step.associated, "logical block")} merged, ${plural(step.copies, "copy", "copies")}, ${plural(step.erases, "erase")}.`;
+    case "looked_up": return `Looks up page ${step.lpn} in the map: ${step.hit ? "its entry is in RAM, a hit" : "its entry is not in RAM, a miss"}.`;
+    case "victim": return `Free pages are short: ${block(step.block)} is the victim, with ${plural(step.valid, "valid page")}.`;
     case "opened": return `Opens ${lane.isLog ? `PBN ${step.block}` : `B${step.block}`} as ${article(openedUse(lane, step))}.`;
     case "bad": return `Block ${step.block} has failed and is retired.`;
     case "retired": {
@@ -183,7 +183,7 @@ function stepSentence(lane, step, before, after) {
       return `${block(step.block)} ${RETIRED[step.reason]} (${utilised}).`;
     }
     case "rotated": return `Every page of ${block(step.block)} is valid: all get their second chance in place, without a copy.`;
-    case "drained": return `The isolation area is short of room: page ${step.lpn} is the oldest valid one there, and its block is merged.`;
+    case "drained": return `The isolation area is full: page ${step.lpn} is the oldest valid one there, and its block is merged.`;
     default: return "";
   }
 }
@@ -224,7 +224,7 @@ function programSentence(lane, step, before, at) {
   if (step.role === "sequential") return `Page ${step.lpn} goes to the sequential log, in its place at ${at(step.ppn)}.${outdated}`;
   return old === null
     ? `The place of page ${step.lpn} is erased: it is written there, at ${at(step.ppn)}.`
-    : `Page ${step.lpn} of the host is written in the course of the merge, at ${at(step.ppn)}.${outdated}`;
+    : `Page ${step.lpn} of the host is written during the merge, at ${at(step.ppn)}.${outdated}`;
 }
 
 /** Reason why a page is not written in place; the FTL decides before it makes room in the log. */
@@ -235,7 +235,7 @@ function whyToLog(lane, lpn, before) {
   if (before.map[lpn] !== null) return `Page ${lpn} has a copy in the log`;
   const behind = before.pages.slice(place + 1, first + lane.pagesPerBlock);
   if (first >= 0 && lane.recording.drive.ascending && behind.some((page) => page.lpn !== null)) {
-    return `The place of page ${lpn} is erased, but pages behind it are programmed, and the chip wants ascending order`;
+    return `The place of page ${lpn} is erased, but later pages are programmed, and the chip requires ascending order`;
   }
-  return `The place of page ${lpn} was taken until room was made in the log`;
+  return `The place of page ${lpn} was taken until the log had room`;
 }

@@ -29,7 +29,7 @@ BUSY = 0.1
 
 
 def busy(waited: float) -> list[str]:
-    """Returns a remark if the measuring thread waited much for a processor."""
+    """Returns a note if the measuring thread often waited for a processor."""
     if waited <= BUSY:
         return []
     return [
@@ -45,8 +45,8 @@ def _curve(points: Sequence[tuple[float, float]]) -> Sequence[tuple[float, float
         curve = []
     if not curve:
         raise ConfigError(
-            "distribution: no points of a miss-ratio curve; give pairs of the share of the pages and the hit ratio, "
-            "such as [(0.1, 0.6)]"
+            "distribution: not the points of a miss-ratio curve; give pairs of cached share and hit ratio, such as "
+            "[(0.1, 0.6)]"
         )
     return curve
 
@@ -82,7 +82,7 @@ def plan(
         device: File or block device whose reads to measure; nothing is written to it.
         device_us: Time to read a page, in microseconds, instead of measuring.
         seconds: Measuring time per read size.
-        share: Share of the memory to compress, as a fraction of 1; the best one if left out.
+        share: Share of the memory to compress, as a fraction of 1; the best share by default.
         measure_cache: Measures a small cache of these proportions, to compare the model with.
         monitor: Progress callback as in `ssdlab.simulate`. If it returns something true, KeyboardInterrupt is raised,
             or the plan is returned without the unfinished part of the comparison.
@@ -93,24 +93,22 @@ def plan(
         OSError: If a file cannot be read.
     """
     if sum((paper, device is not None, device_us is not None)) != 1:
-        raise ConfigError("the device is to be given once: take the paper's, one to measure, or the time of a read")
+        raise ConfigError("give exactly one of these: the paper's device, a device to measure, or the time of a read")
     sizes = _ssdlab.size(memory), _ssdlab.size(data), _ssdlab.size(page)
     if sizes[2] == 0:
-        raise ConfigError("a page of 0 bytes holds nothing; take 8KiB, for example")
+        raise ConfigError("the page size must be above 0; use 8KiB, for example")
     files = [Path(path) for path in paths]
     wanted = list(compressors)
     names = Counter(wish if isinstance(wish, str) else wish.name for wish in wanted)
     if names and names.most_common(1)[0][1] > 1:
-        raise ConfigError(f"the compressor {text.path(names.most_common(1)[0][0])} is named twice; name it once")
+        raise ConfigError(f"compressor {text.path(names.most_common(1)[0][0])} is listed twice; list it once")
     if not wanted:
-        raise ConfigError("no compressor to compare; name one")
+        raise ConfigError("no compressor to compare; give at least one")
     if paper and (files or sizes[2] != 8192):
-        raise ConfigError(
-            "the paper has its own figures, for pages of 8KiB; leave out the files, and the size of a page"
-        )
+        raise ConfigError("the paper's figures are for its own data and pages of 8KiB; leave out files and page size")
     if paper and measure_cache:
         raise ConfigError(
-            "a cache is measured on this machine, and the paper's figures are of another; leave out one of them"
+            "a cache measured on this machine cannot be compared with the paper's machine; leave out one of them"
         )
     if not isinstance(distribution, str):
         distribution = _curve(distribution)
@@ -125,7 +123,7 @@ def plan(
         by_name = [wish for wish in wanted if isinstance(wish, str)]
         measured = dict(zip(by_name, measure(by_name, contents, sizes[2], ending), strict=True)) if by_name else {}
         if not files and any(_ssdlab.modelled_codec(name) is None for name in by_name):
-            remarks.append("compressors were measured on the built-in corpus; name files to measure your own data")
+            remarks.append("compressors were measured on the built-in corpus; give files to measure your own data")
         remarks += contents.remarks()
         remarks += busy(max((compressor.waited for compressor in measured.values()), default=0.0))
         compared = [measured[wish] if isinstance(wish, str) else wish for wish in wanted]

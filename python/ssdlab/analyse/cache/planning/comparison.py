@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from ssdlab.analyse.cache.planning.result import CachePlan
 
 SHARES = (0, 50)
-"""Percentages of the memory that are measured beside the best one; only 0 beside a given share."""
+"""Compressed shares to measure besides the best one, in percent; only 0 if the user gives a share."""
 
 PAGES, CACHED = 8192, 800
-"""Fewest pages of the small cache's data, and fewest pages that it holds raw."""
+"""Minimum number of pages of data, and of raw pages in the small cache."""
 
 ACCESSES_A_PAGE = 4
 """Accesses per page; half of them warm the cache up."""
@@ -48,7 +48,7 @@ class Compared:
     by_device_us: float
     """Part due to the time to load a page."""
     left_us: float
-    """Remaining part: tables, locks, copies, and other programs."""
+    """Remaining part, due to tables, locks, copies, and other programs."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Comparison:
     """Number of different pages."""
     memory_bytes: int
     accesses: int
-    """Measured accesses of each run."""
+    """Number of measured accesses per run."""
     runs: int
     rows: tuple[Compared, ...]
 
@@ -67,10 +67,12 @@ class Comparison:
 def compare(plan: "CachePlan", contents: Corpus, monitor: Monitor | None = None) -> Comparison:
     """Measures a small cache with a plan's proportions, on one thread, above storage with the plan's read time."""
     if not isinstance(plan.distribution, str):
-        raise ConfigError("a miss-ratio curve has no order of accesses; give a distribution to measure a cache")
+        raise ConfigError(
+            "a miss-ratio curve does not tell the order of accesses; to measure a cache, give a distribution"
+        )
     real = [compressor for compressor in plan.compressors if _is_real(compressor)]
     if not real:
-        raise ConfigError("no compressor of the plan can be measured; name a real one to measure a cache")
+        raise ConfigError("none of these compressors can be measured; to measure a cache, give a real one such as lz4")
     proportion = plan.memory_bytes / plan.data_bytes
     pages = max(PAGES, round(CACHED / proportion))
     small = replace(
@@ -126,7 +128,7 @@ def compare(plan: "CachePlan", contents: Corpus, monitor: Monitor | None = None)
 
 
 def _moving_us(raw: float, compressed: float, load_us: float, compress_us: float, decompress_us: float) -> float:
-    """Time per page at these hit ratios, where each page entering the raw pool makes another one be compressed."""
+    """Time per page at these hit ratios; each page that enters the raw pool forces another one to be compressed."""
     return (1 - raw - compressed) * (load_us + compress_us) + compressed * (compress_us + decompress_us)
 
 

@@ -14,13 +14,13 @@ PAPER_DEVICE_US = 110.0
 """Time to read a page of 8 KiB: table 4 of Harper 2018."""
 
 ROUNDS = 3
-"""Passes over the pages; the fastest counts, as other programs only slow passes down."""
+"""Number of passes over the pages; the fastest counts, because other programs can only slow a pass down."""
 
 SHRUNK = 0.75
-"""Pages are kept compressed if they shrink to this share or less, as in the two-pool cache."""
+"""Maximum compressed share of a page that is kept compressed, as in the two-pool cache."""
 
 COPY = "none"
-"""The codec that copies pages."""
+"""Codec that only copies pages."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def of_paper(wanted: str | Compressor) -> Compressor:
     if isinstance(wanted, Compressor):
         return wanted
     if wanted not in PAPER:
-        raise ConfigError(f"the document has no figures of {text.path(wanted)}; take one of {', '.join(PAPER)}")
+        raise ConfigError(f"the document has no figures for {text.path(wanted)}; use one of {', '.join(PAPER)}")
     return PAPER[wanted]
 
 
@@ -72,7 +72,7 @@ def measure(
     modelled = {name: _ssdlab.modelled_codec(name) for name in several(names)}
     if all(len(member.data) < page_bytes for member in contents.members):
         size = text.exact_size(page_bytes)
-        raise ConfigError(f"{contents.title}: no file has a whole page of {size}; name larger files")
+        raise ConfigError(f"{contents.title}: no file is as large as a page of {size}; give larger files")
     real = [name for name, costs in modelled.items() if costs is None]
     measured = {}
     if real:

@@ -6,7 +6,7 @@ MODELS = ("document", "corrected")
 """The model of Harper 2018, as published and with all corrections but `IN_PLACE`."""
 
 IN_PLACE = "restore-in-place"
-"""No correction but another kind of cache, in which a page that is hit stays compressed."""
+"""Not a correction, but another kind of cache, in which a page that is hit stays compressed."""
 
 
 def corrections(model: str) -> list[str]:

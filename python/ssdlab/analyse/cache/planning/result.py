@@ -14,7 +14,7 @@ from ssdlab.analyse.drive.reads import Device
 from ssdlab.model.finding import Contents, Finding, Plot
 
 SHARES = tuple(range(101))
-"""Percentages of the memory on a curve."""
+"""Compressed shares on a curve, in percent of the memory."""
 
 RATIOS = (1.25, 1.5, 2.0, 2.5, 3.0, 4.0)
 SKEWS = ("even", "zipf:0.6", "80/20", "zipf:0.9", "pareto")
@@ -39,7 +39,7 @@ class Choice:
     break_even: float | None
     """Smallest share of the memory with a gain; None if no share gains."""
     device_break_even_us: float | None
-    """Fastest device, in microseconds per page, on which some share gains; None if there is none."""
+    """Fastest device, in microseconds per page, on which some share gains; None if no device is slow enough."""
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the choice, ready for JSON."""
@@ -70,7 +70,7 @@ class CachePlan(Finding):
     device: Device | None
     """The measured device, if any."""
     remarks: tuple[str, ...]
-    """Caveats for reading the figures."""
+    """Notes that readers of the figures need."""
     share: float | None = None
     """Requested share of the memory; None for the best one."""
     comparison: Comparison | None = None
