@@ -112,7 +112,10 @@ def test_a_warm_up_of_all_requests_is_reported(cli: Cli) -> None:
         (["run", "--set", "device.op=2000%"], ["device.op", "1000"]),
         (["run", "--preset", "tcl-nvme"], ["ssdlab: --preset: unknown preset", "did you mean", "tlc-nvme"]),
         (["sweep", "-A", "preset=tcl-nvme,dftl"], ["ssdlab: axis: preset: unknown preset"]),
-        (["compare", "--case", "a: seed=1", "--case", "b: preset=tcl-nvme"], ["ssdlab: --case b: preset: unknown preset"]),
+        (
+            ["compare", "--case", "a: seed=1", "--case", "b: preset=tcl-nvme"],
+            ["ssdlab: --case b: preset: unknown preset"],
+        ),
         (["cache", "bench", "--drive", "tcl-nvme"], ["ssdlab: --drive: unknown preset"]),
         (["run", "--config", "nope.toml"], ["nope.toml", "No such file"]),
         (["run", str(OLTP), "--workload", "zipf"], ["not both"]),

@@ -111,9 +111,7 @@ def test_there_are_parallel_presets() -> None:
 
 
 def test_a_preset_among_settings_names_its_place() -> None:
-    with pytest.raises(
-        ssdlab.ConfigError, match=r'overrides: preset: .*; use Config\("NAME", overrides=\.\.\.\)'
-    ):
+    with pytest.raises(ssdlab.ConfigError, match=r'overrides: preset: .*; use Config\("NAME", overrides=\.\.\.\)'):
         ssdlab.Config(overrides={"preset": "sbfast"})
 
 

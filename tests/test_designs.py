@@ -59,7 +59,7 @@ def test_a_setting_alone_takes_all_its_values() -> None:
         ("ftl.page.gcc", "did you mean ftl.page.gc"),
         ("ftl.page.gc=fifo ftl.page.gc", "appears twice"),
         ("device.op=7%,7%", "listed twice"),
-        ("device.capacity=8MiB..1e30GiB", "axis device.capacity: \"1e30GiB\" is too large; give a smaller end"),
+        ("device.capacity=8MiB..1e30GiB", 'axis device.capacity: "1e30GiB" is too large; give a smaller end'),
         ("device.op=30%..3%:4", "must increase"),
         ("device.op=0%..3%:4:log", "starting above 0"),
         ("device.op=3%..1GiB:4", "have different units"),

@@ -466,7 +466,9 @@ def test_an_impossible_outcome_is_refused_before_any_run(outcome: str, message: 
 
 
 def test_a_missing_outcome_does_not_hide_the_study(tmp_path: Path, cli: Cli) -> None:
-    ssdlab.sweep("seed=1,2", BASE, outcomes=["log.capture.hit_ratio", "write_amplification"], out=tmp_path / "s", jobs=1)
+    ssdlab.sweep(
+        "seed=1,2", BASE, outcomes=["log.capture.hit_ratio", "write_amplification"], out=tmp_path / "s", jobs=1
+    )
     shown = cli("study", "show", tmp_path / "s").stdout
     assert "write_amplification" in shown and "outcome log.capture.hit_ratio: is null" in shown
 

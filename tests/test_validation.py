@@ -28,9 +28,8 @@ def test_write_amplification_is_within_one_percent_of_theory(row: amplification.
 
 def test_the_tutorials_quick_rows_pass() -> None:
     table = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8").partition("$ ssdlab validate --quick")[2]
-    shown = [line.split() for line in table.partition("```")[0].splitlines() if "%" in line]
-    passed = [int(words[0]) for words in shown if words[-1] == "pass"]
-    assert passed == [row.number for row in amplification.quick_rows()]
+    rows = len(amplification.quick_rows())
+    assert f"{rows} of {rows} rows within 1 %" in table.partition("```")[0]
 
 
 def test_the_quick_rows_cover_every_kind_of_row() -> None:

@@ -94,6 +94,8 @@ def sentences(calibration: Calibration) -> list[str]:
             )
     for op, table in calibration.iops.items():
         fewest = calibration.knee(op, region)
+        if fewest is None:
+            continue
         more = ""
         if fewest == calibration.in_flight[-1]:
             all_held = fewest == calibration.source.get("queue_depth")
