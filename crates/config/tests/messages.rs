@@ -413,7 +413,7 @@ fn files() {
         ),
         (
             "device.capacity = \"64MiB\"\nworkload.pattern = \"locality\"",
-            "default: workload.pattern.locality.heads: 90 regions of 2MiB exceed the 32 of the span 64MiB; lower it to 32",
+            "default: workload.pattern.locality.heads: 90 regions of 2MiB exceed the 32 that fit in the span 64MiB; lower it to 32",
         ),
         (
             "[workload.pattern.locality]\nheads = 5",
