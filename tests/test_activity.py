@@ -354,7 +354,7 @@ def test_only_the_busiest_streams_are_listed(serial: ssdlab.Result) -> None:
     assert len(rows) == tables.STREAMS_SHOWN and more == 5
     # The first one wrote nothing, so it comes last.
     assert "stream0" not in dict(rows)
-    assert "5 further streams" in many.report_html()
+    assert "5 more streams" in many.report_html()
     few = faked.drive(serial, streams=2)
     few.summary["drive"]["streams"][1]["stream"] = None
     assert [name for name, _ in tables.stream_times(few.summary)[0]] == ["stream0", tables.OTHER_STREAMS]

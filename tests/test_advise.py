@@ -285,8 +285,8 @@ def test_the_command_prints_and_reports(cli: Cli) -> None:
     [
         (["empty.csv"], ["empty.csv: nothing in the trace reads or writes", "nothing to compare"]),
         (["nothere.csv"], ["nothere.csv", "No such file"]),
-        (["empty.csv", "--target", "0%"], ["--target 0% is not above 0% and at most 100%"]),
-        (["empty.csv", "--target", "101%"], ["--target 101% is not"]),
+        (["empty.csv", "--target", "0%"], ["--target 0% must be above 0% and at most 100%"]),
+        (["empty.csv", "--target", "101%"], ["--target 101% must be above"]),
         (["empty.csv", "--target", "95"], ['write "95%"']),
         (["empty.csv", "--cache", "8KiB,"], ["is not a size"]),
         (["empty.csv", "--cache", "9KiB"], ["is not a multiple of the segment size"]),

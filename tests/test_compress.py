@@ -68,7 +68,7 @@ def test_unreadable_files_are_reported(folder: Path) -> None:
         "pipe": "not a regular file",
         "nowhere": "No such file or directory",
     }
-    assert "3 files left out" in contents.remarks()[0]
+    assert "3 files skipped" in contents.remarks()[0]
 
 
 def test_large_files_are_cut(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,7 +141,7 @@ def test_command_writes_tables_and_report(cli: Cli, folder: Path, tmp_path: Path
     arguments = ["compress", "bench", folder, "--page", "4KiB,8KiB,file", "--threads", "1,2", "--runs", "2"]
     shown = cli(*arguments, "--out", "found").stdout
     assert "whole files, 2 threads" in shown
-    assert "2 files left out" in shown
+    assert "2 files skipped" in shown
     assert "by bytes" in (tmp_path / "found" / "report.html").read_text(encoding="utf-8")
     lines = (tmp_path / "found" / "compress.csv").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 1 + 4 * 3 * 2 * 3

@@ -365,8 +365,8 @@ def test_a_drive_describes_itself(tmp_path: Path) -> None:
     ("kind", "given", "message"),
     [
         (Faults, {"programs": 1.5}, "^programs=1.5: must be a whole number from 0 to 2"),
-        (Faults, {"seed": "x"}, "^seed='x': not a whole number"),
-        (Faults, {"erases": None}, "^erases=None: not a whole number"),
+        (Faults, {"seed": "x"}, "^seed='x': must be a whole number"),
+        (Faults, {"erases": None}, "^erases=None: must be a whole number"),
         (Drive, {"faults": 5}, r"^faults: 5 is not a Faults; give a Faults, such as Faults\(programs=1000, "),
         (Drive, {"faults": {"programs": 9}}, "^faults: dict is not a Faults"),
         (Drive, {"path": 5}, "^path: 5 is not a path; give a path, such as 'drive.ssd', or None$"),

@@ -168,7 +168,7 @@ def test_a_page_in_the_log_has_a_reason(told: Any) -> None:
     ],
 )  # fmt: skip
 def test_waits_of_a_page_are_described(settings: dict[str, object], requests: str, awaited: str, told: Any) -> None:
-    [waited] = [line for line in told(requests, **settings) if "has waited" in line]
+    [waited] = [line for line in told(requests, **settings) if "The page waited" in line]
     assert waited.startswith(f"The page waited {awaited}: ")
 
 

@@ -204,7 +204,7 @@ def test_a_request_beyond_the_drive_names_its_row(small: ssdlab.Config, tmp_path
         message = refused(small, ssdlab.TraceFile(path, device=device))
         assert message.startswith(f"{path}: row 1: a write of 4KiB at byte ")
     trace = ssdlab.Trace.from_frame(table.drop_columns("volume"))
-    assert refused(small, trace).startswith("5 requests in memory: row 1: a write of 4KiB at byte 1073741824 of the")
+    assert refused(small, trace).startswith("5 requests in memory: row 1: a write of 4KiB at byte 1073741824 ")
     with pytest.raises(ssdlab.SimulationError, match=r"^5 requests in memory: row 1: a write of 4KiB at"):
         ssdlab.advise.map_cache(trace, small)
 

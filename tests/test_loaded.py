@@ -187,7 +187,7 @@ def test_figures_need_no_columns_and_columns_name_their_file(tmp_path: Path) -> 
     for name, file in (("series", "series"), ("erase_counts", "erase_counts"), ("activity", "activity_gantt")):
         with pytest.raises(ssdlab.ConfigError, match=rf"{file}\.parquet: not found; copy it to the JSON file"):
             getattr(loaded, name)
-    with pytest.raises(ssdlab.ConfigError, match="is not there"):
+    with pytest.raises(ssdlab.ConfigError, match=r"not found|is missing"):
         loaded.save(tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir() if path.name != "out"] == ["printed.json"]
     with pytest.raises(AttributeError, match="no attribute 'serie'"):
@@ -276,9 +276,12 @@ def test_damaged_columns_are_an_error_before_they_are_used(
         (lambda payload: payload.update(version=5), "is not a result of ssdlab; give the --out directory"),
         (lambda payload: payload.update(result={}), r"result\.ingest: is missing; copy the file again"),
         (lambda payload: payload.update(source=None), "source: is null, which 'ssdlab run' never saves; copy the file"),
-        (lambda payload: payload.pop("configuration"), "configuration: is not there"),
+        (lambda payload: payload.pop("configuration"), "configuration: (not found|is missing)"),
         (lambda payload: payload["configuration"].update({"seed": 5}), r"configuration\.seed: is 5, which"),
-        (lambda payload: payload["configuration"].update({"seed": {}}), r"configuration\.seed\.value: is not there"),
+        (
+            lambda payload: payload["configuration"].update({"seed": {}}),
+            r"configuration\.seed\.value: (not found|is missing)",
+        ),
         (lambda payload: payload["result"].update(drive=5), r"result\.drive: is 5, which"),
     ],
 )

@@ -172,7 +172,7 @@ def test_a_miss_ratio_curve_replaces_a_distribution(cli: Cli, tmp_path: Path) ->
     assert document["hit_ratio"] == pytest.approx(0.2 + 1.13 / 3 * 0.5)
     for wrong in ("size,misses\n1,2\n", "cache_bytes,miss_ratio\n", ""):
         (tmp_path / "curve.csv").write_text(wrong)
-        assert "--curve curve.csv: is no CSV" in cli(*arguments, check=False).stderr
+        assert "--curve curve.csv: must be a CSV" in cli(*arguments, check=False).stderr
 
 
 @pytest.mark.parametrize(

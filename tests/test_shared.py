@@ -62,11 +62,11 @@ def test_the_later_of_two_writers_wins(storage: Any, monkeypatch: pytest.MonkeyP
         return False
 
     with pytest.raises(
-        ssdlab.ConfigError, match=r"memory://s: process 7 on there has started writing.* is in "
+        ssdlab.ConfigError, match=r"memory://s: process 7 on there has started writing.* are in "
     ) as error:
         ssdlab.sweep(AXES, BASE, out="memory://s", jobs=1, monitor=another)
     # No finished run is lost.
-    kept = Path(str(error.value).rpartition(" is in ")[2])
+    kept = Path(str(error.value).rpartition(" are in ")[2])
     assert ssdlab.open_study(kept).finished >= 1
     assert not storage.exists(f"/s/{RUNS}")
     for path in kept.iterdir():

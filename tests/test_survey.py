@@ -286,7 +286,7 @@ TINY: dict[str, object] = {
         (
             ["device.op=20%,30%,40%", "workload.reads=0%,50%"],
             {"without": ["device.op<25% workload.reads=0%"]},
-            "straight",
+            "linear",
         ),
     ],
 )  # fmt: skip

@@ -100,7 +100,7 @@ def test_hidden_runs_of_earlier_sweeps_are_counted(tmp_path: Path) -> None:
     # One of the first points is also a point of the second.
     for opened in (second, ssdlab.open_study(tmp_path / "s").asked_for(["write_amplification"])):
         assert opened.earlier == 1
-        assert "keeps 1 run of earlier sweeps, not shown" in opened.page().remarks[0]
+        assert "keeps 1 run from earlier sweeps, not shown" in opened.page().remarks[0]
 
 
 @pytest.mark.parametrize("name", ["plan.json", "results.parquet"])

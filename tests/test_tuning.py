@@ -307,8 +307,8 @@ def test_an_interrupted_search_keeps_finished_trials(tmp_path: Path) -> None:
 def test_an_outcome_without_values_is_named() -> None:
     result = tuned(outcomes=["x=1/(write_amplification-write_amplification)"])
     assert not result.partial and [sentence.text for sentence in result.page().conclusion] == [
-        "Nothing could be compared: no trial has a value of x in all its runs. Choose a figure that is not null and "
-        "does not divide by 0."
+        "Nothing could be compared: no trial has a value of x in all its runs. Choose a figure that is never null and "
+        "never divides by 0."
     ]
 
 

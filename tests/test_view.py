@@ -282,7 +282,7 @@ def test_a_page_needs_its_columns(copy: Path, tmp_path: Path) -> None:
             "result.json: kind: is 'study', so this is not a file that --out saved; copy all saved files",
         ),
         ({"result": {}}, "result.json: result: is empty, so this is not a file that --out saved; copy all saved files"),
-        ({"result": {"ingest": None}}, "result.json: result.partial: is not there"),
+        ({"result": {"ingest": None}}, "result.json: result.partial: is missing"),
         ({"source": None}, "result.json: source: "),
     ],
 )

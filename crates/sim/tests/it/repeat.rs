@@ -353,7 +353,7 @@ fn a_trace_preconditions_no_drive_below_a_cache_and_no_live_drive() {
     };
     let below = Setup { precondition, cache: Some(cache), ..setup.clone() };
     let error = run(&below, &mut SliceSource::new(&requests), &mut ()).unwrap_err();
-    assert!(error.to_string().contains("below a cache"), "{error}");
+    assert!(error.to_string().contains("has a host cache"), "{error}");
     let timed = ssdlab_testkit::drives::drive_setup(ssdlab_testkit::drives::array(1, 1, 1, 1), 8, 4, 1);
     let error = live(&Setup { precondition, ..timed.clone() }, &mut ()).err().expect("no trace");
     assert!(matches!(&error, SimError::Setup(why) if why.contains("needs a trace")), "{error}");

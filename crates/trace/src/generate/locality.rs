@@ -289,7 +289,7 @@ mod tests {
         );
         assert_eq!(
             message(Locality { heads: 513, ..FITTED }),
-            "workload heads: 513 regions of 2MiB exceed the 512 of the span 1GiB; lower it to 512"
+            "workload heads: 513 regions of 2MiB exceed the 512 that fit in the span 1GiB; lower it to 512"
         );
         assert_eq!(
             message(Locality { heads: 510, ..FITTED }),
