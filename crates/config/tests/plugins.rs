@@ -7,7 +7,7 @@ use ssdlab_core::{Info, Parameter};
 use ssdlab_ftl::choice::{LOG_FTLS, MAPS};
 use ssdlab_ftl::gc::{VICTIMS, VictimInfo, fifo};
 use ssdlab_ftl::log::{LogInfo, LogRules};
-use ssdlab_ftl::map::cache::{self, CachePolicy};
+use ssdlab_ftl::map::cache::{self, CachePolicyInfo};
 use ssdlab_ftl::map::{MapInfo, MapRules};
 use ssdlab_ftl::placement::{PLACEMENTS, PlacementInfo, PlacementRules};
 use ssdlab_nand::backend::parallel::scheduler::{Class, DIE_SCHEDULERS, DieSchedulerInfo, DieSchedulerRules};
@@ -26,8 +26,7 @@ const fn dummy<R>(parameters: &'static [Parameter], role: R) -> Info<R> {
 static VICTIM: VictimInfo = dummy(PARAMETERS, |settings, seed| (fifo::INFO.role)(settings, seed));
 static PLACEMENT: PlacementInfo = dummy(&[], PlacementRules { own_gc_block: false });
 static MAP: MapInfo = dummy(PARAMETERS, MapRules { pages: |_, _, _| 0, problems: |_, _| Vec::new() });
-static MAP_CACHE: Info<fn(u32, u32) -> Box<dyn CachePolicy>> =
-    dummy(&[], |items, capacity| (cache::fifo::INFO.role)(items, capacity));
+static MAP_CACHE: CachePolicyInfo = dummy(&[], |items, capacity| (cache::fifo::INFO.role)(items, capacity));
 static LOG_FTL: LogInfo =
     dummy(PARAMETERS, LogRules { reserve_blocks: 1, least_log_blocks: |_| 1, check: |_, _| Ok(()) });
 static DIE_SCHEDULER: DieSchedulerInfo = dummy(

@@ -19,11 +19,14 @@ pub trait CachePolicy: Send {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
 }
 
-/// A registered policy without parameters, built from the number of items and the capacity (at least 1).
-pub type CachePolicyInfo = Info<fn(u32, u32) -> Box<dyn CachePolicy>>;
+/// Constructor of a policy from the number of items and the capacity (at least 1).
+pub type NewCachePolicy = fn(u32, u32) -> Box<dyn CachePolicy>;
+
+/// A registered policy without parameters.
+pub type CachePolicyInfo = Info<NewCachePolicy>;
 
 /// Every policy.
-pub static POLICIES: Registry<fn(u32, u32) -> Box<dyn CachePolicy>> =
+pub static POLICIES: Registry<NewCachePolicy> =
     Registry::new("map-cache policy", &[&lru::INFO, &fifo::INFO, &clock::INFO, &two_q::INFO]);
 
 #[cfg(test)]
