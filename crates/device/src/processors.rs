@@ -14,7 +14,7 @@ const RUN: u32 = 64;
 
 /// Number of processors for this many blocks.
 pub(crate) fn processors(blocks: u32) -> usize {
-    // Asking the system takes longer than a few blocks.
+    // Asking the system for the number of processors takes longer than scanning a few blocks.
     if blocks <= RUN { 1 } else { thread::available_parallelism().map_or(1, NonZero::get) }
 }
 

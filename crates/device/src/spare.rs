@@ -87,7 +87,7 @@ impl Content {
         }
     }
 
-    /// Contents for recovery, of a copy that may be the newest.
+    /// Contents that recovery uses; they belong to a copy that may be the newest.
     #[inline]
     pub(crate) const fn found(self) -> Found {
         match self {

@@ -143,7 +143,7 @@ impl Open {
         if let Some((from, _)) = self.reclaim.take_if(|(_, oldest)| *oldest == block) {
             let is_merge = |span: &&Span| span.from >= from && matches!(span.what, What::Merge { .. });
             let associated = spans.iter().filter(is_merge).count() as u32;
-            // Reclaiming that consists of the merge of one logical block is reported as that merge.
+            // If reclaiming only merges one logical block, it is reported as that merge.
             if associated == 1
                 && let Some(merge) = spans.last_mut()
                 && only_erases(from, merge.from)

@@ -28,7 +28,7 @@ pub struct Shares {
     pages: u32,
     /// Pages of each share per tile; the last tile may have fewer.
     slice: Reciprocal,
-    /// First page of each share's ring.
+    /// First page of the ring of pages that each share owns.
     begins: Vec<u32>,
     functions: [[u8; HALF]; ROUNDS],
     /// Key of each tile, so that tiles are permuted differently.

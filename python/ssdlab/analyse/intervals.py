@@ -102,7 +102,7 @@ class WriteIntervals(TraceFinding):
         return log_pages, writes / self.page_writes
 
     def concentration(self) -> "tuple[Numbers, Numbers]":
-        """Returns shares of the written pages, most written first, and the shares of page writes that go to them."""
+        """Returns shares of the written pages, hottest first, and the share of all page writes that each receives."""
         pages = np.cumsum(self.frequency.pages[::-1]) / self.written_pages
         writes = np.cumsum((self.frequency.pages * self.frequency.writes)[::-1]) / self.page_writes
         return np.concatenate(([0.0], pages)), np.concatenate(([0.0], writes))

@@ -185,7 +185,7 @@ class _Counts(NamedTuple):
 
     @classmethod
     def of(cls, kind: _Object) -> "_Counts":
-        """The counts of an object of a kind."""
+        """Counts of one object, such as those of the host."""
         zeros, objects = dict[str, int](), dict[str, tuple[_Counts, Mapping[str, Any] | None]]()
         for key in (key for key in kind if key is not ...):
             inner, nothing = kind[key] if isinstance(kind[key], Maybe) else (kind[key], None)

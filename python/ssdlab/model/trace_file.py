@@ -213,7 +213,7 @@ class Table(Protocol):
 
 
 Given = Trace | TraceFile | Table | str | os.PathLike[str]
-"""A trace as functions take it: in memory, a streamed file, a path, or a data frame."""
+"""Any form of trace that functions accept: in memory, a streamed file, a path or a data frame."""
 
 
 def source_of(given: Given | None, config: Config | None = None) -> Trace | TraceFile | Workload:

@@ -132,7 +132,7 @@ class Whiskers:
 
 @dataclass(frozen=True)
 class Area:
-    """Filled heights that hold between successive edges."""
+    """Filled steps: each height applies from one edge to the next."""
 
     name: str
     edges: Numbers

@@ -16,7 +16,7 @@ pub(super) struct GreedyDual<const USES: bool, const SIZES: bool> {
     heap: Heap<(u64, u64)>,
     /// Uses of each item since its insertion, if `USES`.
     uses: HugeVec<u32>,
-    /// Units of each cached item, if `SIZES`.
+    /// Size of each cached item in units; empty unless `SIZES`.
     sizes: HugeVec<u32>,
     age: f64,
     /// Accesses so far.

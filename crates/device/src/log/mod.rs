@@ -258,8 +258,8 @@ impl Log {
         backend.sync()
     }
 
-    /// Records that the latest erase, of this block, may be incomplete. The record is safe before the next program, which
-    /// would show that the erase was begun.
+    /// Records that the erase of this block, the latest one, may be incomplete. The record is durable before the next
+    /// program, which shows a mount that the erase was begun.
     pub fn distrust<B: Backend>(&mut self, backend: &mut B, block: BlockId) -> Result<(), Fault> {
         self.name(block, BlockChange::Opened);
         self.append(backend, Record::Interrupted(block))?;

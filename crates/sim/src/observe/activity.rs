@@ -79,9 +79,9 @@ pub struct DriveSummary {
     pub dies: u32,
     /// Planes per die.
     pub planes_per_die: u32,
-    /// Share of time in which the cells of a die work, over the dies.
+    /// Share of time in which the cells of a die work: mean, minimum and maximum of the dies.
     pub die_utilisation: Spread,
-    /// Share of time in which a channel moves data, over the channels.
+    /// Share of time in which a channel moves data: mean, minimum and maximum of the channels.
     pub channel_utilisation: Spread,
     /// Share of the work of the cells for collection, merges and the map.
     pub internal_share: f64,
@@ -183,7 +183,7 @@ pub(crate) struct Meters {
     start_ns: u64,
     waiting: [LatencyHistogram; 4],
     service: [LatencyHistogram; 4],
-    /// Times in the drive by operation, without and with a request of the other direction in the drive.
+    /// Times in the drive by operation: with no request of the other direction in the drive, and with one.
     interference: [[LatencyHistogram; 2]; 2],
     streams: Vec<Option<Box<StreamMeter>>>,
     known_streams: usize,

@@ -134,7 +134,7 @@ mod tests {
             Self { path, file, checksums }
         }
 
-        /// Reads the array both by reading and by checking; `None` if it is damaged.
+        /// Reads the array through the read path and the check path; `None` if it is damaged.
         fn read(&self, bytes: usize) -> Option<Vec<u8>> {
             let mut array = vec![0; bytes];
             let read = read(&self.file, PAGE_BYTES as u64, &mut array, &self.checksums);

@@ -140,7 +140,7 @@ def mix(result: TraceAnalysis) -> Chart:
 
 
 def runs(result: TraceAnalysis) -> Chart:
-    """Share of the requests of each operation in runs of at least a length."""
+    """For each operation, the share of its requests that belong to runs of at least a given length."""
     columns = result.runs
     lengths = columns.lower.astype(float)
     right = float(columns.upper.max())

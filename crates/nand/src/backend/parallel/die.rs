@@ -52,7 +52,7 @@ pub(super) struct Command {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Work {
     pub command: Command,
-    /// Time when the cells last began or resumed it.
+    /// Time at which the cells last began or resumed the operation.
     pub began_ns: u64,
     /// Time when the cells end it; while suspended, the remaining duration.
     pub ends_ns: u64,

@@ -66,7 +66,7 @@ class CachePlan(Finding):
     """Time to read a page from the device, in microseconds."""
     compressors: tuple[Compressor, ...]
     paper: bool
-    """True if the figures are the document's."""
+    """True if the figures come from the document, not from a measurement."""
     device: Device | None
     """The measured device, if any."""
     remarks: tuple[str, ...]
