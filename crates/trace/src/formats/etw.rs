@@ -109,7 +109,8 @@ impl LineFormat for Etw {
         let name = line[..comma].trim_ascii();
         let event = EVENTS.iter().position(|(event, _)| *event == name);
         // Columns of an event have names in the header and numbers behind it, also where `EndHeader` is missing.
-        let has_time = split(line).get(1).is_some_and(|time| whole(time).is_ok());
+        let fields = split(line);
+        let has_time = fields.get(1).is_some_and(|time| whole(time).is_ok());
         if line == b"BeginHeader" || self.in_header && !has_time {
             self.in_header = line != b"EndHeader";
             if let Some(event) = event {
@@ -118,7 +119,6 @@ impl LineFormat for Etw {
             return Ok(Entry::Skip(Skip::Header));
         }
         self.in_header = false;
-        let fields = split(line);
         let Some(event) = event else {
             // Other events have a time after their name; lines about the recording do not.
             return match name {
