@@ -37,7 +37,7 @@ impl Config {
     /// Merges the defaults, the preset with those it extends, `files` in order, and the settings `sets` of one command;
     /// later layers win.
     ///
-    /// `preset` overrides presets named in files, of which the last wins. Without any, [`DEFAULT_PRESET`] is used.
+    /// `preset` overrides presets named in files, where the last one wins. The default is [`DEFAULT_PRESET`].
     ///
     /// # Errors
     /// All unknown keys, invalid values and contradictions of every layer.

@@ -1,7 +1,7 @@
 //! Times the mount of a drive and the write of its checkpoint: `mount [GIBIBYTES]`, 64 by default. Part of `make bench`.
 //!
-//! The drive is full, so that there is as much to read as possible. The data of pages, hardly any of which a mount reads, is
-//! not kept. First spare areas and log are in memory, as with a file in the system's cache; then in a file that has to be
+//! The drive is full, so a mount reads as much as possible. Page data is not kept, because a mount reads hardly any of it.
+//! First spare areas and log are in memory, as with a file in the system's cache; then in a file that has to be
 //! read from the disk. Processor time is summed over all threads.
 #![allow(clippy::print_stdout, reason = "a benchmark prints its findings")]
 

@@ -14,7 +14,7 @@ pub(crate) struct Life {
     pub bytes_read: u64,
     /// Bytes written by the host.
     pub bytes_written: u64,
-    /// True if so many blocks have failed that the drive is permanently read-only.
+    /// True if the drive is permanently read-only because too many blocks have failed.
     pub worn_out: bool,
 }
 

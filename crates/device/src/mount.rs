@@ -34,7 +34,7 @@ use crate::scan::{Read, Reading};
 use crate::spare::{Content, SPARE_BYTES, SpareBytes, belongs, decode_block};
 use crate::table::PageTable;
 
-/// What a mount read and did.
+/// Report of a mount: what it read and changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MountReport {
     /// True if the log was lost, so that all spare areas were read and trimmed pages may be back.

@@ -1,4 +1,4 @@
-//! How the host issues requests.
+//! Settings of the host: how it issues requests.
 
 use super::repeat;
 use crate::checker::{Checker, Read};

@@ -141,7 +141,7 @@ pub struct FileBackend {
 
 impl FileBackend {
     /// Creates erased flash in a new file; once a drive is made of it, [`Self::finish`] marks it as complete. `lines` are
-    /// the settings that shape the drive, `settings` those of its configuration.
+    /// the settings that shape the drive, `settings` its configuration.
     ///
     /// # Errors
     /// If the file exists or cannot be written.

@@ -188,7 +188,7 @@ impl Backend for Box<dyn Backend> {
     }
 }
 
-/// Place of a page's spare area among those of all pages.
+/// Returns the byte offset of a page's spare area among all spare areas.
 fn spare_at(ppn: u64) -> u64 {
     ppn * SPARE_BYTES as u64
 }

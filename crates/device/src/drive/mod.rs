@@ -78,7 +78,7 @@ impl Options {
         self.build(geometry).map(drop)
     }
 
-    /// Settings that must match those of an existing file to open its drive.
+    /// Settings that must equal the ones in an existing file to open its drive.
     pub fn lines(&self, geometry: &Geometry) -> Vec<Line> {
         lines(&self.shape(geometry), &self.ftl)
     }

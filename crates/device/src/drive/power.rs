@@ -130,7 +130,7 @@ impl<B: Backend> Drive<B> {
     }
 
     /// Programs the pages that a protected buffer held at the power loss and empties it; a read-only drive keeps them.
-    /// `trims` are those of the log's journal, which the buffer may not know.
+    /// `trims` lists the trims in the log's journal, some of which the buffer may not know.
     fn power_buffer(&mut self, loaded: Option<Loaded>, trims: &[Trimmed]) -> Result<(), DriveError> {
         let (before, mut kept) = loaded.map_or((None, BTreeMap::new()), |(journal, kept)| (Some(journal), kept));
         for &Trimmed { lpn, count, sequence } in trims {

@@ -151,7 +151,7 @@ const ROUND: u32 = 1024;
 struct Encoded {
     blocks: Vec<(BlockId, Range<usize>)>,
     bytes: Vec<u8>,
-    /// Trimmed pages of which the blocks hold copies.
+    /// Trimmed pages that still have copies in the blocks.
     trimmed: Vec<Lpn>,
 }
 

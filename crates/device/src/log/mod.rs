@@ -275,8 +275,8 @@ impl Log {
         self.append(backend, Record::Damaged(ppn))
     }
 
-    /// Records a mount. It invalidates remains of later records, some of which a computer may have kept after losing
-    /// earlier ones, and an older log, which a power loss may have left valid.
+    /// Records a mount. This invalidates an older log that a power loss left valid, and later records that a computer
+    /// kept although it lost earlier ones.
     pub fn mounted<B: Backend>(&mut self, backend: &mut B, clean: bool) -> Result<(), Fault> {
         self.append(backend, Record::Mounted { clean })?;
         self.mounts += 1;
