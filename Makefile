@@ -49,7 +49,7 @@ crash: ## Cut the power of small drives of every FTL at a million operations; pr
 	    wherever_the_power_is_cut -- --nocapture
 
 interop: $(INSTALLED) ## Use a served drive with other programs (installs them from Debian if allowed)
-	$(BIN)/python tests/interop/run.py $(or $(CHECKS),--drives) --certificates crates/nbd/tests/data \
+	$(BIN)/python tests/interop/run.py $(or $(CHECKS),--drives) --certificates crates/drive/nbd/tests/data \
 	    --server '$(BIN)/ssdlab serve --socket {socket} -s device.capacity={size}B -s ftl=fast -s nand.pages_per_block=32 -s device.op=20%'
 
 lint: lint-rust lint-python ## Run formatters and linters in check mode
@@ -66,15 +66,15 @@ lint-python: $(TOOLS) $(INSTALLED)
 
 bench: $(TOOLS) $(INSTALLED) $(PEERS)/.installed ## Measure speed; prints the machine, tables and result hashes
 	cargo run --release --locked --quiet -p ssdlab-bench
-	@$(BIN)/python crates/bench/python_overhead.py target/release/ssdlab-bench
-	@$(BIN)/python crates/bench/attribution.py
-	@$(BIN)/python crates/bench/start_up.py
-	@$(BIN)/python crates/bench/sweep.py
-	@$(BIN)/python crates/bench/fleet.py
-	@$(BIN)/python crates/bench/against_libcachesim.py $(PEERS)/bin/python
+	@$(BIN)/python crates/dev/bench/python_overhead.py target/release/ssdlab-bench
+	@$(BIN)/python crates/dev/bench/attribution.py
+	@$(BIN)/python crates/dev/bench/start_up.py
+	@$(BIN)/python crates/dev/bench/sweep.py
+	@$(BIN)/python crates/dev/bench/fleet.py
+	@$(BIN)/python crates/dev/bench/against_libcachesim.py $(PEERS)/bin/python
 	cargo run --release --locked --quiet -p ssdlab-device --example mount
 	cargo build --release --locked --quiet -p ssdlab-nbd --example memory
-	@$(BIN)/python crates/bench/against_nbdkit.py memory='target/release/examples/memory --socket {socket} --size {size}' \
+	@$(BIN)/python crates/dev/bench/against_nbdkit.py memory='target/release/examples/memory --socket {socket} --size {size}' \
 	    drive='$(SERVE)' file='$(SERVE) --file {file}'
 
 validate: $(INSTALLED) ## Compare write amplification with published theory, row by row
@@ -124,9 +124,9 @@ clean: ## Remove all build products
 	find python -name '*.so' -delete -o -name '*.wasm' -delete
 
 # Tools that benchmarks compare with, in their own environment.
-$(PEERS)/.installed: crates/bench/peers.txt
+$(PEERS)/.installed: crates/dev/bench/peers.txt
 	$(PYTHON) -m venv $(PEERS)
-	$(PEERS)/bin/pip install --quiet --disable-pip-version-check -r crates/bench/peers.txt
+	$(PEERS)/bin/pip install --quiet --disable-pip-version-check -r crates/dev/bench/peers.txt
 	@touch $@
 
 # Tools that build the site, in their own environment.

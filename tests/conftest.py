@@ -27,7 +27,7 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
 # Programs receive SIGHUP; under `nohup make test` they would inherit that it is ignored.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-# The same examples every time, except in tier `deep`, which prints how to replay a failure (as crates/tiers does).
+# The same examples every time, except in tier `deep`, which prints how to replay a failure (as crates/dev/tiers does).
 hypothesis.settings.register_profile("tier", derandomize=TIER != "deep", print_blob=TIER == "deep")
 hypothesis.settings.load_profile("tier")
 

@@ -16,7 +16,7 @@ from nbd_client import FUA, Client
 
 PAGE = 4096
 MIB = 1 << 20
-CERTIFICATES = ROOT / "crates" / "nbd" / "tests" / "data"
+CERTIFICATES = ROOT / "crates" / "drive" / "nbd" / "tests" / "data"
 SMALL = {
     "device.capacity": "16MiB",
     "nand.pages_per_block": 16,

@@ -1,4 +1,4 @@
-"""The drive with bytes from Python; `crates/device` tests its promises."""
+"""The drive with bytes from Python; `crates/drive/device` tests its promises."""
 
 import errno
 import re

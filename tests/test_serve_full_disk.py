@@ -28,7 +28,7 @@ def small_disk(tmp_path: Path, size: str) -> Iterator[Path]:
     where.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "small", str(where)]
     if subprocess.run(mount, capture_output=True, timeout=PATIENCE_SECONDS, check=False).returncode != 0:
-        pytest.skip("no file system may be mounted here; crates/device/tests/it/full_disk.rs does not need one")
+        pytest.skip("no file system may be mounted here; crates/drive/device/tests/it/full_disk.rs does not need one")
     try:
         yield where
     finally:

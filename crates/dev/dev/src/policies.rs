@@ -20,7 +20,7 @@ pub fn policies_markdown() -> String {
     let mut page = String::from(
         "# Replacement policies\n\n\
          Generated from the tables `POLICIES` and `ADMISSIONS`; do not edit. Each policy has a file below\n\
-         `crates/cache/src/policy/` with pseudo-code, source and our choices where the source is silent. Memory is\n\
+         `crates/host/cache/src/policy/` with pseudo-code, source and our choices where the source is silent. Memory is\n\
          per item for a trace of 1,000,000 items and a cache of 100,000; speed is in\n\
          [benchmarks](../benchmarks.md), section `cache`.\n\n\
          | policy | | source | parameters | sizes | bytes per item |\n|---|---|---|---|---|---|\n",

@@ -25,9 +25,9 @@ fn pages(root: &Path) -> io::Result<Vec<Page>> {
     ])
 }
 
-/// Returns the root of the repository, two levels above this crate.
+/// Returns the root of the repository, three levels above this crate.
 pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
 }
 
 /// Writes every page below `root`.

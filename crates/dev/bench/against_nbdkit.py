@@ -1,7 +1,7 @@
 """NBD servers of ssdlab against `nbdkit memory`: fio's requests per second over a unix socket, and server processor
 time per request, in turns.
 
-    python crates/bench/against_nbdkit.py NAME='COMMAND' ...
+    python crates/dev/bench/against_nbdkit.py NAME='COMMAND' ...
 
 A command starts a server at `{socket}` with `{size}` bytes, perhaps in `{file}`, that ends on SIGTERM. All drives are
 written once first, so that none answers from holes. Loads run in table order. Pages of a drive lie where they were

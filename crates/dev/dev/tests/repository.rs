@@ -2,7 +2,7 @@
 
 use ssdlab_dev::layers::{banned_words, breaches, is_model};
 use ssdlab_dev::pages::{root, stale};
-use ssdlab_dev::sources;
+use ssdlab_dev::{crates, sources};
 use std::fs;
 use std::process::Command;
 
@@ -13,7 +13,7 @@ fn generated_pages_are_up_to_date() {
 }
 
 #[test]
-fn crates_depend_on_lower_layers_only() {
+fn groups_depend_on_lower_groups_only() {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
         .current_dir(root())
@@ -43,13 +43,9 @@ fn property_tests_take_their_cases_from_the_tiers() {
 #[test]
 fn models_use_no_files_threads_or_clocks() {
     let mut violations = Vec::new();
-    for folder in fs::read_dir(root().join("crates")).unwrap() {
-        let folder = folder.unwrap();
-        let package = format!("ssdlab-{}", folder.file_name().to_string_lossy());
-        if !is_model(&package) {
-            continue;
-        }
-        for path in sources(&folder.path().join("src")).unwrap() {
+    for folder in crates(&root()).unwrap().into_iter().filter(|folder| is_model(folder)) {
+        let package = format!("ssdlab-{}", folder.file_name().unwrap().display());
+        for path in sources(&folder.join("src")).unwrap() {
             for (line, word) in banned_words(&package, &fs::read_to_string(&path).unwrap()) {
                 violations.push(format!("{}:{line}: {word}", path.display()));
             }

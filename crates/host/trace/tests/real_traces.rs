@@ -66,7 +66,7 @@ struct Stats {
 #[test]
 fn the_traces_shipped_with_the_project_are_complete() {
     for (name, requests) in [("varmail", [86_335, 133_240, 0, 5098]), ("oltp", [8098, 57_982, 0, 6202])] {
-        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../traces/{name}.csv.zst"));
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../../traces/{name}.csv.zst"));
         if !path.exists() {
             skip(&format!("{} is missing", path.display()));
             return;

@@ -7,7 +7,7 @@ from pathlib import Path
 from whole_process import measured
 
 PAIRS = 21
-TRACES = sorted((Path(__file__).parents[2] / "traces").glob("*.csv.zst"))
+TRACES = sorted((Path(__file__).parents[3] / "traces").glob("*.csv.zst"))
 REQUESTS = "500k"
 
 RUN = """

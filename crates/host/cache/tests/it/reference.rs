@@ -55,7 +55,7 @@ fn misses_match_libcachesim() {
 fn documented_differences_from_libcachesim_are_current() {
     let Some(requests) = cloud_physics() else { return };
     let trace = AccessTrace::new(&requests, Granularity::Objects, Trims::Ignore).unwrap();
-    let page = include_str!("../../../../docs/cache.md");
+    let page = include_str!("../../../../../docs/cache.md");
     let (_, table) = page.split_once("| in libCacheSim |\n|---|---|---|---|---|---|\n").unwrap();
     let rows: Vec<Vec<&str>> = table
         .lines()

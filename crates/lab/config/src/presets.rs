@@ -15,16 +15,16 @@ pub struct Preset {
 }
 
 static PRESETS: &[Preset] = &[
-    Preset { name: "sbfast", text: include_str!("../../../presets/sbfast.toml") },
-    Preset { name: "faster", text: include_str!("../../../presets/faster.toml") },
-    Preset { name: "mapcache", text: include_str!("../../../presets/mapcache.toml") },
-    Preset { name: "dftl", text: include_str!("../../../presets/dftl.toml") },
-    Preset { name: "tlc-chip", text: include_str!("../../../presets/tlc-chip.toml") },
-    Preset { name: "small-nvme", text: include_str!("../../../presets/small-nvme.toml") },
-    Preset { name: "tlc-nvme", text: include_str!("../../../presets/tlc-nvme.toml") },
-    Preset { name: "sata-mlc", text: include_str!("../../../presets/sata-mlc.toml") },
-    Preset { name: "enterprise-nvme", text: include_str!("../../../presets/enterprise-nvme.toml") },
-    Preset { name: "mobile-ufs", text: include_str!("../../../presets/mobile-ufs.toml") },
+    Preset { name: "sbfast", text: include_str!("../../../../presets/sbfast.toml") },
+    Preset { name: "faster", text: include_str!("../../../../presets/faster.toml") },
+    Preset { name: "mapcache", text: include_str!("../../../../presets/mapcache.toml") },
+    Preset { name: "dftl", text: include_str!("../../../../presets/dftl.toml") },
+    Preset { name: "tlc-chip", text: include_str!("../../../../presets/tlc-chip.toml") },
+    Preset { name: "small-nvme", text: include_str!("../../../../presets/small-nvme.toml") },
+    Preset { name: "tlc-nvme", text: include_str!("../../../../presets/tlc-nvme.toml") },
+    Preset { name: "sata-mlc", text: include_str!("../../../../presets/sata-mlc.toml") },
+    Preset { name: "enterprise-nvme", text: include_str!("../../../../presets/enterprise-nvme.toml") },
+    Preset { name: "mobile-ufs", text: include_str!("../../../../presets/mobile-ufs.toml") },
 ];
 
 /// Returns all presets.

@@ -1,5 +1,5 @@
 //! Checks the references of a document: files, links, and items in files, as in
-//! `` `CODECS` in `crates/codec/src/lib.rs` ``.
+//! `` `CODECS` in `crates/pages/codec/src/lib.rs` ``.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -56,7 +56,8 @@ pub fn tables(root: &Path, path: &Path, source: &str) -> Vec<Item> {
 }
 
 fn src(root: &Path, name: &str) -> PathBuf {
-    root.join("crates").join(name).join("src")
+    let crates = crate::crates(root).unwrap_or_default();
+    crates.into_iter().find(|folder| folder.ends_with(name)).unwrap_or_default().join("src")
 }
 
 /// True if the quoted text is the path of a file or folder.
@@ -83,13 +84,13 @@ mod tests {
 
     #[test]
     fn valid_references_are_accepted() {
-        let text = "| `dev` | rules | `layers.rs` |\nSee `crates/dev/`, [adding](adding.md); `items` in\n`crates/dev/src/documents.rs`, `a + b`.";
+        let text = "| `dev` | rules | `layers.rs` |\nSee `crates/dev/dev/`, [adding](adding.md); `items` in\n`crates/dev/dev/src/documents.rs`, `a + b`.";
         assert_eq!(missing(&root(), "docs", text), [""; 0]);
     }
 
     #[test]
     fn broken_references_are_reported() {
-        let text = "| `dev` | `lawyers.rs` |\n`crates/dove/` [subtracting](subtracting.md) `item` in `crates/dev/src/documents.rs` `x` in `y.rs`";
+        let text = "| `dev` | `lawyers.rs` |\n`crates/dove/` [subtracting](subtracting.md) `item` in `crates/dev/dev/src/documents.rs` `x` in `y.rs`";
         assert_eq!(
             missing(&root(), "docs", text),
             [
@@ -97,7 +98,7 @@ mod tests {
                 "crates/dove/",
                 "y.rs",
                 "subtracting.md",
-                "item in crates/dev/src/documents.rs",
+                "item in crates/dev/dev/src/documents.rs",
                 "x in y.rs"
             ]
         );

@@ -1,5 +1,6 @@
 //! Checks that adding a member to a registry takes one file and one line: no other product code names existing members.
 
+use ssdlab_dev::crates;
 use ssdlab_dev::pages::root;
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,47 +11,49 @@ type Member = (&'static str, &'static str, &'static [(&'static str, usize)]);
 
 /// One member of each kind. The registry's file declares the module and registers the member.
 const MEMBERS: &[Member] = &[
-    ("windowed_greedy", "crates/ftl/src/gc/windowed_greedy.rs", &[("crates/ftl/src/gc/mod.rs", 2)]),
+    ("windowed_greedy", "crates/flash/ftl/src/gc/windowed_greedy.rs", &[("crates/flash/ftl/src/gc/mod.rs", 2)]),
     (
         "shared",
-        "crates/ftl/src/placement/shared.rs",
+        "crates/flash/ftl/src/placement/shared.rs",
         // The validation uses it, because the analytic formulas assume it.
-        &[("crates/ftl/src/placement/mod.rs", 2), ("python/ssdlab/study/validation/amplification.py", 1)],
+        &[("crates/flash/ftl/src/placement/mod.rs", 2), ("python/ssdlab/study/validation/amplification.py", 1)],
     ),
     (
         "two_q",
-        "crates/ftl/src/map/cache/two_q.rs",
+        "crates/flash/ftl/src/map/cache/two_q.rs",
         // The cache's replacement policy has a file of the same name.
-        &[("crates/cache/src/policy/mod.rs", 2), ("crates/ftl/src/map/cache/mod.rs", 2)],
+        &[("crates/host/cache/src/policy/mod.rs", 2), ("crates/flash/ftl/src/map/cache/mod.rs", 2)],
     ),
     (
         "dftl",
-        "crates/ftl/src/map/dftl.rs",
+        "crates/flash/ftl/src/map/dftl.rs",
         // A preset of the same name, and the former spelling from when DFTL was not a map.
-        &[("crates/config/src/presets.rs", 1), ("crates/ftl/src/choice.rs", 1), ("crates/ftl/src/map/mod.rs", 2)],
+        &[
+            ("crates/lab/config/src/presets.rs", 1),
+            ("crates/flash/ftl/src/choice.rs", 1),
+            ("crates/flash/ftl/src/map/mod.rs", 2),
+        ],
     ),
-    ("bast", "crates/ftl/src/log/bast.rs", &[("crates/ftl/src/choice.rs", 1), ("crates/ftl/src/log/mod.rs", 1)]),
+    (
+        "bast",
+        "crates/flash/ftl/src/log/bast.rs",
+        &[("crates/flash/ftl/src/choice.rs", 1), ("crates/flash/ftl/src/log/mod.rs", 1)],
+    ),
     (
         "host_first",
-        "crates/nand/src/backend/parallel/scheduler/host_first.rs",
-        &[("crates/nand/src/backend/parallel/scheduler/mod.rs", 2)],
+        "crates/flash/nand/src/backend/parallel/scheduler/host_first.rs",
+        &[("crates/flash/nand/src/backend/parallel/scheduler/mod.rs", 2)],
     ),
-    ("flashfq", "crates/sched/src/scheduler/flashfq.rs", &[("crates/sched/src/scheduler/mod.rs", 2)]),
-    ("lirs", "crates/cache/src/policy/lirs.rs", &[("crates/cache/src/policy/mod.rs", 2)]),
-    ("libdeflate", "crates/codec/src/libdeflate.rs", &[("crates/codec/src/lib.rs", 2)]),
+    ("flashfq", "crates/host/sched/src/scheduler/flashfq.rs", &[("crates/host/sched/src/scheduler/mod.rs", 2)]),
+    ("lirs", "crates/host/cache/src/policy/lirs.rs", &[("crates/host/cache/src/policy/mod.rs", 2)]),
+    ("libdeflate", "crates/pages/codec/src/libdeflate.rs", &[("crates/pages/codec/src/lib.rs", 2)]),
 ];
-
-/// Development crates, which are not part of the product.
-const DEVELOPMENT: &[&str] = &["bench", "dev", "testkit", "tiers"];
 
 #[test]
 fn only_its_file_and_its_registry_name_a_member() {
     let mut sources = Vec::new();
-    for folder in fs::read_dir(root().join("crates")).unwrap() {
-        let folder = folder.unwrap();
-        if !DEVELOPMENT.iter().any(|name| folder.file_name() == *name) {
-            collect(&folder.path().join("src"), &mut sources);
-        }
+    for folder in crates(&root()).unwrap().iter().filter(|folder| !folder.starts_with(root().join("crates/dev"))) {
+        collect(&folder.join("src"), &mut sources);
     }
     collect(&root().join("python/ssdlab"), &mut sources);
     for &(name, own, others) in MEMBERS {

@@ -90,7 +90,7 @@ pub fn report(scale: Scale) {
     for pattern in ["uniform", "zipf", "sequential", "varmail.csv.zst"] {
         let (settings, requests) = if pattern.contains('.') {
             let settings = settings(&[]);
-            let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../traces").join(pattern);
+            let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../traces").join(pattern);
             let mut reader = TraceReader::open(&[path], &ReadOptions::default()).expect("the trace is shipped");
             let mut requests = requests(&mut reader, count);
             // Align to whole pages, so that each page is looked up once.
