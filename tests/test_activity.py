@@ -244,7 +244,7 @@ def test_a_gantt_chart_has_a_bar_for_each_operation(timed: ssdlab.Result) -> Non
     assert {*kinds} - {"internal"} == {*gantt.kind}
 
 
-@settings(max_examples=examples(15), deadline=None)
+@settings(max_examples=examples(6), deadline=None)
 @given(
     channels=st.sampled_from([1, 2, 8, 32]),
     per_channel=st.sampled_from([1, 3, 8]),

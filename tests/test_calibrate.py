@@ -549,11 +549,11 @@ def test_the_real_fio(tmp_path: Path) -> None:
     file = tmp_path / "data"
     file.write_bytes(os.urandom(4 << 20))
     before = file.read_bytes()
-    grid: dict[str, Any] = {"regions": ["1MiB", "4MiB"], "in_flight": [1, 4], "seconds": 0.5}
+    grid: dict[str, Any] = {"regions": ["1MiB"], "in_flight": [1, 4], "seconds": 0.3}
     measured = ssdlab.calibrate_target(file, **grid)
     assert measured.source["fio"] == program.version and (measured.iops["read"] > 0).all()
     assert file.read_bytes() == before
-    written = ssdlab.calibrate_target(file, write=True, offset="1MiB", **{**grid, "regions": ["1MiB"]})
+    written = ssdlab.calibrate_target(file, write=True, offset="1MiB", **grid)
     assert (written.iops["write"] > 0).all()
     after = file.read_bytes()
     # Only the region was written.

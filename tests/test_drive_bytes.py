@@ -237,7 +237,7 @@ def test_a_drive_with_too_little_spare_space_names_enough(ftl: str, capacity: st
     Drive(config.with_overrides({"device.op": enough}), faults=faults).close()
 
 
-@pytest.mark.parametrize("writes", [5, 1000])
+@pytest.mark.parametrize("writes", [20, 1000])
 def test_reopening_a_file_does_not_change_its_failure_rate(writes: int, tmp_path: Path) -> None:
     """2,000 programs, of which 1 in 100 fails: 20 ± 4.5. A failed block becomes bad at its next erase at the latest."""
     config = {**SMALL, "device.capacity": "16MiB", "device.op": "100%", "nand.pages_per_block": 8}

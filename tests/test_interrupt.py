@@ -143,7 +143,7 @@ finally:
 """
 """Sends itself Ctrl-C at the n-th call of a function with this name."""
 
-MOMENTS = 4 + examples(4)
+MOMENTS = 2 + examples(3)
 
 
 @pytest.mark.parametrize("name", ["any", "__set_name__", "cb"])

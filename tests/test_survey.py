@@ -187,7 +187,7 @@ def test_intervals_have_their_nominal_coverage() -> None:
 
 def test_intervals_of_effects_have_their_nominal_coverage() -> None:
     draw = random.Random(3)
-    tries, names = 1000, ["device.op", "workload.reads"]
+    tries, names = 300, ["device.op", "workload.reads"]
     held = {"contrast": 0, "interaction": 0, "level": 0, "difference": 0, "slope": 0}
     for _ in range(tries):
 

@@ -113,7 +113,7 @@ def different(points: Sequence[Point]) -> int:
 
 def test_no_point_is_tried_twice() -> None:
     """Also in a space without further points, which ends the search early."""
-    for seed in range(4):
+    for seed in range(2):
         points = searched(seed, 80)
         assert different(points) == len(points) == 80
         few = searched(seed, 80, FEW)
@@ -374,7 +374,7 @@ def test_a_search_reports_the_drives_actual_space() -> None:
     assert any("the drive has not settled" in told for told in result.envelope()["notes"])
 
 
-def test_the_original_drive_is_not_advised(cli: Cli) -> None:
+def test_the_original_drive_is_not_advised(cli: Cli, tmp_path: Path) -> None:
     """Spare space near the original gives the same drive, because blocks are whole."""
     drive = [f"-s{key}" for key in ("device.capacity=256MiB", "workload.requests=500", "time=count", "device.op=14%")]
     search = ["-O", "device.physical_bytes", "--trials", "4", "--repeats", "1"]
@@ -386,13 +386,14 @@ def test_the_original_drive_is_not_advised(cli: Cli) -> None:
         asked = ["tune", *drive, *search, "-A", f"device.op={tried}"]
         output = cli(*asked, "--out", tried).stdout
         assert first in output and ("run it with: " in output) is not as_given
-        assert json.loads(cli(*asked, "--json").stdout)["result"]["finalists"][0]["as_given"] is as_given
+        tuning = json.loads((tmp_path / tried / "tuning.json").read_text(encoding="utf-8"))
+        assert tuning["finalists"][0]["as_given"] is as_given
 
 
 def test_no_drive_is_a_finalist_twice() -> None:
     """Of several spare-space values that give one drive, one is run with fresh seeds."""
     drive = {"device.capacity": "256MiB", "workload.requests": 500, "time": "count"}
-    search: dict[str, Any] = {"trials": 12, "repeats": 1}
+    search: dict[str, Any] = {"trials": 8, "repeats": 1}
     best = ssdlab.tune(["device.op=7%..26%"], drive, outcomes=["device.physical_bytes"], **search)
     front = ssdlab.tune(
         ["device.op=7%..60%"], drive, outcomes=["device.physical_bytes", "write_amplification"], **search
@@ -422,8 +423,8 @@ def test_drawn_values_fit_the_table_of_settings() -> None:
         overrides={"nand.pages_per_block": 16, "nand.channels": 1, "nand.ways": 1, "workload.requests": 100}
     )
     axes = ["device.capacity=8MiB..16MiB", "nand.page_size=4KiB..16KiB:log"]
-    result = ssdlab.tune(axes, base, outcomes=["write_amplification"], trials=20, repeats=1)
-    assert len(result.trials) == 20 and [trial.measured.error for trial in result.trials] == [None] * 20
+    result = ssdlab.tune(axes, base, outcomes=["write_amplification"], trials=8, repeats=1)
+    assert len(result.trials) == 8 and [trial.measured.error for trial in result.trials] == [None] * 8
     assert {trial.point["nand.page_size"] for trial in result.trials} <= {"4KiB", "8KiB", "16KiB"}
     few = ssdlab.tune(axes[1:], base, outcomes=["write_amplification"], trials=8, repeats=1)
     assert few.exhausted and sorted(trial.point["nand.page_size"] for trial in few.trials) == ["16KiB", "4KiB", "8KiB"]
@@ -515,7 +516,7 @@ def test_a_missing_optuna_is_one_line_with_its_installation(tmp_path: Path, lack
     assert done.stderr == f"ssdlab: optuna is not installed; {installs} 'optuna>=5.0' 'scipy>=1.15'\n"
 
 
-@pytest.mark.parametrize("draws", [1, 2, 40])
+@pytest.mark.parametrize("draws", [1, 40])
 def test_a_search_killed_while_drawing_draws_the_same_point(
     draws: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

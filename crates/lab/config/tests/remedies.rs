@@ -55,7 +55,7 @@ fn typed(layers: &[Vec<Layer>]) -> String {
 }
 
 proptest! {
-    #![proptest_config(ssdlab_tiers::cases(150))]
+    #![proptest_config(ssdlab_tiers::cases(75))]
 
     #[test]
     fn following_the_messages_ends(picks in picks(), extent: Option<u64>) {

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
@@ -376,6 +377,10 @@ def _mute_dask() -> Callable[[], None]:
 async def _greet(address: str) -> None:
     """Checks that a scheduler answers; Dask's own client hangs if another program listens at the address."""
     async with asyncio.timeout(CONNECT_SECONDS):
+        # Dask would try a closed port again and again, until the time limit.
+        if (where := urlsplit(address)).port:
+            _, writer = await asyncio.open_connection(where.hostname, where.port)
+            writer.close()
         arguments = distributed.Security().get_connection_args("client")
         comm = await distributed.comm.connect(address, timeout=CONNECT_SECONDS, **arguments)
         try:

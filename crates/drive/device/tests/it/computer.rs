@@ -160,7 +160,7 @@ fn found(world: World<Disk>, kind: &Kind, plan: FaultPlan, crashes: bool, rng: &
 /// Between two power losses the drive may be mounted more than once, with other buffers, and cut off.
 #[test]
 fn a_computer_that_loses_its_power_keeps_flushed_data() {
-    for seed in (0..ssdlab_tiers::cases(20).cases.into()).chain(FOUND) {
+    for seed in (0..ssdlab_tiers::cases(5).cases.into()).chain(FOUND) {
         let mut rng = Rng::named(seed, "computers");
         for first in all_buffers(smallest()) {
             let mut kind = first;

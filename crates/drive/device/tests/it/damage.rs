@@ -55,7 +55,7 @@ fn live_with(damaged: &mut World<MemoryBackend>, rng: &mut Rng) -> Result<(), St
 
 #[test]
 fn one_wrong_bit_breaks_no_promise_now_or_later() {
-    for seed in 0..ssdlab_tiers::cases(40).cases.into() {
+    for seed in 0..ssdlab_tiers::cases(16).cases.into() {
         let mut rng = Rng::named(seed, "damage");
         let kinds = if seed % 2 == 0 { smallest() } else { of_blocks(4 + 2 * (seed % 4) as u32) };
         for base in kinds {

@@ -79,7 +79,7 @@ fn blocks_bad_from_the_factory_are_never_used() {
 fn failures_and_cuts_together_lose_nothing() {
     let mut points = 0;
     for kind in all_buffers(roomy()) {
-        let trial = Trial { plan: failing(7), requests: 40, ..Trial::new(kind, 3) };
+        let trial = Trial { plan: failing(7), requests: 22, ..Trial::new(kind, 3) };
         points += trial.exhaust(&MemoryBackend::new(kind.geometry)).unwrap_or_else(|broken| panic!("{broken}"));
     }
     assert!(points > 500, "{points}");
@@ -91,7 +91,7 @@ fn lost_pages_failures_and_cuts_together_bring_no_older_copy_back() {
     let mut points = 0;
     for (seed, log_lost) in [(1, false), (2, true)] {
         for kind in all_buffers(roomy()) {
-            let trial = Trial { plan: faulty(seed), requests: 40, twice: false, log_lost, ..Trial::new(kind, seed) };
+            let trial = Trial { plan: faulty(seed), requests: 25, twice: false, log_lost, ..Trial::new(kind, seed) };
             points += trial.exhaust(&MemoryBackend::new(kind.geometry)).unwrap_or_else(|broken| panic!("{broken}"));
         }
     }

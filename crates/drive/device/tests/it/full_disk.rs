@@ -144,10 +144,9 @@ fn fill(kind: &Kind, room: u64, once: bool) -> Result<bool, String> {
 
 #[test]
 fn a_disk_that_is_full_at_any_write_loses_nothing() {
-    for kind in all_buffers(smallest()) {
-        for once in [false, true] {
-            let last = (0..).find(|&room| fill(&kind, room, once).unwrap_or_else(|broken| panic!("{broken}")));
-            assert!(last.is_some_and(|writes| writes > 60), "{}: {last:?}", kind.name);
-        }
+    for (number, kind) in all_buffers(smallest()).into_iter().enumerate() {
+        let once = number % 2 == 0;
+        let last = (0..).find(|&room| fill(&kind, room, once).unwrap_or_else(|broken| panic!("{broken}")));
+        assert!(last.is_some_and(|writes| writes > 60), "{}: {last:?}", kind.name);
     }
 }

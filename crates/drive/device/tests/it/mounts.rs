@@ -16,7 +16,7 @@ type Counted = Option<(u64, u64)>;
 
 #[test]
 fn promises_are_kept_over_many_mounts() {
-    for seed in 0..ssdlab_tiers::cases(40).cases.into() {
+    for seed in 0..ssdlab_tiers::cases(16).cases.into() {
         let mut rng = Rng::named(seed, "mounts");
         let (kinds, plan) = match seed % 3 {
             0 => (smallest(), FaultPlan { seed, ..FaultPlan::default() }),

@@ -66,7 +66,7 @@ fn a_shutdown_empties_the_buffer() {
 #[test]
 fn a_journal_counts_only_once_it_is_complete() {
     for kind in smallest().into_iter().map(protected) {
-        let trial = Trial { requests: 150, twice: false, ..Trial::new(kind, 1) };
+        let trial = Trial { requests: 80, twice: false, ..Trial::new(kind, 1) };
         let points = trial.exhaust(&MemoryBackend::new(kind.geometry)).unwrap_or_else(|broken| panic!("{broken}"));
         assert!(points > 150, "{}: {points} cut points", kind.name);
     }

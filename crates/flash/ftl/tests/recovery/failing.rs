@@ -94,7 +94,7 @@ fn power_may_fail_at_any_operation_of_flash_that_fails_too() {
 }
 
 proptest! {
-    #![proptest_config(ssdlab_tiers::cases(10_000))]
+    #![proptest_config(ssdlab_tiers::cases(5_000))]
 
     #[test]
     fn operations_fail_and_power_fails_again_and_again(seed in any::<u64>(), number in 0..drives::names().count()) {

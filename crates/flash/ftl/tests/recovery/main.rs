@@ -118,7 +118,7 @@ fn power_may_fail_at_any_operation_and_again_during_recovery() {
 }
 
 proptest! {
-    #![proptest_config(ssdlab_tiers::cases(10_000))]
+    #![proptest_config(ssdlab_tiers::cases(5_000))]
 
     #[test]
     fn power_fails_again_and_again(seed in any::<u64>(), number in 0..drives::names().count()) {

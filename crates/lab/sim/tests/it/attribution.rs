@@ -44,7 +44,7 @@ fn adds_up(parts: Option<BreakdownByPercentile>, latency: Option<LatencySummary>
 }
 
 proptest! {
-    #![proptest_config(ssdlab_tiers::cases(1_500))]
+    #![proptest_config(ssdlab_tiers::cases(600))]
 
     #[test]
     fn the_parts_add_up_on_any_drive(

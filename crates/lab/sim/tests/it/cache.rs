@@ -54,7 +54,7 @@ fn touched(requests: &[Request], op: Op) -> u64 {
 }
 
 proptest! {
-    #![proptest_config(ssdlab_tiers::cases(2_000))]
+    #![proptest_config(ssdlab_tiers::cases(1_000))]
 
     #[test]
     fn the_drive_does_what_the_cache_leaves(

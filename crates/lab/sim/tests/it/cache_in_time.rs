@@ -264,7 +264,7 @@ fn a_flush_waits_for_what_is_dirty_or_on_its_way() {
 }
 
 proptest! {
-    #![proptest_config(ssdlab_tiers::cases(1_000))]
+    #![proptest_config(ssdlab_tiers::cases(500))]
 
     #[test]
     fn one_by_one_it_counts_what_the_untimed_cache_counts(

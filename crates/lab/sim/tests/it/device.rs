@@ -165,7 +165,7 @@ fn recorded(setup: &Setup, buffer: Option<WriteBuffer>) -> Drive<Recording> {
 }
 
 proptest! {
-    #![proptest_config(ssdlab_tiers::cases(2_000))]
+    #![proptest_config(ssdlab_tiers::cases(1_000))]
 
     #[test]
     fn a_drive_with_bytes_does_what_the_simulation_does(mut setup in setups(), requests in requests(200)) {

@@ -28,7 +28,7 @@ fn replay(setup: &Setup, requests: &[Request]) -> Outcome {
 }
 
 proptest! {
-    #![proptest_config(ssdlab_tiers::cases(5_000))]
+    #![proptest_config(ssdlab_tiers::cases(2_000))]
 
     /// No drive, however it is made, loses data, breaks a NAND rule in time, or counts wrong.
     #[test]
@@ -219,7 +219,7 @@ fn waits_for_one_die_are_those_of_m_d_1() {
         let workload = Workload {
             pattern: Pattern::Uniform,
             arrival: Arrival::Poisson { per_second: load / service_ns * 1e9 },
-            requests: 1_000_000,
+            requests: 500_000,
             reads: 1.0,
             sizes: vec![(PAGE as u32, 1.0)],
             align_bytes: PAGE as u32,

@@ -33,7 +33,7 @@ fn with_every_scheduler(setup: Setup) -> impl Iterator<Item = (&'static str, Set
 }
 
 proptest! {
-    #![proptest_config(ssdlab_tiers::cases(300))]
+    #![proptest_config(ssdlab_tiers::cases(100))]
 
     #[test]
     fn schedulers_see_only_addresses_of_the_device(setup in on_any_drive(), requests in requests(100)) {

@@ -39,7 +39,7 @@ fn asked(setup: &Setup, requests: &[Request], early_ns: u64) -> [LatencyHistogra
 }
 
 proptest! {
-    #![proptest_config(ssdlab_tiers::cases(1_000))]
+    #![proptest_config(ssdlab_tiers::cases(500))]
 
     #[test]
     fn asked_live_is_as_replayed(

@@ -27,7 +27,7 @@ fn checked(setup: &Setup, requests: &[Request]) -> ssdlab_sim::Outcome {
 }
 
 proptest! {
-    #![proptest_config(ssdlab_tiers::cases(10_000))]
+    #![proptest_config(ssdlab_tiers::cases(5_000))]
 
     #[test]
     fn every_read_returns_the_last_write(setup in setups(), requests in requests(300)) {
@@ -224,18 +224,18 @@ fn exhaust(setup: &Setup, alphabet: &[(Op, u64, u32)]) {
 #[test]
 fn small_worlds_are_exhausted() {
     let alphabet = [(Op::Write, 0, 1), (Op::Write, 1, 1), (Op::Write, 0, 2), (Op::Read, 0, 2), (Op::Trim, 0, 1)];
-    for policy in VICTIMS.iter() {
-        for &placement in PLACEMENTS.iter() {
-            for planes in [1, 2] {
-                let mut setup = small_setup(8, 2, 0);
-                let options = PageOptions { gc: policy.defaults(), placement, ..SMALL_OPTIONS };
-                setup.ftl = FtlChoice::Page(options, ram::INFO.defaults());
-                setup.logical_pages = 2;
-                setup.geometry.parallelism.planes = planes;
-                setup.geometry.blocks = planes * (1 + options.reserve_blocks());
-                setup.check = true;
-                exhaust(&setup, &alphabet);
-            }
+    // Every victim policy and every placement; random devices combine them.
+    let victims = VICTIMS.iter().map(|policy| PageOptions { gc: policy.defaults(), ..SMALL_OPTIONS });
+    let placements = PLACEMENTS.iter().map(|&placement| PageOptions { placement, ..SMALL_OPTIONS });
+    for options in victims.chain(placements) {
+        for planes in [1, 2] {
+            let mut setup = small_setup(8, 2, 0);
+            setup.ftl = FtlChoice::Page(options, ram::INFO.defaults());
+            setup.logical_pages = 2;
+            setup.geometry.parallelism.planes = planes;
+            setup.geometry.blocks = planes * (1 + options.reserve_blocks());
+            setup.check = true;
+            exhaust(&setup, &alphabet);
         }
     }
 }
