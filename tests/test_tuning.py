@@ -387,7 +387,7 @@ def test_the_original_drive_is_not_advised(cli: Cli, tmp_path: Path) -> None:
         output = cli(*asked, "--out", tried).stdout
         assert first in output and ("run it with: " in output) is not as_given
         tuning = json.loads((tmp_path / tried / "tuning.json").read_text(encoding="utf-8"))
-        assert tuning["finalists"][0]["as_given"] is as_given
+        assert tuning["result"]["finalists"][0]["as_given"] is as_given
 
 
 def test_no_drive_is_a_finalist_twice() -> None:

@@ -377,11 +377,11 @@ def _mute_dask() -> Callable[[], None]:
 async def _greet(address: str) -> None:
     """Checks that a scheduler answers; Dask's own client hangs if another program listens at the address."""
     async with asyncio.timeout(CONNECT_SECONDS):
+        arguments = distributed.Security().get_connection_args("client")
         # Dask would try a closed port again and again, until the time limit.
         if (where := urlsplit(address)).port:
             _, writer = await asyncio.open_connection(where.hostname, where.port)
             writer.close()
-        arguments = distributed.Security().get_connection_args("client")
         comm = await distributed.comm.connect(address, timeout=CONNECT_SECONDS, **arguments)
         try:
             await comm.write({"op": "identity", "reply": True})
