@@ -156,7 +156,7 @@ def test_foreign_parquet_reads_the_same_in_parts(tmp_path: Path) -> None:
         ({"lba": [8, -1, 0]}, "row 1: lba -1 is not between 0 and 18014398509481983; it counts 512 bytes each"),
         ({"time_us": [0, -4, 6]}, "row 1: time_us -4 is not between 0 and 9223372036854775; it counts 1,000 ns each"),
         ({"size": None, "sectors": [8, 1 << 23, 8]}, "row 1: sectors 8388608 is not between 0 and 8388607; it"),
-        ({"size": [512, 512.5, 512]}, "row 1: size 512.5 is not a whole number"),
+        ({"size": [512.0, 512.5, 512.0]}, "row 1: size 512.5 is not a whole number"),
         ({"lba": ["8", "16", "0"]}, "lba holds .*string.*; give numbers"),
         ({"time_us": None, "time": ["a", "b", "c"]}, "time holds .*string.*; give a number, a date"),
         ({"size": None}, "no column 'bytes'"),

@@ -112,7 +112,7 @@ def test_arrow_with_a_column_missing_or_empty_says_so() -> None:
         ssdlab.Trace.from_arrow(pyarrow.table({"op": ["read"], "offset": [0], "bytes": [None]}))
 
 
-requests = st.integers(0, 400).flatmap(
+requests = st.integers(1, 400).flatmap(
     lambda n: st.tuples(
         arrays.arrays(np.uint64, n, elements=st.integers(0, 2**60)),
         arrays.arrays(np.uint8, n, elements=st.integers(0, 2)),
@@ -133,7 +133,7 @@ def test_parquet_keeps_every_field(tmp_path_factory: pytest.TempPathFactory, col
     path = tmp_path_factory.mktemp("parquet") / "trace.parquet"
     trace.save(path)
     again = ssdlab.read_trace(path)
-    assert not len(trace) or trace.time_ns[0] == 0
+    assert trace.time_ns[0] == 0
     assert equal(trace, again) and list(again.streams) == STREAMS
 
 
@@ -195,6 +195,14 @@ def test_parquet_is_sorted_like_text(tmp_path: Path) -> None:
     once = [len(source.read(70_000)) for _ in range(5)]
     source.rewind()
     assert sum(once) == 200_001 and len(source.read(10)) == 10
+
+
+def test_parquet_without_rows_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "empty.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"op": [], "offset": [], "bytes": []}), path)
+    for device in (None, "all"):
+        with pytest.raises(ssdlab.TraceError, match=r"empty\.parquet: holds no request; give a trace with requests"):
+            ssdlab.read_trace(path, device=device)
 
 
 def test_a_fault_in_parquet_names_file_and_row(tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ class ParquetRows:
         """Devices of the requests last read; None if their file has no device names."""
         self.file = 0
         """Number of their file."""
-        self.place = ("", 0)
+        self.place = (text.path(self._name), 0)
         """Name of that file, and the row of the first of the requests."""
 
     @staticmethod
@@ -238,6 +238,8 @@ class TableReader(ABC):
                 self._file = self._rows.file
             if taken is None:
                 self._ended = True
+                if not self.progress()[1]:
+                    raise TraceError(f"{self._rows.place[0]}: holds no request; give a trace with requests")
             else:
                 self._order.push(taken)
         return batch

@@ -42,7 +42,7 @@ class Trace(Source):
         self.streams = tuple(streams)
         """Names of the streams."""
         self.ingest = ingest
-        """Report on reading it from a file: `counts`, `notes`, `other_devices` ...; None without a file."""
+        """Report on reading a file, or a table with devices or unordered rows: `counts`, `notes` ...; else None."""
 
     @classmethod
     @takes(streams=["log", "data"])
