@@ -10,6 +10,7 @@ import pandas
 import polars
 import pyarrow
 import pyarrow.feather
+import pyarrow.parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
