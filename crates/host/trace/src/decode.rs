@@ -454,7 +454,7 @@ impl<F: LineFormat> Lines<F> {
             // When two records are joined, the last field of one and the first of the next merge, and more follow.
             let fits = match format.entry(&mended, &mut tables) {
                 Err(second) => second.is_surplus() && is_request(&format.entry(&second.mended(&mended), &mut tables)),
-                mended => result.is_ok() || fault.is_surplus() || is_request(&mended),
+                retried => result.is_ok() || fault.is_surplus() || is_request(&retried),
             };
             if fits {
                 fit += 1;
