@@ -222,7 +222,9 @@ impl TraceReader {
             let counts = &self.intake.report.counts;
             if counts.records == counts.headers && counts.bad_lines == 0 {
                 let path = shown(self.origins[0].path());
-                return Err(TraceError::Invalid(format!("{path}: holds no request; give a trace with requests")));
+                return Err(TraceError::Invalid(format!(
+                    "{path}: contains no request; give a trace with reads or writes"
+                )));
             }
         }
         Ok(())
