@@ -1,6 +1,7 @@
 """Traces in memory and on disk."""
 
 import datetime
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pandas
 import polars
 import pyarrow
 import pyarrow.feather
+import pyarrow.parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -84,7 +86,7 @@ def test_columns_may_be_left_out() -> None:
         ({"offset": [0, -1, 0, 0]}, "row 1: offset -1 is not between"),
         ({"offset": [0, (1 << 64) - 1, 0, 0]}, "row 1: offset 18446744073709551615 plus 512 bytes exceeds 64 bits"),
         ({"offset": [0, 1, 2]}, "they must be equally long"),
-        ({"offset": [0.5, 1, 2, 3]}, "offset holds float64; give whole numbers"),
+        ({"offset": [0.5, 1, 2, 3]}, "row 0: offset 0.5 is not a whole number"),
         ({"offset": [[0, 1], [2, 3]]}, "offset has 2 dimensions"),
     ],
 )
@@ -107,11 +109,11 @@ def test_frames_and_arrow_give_the_same_trace() -> None:
 def test_arrow_with_a_column_missing_or_empty_says_so() -> None:
     with pytest.raises(ssdlab.TraceError, match="no column 'offset'"):
         ssdlab.Trace.from_arrow(pyarrow.table({"op": ["read"], "bytes": [512]}))
-    with pytest.raises(ssdlab.TraceError, match="column 'bytes' has 1 empty value, the first in row 0"):
+    with pytest.raises(ssdlab.TraceError, match="row 0: bytes is empty; fill or drop it"):
         ssdlab.Trace.from_arrow(pyarrow.table({"op": ["read"], "offset": [0], "bytes": [None]}))
 
 
-requests = st.integers(0, 400).flatmap(
+requests = st.integers(1, 400).flatmap(
     lambda n: st.tuples(
         arrays.arrays(np.uint64, n, elements=st.integers(0, 2**60)),
         arrays.arrays(np.uint8, n, elements=st.integers(0, 2)),
@@ -132,7 +134,7 @@ def test_parquet_keeps_every_field(tmp_path_factory: pytest.TempPathFactory, col
     path = tmp_path_factory.mktemp("parquet") / "trace.parquet"
     trace.save(path)
     again = ssdlab.read_trace(path)
-    assert not len(trace) or trace.time_ns[0] == 0
+    assert trace.time_ns[0] == 0
     assert equal(trace, again) and list(again.streams) == STREAMS
 
 
@@ -196,6 +198,39 @@ def test_parquet_is_sorted_like_text(tmp_path: Path) -> None:
     assert sum(once) == 200_001 and len(source.read(10)) == 10
 
 
+def test_parquet_without_rows_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "empty.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"op": [], "offset": [], "bytes": []}), path)
+    for device in (None, "all"):
+        with pytest.raises(
+            ssdlab.TraceError, match=r"empty\.parquet: contains no request; give a trace with reads or writes"
+        ):
+            ssdlab.read_trace(path, device=device)
+
+
+def test_a_fault_in_parquet_names_file_and_row(tmp_path: Path) -> None:
+    """Rows count from 0 in their file, also beyond the first batch of 65,536 rows and in a second file."""
+    good, wrong = tmp_path / "good.parquet", tmp_path / "wrong.parquet"
+    rows = {"op": ["R"] * 70_000, "offset": [0.0] * 70_000, "bytes": [512] * 70_000}
+    pyarrow.parquet.write_table(pyarrow.table(rows), good)
+    for column, value, why in (
+        ("op", "X", "op 'X' is not one of read, write, trim, flush"),
+        ("op", None, "op is empty; fill or drop it"),
+        ("offset", 4096.5, "offset 4096.5 is not a whole number"),
+        ("offset", -1.0, "offset -1.0 is not between 0 and"),
+        ("bytes", 0, "a read of 0 bytes"),
+    ):
+        values = list(rows[column])
+        values[69_000] = value
+        pyarrow.parquet.write_table(pyarrow.table({**rows, column: values}), wrong)
+        for paths in ([wrong], [good, wrong]):
+            with pytest.raises(ssdlab.TraceError, match=rf"^{re.escape(f'{wrong}: row 69000: {why}')}"):
+                ssdlab.read_trace(*paths, concat=len(paths) > 1)
+    pyarrow.parquet.write_table(pyarrow.table({**rows, "offset": ["a"] * 70_000}), wrong)
+    with pytest.raises(ssdlab.TraceError, match=rf"^{re.escape(f'{wrong}: offset holds string; give numbers')}"):
+        ssdlab.read_trace(wrong)
+
+
 def test_unsorted_dates_of_devices_are_sorted(tmp_path: Path) -> None:
     """The times of each device count from its first request, also for dates before 1970."""
     start = datetime.datetime(1960, 1, 1)
@@ -217,10 +252,10 @@ def test_a_flush_needs_neither_offset_nor_size(tmp_path: Path) -> None:
     for trace in (ssdlab.read_trace(path), ssdlab.Trace.from_frame(table), ssdlab.Trace.from_frame(numbered)):
         assert (trace.op.tolist(), trace.offset.tolist()) == ([1, 3, 0], [0, 0, 4096])
     wrong = table.set_column(0, "op", pyarrow.array(["W", "F", None]))
-    with pytest.raises(ssdlab.TraceError, match="column 'op' has 1 empty value, the first in row 2"):
+    with pytest.raises(ssdlab.TraceError, match="row 2: op is empty; fill or drop it"):
         ssdlab.Trace.from_frame(wrong)
     wrong = pyarrow.table({"op": ["F", "R"], "offset": [None, None], "bytes": [0, 512]})
-    with pytest.raises(ssdlab.TraceError, match="column 'offset' has 1 empty value, the first in row 1"):
+    with pytest.raises(ssdlab.TraceError, match="row 1: offset is empty; fill or drop it"):
         ssdlab.Trace.from_frame(wrong)
 
 

@@ -7,7 +7,7 @@ from ssdlab import _ssdlab
 from ssdlab._ssdlab import TraceError
 from ssdlab.lazy import np
 from ssdlab.model.frame import Words
-from ssdlab.model.parquet import ParquetRows, TableReader
+from ssdlab.model.parquet import ParquetRows, TableReader, order_report
 from ssdlab.model.requests import BATCH
 
 
@@ -22,7 +22,7 @@ def no_devices(device: str | None, where: str) -> None:
 def chosen(
     requests: _ssdlab.Requests, devices: Words, streams: Sequence[str], device: str | None
 ) -> tuple[_ssdlab.Requests, list[str], dict[str, Any]]:
-    """Returns the requests of the selected devices, the names of their streams, and a report."""
+    """Returns the requests of the selected devices in order of time, the names of their streams, and a report."""
     names: dict[str, int] = {}
     table = _ssdlab.Parted.of(requests, devices.numbered(names), list(names), list(streams))
     choice = _ssdlab.Devices(device)
@@ -33,7 +33,14 @@ def chosen(
     order.push(choice.take(table))
     order.turn()
     choice.conclude()
-    return order.take(len(requests)), choice.streams(), {**choice.report(), "format": "table"}
+    return order.take(len(requests)), choice.streams(), _with_order(choice.report(), order_report("table", 0, order))
+
+
+def _with_order(report: dict[str, Any], order: dict[str, Any]) -> dict[str, Any]:
+    """Returns a report on devices, completed with the report on the order of their requests."""
+    ordered = {row[0]: row for row in order["counts"] if row[0] in ("out_of_order", "late")}
+    counts = [ordered.get(row[0], row) for row in report["counts"]]
+    return {**order, **report, "format": order["format"], "counts": counts}
 
 
 class DeviceReader(TableReader):
@@ -89,7 +96,4 @@ class DeviceReader(TableReader):
 
     def report(self) -> dict[str, Any]:
         """Returns the report; complete at the end."""
-        chosen, order = self._devices.report(), super().report()
-        ordered = {row[0]: row for row in order["counts"] if row[0] in ("out_of_order", "late")}
-        counts = [ordered.get(row[0], row) for row in chosen["counts"]]
-        return {**order, **chosen, "format": self.format(), "counts": counts}
+        return _with_order(self._devices.report(), super().report())

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ssdlab import _ssdlab, text
+from ssdlab import _ssdlab
 from ssdlab._ssdlab import TraceError
 from ssdlab.lazy import np, npt, pa
 
@@ -133,17 +133,17 @@ class Frame:
         """Columns of the table that belong to a trace."""
         return [name for name, _ in self.held.values()]
 
-    def columns(self, table: "pa.Table | pa.RecordBatch", where: str) -> dict[str, Any]:
+    def columns(self, table: "pa.Table | pa.RecordBatch") -> dict[str, Any]:
         """Returns the columns of a part as `from_columns` takes them."""
-        return {column: self._column(column, table, where) for column in self.held if column != "device"}
+        return {column: self._column(column, table) for column in self.held if column != "device"}
 
-    def devices(self, table: "pa.Table | pa.RecordBatch", where: str) -> Words | None:
+    def devices(self, table: "pa.Table | pa.RecordBatch") -> Words | None:
         """Returns the device of each row of a part; None without device names."""
         if "device" not in self.held or not table.num_rows:
             return None
-        return _words(self._values("device", table, where))
+        return _words(self._values("device", table))
 
-    def _values(self, column: str, table: "pa.Table | pa.RecordBatch", where: str) -> "pa.Array":
+    def _values(self, column: str, table: "pa.Table | pa.RecordBatch") -> "pa.Array":
         """Returns a column; only stream names, and offset and size of flushes, may be empty."""
         name, _ = self.held[column]
         values = table.column(name)
@@ -153,57 +153,52 @@ class Frame:
             return values
         empty = values.is_null().to_numpy(zero_copy_only=False)
         if column in ("offset", "bytes") and not _is_text(values.type):
-            empty &= ~self._flushes(table, where)
+            empty &= ~self._flushes(table)
         if empty.any():
-            rows, row = text.counted(int(empty.sum()), "empty values"), int(empty.argmax())
-            raise TraceError(f"{where}: column {name!r} has {rows}, the first in row {row}; fill or drop them")
+            raise TraceError(f"row {int(empty.argmax())}: {name} is empty; fill or drop it")
         return values.cast(pa.uint64() if pa.types.is_null(values.type) else values.type).fill_null(0)
 
-    def _flushes(self, table: "pa.Table | pa.RecordBatch", where: str) -> "npt.NDArray[np.bool_]":
+    def _flushes(self, table: "pa.Table | pa.RecordBatch") -> "npt.NDArray[np.bool_]":
         """Returns True for each row that is a flush."""
-        op = self._column("op", table, where)
+        op = self._column("op", table)
         if isinstance(op, Words):
             numbers = [number for number, word in enumerate(op.words) if _ssdlab.operation(word) == FLUSH]
             return np.isin(op.numbers, numbers)
         flushes: npt.NDArray[np.bool_] = op == FLUSH
         return flushes
 
-    def _column(self, column: str, table: "pa.Table | pa.RecordBatch", where: str) -> "Words | npt.NDArray[Any]":
+    def _column(self, column: str, table: "pa.Table | pa.RecordBatch") -> "Words | npt.NDArray[Any]":
         if not table.num_rows:
             # Empty columns may have any type.
             return np.zeros(0, np.uint64)
         name, unit = self.held[column]
-        values = self._values(column, table, where)
+        values = self._values(column, table)
         is_text = _is_text(values.type)
         if column == "time_ns":
-            return self._times(name, unit, values, where)
+            return self._times(name, unit, values)
         if column == "stream" and (is_text or name in ("pid", "process")):
             return self.streams.numbers(name, _words(values))
         if column == "op" and is_text:
             return _words(values)
         if is_text or pa.types.is_nested(values.type) or pa.types.is_temporal(values.type):
-            raise TraceError(
-                f"{where}: {name} holds {values.type}; give numbers" + (" or words" if column == "op" else "")
-            )
+            raise TraceError(f"{name} holds {values.type}; give numbers" + (" or words" if column == "op" else ""))
         return _scaled(column, name, values.to_numpy(zero_copy_only=False), unit or 1)
 
-    def _times(self, name: str, unit: int | None, values: "pa.Array", where: str) -> "npt.NDArray[Any]":
+    def _times(self, name: str, unit: int | None, values: "pa.Array") -> "npt.NDArray[Any]":
+        if pa.types.is_date(values.type):
+            values = values.cast(pa.timestamp("ms"))
         kind = values.type
         if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
             to = pa.timestamp("ns", kind.tz) if pa.types.is_timestamp(kind) else pa.duration("ns")
             try:
                 found: npt.NDArray[Any] = values.cast(to).to_numpy(zero_copy_only=False)
             except pa.ArrowException:
-                raise TraceError(
-                    f"{where}: column {name!r} has times out of range for nanoseconds; shift them"
-                ) from None
+                raise TraceError(f"{name} has times out of range for nanoseconds; shift them") from None
             return found
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-            raise TraceError(f"{where}: {name} holds {kind}; give a number, a date with time or a duration")
+            raise TraceError(f"{name} holds {kind}; give a number, a date or a duration")
         if unit is None:
-            raise TraceError(
-                f"{where}: {name} holds numbers without a unit; call it time_ns, time_us, time_ms or time_s"
-            )
+            raise TraceError(f"{name} holds numbers without a unit; call it time_ns, time_us, time_ms or time_s")
         return _scaled("time_ns", name, values.to_numpy(zero_copy_only=False), unit)
 
 

@@ -5,6 +5,7 @@ file's metadata. Files are streamed by row group.
 """
 
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import TraceError
 from ssdlab.lazy import np, pa, pq
 from ssdlab.model.frame import Frame, Words
-from ssdlab.model.requests import BATCH, OPS, from_columns, moments
+from ssdlab.model.requests import BATCH, OPS, comparable, from_columns, moments
 
 STREAMS_KEY = b"ssdlab.streams"
 ROW_GROUP = 1 << 20
@@ -86,7 +87,7 @@ def table_of(requests: _ssdlab.Requests, streams: Sequence[str] = ()) -> "pa.Tab
 
 def requests_of(table: "pa.Table") -> _ssdlab.Requests:
     """Inverts `table_of`."""
-    return from_columns(**Frame(table.schema, "the table").columns(table, "the table"))
+    return from_columns(**Frame(table.schema, "the table").columns(table))
 
 
 class ParquetRows:
@@ -123,7 +124,7 @@ class ParquetRows:
         """Devices of the requests last read; None if their file has no device names."""
         self.file = 0
         """Number of their file."""
-        self.place = ("", 0)
+        self.place = (text.path(self._name), 0)
         """Name of that file, and the row of the first of the requests."""
 
     @staticmethod
@@ -155,15 +156,18 @@ class ParquetRows:
             if self._pending is None:
                 return _ssdlab.Requests.concatenate([])
         batch, self._pending = self._pending.slice(0, max), self._pending.slice(max)
+        first = self._done - self._began
         try:
-            columns = self._frame.columns(batch, "this part")
+            columns = self._frame.columns(batch)
             if "time_ns" in columns:
                 columns["time_ns"] = self._times(columns["time_ns"])
             requests = from_columns(**columns, called=self._frame.called, in_order=False)
-            self.devices = self._frame.devices(batch, "this part")
+            self.devices = self._frame.devices(batch)
         except TraceError as error:
-            raise TraceError(f"{text.path(self._name)}: from row {self._done} of the trace on: {error}") from None
-        self.place = (text.path(self._name), self._done - self._began)
+            # Faults count rows from the beginning of the batch.
+            why = re.sub(r"^row (\d+)", lambda row: f"row {first + int(row[1])}", str(error))
+            raise TraceError(f"{text.path(self._name)}: {why}") from None
+        self.place = (text.path(self._name), first)
         self._done += batch.num_rows
         return requests
 
@@ -178,11 +182,9 @@ class ParquetRows:
         """Returns the times of a batch as unsigned numbers in the same order."""
         name, _ = self._frame.held["time_ns"]
         times = moments(name, values)
-        if times.dtype.kind not in "mM":
-            return times
+        if not self._epoch or times.dtype.kind not in "mM":
+            return comparable(name, times)
         counted = times.astype(f"{times.dtype.kind}8[ns]").view(np.int64)
-        if not self._epoch:
-            return counted.view(np.uint64) ^ np.uint64(1 << 63)
         wrong = np.flatnonzero(counted < 0)
         if wrong.size:
             raise TraceError(f"row {int(wrong[0])}: {name} {times[wrong[0]]} is before 1970; shift the times")
@@ -200,6 +202,14 @@ class ParquetRows:
     def streams(self) -> list[str]:
         """Returns the names of the streams so far."""
         return next((table for table in self._tables if table), self._streams.listed)
+
+
+def order_report(format: str, requests: int, order: _ssdlab.InOrder) -> dict[str, Any]:
+    """Returns the report on putting all rows of a table in order."""
+    out_of_order, late = order.counts()
+    counts = {"requests": requests, "out_of_order": out_of_order, "late": late}
+    rows = [(*counter, counts.get(counter[0], 0)) for counter in _ssdlab.ingest_counters()]
+    return {"format": format, "device": None, "counts": rows, "other_devices": [], "first_bad": None, "notes": []}
 
 
 class TableReader(ABC):
@@ -228,6 +238,8 @@ class TableReader(ABC):
                 self._file = self._rows.file
             if taken is None:
                 self._ended = True
+                if not self.progress()[1]:
+                    raise TraceError(f"{self._rows.place[0]}: contains no request; give a trace with reads or writes")
             else:
                 self._order.push(taken)
         return batch
@@ -251,11 +263,7 @@ class TableReader(ABC):
 
     def report(self) -> dict[str, Any]:
         """Returns the report; complete at the end."""
-        out_of_order, late = self._order.counts()
-        counts = {"requests": self.progress()[0], "out_of_order": out_of_order, "late": late}
-        rows = [(*counter, counts.get(counter[0], 0)) for counter in _ssdlab.ingest_counters()]
-        return {"format": self.format(), "device": None, "counts": rows, "other_devices": [], "first_bad": None,
-                "notes": []}  # fmt: skip
+        return order_report(self.format(), self.progress()[0], self._order)
 
 
 class ParquetReader(TableReader):

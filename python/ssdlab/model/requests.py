@@ -158,30 +158,32 @@ def moments(name: str, values: object) -> "npt.NDArray[Any]":
     return times
 
 
-def _in_unit(time: Any, unit: int | None) -> Any:
-    """Converts a time back to the user's unit."""
-    if unit is None:
-        return time
-    whole, rest = divmod(int(time), unit)
-    return int(time) / unit if rest else whole
+def comparable(name: str, values: object) -> "npt.NDArray[np.uint64]":
+    """Returns times in any order as unsigned nanoseconds; those of dates before 1970 keep order and distances.
+
+    Args:
+        name: Name of the column in messages.
+        values: The times: nanoseconds, durations, or dates with time.
+    """
+    times = moments(name, values)
+    if times.dtype.kind not in "mM":
+        return times
+    return times.astype(f"{times.dtype.kind}8[ns]").view(np.uint64) ^ np.uint64(1 << 63)
 
 
-def since_first(name: str, values: object, unit: int | None = None) -> "npt.NDArray[np.uint64]":
+def since_first(name: str, values: object) -> "npt.NDArray[np.uint64]":
     """Returns the times of a whole trace in nanoseconds since its first request.
 
     Args:
         name: Name of the column in messages.
         values: The times: nanoseconds, durations, or dates with time.
-        unit: Nanoseconds per unit of the user's column, for messages; None for the unit of the values.
     """
     times = moments(name, values)
     back = np.flatnonzero(times[1:] < times[:-1])
     if back.size:
         row = int(back[0]) + 1
-        shown = None if times.dtype.kind in "mM" else unit
-        time, before = (_in_unit(moment, shown) for moment in (times[row], times[row - 1]))
         raise TraceError(
-            f"row {row}: {name} {time} is before the {before} of the previous row; sort the rows by time "
+            f"row {row}: {name} {times[row]} is before the {times[row - 1]} of the previous row; sort the rows by time "
             "(rows count from 0)"
         )
     if not len(times):
@@ -204,8 +206,11 @@ def unsigned(name: str, values: object, dtype: str) -> "npt.NDArray[Any]":
     column = array(name, values)
     if column.dtype == np.dtype(dtype):
         return np.require(column, requirements=["C", "A"])
-    if column.dtype.kind not in "iub" and not (column.dtype.kind == "f" and bool((column == np.floor(column)).all())):
+    if column.dtype.kind not in "iubf":
         raise TraceError(f"{name} holds {column.dtype}; give whole numbers")
+    if column.dtype.kind == "f" and (parts := np.flatnonzero(column != np.floor(column))).size:
+        row = int(parts[0])
+        raise TraceError(f"row {row}: {name} {column[row]} is not a whole number")
     limit = np.iinfo(dtype).max
     # As a float, 2^64 - 1 becomes 2^64, so floats are compared with >=.
     above = column >= float(limit + 1) if column.dtype.kind == "f" else column > limit

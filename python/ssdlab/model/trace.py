@@ -13,8 +13,8 @@ from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.conversion import write
 from ssdlab.model.devices import chosen, no_devices
 from ssdlab.model.frame import Frame, Streams, Words
-from ssdlab.model.parquet import stream_names, table_of
-from ssdlab.model.requests import RequestSource, array, batches, from_columns, since_first, unsigned
+from ssdlab.model.parquet import order_report, stream_names, table_of
+from ssdlab.model.requests import RequestSource, array, batches, comparable, from_columns, since_first, unsigned
 from ssdlab.model.source import Source, source_text
 
 
@@ -42,7 +42,7 @@ class Trace(Source):
         self.streams = tuple(streams)
         """Names of the streams."""
         self.ingest = ingest
-        """Report on reading it from a file: `counts`, `notes`, `other_devices` ...; None without a file."""
+        """Report on reading a file, or a table with devices or unordered rows: `counts`, `notes` ...; else None."""
 
     @classmethod
     @takes(streams=["log", "data"])
@@ -93,7 +93,8 @@ class Trace(Source):
 
         Columns have the names of this class or other usual ones (`timestamp`, `type`, `lba` in sectors, `size`,
         `process` ...). Operations are numbers, booleans or words; times may be dates or durations, relative to the
-        first; streams may be names. Operation, offset and size are required; unknown columns are ignored.
+        first; streams may be names. Operation, offset and size are required; unknown columns are ignored. Rows are put
+        in order of time; `ingest` counts those that were not.
 
         Args:
             data: The rows.
@@ -110,17 +111,20 @@ class Trace(Source):
             reason = " ".join(str(one) for one in error.args)
             raise TraceError(f"{type(data).__name__} is not Arrow data: {reason}; give a table or a frame") from None
         frame = Frame(table.schema, "the table")
-        columns = frame.columns(table, "the table")
+        columns = frame.columns(table)
         if "time_ns" in columns:
-            name, unit = frame.held["time_ns"]
-            columns["time_ns"] = since_first(name, columns["time_ns"], unit)
+            columns["time_ns"] = comparable(frame.held["time_ns"][0], columns["time_ns"])
         streams = frame.streams.listed or stream_names(table.schema)
-        requests = from_columns(**columns, called=frame.called)
-        devices = frame.devices(table, "the table")
+        requests = from_columns(**columns, called=frame.called, in_order=False)
+        devices = frame.devices(table)
         if devices is not None:
             return cls(*chosen(requests, devices, streams, device))
         no_devices(device, "the table")
-        return cls(requests, streams)
+        order = _ssdlab.InOrder()
+        order.push(requests)
+        order.turn()
+        ingest = order_report("table", len(requests), order) if any(order.counts()) else None
+        return cls(order.take(len(requests)), streams, ingest)
 
     @classmethod
     def from_frame(cls, frame: Any, device: str | None = None) -> "Trace":

@@ -1,4 +1,4 @@
-//! Parses times of day and dates, such as `17:58:57.814` and `2026-01-02T03:04:05.678Z`, to nanoseconds.
+//! Parses numbers, times of day and dates, such as `17:58:57.814` and `2026-01-02T03:04:05.678Z`, to nanoseconds.
 
 use crate::fields::{fraction, whole};
 
@@ -12,30 +12,63 @@ const DISORDER_NS: u64 = 60 * MINUTE_S * SECOND_NS;
 const NOT_A_TIME: &str =
     "is neither a number, a clock time such as 17:58:57.814 nor a date such as 2026-01-02T03:04:05";
 
+/// Notation of a time. Times of different notations cannot be compared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Number,
+    Clock,
+    Date,
+}
+
 /// Parser of the times of successive lines.
 #[derive(Default)]
 pub(crate) struct Calendar {
+    /// Notation of the first time.
+    kind: Option<Kind>,
     /// Last clock time, in ns since midnight one day before the first line's day; 0 before the first clock time.
     last_ns: u64,
 }
 
 impl Calendar {
-    /// Returns a clock time in ns since an arbitrary midnight, or a date with a clock time in ns since 1970.
+    /// Returns a time in ns: a number of units of `unit` ns, a clock time since an arbitrary midnight, or a date since
+    /// 1970. A date without a clock time is its midnight.
+    ///
+    /// # Errors
+    /// If the text is none of them, or not of the same kind as the first time.
+    #[inline]
+    pub fn parse(&mut self, text: &[u8], unit: u64) -> Result<u64, &'static str> {
+        let (kind, time_ns) = match fraction(text, unit) {
+            Ok(time_ns) => (Kind::Number, time_ns),
+            Err(_) if text.contains(&b':') || matches!(text.get(4), Some(b'-' | b'/')) => self.moment(text)?,
+            Err(why) => return Err(why),
+        };
+        match *self.kind.get_or_insert(kind) {
+            first if first == kind => Ok(time_ns),
+            Kind::Number => Err("is not a number like the times before it"),
+            Kind::Clock => Err("is not a clock time like the times before it"),
+            Kind::Date => Err("is not a date like the times before it"),
+        }
+    }
+
+    /// Parses a clock time or a date.
     ///
     /// A clock time is taken as up to 1 hour before the line above, else as less than 23 hours after it; this is how
     /// midnight is detected.
-    pub fn parse(&mut self, text: &[u8]) -> Result<u64, &'static str> {
-        let Some(end) = text.iter().position(|byte| matches!(byte, b'T' | b't' | b' ')) else {
-            return Ok(self.after_midnight(clock(text)?));
+    fn moment(&mut self, text: &[u8]) -> Result<(Kind, u64), &'static str> {
+        let end = text.iter().position(|byte| matches!(byte, b'T' | b't' | b' '));
+        let (date, time) = match end {
+            Some(end) => (&text[..end], text[end + 1..].trim_ascii()),
+            None if text.contains(&b':') => return Ok((Kind::Clock, self.after_midnight(clock(text)?))),
+            None => (text, &b"00:00:00"[..]),
         };
-        let (date, time) = (&text[..end], text[end + 1..].trim_ascii());
         let (time, zone) = match time.iter().position(|byte| matches!(byte, b'Z' | b'z' | b'+' | b'-')) {
             Some(at) => time.split_at(at),
             None => (time, &b"Z"[..]),
         };
         let since_1970_s = i128::from(days_since_1970(date)?) * i128::from(DAY_S) - i128::from(zone_s(zone)?);
         let ns = since_1970_s * i128::from(SECOND_NS) + i128::from(clock(time)?);
-        u64::try_from(ns).map_err(|_| "is before 1970 or after 2554")
+        let ns = u64::try_from(ns).map_err(|_| "is before 1970 or after 2554")?;
+        Ok((Kind::Date, ns))
     }
 
     fn after_midnight(&mut self, clock_ns: u64) -> u64 {
@@ -115,7 +148,7 @@ mod tests {
     use super::*;
 
     fn seconds(text: &str) -> Result<u64, &'static str> {
-        Calendar::default().parse(text.as_bytes()).map(|ns| ns / SECOND_NS)
+        Calendar::default().parse(text.as_bytes(), 1).map(|ns| ns / SECOND_NS)
     }
 
     /// Expected values from `date -u -d TEXT +%s` (GNU coreutils).
@@ -126,6 +159,8 @@ mod tests {
             ("2026-01-02T03:04:05.678", 1_767_323_045),
             ("2026-01-02 03:04:05Z", 1_767_323_045),
             ("2026/01/02 03:04:05", 1_767_323_045),
+            ("2026-01-02", 1_767_312_000),
+            ("2026/01/02", 1_767_312_000),
             ("2024-02-29T12:00:00+01:00", 1_709_204_400),
             ("2024-03-01T00:00:00-0530", 1_709_271_000),
             ("2000-03-01T00:00:00", 951_868_800),
@@ -133,7 +168,7 @@ mod tests {
         ] {
             assert_eq!(seconds(text), Ok(expected), "{text}");
         }
-        let ns = Calendar::default().parse(b"2026-01-02T03:04:05.678").unwrap();
+        let ns = Calendar::default().parse(b"2026-01-02T03:04:05.678", 1).unwrap();
         assert_eq!(ns, 1_767_323_045_678_000_000);
     }
 
@@ -171,7 +206,7 @@ mod tests {
     #[test]
     fn midnight_and_slight_disorder_are_told_apart() {
         let mut calendar = Calendar::default();
-        let mut seconds = |text: &str| (calendar.parse(text.as_bytes()).unwrap() / SECOND_NS) as i64;
+        let mut seconds = |text: &str| (calendar.parse(text.as_bytes(), 1).unwrap() / SECOND_NS) as i64;
         let mut last = seconds("00:00:01");
         for (text, expected) in [
             ("00:00:00", -1),

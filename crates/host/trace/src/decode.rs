@@ -6,10 +6,11 @@ use memchr::{memchr, memchr_iter};
 use ssdlab_core::units::counted;
 
 use crate::error::shown;
-use crate::fault::Fault;
+use crate::fault::{Fault, NOT_AN_OP};
+use crate::fields::{NOT_WHOLE, integer};
 use crate::input::Input;
 use crate::intake::{Entry, Intake, Skip, Tables};
-use crate::{ReadOptions, Request, TraceError};
+use crate::{Op, ReadOptions, Request, TraceError};
 
 /// Requests decoded per call; few enough to stay in the CPU cache.
 pub(crate) const BATCH: usize = 4096;
@@ -41,6 +42,15 @@ pub(crate) trait LineFormat: Default + Send + 'static {
 
     /// Beginning of lines that are headers; empty if [`Self::line`] recognizes them.
     const HEADER_START: &'static [u8] = Self::HEADER;
+
+    /// Layout for `--columns` that reads the lines alike, with numbers in any notation; empty if there is none.
+    const LAYOUT: &'static str = "";
+
+    /// Field with an object's key, which may be text under [`Self::LAYOUT`].
+    const KEY: &'static str = "";
+
+    /// Last character of every complete line; a line without it is an error.
+    const CLOSING: Option<u8> = None;
 
     /// True if lines that begin with `#` are comments.
     const COMMENTS: bool = true;
@@ -76,6 +86,17 @@ pub(crate) trait LineFormat: Default + Send + 'static {
     /// Returns how often the request of the last line is issued.
     fn repeats(&self) -> u32 {
         1
+    }
+
+    /// Returns [`Self::LAYOUT`] if it reads the faulty text.
+    fn layout_for(fault: &Fault<'_>) -> Option<&'static str> {
+        let text = fault.text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\"")).unwrap_or(fault.text);
+        let is_valid = match fault.why {
+            NOT_WHOLE => fault.field == Self::KEY || integer(text).is_ok(),
+            NOT_AN_OP => Op::parse(text).is_some(),
+            _ => false,
+        };
+        (is_valid && !Self::LAYOUT.is_empty()).then_some(Self::LAYOUT)
     }
 
     /// Parses a line that is not a comment or header: without its line end and never blank.
@@ -185,7 +206,8 @@ impl DecodeState {
         Ok(())
     }
 
-    /// Counts a line or record, good or bad; `place` formats its number for a message.
+    /// Counts a line or record, good or bad; `place` formats its number for a message, and `layout_for` returns the
+    /// layout for `--columns` that reads it.
     #[inline]
     fn count_entry(
         &mut self,
@@ -193,10 +215,15 @@ impl DecodeState {
         input: &Input,
         intake: &mut Intake,
         place: impl FnOnce(u64) -> String,
+        layout_for: impl FnOnce(&Fault<'_>) -> Option<&'static str>,
     ) -> Result<(), TraceError> {
         if let Err(fault) = result {
             let (path, place) = (shown(input.path()), place(self.count + 1));
-            self.handle_bad(TraceError::Malformed { path, place, why: fault.to_string() }, intake)?;
+            let remedy = match layout_for(&fault) {
+                Some(layout) => format!("read it with --columns {layout}"),
+                None => "fix it".into(),
+            };
+            self.handle_bad(TraceError::Malformed { path, place, why: fault.to_string(), remedy }, intake)?;
         }
         self.count += 1;
         intake.report.counts.records += 1;
@@ -269,7 +296,7 @@ impl<F: LineFormat> Lines<F> {
             let repeats = if entry.is_ok() { self.format.repeats() } else { 1 };
             (0..repeats).try_for_each(|_| self.state.take(entry, input, intake, out))
         };
-        self.state.count_entry(result, input, intake, |number| number.to_string())
+        self.state.count_entry(result, input, intake, |number| number.to_string(), F::layout_for)
     }
 
     /// Records the field count of the last complete line that is neither blank nor a comment.
@@ -280,12 +307,25 @@ impl<F: LineFormat> Lines<F> {
         }
     }
 
-    /// Handles a last line without a line end: it counts unless it has fewer fields than the line before.
+    /// Handles a last line without a line end: it counts unless it has fewer fields than the line before. As its last
+    /// field may be cut, a note names it.
     fn last(&mut self, input: &Input, intake: &mut Intake, out: &mut Vec<Request>) -> Result<(), TraceError> {
         let (line, before) = (input.bytes(), self.fields);
         let fields = self.format.fields(line);
-        if self.discarding || fields >= before || line.starts_with(b"#") || line.trim_ascii().is_empty() {
+        if self.discarding || line.starts_with(b"#") || line.trim_ascii().is_empty() {
             return self.line(line, input, intake, out);
+        }
+        if fields >= before {
+            let uncut = |intake: &Intake| (intake.report.counts.headers, intake.report.counts.bad_lines);
+            let so_far = uncut(intake);
+            self.line(line, input, intake, out)?;
+            let is_closed = F::CLOSING.is_some_and(|end| line.trim_ascii_end().ends_with(&[end]));
+            if !is_closed && uncut(intake) == so_far {
+                let (path, number) = (shown(input.path()), self.state.count);
+                let note = format!("{path}:{number}: the last line has no newline; it may be cut");
+                intake.report.notes.push(note);
+            }
+            return Ok(());
         }
         let number = self.state.count + 1;
         let have = counted(fields as u64, "field");
@@ -369,7 +409,7 @@ pub(crate) fn sniff_lines<F: LineFormat>(head: &[u8]) -> u32 {
             Ok(Entry::Io(_) | Entry::Skip(Skip::OtherAction | Skip::NonIo | Skip::ShortWait)) => {
                 (good, tried) = (good + 1, tried + 1)
             }
-            Ok(Entry::Skip(Skip::UnknownOp)) | Err(_) => tried += 1,
+            Ok(Entry::UnknownOp(_)) | Err(_) => tried += 1,
         }
     }
     match tried {
@@ -386,6 +426,8 @@ pub(crate) struct NearMiss {
     /// Line number of the first fault, from 1.
     pub line: usize,
     pub why: String,
+    /// Layout for `--columns` that reads the line.
+    pub layout: Option<&'static str>,
 }
 
 impl<F: LineFormat> Lines<F> {
@@ -404,7 +446,7 @@ impl<F: LineFormat> Lines<F> {
                 continue;
             }
             tried += 1;
-            let Err(fault) = result else {
+            let (Err(fault) | Ok(Entry::UnknownOp(fault))) = result else {
                 fit += u32::from(is_request(&result));
                 continue;
             };
@@ -412,15 +454,16 @@ impl<F: LineFormat> Lines<F> {
             // When two records are joined, the last field of one and the first of the next merge, and more follow.
             let fits = match format.entry(&mended, &mut tables) {
                 Err(second) => second.is_surplus() && is_request(&format.entry(&second.mended(&mended), &mut tables)),
-                result => fault.is_surplus() || is_request(&result),
+                retried => result.is_ok() || fault.is_surplus() || is_request(&retried),
             };
             if fits {
                 fit += 1;
-                first.get_or_insert((number, fault.to_string()));
+                first.get_or_insert((number, fault));
             }
         }
-        let (line, why) = first?;
-        (fit * 2 > tried).then(|| NearMiss { share: 100 * fit / tried, line, why })
+        let (line, fault) = first?;
+        let (why, layout) = (fault.to_string(), F::layout_for(&fault));
+        (fit * 2 > tried).then(|| NearMiss { share: 100 * fit / tried, line, why, layout })
     }
 }
 
@@ -476,7 +519,7 @@ impl<F: RecordFormat> Records<F> {
                 Err(fault)
             }
         };
-        self.state.count_entry(result, input, intake, |number| record_place(number, offset))?;
+        self.state.count_entry(result, input, intake, |number| record_place(number, offset), |_| None)?;
         self.at = offset;
         Ok(Some(length))
     }

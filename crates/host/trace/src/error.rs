@@ -13,7 +13,7 @@ pub enum TraceError {
         why: String,
     },
     /// A line or record violates its format.
-    #[error("{path}:{place}: {why}; fix it or pass --skip-bad")]
+    #[error("{path}:{place}: {why}; {remedy} or pass --skip-bad")]
     Malformed {
         /// File name.
         path: String,
@@ -21,6 +21,8 @@ pub enum TraceError {
         place: String,
         /// Field, its content and the fault.
         why: String,
+        /// Way to read the line.
+        remedy: String,
     },
     /// The file ends before its compressed stream or its last record.
     #[error("{path}: {why}; fetch the file again, or pass --skip-bad to read the part before the damage")]
@@ -66,7 +68,7 @@ impl TraceError {
     /// Returns the fault without the remedy.
     pub(crate) fn fault(&self) -> String {
         match self {
-            Self::Malformed { path, place, why } => format!("{path}:{place}: {why}"),
+            Self::Malformed { path, place, why, .. } => format!("{path}:{place}: {why}"),
             Self::Truncated { path, why } => format!("{path}: {why}"),
             Self::Foreign { path, name, at } => format!("{path}: the bytes from {at} on are not {name} data"),
             other => other.to_string(),

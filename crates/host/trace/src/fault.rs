@@ -1,5 +1,8 @@
 //! Faults in one line or record, before its place is known.
 
+/// Predicate for an operation that is not known.
+pub(crate) const NOT_AN_OP: &str = "is not a known operation";
+
 /// Fault in a field. Cheap to create, as format detection creates many.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fault<'a> {

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use crate::fault::Fault;
+use ssdlab_core::units::counted;
+
+use crate::fault::{Fault, NOT_AN_OP};
 use crate::names::Names;
 use crate::report::{IngestReport, grouped};
 use crate::{DeviceChoice, Format, Op, Request, Target, TraceError};
@@ -12,8 +14,18 @@ use crate::{DeviceChoice, Format, Op, Request, Target, TraceError};
 pub(crate) enum Entry<'a> {
     /// A request.
     Io(Io<'a>),
+    /// Unknown operation, described by a fault; only counted.
+    UnknownOp(Fault<'a>),
     /// Anything else; only counted.
     Skip(Skip),
+}
+
+impl<'a> Entry<'a> {
+    /// Creates the entry of an unknown operation in `field`, written as `text`.
+    #[cold]
+    pub fn unknown_op(field: &'static str, text: &'a [u8]) -> Self {
+        Self::UnknownOp(Fault::new(field, text, NOT_AN_OP))
+    }
 }
 
 /// Reason why an entry is not a request.
@@ -25,8 +37,6 @@ pub(crate) enum Skip {
     OtherAction,
     /// Entry that moves no data.
     NonIo,
-    /// Unknown operation.
-    UnknownOp,
     /// Wait too short to count.
     ShortWait,
 }
@@ -77,6 +87,8 @@ pub(crate) struct Tables {
     pub streams: Names,
     /// True if times are whole seconds, over which requests must be spread.
     pub whole_seconds: bool,
+    /// Trims of objects written as the number 2, which other programs use for other operations.
+    pub numbered_trims: u64,
 }
 
 impl Tables {
@@ -84,7 +96,7 @@ impl Tables {
     pub fn new() -> Self {
         let mut streams = Names::new(STREAMS_MAX);
         streams.id(b"");
-        Self { devices: Names::new(DEVICES_MAX), streams, whole_seconds: false }
+        Self { devices: Names::new(DEVICES_MAX), streams, whole_seconds: false, numbered_trims: 0 }
     }
 
     /// Returns the id of a stream.
@@ -193,6 +205,10 @@ impl Intake {
     ) -> Result<(), Fault<'a>> {
         let io = match entry {
             Entry::Io(io) => io,
+            Entry::UnknownOp(_) => {
+                self.report.counts.unknown_op += 1;
+                return Ok(());
+            }
             Entry::Skip(reason) => {
                 self.count_skip(reason);
                 return Ok(());
@@ -200,8 +216,11 @@ impl Intake {
         };
         // A flush has no address, even if the trace gives one.
         let (offset, bytes) = if io.op == Op::Flush { (0, 0) } else { (io.offset, io.bytes) };
-        if offset.checked_add(bytes).is_none() || bytes > REQUEST_MAX {
-            return Err(Fault::new("", b"", "offset or size too large (limits: 2^64 bytes, 256 TiB per request)"));
+        if bytes > REQUEST_MAX {
+            return Err(Fault::new("size", b"", "exceeds 256 TiB, the maximum of a request"));
+        }
+        if offset.checked_add(bytes).is_none() {
+            return Err(Fault::new("offset", b"", "is too large: the request ends beyond 2^64 bytes"));
         }
         let device = match io.device {
             Device::Id(id) => id,
@@ -244,7 +263,6 @@ impl Intake {
             Skip::Header => &mut counts.headers,
             Skip::OtherAction => &mut counts.other_actions,
             Skip::NonIo => &mut counts.non_io,
-            Skip::UnknownOp => &mut counts.unknown_op,
             Skip::ShortWait => &mut counts.short_waits,
         };
         *count += 1;
@@ -339,6 +357,7 @@ impl Intake {
         }
         self.layout = DeviceLayout::SideBySide(ranges);
         self.report = IngestReport::new(self.report.format);
+        self.tables.numbered_trims = 0;
         Ok(())
     }
 
@@ -375,6 +394,12 @@ impl Intake {
         if has_actions && counts.requests == 0 && counts.other_actions > 0 && counts.other_device == 0 {
             let note = "no event has the chosen action; select another with --action queue, issue or complete";
             self.report.notes.push(note.into());
+        }
+        if self.tables.numbered_trims > 0 {
+            let trims = counted(self.tables.numbered_trims, "request");
+            self.report.notes.push(format!(
+                "op 2 is a trim and not an access ({trims}); if it means something else here, use op='R' in --columns"
+            ));
         }
         self.report.other_devices = others;
         Ok(())

@@ -6,6 +6,7 @@
 
 pub mod analysis;
 mod calendar;
+mod column_layout;
 mod compression;
 mod decode;
 pub mod devices;
@@ -21,6 +22,7 @@ mod input;
 mod intake;
 pub mod intervals;
 mod names;
+mod op_words;
 pub mod options;
 pub mod packing;
 pub mod partition;
@@ -38,9 +40,10 @@ pub mod workload;
 pub mod writer;
 
 pub use analysis::Analysis;
+pub use column_layout::Columns;
 pub use devices::Devices;
 pub use error::TraceError;
-pub use formats::{Columns, Format};
+pub use formats::Format;
 pub use generate::{FILE_SYSTEM_MIN, FILES_MAX, Generator, PERSONALITIES, Personality, PersonalityRules, Step, Work};
 pub use intervals::{Intervals, LogSize, LogWindow, WrittenPages};
 pub use options::{Action, DeviceChoice, Files, ReadOptions, Target};

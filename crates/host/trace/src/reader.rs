@@ -219,6 +219,13 @@ impl TraceReader {
         counts.bytes_in = bytes_in;
         if self.ended {
             self.intake.conclude()?;
+            let counts = &self.intake.report.counts;
+            if counts.records == counts.headers && counts.bad_lines == 0 {
+                let path = shown(self.origins[0].path());
+                return Err(TraceError::Invalid(format!(
+                    "{path}: contains no request; give a trace with reads or writes"
+                )));
+            }
         }
         Ok(())
     }
@@ -343,7 +350,8 @@ mod tests {
                 read_with(text.as_bytes(), &ReadOptions { format: Some(format), columns, ..csv(skip_bad) })
             };
             let whole = last.rfind([',', '\t']).unwrap() + 1;
-            let first = read(false, before).unwrap().0;
+            // A header alone is an error.
+            let first = read(false, before).map_or_else(|_| Vec::new(), |(requests, _)| requests);
             for end in 1..whole {
                 let cut = format!("{before}{}", &last[..end]);
                 let message = read(false, &cut).unwrap_err().to_string();

@@ -1,6 +1,6 @@
 //! Alignment of addresses and sizes.
 
-use super::{ByKind, KINDS};
+use super::by_kind::{ByKind, KINDS};
 use crate::Request;
 
 /// Logarithm of the largest alignment counted separately.

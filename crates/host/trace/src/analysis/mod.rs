@@ -13,6 +13,7 @@
 
 mod alignment;
 mod arrivals;
+mod by_kind;
 mod ranges;
 mod runs;
 mod tally;
@@ -26,6 +27,8 @@ use alignment::Alignment;
 pub use alignment::AlignmentCount;
 use arrivals::Arrivals;
 pub use arrivals::Dispersion;
+pub use by_kind::ByKind;
+use by_kind::KINDS;
 use ranges::Ranges;
 use runs::Runs;
 pub use runs::SequentialRuns;
@@ -34,11 +37,6 @@ pub use tally::{Step, steps};
 pub use windows::WindowFigures;
 use windows::Windows;
 pub use working_set::WorkingSet;
-
-/// Number of operations with an address: read, write, trim.
-const KINDS: usize = 3;
-/// Requests by operation: read, write, trim.
-pub type ByKind = [u64; KINDS];
 
 const SECTOR: u64 = 512;
 /// Smallest and largest range size in bytes.
@@ -215,13 +213,6 @@ impl Analysis {
     /// Returns the pages touched.
     pub fn working_set(&self) -> &WorkingSet {
         self.windows.working_set()
-    }
-}
-
-impl Request {
-    /// Returns the first byte after the request, or the highest address.
-    fn end_or_last(&self) -> u64 {
-        self.offset.saturating_add(self.bytes.into())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Requests by address range.
 
-use super::{ByKind, KINDS};
+use super::by_kind::{ByKind, KINDS};
 
 /// Maximum number of ranges (24 MiB).
 const RANGES_MAX: u64 = 1 << 20;

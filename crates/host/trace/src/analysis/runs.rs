@@ -3,7 +3,7 @@
 
 use ssdlab_core::LatencyHistogram;
 
-use super::KINDS;
+use super::by_kind::KINDS;
 use crate::Request;
 
 /// Maximum number of open runs per kind; a run stays open while 31 others begin.

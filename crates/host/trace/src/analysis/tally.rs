@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ssdlab_core::LatencyHistogram;
 
-use super::{ByKind, KINDS};
+use super::by_kind::{ByKind, KINDS};
 
 /// Counts by number.
 #[derive(Clone, Debug)]

@@ -4,15 +4,9 @@
 //! pages cannot be summed, as both windows may touch a page. Hence pages new to a window are counted by the merge level
 //! at which it joins the window of the page's previous touch, and dropped at that level.
 
-use super::ByKind;
-use super::working_set::WorkingSet;
+use super::by_kind::ByKind;
+use super::working_set::{LEVELS, WINDOWS, WorkingSet};
 use crate::{Op, Request};
-
-/// Maximum number of windows.
-const WINDOWS: usize = 512;
-/// Levels of pages new to a window: 0 if never touched before, else the number of pairwise merges that join this window
-/// with the window of the previous touch.
-pub(super) const LEVELS: usize = WINDOWS.ilog2() as usize + 1;
 
 /// Figures of one window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -8,14 +8,18 @@
 
 use ssdlab_core::mem::prefetch;
 
-use super::windows::LEVELS;
-
 /// Page size in bytes.
 const PAGE: u64 = 4096;
 /// Pages per group.
 const GROUP: u64 = 16;
 /// Maximum number of groups (144 MiB, plus 16 MiB of index); covers 192 GiB if dense, 12 GiB at one page per group.
 const GROUPS_MAX: usize = 3 << 20;
+
+/// Maximum number of windows.
+pub(super) const WINDOWS: usize = 512;
+/// Levels of pages new to a window: 0 if never touched before, else the number of pairwise merges that join this window
+/// with the window of the previous touch.
+pub(super) const LEVELS: usize = WINDOWS.ilog2() as usize + 1;
 
 /// Pages touched by reads and writes.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use crate::decode::LineFormat;
 use crate::encode::{Encoder, Item, Supported, put};
 use crate::fault::Fault;
 use crate::fields::Commas;
-use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
+use crate::intake::{Device, Entry, Io, Stream, Tables};
 
 /// Parser.
 #[derive(Default)]
@@ -19,17 +19,18 @@ pub(crate) struct Alibaba;
 impl LineFormat for Alibaba {
     const HEADER: &'static [u8] = b"device_id,opcode";
     const HEADER_START: &'static [u8] = b"device_id";
+    const LAYOUT: &'static str = "device=0,op=1,offset=2,size=3,time=4:us";
 
     #[inline]
     fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
         let mut fields = Commas::new(line);
         let device = fields.number("device_id")?;
-        let op = Op::transfer(fields.text("opcode")?);
+        let word = fields.text("opcode")?;
         let offset = fields.number("offset")?;
         let bytes = fields.number("length")?;
         let time_ns = fields.scaled("timestamp", 1000)?;
         fields.end()?;
-        let Some(op) = op else { return Ok(Entry::Skip(Skip::UnknownOp)) };
+        let Some(op) = Op::transfer(word) else { return Ok(Entry::unknown_op("opcode", word)) };
         let device = Device::Id(tables.devices.number(device));
         Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: Stream::None }))
     }

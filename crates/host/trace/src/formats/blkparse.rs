@@ -37,6 +37,8 @@ pub(crate) struct Blkparse {
 const SUMMARY: [&[u8]; 5] = [b"CPU", b"Total (", b"Throughput (", b"Input file ", b"Skips:"];
 
 impl LineFormat for Blkparse {
+    const CLOSING: Option<u8> = Some(b']');
+
     fn new(options: &ReadOptions) -> Self {
         Self { action: options.action.unwrap_or_default().letter(), ..Self::default() }
     }
@@ -67,7 +69,8 @@ impl LineFormat for Blkparse {
                 _ => Err(Fault::new("action", action, "is not a blkparse action")),
             };
         }
-        let Some(rwbs) = Rwbs::parse(fields.text("RWBS")?) else { return Ok(Entry::Skip(Skip::UnknownOp)) };
+        let word = fields.text("RWBS")?;
+        let Some(rwbs) = Rwbs::parse(word) else { return Ok(Entry::unknown_op("RWBS", word)) };
         let Some((offset, bytes)) = extent(&mut fields)? else { return Ok(Entry::Skip(Skip::NonIo)) };
         process(&fields)?;
         let Some(op) = rwbs.op_of(bytes) else { return Ok(Entry::Skip(Skip::NonIo)) };

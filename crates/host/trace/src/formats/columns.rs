@@ -13,166 +13,20 @@
 //!
 //! `17.5,sda,Write,8,16`
 
-use ssdlab_core::{Bytes, Nanos};
+use memchr::memchr;
 use twox_hash::XxHash3_64;
 
 use crate::calendar::Calendar;
+use crate::column_layout::{Columns, DEVICE, MOST, NAMES, OFFSET, OP, REPEAT, SIZE, STREAM, TIME, Value, Values};
 use crate::decode::LineFormat;
 use crate::fault::Fault;
-use crate::fields::{NOT_WHOLE, fraction, integer, whole};
+use crate::fields::{NOT_WHOLE, integer, whole};
 use crate::intake::{Device, Entry, Io, REQUEST_MAX, Skip, Stream, Tables};
-use crate::{Op, ReadOptions, Target, TraceError};
+use crate::{Op, ReadOptions, Target};
 
-const SECTOR: u64 = 512;
-/// Maximum number of columns.
-const MOST: usize = 64;
-/// Maximum number of heading bytes shown in a message.
-const HEADINGS_SHOWN: usize = 400;
 /// Maximum repetitions of one line's request.
 const REPEATS_MAX: u64 = 1 << 20;
 const NOT_AN_ADDRESS: &str = "is not a whole number; text keys need 'ssdlab cache sim --objects'";
-/// Names of the values; the first three are required.
-const NAMES: [&str; 7] = ["op", "offset", "size", "time", "stream", "device", "repeat"];
-const REQUIRED: usize = 3;
-const OP: usize = 0;
-const OFFSET: usize = 1;
-const SIZE: usize = 2;
-const TIME: usize = 3;
-const STREAM: usize = 4;
-const DEVICE: usize = 5;
-const REPEAT: usize = 6;
-
-/// Location of a value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum ValuePlace {
-    Number(usize),
-    /// Heading, or an unquoted constant if no column has this heading.
-    Heading(String),
-    /// Constant in the unit of the data: number of an operation, or bytes.
-    Constant(u64),
-}
-
-/// Example layout for messages.
-pub(super) const EXAMPLE: &str = "time=0:us,op=2,offset=3:sectors,size=4";
-
-/// Column layout of a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Columns {
-    /// Location and unit of each value, in the order of `NAMES`.
-    held: [Option<(ValuePlace, u64)>; NAMES.len()],
-}
-
-impl Columns {
-    /// Parses a layout such as `time=0:us,op=2,offset=3:sectors,size=4`.
-    ///
-    /// # Errors
-    ///
-    /// For any other text; the message shows the syntax.
-    pub fn parse(text: &str) -> Result<Self, TraceError> {
-        let wrong = |why: String| TraceError::Invalid(format!("columns {text:?}: {why}; write them like {EXAMPLE}"));
-        let mut held = [const { None }; NAMES.len()];
-        for part in text.split(',').map(str::trim) {
-            let pair = part.split_once('=').map(|(name, place)| (name.trim(), place.trim()));
-            let Some((name, place)) = pair else { return Err(wrong(format!("{part:?} is not NAME=COLUMN"))) };
-            let known = ssdlab_core::suggest::named(name, NAMES);
-            let Some(at) = NAMES.iter().position(|name| Some(*name) == known) else {
-                return Err(wrong(format!("{name:?} is not one of {}", NAMES.join(", "))));
-            };
-            let (place, unit) = place.split_once(':').map_or((place, None), |(place, unit)| (place, Some(unit.trim())));
-            let unit = unit.map_or(Some(1), |unit| scale(at, unit));
-            let Some(unit) = unit else {
-                let units = match at {
-                    TIME => "use ns, us, ms or s",
-                    OFFSET | SIZE => "use bytes, sectors or a size such as 4KiB",
-                    _ => "it has none",
-                };
-                return Err(wrong(format!("{part:?} has no valid unit of {name}: {units}")));
-            };
-            let place = match (place.parse(), unquoted(place)) {
-                (Ok(number), _) if number >= MOST => {
-                    let instead = match at {
-                        SIZE => format!("; for a constant write size={number}B"),
-                        _ => String::new(),
-                    };
-                    return Err(wrong(format!("column {number} exceeds the maximum of {}{instead}", MOST - 1)));
-                }
-                (Ok(number), _) => ValuePlace::Number(number),
-                (_, Some(text)) => match constant(at, text, unit) {
-                    Some(value) => ValuePlace::Constant(value),
-                    None => {
-                        let constants = match at {
-                            OP => "use an operation such as 'read'",
-                            SIZE => "use a size such as '4KiB'",
-                            _ => "only op and size can be constants",
-                        };
-                        return Err(wrong(format!("{part:?} is not a constant for {name}: {constants}")));
-                    }
-                },
-                _ if place.is_empty() => return Err(wrong(format!("{part:?} names no column"))),
-                _ => ValuePlace::Heading(place.into()),
-            };
-            if held[at].replace((place, unit)).is_some() {
-                return Err(wrong(format!("{name} is given twice")));
-            }
-        }
-        match held[..REQUIRED].iter().position(Option::is_none) {
-            Some(at @ (OP | SIZE)) => {
-                let constant = if at == OP { "op='read'" } else { "size=4KiB" };
-                Err(wrong(format!("{} is missing; for a constant, write {constant}", NAMES[at])))
-            }
-            Some(at) => Err(wrong(format!("{} is missing", NAMES[at]))),
-            None => Ok(Self { held }),
-        }
-    }
-}
-
-/// Returns the text inside single or double quotes.
-fn unquoted(text: &str) -> Option<&str> {
-    ['\'', '"'].into_iter().find_map(|quote| text.strip_prefix(quote)?.strip_suffix(quote))
-}
-
-/// Parses a constant: the number of an operation, or a size in bytes.
-fn constant(at: usize, text: &str, unit: u64) -> Option<u64> {
-    match at {
-        OP => Op::parse(text.as_bytes()).map(|op| op as u64),
-        SIZE => match integer(text.as_bytes()) {
-            Ok(value) => value.checked_mul(unit),
-            Err(_) => Bytes::parse_exact(text).ok().map(|bytes| bytes.0).filter(|_| unit == 1),
-        },
-        _ => None,
-    }
-}
-
-/// Returns a column unit in ns or bytes.
-fn scale(at: usize, unit: &str) -> Option<u64> {
-    // Accepts `us` as well as `100ns`.
-    let counted = if unit.starts_with(|c: char| c.is_ascii_digit()) { unit.into() } else { format!("1{unit}") };
-    let scale = match at {
-        TIME => Nanos::parse(&counted).ok()?.0,
-        OFFSET | SIZE if unit == "bytes" => 1,
-        OFFSET | SIZE if unit == "sectors" => SECTOR,
-        OFFSET | SIZE => Bytes::parse_exact(&counted).ok()?.0,
-        _ => return None,
-    };
-    Some(scale).filter(|scale| *scale > 0)
-}
-
-impl Default for Columns {
-    /// Time, operation, offset and size, in this order.
-    fn default() -> Self {
-        let at = |number| Some((ValuePlace::Number(number), 1));
-        Self { held: [at(1), at(2), at(3), at(0), None, None, None] }
-    }
-}
-
-/// Location of a value in the current file.
-#[derive(Clone, Copy)]
-enum Value {
-    Column { number: usize, unit: u64 },
-    Constant(u64),
-}
-
-type Values = [Option<Value>; NAMES.len()];
 
 /// Parser.
 #[derive(Default)]
@@ -208,7 +62,7 @@ impl LineFormat for ColumnText {
         let separator = [b',', b';', b'\t'].into_iter().find(|separator| line.contains(separator));
         self.separator = separator.unwrap_or(b' ');
         let mut fields = [&b""[..]; MOST];
-        let count = split(line, self.separator, &mut fields);
+        let (count, _) = split(line, self.separator, &mut fields);
         let located = self.columns.find(&fields[..count]);
         if comment.is_some() && !located.as_ref().is_ok_and(|values| self.columns.by_heading(values)) {
             return Ok(false);
@@ -225,7 +79,7 @@ impl LineFormat for ColumnText {
     }
 
     fn fields(&self, line: &[u8]) -> usize {
-        self.separator().map_or(0, |separator| split(line, separator, &mut [&b""[..]; MOST]))
+        self.separator().map_or(0, |separator| split(line, separator, &mut [&b""[..]; MOST]).0)
     }
 
     fn repeats(&self) -> u32 {
@@ -239,7 +93,12 @@ impl LineFormat for ColumnText {
         }
         let values = &self.values;
         let mut fields = [&b""[..]; MOST];
-        let count = split(line, self.separator, &mut fields);
+        let (count, unclosed) = split(line, self.separator, &mut fields);
+        if let Some(field) = unclosed {
+            let held = |value: &Option<Value>| matches!(value, Some(Value::Column { number, .. }) if *number == field);
+            let name = values.iter().position(held).map_or("", |at| NAMES[at]);
+            return Err(Fault::new(name, fields[field], "has an opening quote without a closing one at its end"));
+        }
         // Trailing empty fields are allowed: some programs end lines with a separator.
         if let Some(surplus) = fields[..count].iter().skip(self.width).find(|field| !field.is_empty()) {
             let why = "follows the last column of the first line; two lines may have been joined";
@@ -249,12 +108,15 @@ impl LineFormat for ColumnText {
             Some(field) if !field.is_empty() => Ok(*field),
             _ => Err(Fault::missing(name)),
         };
+        let word = match values[OP] {
+            Some(Value::Column { number, .. }) => text(number, NAMES[OP])?,
+            _ => b"",
+        };
         let op = match values[OP] {
             Some(Value::Constant(op)) => Op::ALL.get(op as usize).map(|op| (*op, 0)),
-            Some(Value::Column { number, .. }) => Op::with_flags(text(number, NAMES[OP])?),
-            None => None,
+            _ => Op::with_flags(word),
         };
-        let Some((op, flags)) = op else { return Ok(Entry::Skip(Skip::UnknownOp)) };
+        let Some((op, flags)) = op else { return Ok(Entry::unknown_op(NAMES[OP], word)) };
         let number = |at: usize| match values[at] {
             Some(Value::Constant(value)) => Ok(value),
             Some(Value::Column { number: column, unit }) => {
@@ -272,10 +134,7 @@ impl LineFormat for ColumnText {
         let time_ns = match values[TIME] {
             Some(Value::Column { number, unit }) => {
                 let field = text(number, NAMES[TIME])?;
-                let calendar = &mut self.calendar;
-                let time = fraction(field, unit)
-                    .or_else(|why| if field.contains(&b':') { calendar.parse(field) } else { Err(why) });
-                time.map_err(Fault::of(NAMES[TIME], field))?
+                self.calendar.parse(field, unit).map_err(Fault::of(NAMES[TIME], field))?
             }
             _ => 0,
         };
@@ -299,6 +158,7 @@ impl LineFormat for ColumnText {
             _ => Ok(None),
         };
         let stream = name(STREAM).ok().flatten().map_or(Stream::None, Stream::Named);
+        tables.numbered_trims += u64::from(word == b"2" && self.target != Target::Drive);
         let device = name(DEVICE)?.map_or(Device::File, |name| Device::Id(tables.devices.id(name)));
         Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags, stream }))
     }
@@ -309,41 +169,6 @@ impl LineFormat for ColumnText {
 fn key(text: &[u8]) -> u64 {
     let canonical = text == b"0" || text.first().is_some_and(|first| (b'1'..=b'9').contains(first));
     whole(text).ok().filter(|_| canonical).unwrap_or_else(|| XxHash3_64::oneshot(text) >> 1)
-}
-
-impl Columns {
-    /// Locates all values, given the fields of the first line, which may be headings.
-    fn find(&self, first: &[&[u8]]) -> Result<Values, String> {
-        let mut values = [None; NAMES.len()];
-        for (at, (held, value)) in self.held.iter().zip(&mut values).enumerate() {
-            let Some((place, unit)) = held else { continue };
-            *value = Some(match place {
-                ValuePlace::Number(number) => Value::Column { number: *number, unit: *unit },
-                ValuePlace::Constant(value) => Value::Constant(*value),
-                ValuePlace::Heading(heading) => {
-                    let number = first.iter().position(|field| field.eq_ignore_ascii_case(heading.as_bytes()));
-                    let column = number.map(|number| Value::Column { number, unit: *unit });
-                    let located = column.or_else(|| constant(at, heading, *unit).map(Value::Constant));
-                    located.ok_or_else(|| {
-                        let there = first.join(&b", "[..]);
-                        let shown = String::from_utf8_lossy(&there[..there.len().min(HEADINGS_SHOWN)]);
-                        format!(
-                            "columns {}={heading}: no heading is {heading:?}; the first line has {shown:?}: use one of \
-                             them, or a column number from 0",
-                            NAMES[at]
-                        )
-                    })?
-                }
-            });
-        }
-        Ok(values)
-    }
-
-    /// True if a column was located by its heading.
-    fn by_heading(&self, values: &Values) -> bool {
-        let mut both = self.held.iter().flatten().zip(values.iter().flatten());
-        both.any(|((place, _), value)| matches!((place, value), (ValuePlace::Heading(_), Value::Column { .. })))
-    }
 }
 
 impl ColumnText {
@@ -364,19 +189,19 @@ impl ColumnText {
     }
 }
 
-/// Splits a line into fields, without surrounding blanks and quotes; returns their number. Separators in quotes do not
-/// split.
-fn split<'a>(line: &'a [u8], separator: u8, fields: &mut [&'a [u8]; MOST]) -> usize {
+/// Splits a line into fields, without surrounding blanks and quotes; returns their number, and the number of the first
+/// field with an opening quote only. Separators in quotes do not split; two quotes are a quote in the field.
+fn split<'a>(line: &'a [u8], separator: u8, fields: &mut [&'a [u8]; MOST]) -> (usize, Option<usize>) {
     let ends = |byte: &u8| *byte == separator || (separator == b' ' && *byte == b'\t');
     let mut count = 0;
+    let mut unclosed = None;
     let mut rest = Some(line);
     while let Some(line) = rest {
         let Some(slot) = fields.get_mut(count) else { break };
         let start = if separator == b' ' { line.trim_ascii_start() } else { line };
         let quoted = start.trim_ascii_start().strip_prefix(b"\"");
-        // An unclosed quote, or one followed by more text, is an ordinary character.
         let closed = quoted.and_then(|quoted| {
-            let close = quoted.iter().position(|&byte| byte == b'"')?;
+            let close = closing(quoted)?;
             let after = &quoted[close + 1..];
             let end = after.iter().position(ends).unwrap_or(after.len());
             after[..end].trim_ascii().is_empty().then(|| (&quoted[..close], after.get(end + 1..)))
@@ -389,17 +214,31 @@ fn split<'a>(line: &'a [u8], separator: u8, fields: &mut [&'a [u8]; MOST]) -> us
         if separator == b' ' && closed.is_none() && field.is_empty() {
             continue;
         }
+        if quoted.is_some() && closed.is_none() {
+            unclosed = unclosed.or(Some(count));
+        }
         *slot = field;
         count += 1;
     }
-    count
+    (count, unclosed)
+}
+
+/// Returns the position of the quote that closes a field.
+fn closing(quoted: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        at += memchr(b'"', &quoted[at..])?;
+        if quoted.get(at + 1) != Some(&b'"') {
+            return Some(at);
+        }
+        at += 2;
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Columns;
     use crate::testing::{read_with, request};
-    use crate::{Format, Op, ReadOptions, Target};
+    use crate::{Columns, Format, Op, ReadOptions, Target};
 
     fn options(columns: &str) -> ReadOptions {
         let columns = Some(Columns::parse(columns).unwrap());
@@ -563,6 +402,41 @@ mod tests {
         let (quoted, report) = read_with(text.as_bytes(), &options).unwrap();
         assert_eq!((quoted.len(), quoted[0].offset, report.counts.bad_lines), (1, 4096, 1));
         assert_eq!(requests("op=0,offset=2,size=3", "R \"a b\" \"8192\" 512\n")[0].offset, 8192);
+        let text = "\"a \"\"b, c\"\"\",R,4096,512\n\"\"\"d\"\"\",R,4096,512\n\"\",R,4096,512\n";
+        assert_eq!(requests("stream=0,op=1,offset=2,size=3", text).len(), 3);
+    }
+
+    #[test]
+    fn an_unclosed_quote_is_an_error() {
+        let columns = "time=0,op=1,offset=2,size=3";
+        for (line, field) in [
+            ("1,\"R,0,4096", "field \"op\": \"\\\"R\""),
+            ("1,\"R\"x,0,4096", "field \"op\": \"\\\"R\\\"x\""),
+            ("1,R,0,4096,\"c", "\"\\\"c\""),
+        ] {
+            let message = fails(columns, &format!("0,R,0,4096,a\n{line}\n"));
+            let expected = format!("memory:2: {field} has an opening quote without a closing one at its end; fix it");
+            assert!(message.starts_with(&expected), "{message}");
+        }
+    }
+
+    /// The keys A B A D D B of six requests, the fourth with op 2.
+    #[test]
+    fn trims_of_objects_by_number_are_noted() {
+        let text = "0,1,A,8\n1,1,B,8\n2,1,A,8\n3,2,D,8\n4,1,D,8\n5,0,B,8\n";
+        let columns = "time=0,op=1,offset=2,size=3";
+        for (columns, target, text, noted) in [
+            (columns, Target::CountedObjects, text.to_string(), true),
+            (columns, Target::SizedObjects, text.to_string(), true),
+            (columns, Target::CountedObjects, text.replace(",2,D", ",delete,D"), false),
+            ("time=0,op='R',offset=2,size=3", Target::CountedObjects, text.to_string(), false),
+            (columns, Target::Drive, text.replace(['A', 'B', 'D'], "7"), false),
+        ] {
+            let (requests, report) = objects(columns, target, &text);
+            let note = "op 2 is a trim and not an access (1 request); if it means something else here, use op='R' in \
+                        --columns";
+            assert_eq!((requests.len(), report.notes), (6, if noted { vec![note.into()] } else { vec![] }), "{text}");
+        }
     }
 
     /// 17:58:58.014 is 200 ms after 17:58:57.814; 00:00:01 is 2 s after 23:59:59.
@@ -574,9 +448,21 @@ mod tests {
             ("23:59:59", "00:00:01", 2_000_000_000),
             ("2026-01-02T03:04:05.678", "2026-01-02T03:04:06.678", 1_000_000_000),
             ("2026-01-02 03:04:05+01:00", "2026-01-02 03:04:05Z", 3_600_000_000_000),
+            ("2026-01-02", "2026-01-03T00:00:01", 86_401_000_000_000),
         ] {
             let actual = requests(columns, &format!("{first},W,0,4096\n{second},R,0,4096\n"));
             assert_eq!(actual.iter().map(|request| request.time_ns).collect::<Vec<_>>(), [0, apart_ns], "{first}");
+        }
+        for (first, second, kind) in [
+            ("17:58:57", "2026-01-02T17:58:58", "clock time"),
+            ("2026-01-02T17:58:58", "17:58:59", "date"),
+            ("1000", "17:58:59", "number"),
+            ("2026-01-02", "5", "date"),
+        ] {
+            let message = fails(columns, &format!("{first},W,0,4096\n{second},W,0,4096\n"));
+            let expected =
+                format!("memory:2: field \"time\": \"{second}\" is not a {kind} like the times before it; fix it");
+            assert!(message.starts_with(&expected), "{message}");
         }
         let message = fails(columns, "17:58:57,W,0,4096\n17:58:99,W,0,4096\n");
         assert!(
@@ -628,6 +514,6 @@ mod tests {
     #[test]
     fn a_trim_may_be_as_long_as_the_largest_drive() {
         assert_eq!(requests("op=0,offset=1,size=2", "D,0,70368744177664\n").len(), 32_768);
-        assert!(fails("op=0,offset=1,size=2", "D,0,281474976710657\n").contains("256 TiB per request"));
+        assert!(fails("op=0,offset=1,size=2", "D,0,281474976710657\n").contains("field \"size\" exceeds 256 TiB"));
     }
 }

@@ -17,7 +17,7 @@ use crate::decode::LineFormat;
 use crate::encode::{Encoder, Item, Supported, put};
 use crate::fault::Fault;
 use crate::fields::{Commas, hexadecimal, whole};
-use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
+use crate::intake::{Device, Entry, Io, Stream, Tables};
 
 const SECTOR: u64 = 512;
 const HEADER: &str = "time_ns,op,sector,bytes,flags,pid";
@@ -28,6 +28,7 @@ pub(crate) struct Csv;
 
 impl LineFormat for Csv {
     const HEADER: &'static [u8] = b"time_ns,op,sector,bytes";
+    const LAYOUT: &'static str = "time=0,op=1,offset=2:sectors,size=3,stream=5";
 
     fn separator(&self) -> Option<u8> {
         Some(b',')
@@ -37,7 +38,8 @@ impl LineFormat for Csv {
     fn line<'a>(&mut self, line: &'a [u8], _: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
         let mut fields = Commas::new(line);
         let time_ns = fields.number("time_ns")?;
-        let op = match fields.text("op")? {
+        let word = fields.text("op")?;
+        let op = match word {
             b"R" => Some(Op::Read),
             b"W" => Some(Op::Write),
             b"D" => Some(Op::Trim),
@@ -60,7 +62,7 @@ impl LineFormat for Csv {
             },
         };
         fields.end()?;
-        let Some(op) = op else { return Ok(Entry::Skip(Skip::UnknownOp)) };
+        let Some(op) = op else { return Ok(Entry::unknown_op("op", word)) };
         Ok(Entry::Io(Io { time_ns, op, offset, bytes, device: Device::File, flags: category::flags(flags), stream }))
     }
 }

@@ -88,6 +88,7 @@ fn number<'a>(text: &'a [u8], name: &'static str) -> Result<u64, Fault<'a>> {
 }
 
 impl LineFormat for Etw {
+    const CLOSING: Option<u8> = Some(b'"');
     const HEADER: &'static [u8] = b"BeginHeader";
     const HEADER_START: &'static [u8] = b"";
 
@@ -127,7 +128,7 @@ impl LineFormat for Etw {
                 _ => Err(Fault::new("event", name, "is not an event with a time after it")),
             };
         };
-        let Some(columns) = &self.columns[event] else { return Ok(Entry::Skip(Skip::UnknownOp)) };
+        let Some(columns) = &self.columns[event] else { return Ok(Entry::unknown_op("event", name)) };
         if let Some(more) = fields.get(columns.count) {
             return Err(Fault::new("", more, SURPLUS));
         }

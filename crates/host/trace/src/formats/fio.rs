@@ -13,7 +13,7 @@
 //! `1990294 /dev/sda write 4096 8192`
 
 use crate::Op;
-use crate::decode::LineFormat;
+use crate::decode::{LineFormat, without_mark};
 use crate::encode::{Encoder, Item, Supported, put};
 use crate::fault::Fault;
 use crate::fields::Blanks;
@@ -33,18 +33,52 @@ pub(crate) struct Fio<const VERSION: u8> {
     device: u32,
 }
 
-/// Returns how well the start of a file fits, in percent; only the title line counts.
+/// Returns the version in a title line.
+fn version(line: &[u8]) -> Option<&[u8]> {
+    line.strip_prefix(b"fio version ")?.split(u8::is_ascii_whitespace).next()
+}
+
+fn is_comment(line: &[u8]) -> bool {
+    line == b"#" || line.starts_with(b"# ")
+}
+
+/// Returns how well the start of a file fits, in percent; only the title line counts. Version 3 also claims unknown
+/// versions, to name them in an error.
 pub(crate) fn sniff<const VERSION: u8>(head: &[u8]) -> u32 {
-    let head = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head).trim_ascii_start();
-    if head.starts_with(format!("fio version {VERSION} iolog").as_bytes()) { 100 } else { 0 }
+    let mut lines = without_mark(head).split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    match lines.find(|line| !line.is_empty() && !is_comment(line)).and_then(version) {
+        Some([digit]) if *digit == b'0' + VERSION => 100,
+        Some(other) if VERSION == 3 && other != b"2" => 1,
+        _ => 0,
+    }
 }
 
 impl<const VERSION: u8> LineFormat for Fio<VERSION> {
     const COMMENTS: bool = false;
 
+    /// Requires the title, as any line of two words could be an entry.
+    fn may_begin(head: &[u8]) -> bool {
+        sniff::<VERSION>(head) == 100
+    }
+
+    fn begin(&mut self, first: &[u8]) -> Result<bool, String> {
+        match version(first) {
+            Some([digit]) if *digit == b'0' + VERSION => Ok(true),
+            Some([digit @ (b'2' | b'3')]) => {
+                let other = char::from(*digit);
+                Err(format!("fio log of version {other}, not {VERSION}; pass --format fio{other}"))
+            }
+            Some(other) => Err(format!(
+                "fio log of version {}; only versions 2 and 3 are read: record it again with fio 3",
+                other.escape_ascii()
+            )),
+            None => Ok(!is_comment(first)),
+        }
+    }
+
     #[inline]
     fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
-        if line.starts_with(b"fio version ") || line == b"#" || line.starts_with(b"# ") {
+        if version(line).is_some() || is_comment(line) {
             return Ok(Entry::Skip(Skip::Header));
         }
         let mut fields = Blanks::new(line);
@@ -74,7 +108,7 @@ impl<const VERSION: u8> LineFormat for Fio<VERSION> {
             _ if action.iter().all(u8::is_ascii_alphabetic) => {
                 let _extent = (fields.next(), fields.next());
                 fields.end()?;
-                return Ok(Entry::Skip(Skip::UnknownOp));
+                return Ok(Entry::unknown_op("action", action));
             }
             _ => return Err(Fault::new("action", action, "is not a word")),
         };
@@ -177,6 +211,28 @@ mod tests {
         assert_eq!((requests.len(), &report.other_devices[..]), (2, &[("b".to_string(), 1)][..]));
         let (requests, _) = read_all(Format::FioV3, text);
         assert_eq!(requests.iter().map(|r| r.offset).collect::<Vec<_>>(), [0, 1 << 20, 8192]);
+    }
+
+    #[test]
+    fn comments_may_precede_the_title() {
+        let text = "# by hand\n#\n\nfio version 3 iolog\n100 a read 0 4096\n";
+        let (requests, report) = read(detect(text).unwrap(), text);
+        assert_eq!((requests, report.counts.headers), (vec![request(0, Op::Read, 0, 4096)], 3));
+        assert_eq!(detect("# of fio\nfio version 2 iolog\na read 0 4096\n").unwrap(), Format::FioV2);
+    }
+
+    #[test]
+    fn another_version_is_named() {
+        let log = |version| format!("# by hand\nfio version {version} iolog\n1 a read 0 4096\n");
+        let text = log("9");
+        assert_eq!(detect(&text).unwrap(), Format::FioV3);
+        for (format, version, message) in [
+            (Format::FioV3, "9", "fio log of version 9; only versions 2 and 3 are read: record it again with fio 3"),
+            (Format::FioV3, "2", "fio log of version 2, not 3; pass --format fio2"),
+            (Format::FioV2, "3", "fio log of version 3, not 2; pass --format fio3"),
+        ] {
+            assert_eq!(error(format, &log(version)), format!("memory:2: {message}"));
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::Op;
 use crate::decode::LineFormat;
 use crate::fault::Fault;
 use crate::fields::{Blanks, whole};
-use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
+use crate::intake::{Device, Entry, Io, Stream, Tables};
 
 const SECTOR: u64 = 512;
 
@@ -61,11 +61,11 @@ impl LineFormat for Fiu {
         last(&mut rest, "md5")?;
         let (minor, _) = last_number(&mut rest, "minor")?;
         let (major, _) = last_number(&mut rest, "major")?;
-        let op = Op::transfer(last(&mut rest, "op")?);
+        let word = last(&mut rest, "op")?;
         let bytes = last_sectors(&mut rest, "size")?;
         let offset = last_sectors(&mut rest, "lba")?;
         alone(rest)?;
-        let Some(op) = op else { return Ok(Entry::Skip(Skip::UnknownOp)) };
+        let Some(op) = Op::transfer(word) else { return Ok(Entry::unknown_op("op", word)) };
         let key = major.wrapping_shl(32) ^ minor;
         let device = Device::Id(tables.devices.keyed(key, |_| format!("{major},{minor}")));
         Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: Stream::Number(pid) }))

@@ -77,6 +77,8 @@ fn pid(task: &[u8]) -> Result<u64, Fault<'_>> {
 const NOTES: [&[u8]; 4] = [b"cpus=", b"version =", b"CPU:", b"CPU "];
 
 impl LineFormat for Ftrace {
+    const CLOSING: Option<u8> = Some(b']');
+
     fn new(options: &ReadOptions) -> Self {
         let event: &[u8] = match options.action.unwrap_or(Action::Issue) {
             Action::Queue => b"block_bio_queue",
@@ -105,7 +107,7 @@ impl LineFormat for Ftrace {
         }
         let text = fields.text("device")?;
         let device = device_number(text).ok_or(Fault::new("device", text, "is not MAJOR,MINOR"))?;
-        let rwbs = Rwbs::parse(fields.text("RWBS")?);
+        let word = fields.text("RWBS")?;
         if self.event == b"block_rq_issue" {
             fields.number("bytes")?;
         }
@@ -123,7 +125,7 @@ impl LineFormat for Ftrace {
             _ => Blanks::new(sector).scaled("sector", SECTOR)?,
         };
         process(&mut fields)?;
-        let Some(rwbs) = rwbs else { return Ok(Entry::Skip(Skip::UnknownOp)) };
+        let Some(rwbs) = Rwbs::parse(word) else { return Ok(Entry::unknown_op("RWBS", word)) };
         let Some(op) = rwbs.op_of(bytes) else { return Ok(Entry::Skip(Skip::NonIo)) };
         let device = Device::Id(device_id(tables, device));
         Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: rwbs.flags, stream: Stream::Number(pid) }))

@@ -3,10 +3,10 @@
 //! [`kinds`] matches on every format and [`Kinds`] has a field for every kind of input, so a new format or kind does
 //! not compile without its rows. Expected requests and messages are derived by hand from the formats' descriptions.
 
+use super::Format;
 use super::volume::{self, Name};
-use super::{Columns, Format};
 use crate::testing::{detect_bytes, read_with};
-use crate::{Op, ReadOptions, Request};
+use crate::{Columns, Op, ReadOptions, Request, Target};
 
 /// Request: time in ns since the first, operation, offset, bytes.
 type Row = (u64, Op, u64, u32);
@@ -150,7 +150,8 @@ fn records(
     } else {
         fails([&good[..], &good].concat(), "memory:record")
     };
-    let empty = if header.is_empty() { fails("", "memory: is empty") } else { reads(header, &[]) };
+    let empty =
+        if header.is_empty() { fails("", "memory: is empty") } else { fails(header, "memory: contains no request") };
     let reordered = reads(file(&[second, first]), &rows);
     binary(reads(good, &rows), truncated, joined, empty, reordered, fails(file(&[first, &huge.0]), huge.1))
 }
@@ -290,7 +291,7 @@ fn kinds(format: Format) -> Kinds {
             joined: ":1: \"W\" follows the last column",
             empty: ("4,W,,1024,1577808000000629", ":2: field \"offset\" is missing"),
             negative: ("4,W,512,-1,1577808000000629", ":2: field \"length\": \"-1\" is negative"),
-            huge: ("4,W,18446744073709551615,1024,1577808000000629", ":2: offset or size too large"),
+            huge: ("4,W,18446744073709551615,1024,1577808000000629", ":2: field \"offset\" is too large"),
             quoted: (
                 "\"4\",W,512,1024,1577808000000629",
                 ":2: field \"device_id\": \"\\\"4\\\"\" is not a whole number",
@@ -487,7 +488,7 @@ fn kinds(format: Format) -> Kinds {
                 [&0x6561_7407_u32.to_le_bytes()[..], &[0; 4], &time, &sector, words.as_flattened()].concat()
             };
             let two = [event(100, 8, 4096, 1), event(130, 16, 512, 2)];
-            let huge = (event(130, u64::MAX, 512, 2), "memory:record 2 at byte 48: offset or size too large");
+            let huge = (event(130, u64::MAX, 512, 2), "memory:record 2 at byte 48: field \"offset\" is too large");
             let cut = "memory: the file ends inside record 2 (47 bytes of it at byte 48)";
             records(b"", two, [(0, Op::Read, 4096, 4096), (30, Op::Write, 8192, 512)], cut, huge)
         }
@@ -499,7 +500,7 @@ fn kinds(format: Format) -> Kinds {
                 [&seconds.to_le_bytes()[..], &object.to_le_bytes(), &bytes.to_le_bytes(), &next].concat()
             };
             let two = [record(10, 7, 512), record(12, 9, 64)];
-            let huge = (record(12, u64::MAX, 512), "memory:record 2 at byte 24: offset or size too large");
+            let huge = (record(12, u64::MAX, 512), "memory:record 2 at byte 24: field \"offset\" is too large");
             let cut = "memory: the file ends inside record 2 (23 bytes of it at byte 24)";
             records(b"", two, [(0, Op::Read, 7, 512), (2_000_000_000, Op::Read, 9, 64)], cut, huge)
         }
@@ -511,7 +512,7 @@ fn kinds(format: Format) -> Kinds {
                 [&seconds.to_le_bytes()[..], &object.to_le_bytes(), &bytes.to_le_bytes(), &[0xFF; 8]].concat()
             };
             let two = [record(10, 7, 512), record(12, 9, 64)];
-            let huge = (record(12, u64::MAX, 512), "memory:record 3 at byte 8216: offset or size too large");
+            let huge = (record(12, u64::MAX, 512), "memory:record 3 at byte 8216: field \"offset\" is too large");
             let cut = "memory: the file ends inside record 3 (23 bytes of it at byte 8216)";
             records(&header, two, [(0, Op::Read, 7, 512), (2_000_000_000, Op::Read, 9, 64)], cut, huge)
         }
@@ -522,7 +523,8 @@ fn kinds(format: Format) -> Kinds {
                 volume::record(&Request { time_ns, offset, bytes, op, flags: 0, stream: 0 }).to_vec()
             };
             let two = [record(5, Op::Read, 4096, 512), record(9, Op::Write, 0, 64)];
-            let huge = (record(9, Op::Write, u64::MAX, 64), "memory:record 4 at byte 72: offset or size too large");
+            let huge =
+                (record(9, Op::Write, u64::MAX, 64), "memory:record 4 at byte 72: field \"offset\" is too large");
             let cut = "memory: the file ends inside record 4 (23 bytes of it at byte 72)";
             records(&header, two, [(0, Op::Read, 4096, 512), (4, Op::Write, 0, 64)], cut, huge)
         }
@@ -575,17 +577,73 @@ fn valid_rows_are_detected_as_their_format() {
     }
 }
 
-/// Blank lines, or a byte order mark and a comment: no requests, but no error.
 #[test]
-fn a_text_without_rows_has_no_requests() {
+fn a_text_without_requests_is_an_error() {
     for format in Format::ALL {
         let columns = (format == Format::Columns).then(Columns::default);
         let options = ReadOptions { format: Some(format), columns, ..ReadOptions::default() };
-        let nothing = read_with(b"", &options).unwrap_err().to_string();
-        assert_eq!(nothing, "memory: is empty; there is nothing to replay", "{}", format.name());
-        if !matches!(kinds(format).quoted.outcome, Outcome::Never(_)) {
-            let (requests, report) = read_with(b"\n \t\r\n\n", &options).unwrap();
-            assert_eq!((requests.len(), report.counts.bad_lines), (0, 0), "{}", format.name());
+        let message = |text: &[u8]| read_with(text, &options).unwrap_err().to_string();
+        assert_eq!(message(b""), "memory: is empty; there is nothing to replay", "{}", format.name());
+        if is_text(format) {
+            for text in [&b"\n \t\r\n\n"[..], b"# only\n", b"\xEF\xBB\xBF# a\n\n# b"] {
+                let expected = "memory: contains no request; give a trace with reads or writes";
+                assert_eq!(message(text), expected, "{} {}", format.name(), text.escape_ascii());
+            }
         }
     }
+}
+
+fn is_text(format: Format) -> bool {
+    !matches!(kinds(format).quoted.outcome, Outcome::Never(_))
+}
+
+/// In formats whose lines end with a bracket or a quote, a cut line is an error instead.
+#[test]
+fn a_last_line_without_newline_is_noted() {
+    for format in Format::ALL.into_iter().filter(|format| is_text(*format)) {
+        let columns = (format == Format::Columns).then(Columns::default);
+        let options = ReadOptions { format: Some(format), columns, ..ReadOptions::default() };
+        let whole = kinds(format).good.input;
+        let text = whole.trim_ascii_end();
+        let (requests, report) = read_with(text, &options).unwrap();
+        assert_eq!(requests, read_with(&whole, &options).unwrap().0);
+        let line = text.split(|&byte| byte == b'\n').count();
+        let closed = matches!(format, Format::Blkparse | Format::Ftrace | Format::Etw);
+        let note = (!closed).then(|| format!("memory:{line}: the last line has no newline; it may be cut"));
+        assert_eq!(report.notes, Vec::from_iter(note), "{}", format.name());
+        let (_, report) = read_with(&[&whole[..], b"# end"].concat(), &options).unwrap();
+        assert!(report.notes.is_empty() || matches!(format, Format::Ftrace), "{} {:?}", format.name(), report.notes);
+    }
+}
+
+/// Goal: an error that advises `--columns` gives a layout that reads the file. Method: the kinds of faulty numbers.
+#[test]
+fn the_layout_in_an_error_reads_the_lines() {
+    let mut advised = Vec::new();
+    for format in Format::ALL.into_iter().filter(|format| is_text(*format)) {
+        let Kinds { good, quoted, non_decimal, .. } = kinds(format);
+        let whole = String::from_utf8(good.input.clone()).unwrap();
+        let keyed = whole.replace(",9,", ",k9,");
+        for text in [quoted.input, non_decimal.input, keyed.into_bytes()] {
+            let options = ReadOptions { format: Some(format), ..ReadOptions::default() };
+            let Err(error) = read_with(&text, &options) else { continue };
+            let error = error.to_string();
+            let Some((_, rest)) = error.split_once("; read it with --columns ") else { continue };
+            let columns = Columns::parse(rest.strip_suffix(" or pass --skip-bad").unwrap()).unwrap();
+            let read = |target, text: &[u8]| {
+                let columns = Some(columns.clone());
+                read_with(text, &ReadOptions { columns, target, ..ReadOptions::default() }).unwrap().0
+            };
+            let expected = read_with(&good.input, &options).unwrap().0;
+            assert_eq!(read(Target::Drive, &good.input), expected, "{}", format.name());
+            let (kept, detected) = (read(Target::CountedObjects, &text), detect_bytes(&text));
+            assert_eq!(kept.len(), expected.len(), "{error}");
+            if let Err(other) = detected {
+                assert!(other.to_string().contains("comes closest: read it with --columns"), "{other}");
+            }
+            advised.push(format.name());
+        }
+    }
+    advised.dedup();
+    assert_eq!(advised, ["ssdlab-csv", "msr", "spc", "systor17", "alibaba", "cache-csv"]);
 }

@@ -25,8 +25,7 @@ mod tencent;
 pub(crate) mod volume;
 mod vscsi;
 
-pub use columns::Columns;
-
+use crate::column_layout::EXAMPLE;
 use crate::decode::{Decoder, Lines, NearMiss, Records, sniff_lines, without_mark};
 use crate::encode::Encoder;
 use crate::error::shown;
@@ -223,7 +222,8 @@ impl Format {
             }
         }
         let first = without_mark(head).split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii();
-        if is_heading(first) && best.1.is_none_or(|format| (format.registration().sniff)(first) == 0) {
+        let is_known = |format: Format| first.starts_with(b"#") || (format.registration().sniff)(first) > 0;
+        if is_heading(first) && !best.1.is_some_and(is_known) {
             return Err(TraceError::Invalid(format!(
                 "{}: the first line, {:?}, is not the heading of a known format; describe the columns, for example \
                  --columns time=time:us,op=op,offset=offset,size=size",
@@ -239,8 +239,12 @@ impl Format {
                 ));
             }
             if let Some((name, miss)) = nearest_format(head) {
+                let remedy = miss.layout.map_or_else(
+                    || "fix the lines, or select another format with --format NAME".into(),
+                    |layout| format!("read it with --columns {layout}"),
+                );
                 return TraceError::Invalid(format!(
-                    "{}:{}: {}; no trace format fits, {name} comes closest: fix the lines, or select another format with --format NAME",
+                    "{}:{}: {}; no trace format fits, {name} comes closest: {remedy}",
                     shown(path),
                     miss.line,
                     miss.why
@@ -251,7 +255,7 @@ impl Format {
                 "{}: no trace format fits; select one with --format NAME ({names}), or describe text columns, for \
                  example --columns {}",
                 shown(path),
-                columns::EXAMPLE
+                EXAMPLE
             ))
         })
     }
@@ -444,6 +448,16 @@ mod tests {
                 "disksim",
             ),
             ("0,8,512,r\n0,8,512,r\n", "memory:1: field \"Timestamp\" is missing; no trace", "spc"),
+            (
+                "1,hm,0,Fetch,0,512,5\n2,hm,0,Store,0,512,5\n",
+                "memory:1: field \"Type\": \"Fetch\" is not a known operation; no trace",
+                "msr",
+            ),
+            (
+                "5,X,0,512,10\n5,X,0,512,11\n",
+                "memory:1: field \"opcode\": \"X\" is not a known operation; no",
+                "alibaba",
+            ),
         ] {
             let message = detect(text).unwrap_err().to_string();
             assert!(message.starts_with(start) && message.contains(&format!("{name} comes closest")), "{message}");

@@ -12,7 +12,7 @@ use crate::decode::LineFormat;
 use crate::encode::{Encoder, Item, Supported, put};
 use crate::fault::Fault;
 use crate::fields::Blanks;
-use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
+use crate::intake::{Device, Entry, Io, Stream, Tables};
 
 const SECTOR: u64 = 512;
 
@@ -33,7 +33,7 @@ impl LineFormat for MqSim {
         let op = match kind {
             0 => Op::Write,
             1 => Op::Read,
-            _ => return Ok(Entry::Skip(Skip::UnknownOp)),
+            _ => return Ok(Entry::unknown_op("type", b"")),
         };
         let device = Device::Id(tables.devices.number(device));
         Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: Stream::None }))

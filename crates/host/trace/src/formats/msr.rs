@@ -10,8 +10,8 @@ use crate::Op;
 use crate::decode::LineFormat;
 use crate::encode::{Encoder, Item, Supported, put};
 use crate::fault::Fault;
-use crate::fields::{Commas, decimal};
-use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
+use crate::fields::{Commas, decimal, whole};
+use crate::intake::{Device, Entry, Io, Stream, Tables};
 
 const TICK_NS: u64 = 100;
 
@@ -26,6 +26,8 @@ pub(crate) struct Msr {
 impl LineFormat for Msr {
     const HEADER: &'static [u8] = b"Timestamp,Hostname";
     const HEADER_START: &'static [u8] = b"Timestamp";
+    // A file has one host.
+    const LAYOUT: &'static str = "time=0:100ns,device=2,op=3,offset=4,size=5";
 
     fn separator(&self) -> Option<u8> {
         Some(b',')
@@ -37,7 +39,7 @@ impl LineFormat for Msr {
         let time_ns = fields.scaled("Timestamp", TICK_NS)?;
         let host = fields.text("Hostname")?;
         let disk = fields.text("DiskNumber")?;
-        let op = Op::transfer(fields.text("Type")?);
+        let word = fields.text("Type")?;
         let offset = fields.number("Offset")?;
         let bytes = fields.number("Size")?;
         // The response time is not used, and some copies omit it.
@@ -48,8 +50,9 @@ impl LineFormat for Msr {
             }
             fields.end()?;
         }
-        let Some(op) = op else { return Ok(Entry::Skip(Skip::UnknownOp)) };
+        let Some(op) = Op::transfer(word) else { return Ok(Entry::unknown_op("Type", word)) };
         if host != self.host || disk != self.disk {
+            whole(disk).map_err(Fault::of("DiskNumber", disk))?;
             self.device = tables.devices.id(&[host, b".", disk].concat());
             self.host = host.to_vec();
             self.disk = disk.to_vec();
@@ -109,6 +112,14 @@ mod tests {
         assert!(
             error(Format::Msr, "999999999999999999,hm,0,Read,0,512,1\n").contains("too large in this format's unit")
         );
+    }
+
+    #[test]
+    fn a_disk_number_is_a_whole_number() {
+        for (disk, why) in [("-1", "is negative"), ("NaN", "is not a whole number")] {
+            let message = error(Format::Msr, &format!("10,hm,0,Read,0,512,1\n11,hm,{disk},Read,0,512,1\n"));
+            assert_eq!(message, format!("memory:2: field \"DiskNumber\": \"{disk}\" {why}; fix it or pass --skip-bad"));
+        }
     }
 
     #[test]

@@ -113,7 +113,7 @@ impl RecordFormat for Lcs {
             2 => (u64::from(u32_at(record, 12)), record[16]),
             _ => (u64_at(record, 12), record[20]),
         };
-        let Some(op) = operation(kind) else { return Ok((Entry::Skip(Skip::UnknownOp), tail)) };
+        let Some(op) = operation(kind) else { return Ok((Entry::unknown_op("op", b""), tail)) };
         let time_ns = u64::from(u32_at(record, 0)) * SECOND_NS;
         let offset = u64_at(record, 4);
         let (ttl_at, since) = LCS_TTL;
@@ -150,6 +150,8 @@ pub(crate) struct CacheCsv;
 
 impl LineFormat for CacheCsv {
     const HEADER: &'static [u8] = b"clock_time,obj";
+    const LAYOUT: &'static str = "time=0:s,op='R',offset=1,size=2";
+    const KEY: &'static str = "obj_id";
 
     fn line<'a>(&mut self, line: &'a [u8], _: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
         let mut fields = Commas::new(line);

@@ -11,7 +11,7 @@ use crate::decode::LineFormat;
 use crate::encode::{Encoder, Item, Supported, put};
 use crate::fault::Fault;
 use crate::fields::Commas;
-use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
+use crate::intake::{Device, Entry, Io, Stream, Tables};
 
 const BLOCK: u64 = 512;
 
@@ -20,13 +20,15 @@ const BLOCK: u64 = 512;
 pub(crate) struct Spc;
 
 impl LineFormat for Spc {
+    const LAYOUT: &'static str = "device=0,offset=1:sectors,size=2,op=3,time=4:s";
+
     #[inline]
     fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
         let mut fields = Commas::new(line);
         let asu = fields.number("ASU")?;
         let offset = fields.scaled("LBA", BLOCK)?;
         let bytes = fields.number("Size")?;
-        let op = Op::transfer(fields.text("Opcode")?);
+        let word = fields.text("Opcode")?;
         let time_ns = fields.decimal("Timestamp", 9)?;
         // The specification allows more fields of any kind; an opcode means a second record.
         while let Some(more) = fields.next() {
@@ -34,7 +36,7 @@ impl LineFormat for Spc {
                 return Err(Fault::new("", more, "is the opcode of a second record on this line"));
             }
         }
-        let Some(op) = op else { return Ok(Entry::Skip(Skip::UnknownOp)) };
+        let Some(op) = Op::transfer(word) else { return Ok(Entry::unknown_op("Opcode", word)) };
         let device = Device::Id(tables.devices.number(asu));
         Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: Stream::None }))
     }

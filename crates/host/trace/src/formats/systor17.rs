@@ -11,7 +11,7 @@ use crate::Op;
 use crate::decode::LineFormat;
 use crate::fault::Fault;
 use crate::fields::{Commas, decimal};
-use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
+use crate::intake::{Device, Entry, Io, Stream, Tables};
 
 /// Parser.
 #[derive(Default)]
@@ -20,6 +20,7 @@ pub(crate) struct Systor17;
 impl LineFormat for Systor17 {
     const HEADER: &'static [u8] = b"Timestamp,Response";
     const HEADER_START: &'static [u8] = b"Timestamp";
+    const LAYOUT: &'static str = "time=0:s,op=2,device=3,offset=4,size=5";
 
     #[inline]
     fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
@@ -29,12 +30,12 @@ impl LineFormat for Systor17 {
         if !response.is_empty() {
             decimal(response, 9).map_err(Fault::of("Response", response))?;
         }
-        let op = Op::transfer(fields.next().ok_or(Fault::missing("IOType"))?);
+        let word = fields.next().ok_or(Fault::missing("IOType"))?;
         let lun = fields.number("LUN")?;
         let offset = fields.number("Offset")?;
         let bytes = fields.number("Size")?;
         fields.end()?;
-        let Some(op) = op else { return Ok(Entry::Skip(Skip::UnknownOp)) };
+        let Some(op) = Op::transfer(word) else { return Ok(Entry::unknown_op("IOType", word)) };
         let device = Device::Id(tables.devices.number(lun));
         Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: Stream::None }))
     }

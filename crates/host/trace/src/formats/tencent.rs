@@ -10,7 +10,7 @@ use crate::Op;
 use crate::decode::LineFormat;
 use crate::fault::Fault;
 use crate::fields::Commas;
-use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
+use crate::intake::{Device, Entry, Io, Stream, Tables};
 
 const SECTOR: u64 = 512;
 
@@ -34,7 +34,7 @@ impl LineFormat for Tencent {
         let op = match kind {
             0 => Op::Read,
             1 => Op::Write,
-            _ => return Ok(Entry::Skip(Skip::UnknownOp)),
+            _ => return Ok(Entry::unknown_op("IOType", b"")),
         };
         let device = Device::Id(tables.devices.number(volume));
         Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: Stream::None }))

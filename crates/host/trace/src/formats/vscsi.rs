@@ -12,7 +12,7 @@ use crate::Op;
 use crate::decode::{RecordFormat, u16_at, u32_at, u64_at};
 use crate::encode::{Encoder, Item, Supported};
 use crate::fault::Fault;
-use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
+use crate::intake::{Device, Entry, Io, Stream, Tables};
 
 const BLOCK: u64 = 512;
 const TICK_NS: u64 = 1000;
@@ -62,7 +62,9 @@ impl<const VERSION: u8, const SIZE: usize> RecordFormat for Vscsi<VERSION, SIZE>
         if !Self::fits(record) {
             return Err(Fault::new("version", &head[version..version + 2], "is not the version of this format"));
         }
-        let Some(op) = operation(u16_at(record, command)) else { return Ok((Entry::Skip(Skip::UnknownOp), 0)) };
+        let Some(op) = operation(u16_at(record, command)) else {
+            return Ok((Entry::unknown_op("command", &head[command..command + 2]), 0));
+        };
         let scale = |at: usize, unit: u64, name: &'static str| {
             let too_large = Fault::new(name, &head[at..at + 8], "is too large in this format's unit");
             u64_at(record, at).checked_mul(unit).ok_or(too_large)
