@@ -25,8 +25,8 @@ struct InDrive {
     entered_ns: u64,
     /// End of the time charged so far.
     charged_ns: u64,
-    /// Times of the dies when it began to wait for the flash as a whole; `None` while it does not wait.
-    dies_before: Option<StallTimes>,
+    /// True while it waits for the flash as a whole.
+    waits_for_flash: bool,
 }
 
 impl InDrive {
@@ -41,6 +41,8 @@ impl InDrive {
 pub(crate) struct LatencyAttribution {
     /// Requests in the drive, by number.
     in_drive: Vec<InDrive>,
+    /// Times of the dies when a request began to wait for the flash as a whole, by number.
+    dies_before: Vec<StallTimes>,
     /// Times of the dies when measuring began.
     dies_at_start: StallTimes,
     intervals: Intervals,
@@ -52,6 +54,7 @@ impl LatencyAttribution {
     pub fn new() -> Self {
         Self {
             in_drive: Vec::new(),
+            dies_before: Vec::new(),
             dies_at_start: StallTimes::default(),
             intervals: Intervals::new(0),
             run: Default::default(),
@@ -86,15 +89,17 @@ impl LatencyAttribution {
 
     /// Lets a request begin to wait for the flash as a whole.
     pub fn wait_for_flash(&mut self, number: u32, flash: &ParallelFlash) {
-        self.in_drive[number as usize].dies_before = Some(times_of_dies(flash));
+        self.in_drive[number as usize].waits_for_flash = true;
+        *numbered(&mut self.dies_before, number) = times_of_dies(flash);
     }
 
     /// Charges the time that a request has waited for the flash as a whole, if it did.
     pub fn waited_for_flash(&mut self, number: u32, flash: &ParallelFlash) {
         let request = &mut self.in_drive[number as usize];
-        if let Some(before) = request.dies_before.take() {
+        if std::mem::take(&mut request.waits_for_flash) {
             let now_ns = flash.now_ns();
-            let stalls = divide(now_ns - request.charged_ns, &difference(&times_of_dies(flash), &before));
+            let dies = difference(&times_of_dies(flash), &self.dies_before[number as usize]);
+            let stalls = divide(now_ns - request.charged_ns, &dies);
             request.charge_stalls(&stalls, now_ns);
         }
     }

@@ -179,6 +179,7 @@ impl<T> Default for ByBucket<T> {
 
 impl<T: Default> ByBucket<T> {
     /// Returns the item of a bucket.
+    #[inline]
     pub fn of(&mut self, bucket: usize) -> &mut T {
         if self.places[bucket] == UNUSED {
             self.places[bucket] = self.used.len() as u16;

@@ -13,6 +13,11 @@
 //! A die has a clock per cause, one of which runs at a time. An operation reads these clocks at the start and at the end of
 //! a wait for its die and is charged the difference. An operation that waited for another one of its request inherits the
 //! charges of that operation. A request is charged the charges of its last operation.
+//!
+//! No clock ticks: starting one at `a` subtracts `a`, stopping it at `b` adds `b`, and a running clock reads `now` more. All
+//! are modulo 2^64.
+
+use std::num::Wrapping;
 
 use ssdlab_core::{Slab, numbered};
 
@@ -60,99 +65,40 @@ impl StallCause {
     }
 }
 
-/// Clocks by cause; at most one runs at a time.
-#[derive(Clone, Copy, Debug, Default)]
-struct Clocks {
-    /// Times at `since_ns`.
-    times: StallTimes,
-    running: Option<StallCause>,
-    since_ns: u64,
-}
+/// Clocks by [`StallCause`].
+type Clocks = [Wrapping<u64>; CAUSES];
 
-impl Clocks {
-    fn read(&self, now_ns: u64) -> StallTimes {
-        let mut times = self.times;
-        if let Some(cause) = self.running {
-            times[cause as usize] += now_ns - self.since_ns;
-        }
-        times
-    }
-
-    fn switch(&mut self, cause: Option<StallCause>, now_ns: u64) {
-        if let Some(before) = self.running {
-            self.times[before as usize] += now_ns - self.since_ns;
-        }
-        (self.running, self.since_ns) = (cause, now_ns);
-    }
-}
-
-/// Sum of the clocks of all dies, modulo 2^64. A clock that ran from `a` to `b` has added `b - a`; a clock running since
-/// `a` adds `now - a`.
-#[derive(Debug, Default)]
-struct AllDies {
-    /// All stops minus all starts.
-    sums: StallTimes,
-    /// Number of running clocks.
-    running: [u64; CAUSES],
-}
-
-impl AllDies {
-    fn read(&self, now_ns: u64) -> StallTimes {
-        std::array::from_fn(|cause| self.sums[cause].wrapping_add(self.running[cause].wrapping_mul(now_ns)))
-    }
-
-    /// One die switches from one cause to another.
-    fn switch(&mut self, before: Option<StallCause>, cause: StallCause, now_ns: u64) {
-        if let Some(before) = before {
-            self.sums[before as usize] = self.sums[before as usize].wrapping_add(now_ns);
-            self.running[before as usize] -= 1;
-        }
-        self.sums[cause as usize] = self.sums[cause as usize].wrapping_sub(now_ns);
-        self.running[cause as usize] += 1;
-    }
-}
-
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Die {
     clocks: Clocks,
+    /// Cause whose clock runs.
+    cause: StallCause,
     /// Latest request with an operation on the die: number of its submission, and index in [`Attribution::requests`].
     latest: (u64, u32),
 }
 
 /// One request on one die.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct RequestOnDie {
     /// Number of its operations there that have not ended.
     ops_left: u32,
-    /// Clocks that run while the cells work on pages of the request.
-    served: Clocks,
+    /// Clock that runs while the cells work on pages of the request.
+    served: Wrapping<u64>,
+    is_served: bool,
+    /// Cause of that work for other requests. It is the same for all pages of a request, which reads or writes.
+    work: StallCause,
 }
 
-#[derive(Clone, Copy, Debug)]
+/// An operation of a request.
+#[derive(Clone, Copy, Debug, Default)]
 struct Charged {
-    /// Charges before the present wait.
-    times: StallTimes,
-    waits_for: WaitsFor,
+    /// Charges; during a wait, the readings at its start of the clocks that run for it minus the charges.
+    times: Clocks,
+    /// True if it waits for the bus, not for its die.
+    on_bus: bool,
     die: u16,
     /// Index in [`Attribution::requests`].
     request: u32,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum WaitsFor {
-    Bus {
-        since_ns: u64,
-    },
-    Die {
-        /// Clock readings at the start of the wait; see [`Attribution::read`].
-        reading: StallTimes,
-    },
-}
-
-impl Default for Charged {
-    fn default() -> Self {
-        Self { times: [0; CAUSES], waits_for: WaitsFor::Bus { since_ns: 0 }, die: 0, request: 0 }
-    }
 }
 
 /// Operations of a command that are charged.
@@ -163,7 +109,10 @@ fn attributed(first: u32, ops: &Ops) -> impl Iterator<Item = u32> {
 #[derive(Debug)]
 pub(super) struct Attribution {
     dies: Vec<Die>,
-    all_dies: AllDies,
+    /// Sums of the clocks of all dies.
+    all_dies: Clocks,
+    /// Number of dies whose clock for a cause runs.
+    running: [u64; CAUSES],
     requests: Slab<RequestOnDie>,
     ops: Vec<Charged>,
     submissions: u64,
@@ -174,16 +123,19 @@ pub(super) struct Attribution {
 impl Attribution {
     /// Attribution for idle dies.
     pub fn new(dies: u32, now_ns: u64) -> Self {
-        let mut attribution = Self {
-            dies: vec![Die::default(); dies as usize],
-            all_dies: AllDies::default(),
+        let cause = StallCause::Dependency;
+        let (mut clocks, mut running) = (Clocks::default(), [0; CAUSES]);
+        clocks[cause as usize] -= now_ns;
+        running[cause as usize] = u64::from(dies);
+        Self {
+            dies: vec![Die { clocks, cause, latest: (0, 0) }; dies as usize],
+            all_dies: clocks.map(|clock| clock * Wrapping(dies.into())),
+            running,
             requests: Slab::default(),
             ops: Vec::new(),
             submissions: 0,
             completed: Vec::new(),
-        };
-        (0..dies).for_each(|die| attribution.die_is(die, StallCause::Dependency, now_ns));
-        attribution
+        }
     }
 
     /// Begins the submission of a request.
@@ -195,97 +147,108 @@ impl Attribution {
     pub fn emitted(&mut self, index: u32, number: u16, now_ns: u64) {
         let die = &mut self.dies[usize::from(number)];
         if die.latest.0 != self.submissions {
-            die.latest = (self.submissions, self.requests.insert(RequestOnDie::default()));
+            let request =
+                RequestOnDie { ops_left: 0, served: Wrapping(0), is_served: false, work: StallCause::HostReads };
+            die.latest = (self.submissions, self.requests.insert(request));
         }
         let request = die.latest.1;
         self.requests[request].ops_left += 1;
         *numbered(&mut self.ops, index) = Charged { die: number, request, ..Charged::default() };
-        self.begin_wait_for_die(index, now_ns);
+        self.begin_or_end_wait(index, now_ns);
     }
 
-    /// Clocks of a die as seen by a request: the request's own service does not advance the clock of the cause.
-    fn read(&self, die: u16, request: u32, now_ns: u64) -> StallTimes {
-        let mut times = self.dies[usize::from(die)].clocks.read(now_ns);
-        let served = self.requests[request].served.read(now_ns);
-        times.iter_mut().zip(served).for_each(|(time, served)| *time -= served);
-        times[StallCause::Service as usize] = served.iter().sum();
-        times
-    }
-
-    /// Charges an operation for its current wait, which ends now.
-    fn charge(&mut self, index: u32, now_ns: u64) {
-        let Charged { waits_for, die, request, .. } = self.ops[index as usize];
-        match waits_for {
-            WaitsFor::Bus { since_ns } => {
-                self.ops[index as usize].times[StallCause::Bus as usize] += now_ns - since_ns;
-            }
-            WaitsFor::Die { reading } => {
-                let now = self.read(die, request, now_ns);
-                let times = &mut self.ops[index as usize].times;
-                times.iter_mut().zip(now).zip(reading).for_each(|((time, now), before)| *time += now - before);
-            }
+    /// Begins or ends a wait. Both subtract from the clocks: readings at the end, minus (readings at the start minus the
+    /// charges before), are the charges after.
+    #[inline(always)]
+    fn begin_or_end_wait(&mut self, index: u32, now_ns: u64) {
+        let now = Wrapping(now_ns);
+        let Charged { times, on_bus, die, request } = &mut self.ops[index as usize];
+        if *on_bus {
+            let bus = &mut times[StallCause::Bus as usize];
+            *bus = now - *bus;
+            return;
         }
-    }
-
-    fn begin_wait_for_die(&mut self, index: u32, now_ns: u64) {
-        let Charged { die, request, .. } = self.ops[index as usize];
-        self.ops[index as usize].waits_for = WaitsFor::Die { reading: self.read(die, request, now_ns) };
+        let die = &self.dies[usize::from(*die)];
+        times.iter_mut().zip(die.clocks).for_each(|(time, clock)| *time = clock - *time);
+        times[die.cause as usize] += now;
+        let request = &self.requests[*request];
+        let served = request.served + if request.is_served { now } else { Wrapping(0) };
+        times[request.work as usize] -= served;
+        times[StallCause::Service as usize] += served;
     }
 
     /// Makes the operations of a command wait for the bus.
     pub fn wait_for_bus(&mut self, first: u32, ops: &Ops, now_ns: u64) {
-        for index in attributed(first, ops) {
-            self.charge(index, now_ns);
-            self.ops[index as usize].waits_for = WaitsFor::Bus { since_ns: now_ns };
-        }
+        self.wait(first, ops, true, now_ns);
     }
 
     /// Makes the operations of a command wait for their die.
     pub fn wait_for_die(&mut self, first: u32, ops: &Ops, now_ns: u64) {
+        self.wait(first, ops, false, now_ns);
+    }
+
+    fn wait(&mut self, first: u32, ops: &Ops, on_bus: bool, now_ns: u64) {
         for index in attributed(first, ops) {
-            self.charge(index, now_ns);
-            self.begin_wait_for_die(index, now_ns);
+            self.begin_or_end_wait(index, now_ns);
+            self.ops[index as usize].on_bus = on_bus;
+            self.begin_or_end_wait(index, now_ns);
         }
     }
 
     /// The cells begin or resume a command.
     pub fn cells_begin(&mut self, first: u32, ops: &Ops, now_ns: u64) {
-        self.serve(first, ops, Some(StallCause::of_work(&ops[first])), now_ns);
+        let work = StallCause::of_work(&ops[first]);
+        self.for_served(first, ops, |request| {
+            if !request.is_served {
+                (request.is_served, request.work) = (true, work);
+                request.served -= now_ns;
+            }
+        });
     }
 
     /// The cells end or interrupt a command.
     pub fn cells_stop(&mut self, first: u32, ops: &Ops, now_ns: u64) {
-        self.serve(first, ops, None, now_ns);
+        self.for_served(first, ops, |request| {
+            if request.is_served {
+                request.is_served = false;
+                request.served += now_ns;
+            }
+        });
     }
 
-    /// Switches the clocks of the requests whose pages are in a command.
-    fn serve(&mut self, first: u32, ops: &Ops, cause: Option<StallCause>, now_ns: u64) {
+    /// Calls `act` for the requests whose pages are in a command.
+    #[inline(always)]
+    fn for_served(&mut self, first: u32, ops: &Ops, act: impl Fn(&mut RequestOnDie)) {
         if ops[first].cause == Cause::Host {
             for index in attributed(first, ops).filter(|&index| ops[index].cause == Cause::Host) {
-                self.requests[self.ops[index as usize].request].served.switch(cause, now_ns);
+                act(&mut self.requests[self.ops[index as usize].request]);
             }
         }
     }
 
     /// Sets the cause to which waiting for a die is charged.
     pub fn die_is(&mut self, number: u32, cause: StallCause, now_ns: u64) {
-        let clocks = &mut self.dies[number as usize].clocks;
-        let before = clocks.running;
-        if before != Some(cause) {
-            clocks.switch(Some(cause), now_ns);
-            self.all_dies.switch(before, cause, now_ns);
+        let die = &mut self.dies[number as usize];
+        let before = std::mem::replace(&mut die.cause, cause);
+        if before != cause {
+            for clocks in [&mut die.clocks, &mut self.all_dies] {
+                clocks[before as usize] += now_ns;
+                clocks[cause as usize] -= now_ns;
+            }
+            self.running[before as usize] -= 1;
+            self.running[cause as usize] += 1;
         }
     }
 
     /// Copies the charges of an ended operation of the same request to an operation that waited for it.
     pub fn inherit(&mut self, from: u32, to: u32, now_ns: u64) {
         self.ops[to as usize].times = self.ops[from as usize].times;
-        self.begin_wait_for_die(to, now_ns);
+        self.begin_or_end_wait(to, now_ns);
     }
 
     /// Charges an operation for the last time. Its charges stay until its index is reused.
     pub fn ended(&mut self, index: u32, now_ns: u64) {
-        self.charge(index, now_ns);
+        self.begin_or_end_wait(index, now_ns);
         let request = self.ops[index as usize].request;
         self.requests[request].ops_left -= 1;
         if self.requests[request].ops_left == 0 {
@@ -295,7 +258,7 @@ impl Attribution {
 
     /// Charges a request with the charges of its last operation.
     pub fn completed(&mut self, last: u32, owner: u32) {
-        *numbered(&mut self.completed, owner) = self.ops[last as usize].times;
+        *numbered(&mut self.completed, owner) = self.ops[last as usize].times.map(|time| time.0);
     }
 
     /// Charges of the latest completed request of an owner.
@@ -305,7 +268,7 @@ impl Attribution {
 
     /// Times of all dies so far by cause; idle dies count as [`StallCause::Dependency`].
     pub fn of_dies(&self, now_ns: u64) -> StallTimes {
-        self.all_dies.read(now_ns)
+        std::array::from_fn(|cause| (self.all_dies[cause] + Wrapping(self.running[cause]) * Wrapping(now_ns)).0)
     }
 }
 
