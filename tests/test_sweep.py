@@ -164,6 +164,22 @@ def test_all_values_out_of_range_are_listed_first(tmp_path: Path) -> None:
     assert all(line.startswith("axis: ") for line in lines) and not (tmp_path / "s").exists()
 
 
+def test_faults_that_differ_in_numbers_are_one_line(tmp_path: Path) -> None:
+    """On the default drive of 16 planes, 1 MiB blocks and 7 % over-provisioning, ranges below 32 MiB have no legal
+    value.
+    """
+    span = "device.capacity=8MiB..16MiB"
+    for refused in [
+        lambda: ssdlab.sweep([f"{span}:3"], out=tmp_path / "s"),
+        lambda: ssdlab.tune([span], outcomes=["write_amplification"], trials=1),
+    ]:
+        with pytest.raises(ssdlab.ConfigError) as caught:
+            refused()
+        [line] = str(caught.value).splitlines()
+        assert line.count("device.capacity") == 1 and line.count("raise it to 32MiB") == 1, line
+        assert line.endswith("16MiB") and "; similar error with " in line
+
+
 def test_a_contradictory_point_is_named_with_its_exclusion(cli: Cli, tmp_path: Path) -> None:
     grid = ["-s", "block.scheduler=mq-deadline", "-s", "block.wbt_lat=2ms", "-s", "workload.requests=100"]
     grid += ["-A", "block.layer=single-queue,multi-queue", "-A", "seed=1,2"]

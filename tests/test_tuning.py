@@ -450,7 +450,7 @@ def test_points_that_cannot_run_are_skipped() -> None:
         ),
         (
             "device.op=1100%..2000%",
-            "axis device.op: neither end of its range is possible: axis: device.op: 1100% is out of range: 0% to "
+            "axis device.op: neither end of its range is possible: 1100% is out of range: 0% to "
             "1000%; same error with 2000%",
         ),
     ],
