@@ -5,6 +5,7 @@ import json
 import random
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -169,10 +170,11 @@ def test_faults_that_differ_in_numbers_are_one_line(tmp_path: Path) -> None:
     value.
     """
     span = "device.capacity=8MiB..16MiB"
-    for refused in [
-        lambda: ssdlab.sweep([f"{span}:3"], out=tmp_path / "s"),
-        lambda: ssdlab.tune([span], outcomes=["write_amplification"], trials=1),
-    ]:
+    calls: list[Callable[[], object]] = [
+        partial(ssdlab.sweep, [f"{span}:3"], out=tmp_path / "s"),
+        partial(ssdlab.tune, [span], outcomes=["write_amplification"], trials=1),
+    ]
+    for refused in calls:
         with pytest.raises(ssdlab.ConfigError) as caught:
             refused()
         [line] = str(caught.value).splitlines()
