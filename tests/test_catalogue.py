@@ -39,6 +39,11 @@ def test_parameters_stand_below_their_owner() -> None:
     assert group("ftl.page.gc") == group("victims") and group("device.reserve").entries
 
 
+def test_a_renamed_setting_is_named_when_explained() -> None:
+    with pytest.raises(ssdlab.ConfigError, match=r"^block\.frame: was renamed to block\.layer = "):
+        explain("block.frame")
+
+
 def test_the_command_lists(cli: Cli) -> None:
     out = cli("list").stdout
     for name in ("victims: values of ftl.page.gc", "s3-fifo", "tlc-nvme", "blktrace", "varmail", "sbfast", "kyber"):
@@ -59,6 +64,7 @@ def test_the_command_lists(cli: Cli) -> None:
         ("device", "device is a table of settings; 'ssdlab config explain device' shows them"),
         ("ftl.page.map.dftl", "ftl.page.map.dftl is a table of settings"),
         ("no.such", "unknown name 'no.such'; 'ssdlab list' shows all names"),
+        ("block.frame", 'block.frame: was renamed to block.layer = "single-queue" or "multi-queue"'),
     ],
 )
 def test_a_name_without_a_list_is_described(name: str, told: str) -> None:

@@ -99,6 +99,8 @@ def test_a_warm_up_of_all_requests_is_reported(cli: Cli) -> None:
         (["run", "--set", "device.opp=7%"], ["device.opp", "did you mean device.op?"]),
         (["run", "--seed", "5"], ["No such option --seed; write --set seed=5; see"]),
         (["compare", "--seed=7"], ["No such option --seed; write --set seed=7; see"]),
+        # A value that the setting cannot have.
+        (["run", "--capacity", "5"], ["No such option --capacity; write --set device.capacity=64GiB; see"]),
         (["run", "--gc", "fifo"], ["; write --set ftl.page.gc=fifo; see"]),
         (["run", "--queue-depth", "4"], ["; write --set host.replay.closed.queue_depth=4; see"]),
         (["run", "--device.op", "7%"], ["; write --set device.op=7%; see"]),

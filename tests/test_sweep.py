@@ -5,6 +5,7 @@ import json
 import random
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +163,23 @@ def test_all_values_out_of_range_are_listed_first(tmp_path: Path) -> None:
     lines = str(caught.value).splitlines()
     assert [any(bad in line for line in lines) for bad in ("5000%", "200%")] == [True, True]
     assert all(line.startswith("axis: ") for line in lines) and not (tmp_path / "s").exists()
+
+
+def test_faults_that_differ_in_numbers_are_one_line(tmp_path: Path) -> None:
+    """On the default drive of 16 planes, 1 MiB blocks and 7 % over-provisioning, ranges below 32 MiB have no legal
+    value.
+    """
+    span = "device.capacity=8MiB..16MiB"
+    calls: list[Callable[[], object]] = [
+        partial(ssdlab.sweep, [f"{span}:3"], out=tmp_path / "s"),
+        partial(ssdlab.tune, [span], outcomes=["write_amplification"], trials=1),
+    ]
+    for refused in calls:
+        with pytest.raises(ssdlab.ConfigError) as caught:
+            refused()
+        [line] = str(caught.value).splitlines()
+        assert line.count("device.capacity") == 1 and line.count("raise it to 32MiB") == 1, line
+        assert line.endswith("16MiB") and "; similar error with " in line
 
 
 def test_a_contradictory_point_is_named_with_its_exclusion(cli: Cli, tmp_path: Path) -> None:

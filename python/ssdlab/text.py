@@ -135,7 +135,11 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {nearest}?" if nearest else ""
 
 
-def key_suggestion(key: str, known: Iterable[str]) -> str:
-    """Returns a suggestion for a setting, or a table of settings, which may be in another table."""
+def unknown_setting(key: str, known: Iterable[str]) -> str:
+    """Returns the error for a setting, or a table of settings, that does not exist: its new name or a suggestion."""
+    renamed = _ssdlab.renamed(key)
+    if renamed:
+        return f"{path(key)}: {renamed}"
     nearest = _ssdlab.nearest_key(key, list(known))
-    return f"; did you mean {nearest}?" if nearest else ""
+    meant = f"; did you mean {nearest}?" if nearest else ""
+    return f"{path(key)}: unknown setting{meant}; 'ssdlab list settings' shows the tables"

@@ -18,9 +18,9 @@ pub enum UnitError {
     /// Not a quantity, or a quantity without a unit.
     #[error("{0}")]
     Malformed(String),
-    /// More than 64 bits hold of the smallest unit.
-    #[error("{0:?} is too large")]
-    TooLarge(String),
+    /// A quantity that overflows 64 bits, and the largest whole number of the largest unit.
+    #[error("{0:?} is too large; write at most {1}")]
+    TooLarge(String, String),
 }
 
 const BYTE_UNITS: &[(&str, u64)] = &[
@@ -76,6 +76,7 @@ const TOO_LARGE: &str = "it is too large";
 /// Splits `"e30GiB"` into 30 and `"GiB"`; the exponent is 0 if there is none.
 fn split_exponent(unit: &str) -> (u32, &str) {
     let Some(rest) = unit.strip_prefix(['e', 'E']) else { return (0, unit) };
+    let rest = rest.strip_prefix('+').unwrap_or(rest);
     let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     match rest[..end].parse() {
         Ok(exponent) => (exponent, rest[end..].trim_start()),
@@ -85,8 +86,8 @@ fn split_exponent(unit: &str) -> (u32, &str) {
     }
 }
 
-/// Returns `number` times `multiplier`; the error says what is wrong with the number.
-fn product(number: &str, multiplier: u64, rest: Fraction) -> Result<u64, &'static str> {
+/// Returns `number` times `multiplier` and a power of ten; the error says what is wrong with the number.
+fn product(number: &str, exponent: u32, multiplier: u64, rest: Fraction) -> Result<u64, &'static str> {
     let number: String = number.chars().filter(|&c| c != '_').collect();
     let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
     if whole.is_empty() || (number.contains('.') && fraction.is_empty()) || fraction.contains('.') {
@@ -97,6 +98,7 @@ fn product(number: &str, multiplier: u64, rest: Fraction) -> Result<u64, &'stati
     }
     let scale = 10_u128.pow(fraction.len() as u32);
     let digits: u128 = format!("{whole}{fraction}").parse().map_err(|_| TOO_LARGE)?;
+    let multiplier = 10_u64.checked_pow(exponent).and_then(|power| power.checked_mul(multiplier)).ok_or(TOO_LARGE)?;
     let scaled = digits.checked_mul(u128::from(multiplier)).ok_or(TOO_LARGE)?;
     // A fraction of the smallest unit itself is a mistake.
     if !scaled.is_multiple_of(scale) && (rest == Fraction::Refused || multiplier == 1) {
@@ -108,6 +110,12 @@ fn product(number: &str, multiplier: u64, rest: Fraction) -> Result<u64, &'stati
 /// Returns the multiplier of a unit, ignoring case; no two units differ in case only.
 fn multiplier(units: &[(&str, u64)], unit: &str) -> Option<u64> {
     units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).map(|(_, multiplier)| *multiplier)
+}
+
+/// Error for a quantity that overflows 64 bits.
+fn too_large(text: &str, units: &[(&str, u64)]) -> UnitError {
+    let (unit, multiplier) = units.iter().max_by_key(|(_, multiplier)| multiplier).unwrap_or(&("", 1));
+    UnitError::TooLarge(text.into(), format!("{}{unit}", u64::MAX / multiplier))
 }
 
 fn parse(
@@ -125,6 +133,9 @@ fn parse(
         return fail("it does not start with a number");
     }
     let (exponent, unit) = split_exponent(unit);
+    if unit.starts_with("e-") || unit.starts_with("E-") {
+        return fail("the exponent is negative");
+    }
     if unit.is_empty() {
         return fail("the unit is missing");
     }
@@ -132,9 +143,8 @@ fn parse(
         let known: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
         return fail(&format!("unknown unit {unit:?} (known: {})", known.join(", ")));
     };
-    let power = 10_u64.checked_pow(exponent).ok_or(TOO_LARGE);
-    match power.and_then(|power| product(number, multiplier, rest)?.checked_mul(power).ok_or(TOO_LARGE)) {
-        Err(TOO_LARGE) => Err(UnitError::TooLarge(text.into())),
+    match product(number, exponent, multiplier, rest) {
+        Err(TOO_LARGE) => Err(too_large(text, units)),
         other => other.or_else(fail),
     }
 }
@@ -219,18 +229,16 @@ fn ambiguous_share(text: &str, number: f64) -> UnitError {
 
 /// Reads a number such as `"1000"`, `"1_000"`, `"20k"`, `"1.5M"` or `"1e6"`; its prefixes are decimal.
 pub fn parse_count(text: &str) -> Result<u64, UnitError> {
-    let fail = || {
-        UnitError::Malformed(format!(
-            "{text:?} is not a whole number; write it like \"1000\", \"20k\", \"1M\" or \"1e6\""
-        ))
-    };
     let (number, unit) = split_number(text);
-    let multiplier = match unit.strip_prefix(['e', 'E']) {
-        Some(exponent) => exponent.parse().ok().and_then(|exponent| 10_u64.checked_pow(exponent)),
-        None if unit.is_empty() => Some(1),
-        None => multiplier(COUNT_UNITS, unit),
-    };
-    multiplier.and_then(|multiplier| product(number, multiplier, Fraction::Refused).ok()).ok_or_else(fail)
+    let (exponent, unit) = split_exponent(unit);
+    let multiplier = if unit.is_empty() { Some(1) } else { multiplier(COUNT_UNITS, unit) };
+    match multiplier.map(|multiplier| product(number, exponent, multiplier, Fraction::Refused)) {
+        Some(Ok(count)) => Ok(count),
+        Some(Err(TOO_LARGE)) => Err(too_large(text, COUNT_UNITS)),
+        _ => Err(UnitError::Malformed(format!(
+            "{text:?} is not a whole number; write it like \"1000\", \"20k\", \"1M\" or \"1e6\""
+        ))),
+    }
 }
 
 /// Reads a rate such as `"20k/s"` as events per second.
@@ -358,9 +366,16 @@ mod tests {
         assert_eq!(parse_bandwidth("0.1MiB/s"), Ok(104_858));
         let why = |text| Bytes::parse(text).unwrap_err().to_string();
         assert!(why("1.3B").contains("is not a size: it is not a whole number of the smallest unit; write it like"));
-        assert_eq!(why("99999999TiB"), "\"99999999TiB\" is too large");
-        assert_eq!(why("1e30GiB"), "\"1e30GiB\" is too large");
-        assert_eq!(why("1e99999999999GiB"), "\"1e99999999999GiB\" is too large");
+        // 2^64 - 1 bytes are 16,777,216 TiB less one byte.
+        let most = "is too large; write at most 16777215TiB";
+        assert_eq!(why("99999999TiB"), format!("\"99999999TiB\" {most}"));
+        assert_eq!(why("1e30GiB"), format!("\"1e30GiB\" {most}"));
+        assert_eq!(why("1e99999999999GiB"), format!("\"1e99999999999GiB\" {most}"));
+        assert_eq!(
+            why("1e-5B"),
+            "\"1e-5B\" is not a size: the exponent is negative; write it like \"4KiB\" (1024) or \"4kB\" (1000)"
+        );
+        assert_eq!([Bytes::parse("1.5e3B"), Bytes::parse("0.1e+1KiB")], [Ok(Bytes(1500)), Ok(Bytes(1024))]);
         assert_eq!((Bytes::parse("1e3KiB"), Bytes::parse("2E0 GiB")), (Ok(Bytes(1_024_000)), Ok(Bytes(2 << 30))));
         assert!(why("99999999999999999999999999999999999999999B").contains("is too large"));
         assert!(why("16777215.999999999999999TiB").contains("is too large"));
@@ -415,6 +430,10 @@ mod tests {
             ("18446744073709551615", u64::MAX),
         ] {
             assert_eq!(parse_count(text), Ok(count), "{text}");
+        }
+        let too_large = |text: &str| Err(UnitError::TooLarge(text.into(), "18446744073G".into()));
+        for text in ["1e30", "18446744073709551616", "1e99999999999"] {
+            assert_eq!(parse_count(text), too_large(text));
         }
         for wrong in ["", "k", "1.5", "-1", "1e-3", "1e30", "1e", "1Ki", "18446744073709551616", "1 000", "NaN"] {
             assert!(parse_count(wrong).is_err(), "{wrong} was accepted");

@@ -118,6 +118,12 @@ pub fn explain(key: &str) -> Option<(String, &'static str, String, Conditions, V
     Some((option.kind.describe(), option.kind.units(), default, conditions, option.used()))
 }
 
+/// Says how a renamed option, or table of options, is written now; None for other keys.
+#[pyfunction]
+pub fn renamed(key: &str) -> Option<String> {
+    ssdlab_config::renamed(key)
+}
+
 /// Returns the rules on the values of an option as `(rule, number, other option)`.
 #[pyfunction]
 pub fn spacing(key: &str) -> Vec<(&'static str, u64, &'static str)> {

@@ -50,7 +50,7 @@ mod _ssdlab {
     #[pymodule_export]
     use compress::{bench_codecs, codecs, modelled_codec};
     #[pymodule_export]
-    use config::{Config, explain, json_schema, options, presets, spacing, stated, variants};
+    use config::{Config, explain, json_schema, options, presets, renamed, spacing, stated, variants};
     #[pymodule_export]
     use devices::Devices;
     #[pymodule_export]

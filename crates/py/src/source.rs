@@ -23,6 +23,9 @@ const LOOKED_THROUGH: usize = 1 << 18;
 
 /// Reads at most `max` requests with the interpreter released.
 fn read_batch(py: Python<'_>, source: &mut (dyn Source + Send), max: usize) -> PyResult<Requests> {
+    while detached(py, None, || source.prepare())?.or_raise()? {
+        py.check_signals()?;
+    }
     let mut inner = Vec::new();
     detached(py, None, || source.fill(&mut inner, max))?.or_raise()?;
     Ok(Requests { inner })

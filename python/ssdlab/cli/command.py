@@ -178,7 +178,9 @@ def _suggesting(command: click.Command, args: Sequence[str]) -> Iterator[None]:
 
 
 def _sets(name: str, args: Sequence[str]) -> list[str]:
-    """Returns `--set seed=5` for `--seed 5`: the least nested settings whose key ends in the option's name."""
+    """Returns `--set seed=5` for `--seed 5`: the least nested settings whose key ends in the option's name, with an
+    example for a value that they cannot have.
+    """
     if not name.startswith("--"):
         return []
     word = name.removeprefix("--").replace("-", "_")
@@ -186,8 +188,18 @@ def _sets(name: str, args: Sequence[str]) -> list[str]:
     depth = min((key.count(".") for key, _ in settings), default=0)
     at = next(at for at, argument in enumerate(args) if argument.partition("=")[0] == name)
     value = args[at].partition("=")[2] or next((word for word in args[at + 1 : at + 2] if word[:1] != "-"), "")
-    sets = [f"{key}={value or example}" for key, example in settings if key.count(".") == depth]
-    return [f"--set {shlex.quote(setting)}" for setting in sets[:MOST_SETS]]
+    least = [(key, example) for key, example in settings if key.count(".") == depth][:MOST_SETS]
+    sets = [f"{key}={value if _is_value(key, value) else example}" for key, example in least]
+    return [f"--set {shlex.quote(setting)}" for setting in sets]
+
+
+def _is_value(key: str, value: str) -> bool:
+    """True if a setting can have this value."""
+    try:
+        room("model.config").Config(overrides={key: value})
+    except ConfigError:
+        return False
+    return True
 
 
 def summary(command: click.Command) -> str:

@@ -55,11 +55,13 @@ class Watch:
         name, _, detail = phase.partition(", ")
         if name != self._phase.name:
             self._phase = _Phase(name, done, requests)
+        # First: work that has not asked yet is not waited for, should Ctrl-C come meanwhile.
+        should_end = self._display.request.ask()
         now = time.monotonic()
         if now - self._display.began >= QUIET_SECONDS:
             with self._display.lock:
                 self._show(now, detail, done, total, requests)
-        return self._display.request.ask()
+        return should_end
 
     def _show(self, now: float, detail: str, done: int, total: int | None, requests: int) -> None:
         phase = self._phase

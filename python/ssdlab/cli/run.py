@@ -33,6 +33,7 @@ ssdlab run --workload zipf --json | jq .result.write_amplification
 BEFORE_MEASURING = {
     "fill": "preconditioning (filling the drive)",
     "overwrite": "preconditioning (overwriting the drive)",
+    "prepare": "preparing the workload",
     "warm-up": "warming up",
 }
 """Phases without a result, in words."""

@@ -64,7 +64,7 @@ class Whole(click.types.IntParamType):
         """Returns the number."""
         number = super().convert(value, param, ctx)
         if abs(number) > MOST:
-            self.fail(f"{value} is too large", param, ctx)
+            self.fail(f"{value} is too large; give at most {MOST}", param, ctx)
         return number
 
 

@@ -18,7 +18,7 @@ OPS = ("read", "write", "trim", "flush")
 Monitor = Callable[[str, int, int | None, int], object]
 """Progress callback `monitor(phase, done, total, requests)`; ends the run if it returns something true.
 
-`phase` is `scan`, `fill`, `overwrite`, `warm-up` or `measure`, possibly with details after a comma, as in
+`phase` is `scan`, `fill`, `overwrite`, `prepare`, `warm-up` or `measure`, possibly with details after a comma, as in
 `overwrite, write amplification 2.31`. `done` of `total` (None if unknown) is in units of the phase; `requests` counts
 replayed requests."""
 

@@ -88,6 +88,9 @@ def _not_listed(name: str, groups: Iterable[str]) -> str:
     try:
         explained = explain(name)
     except ConfigError:
+        renamed = _ssdlab.renamed(name)
+        if renamed:
+            return f"{name}: {renamed}"
         return f"unknown name {name!r}{suggestion(name, groups)}; 'ssdlab list' shows all names"
     key = _ssdlab.named(name, [one.key for one in explained])
     if key is None:

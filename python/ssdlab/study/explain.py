@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError
-from ssdlab.text import key_suggestion
+from ssdlab.text import unknown_setting
 
 
 class Stated(NamedTuple):
@@ -56,9 +56,7 @@ def explain(key: str) -> list[Explanation]:
     key = _ssdlab.named(key, known) or key
     asked = [key] if key in names else [name for name in names if name.startswith(f"{key}.")]
     if not asked:
-        raise ConfigError(
-            f"unknown setting {key!r}{key_suggestion(key, known)}; 'ssdlab list settings' shows the tables"
-        )
+        raise ConfigError(unknown_setting(key, known))
     return [_explained(*option) for option in options if option[0] in asked]
 
 

@@ -37,7 +37,8 @@ pub(crate) fn format_of<I: BorrowMut<Input>>(
         if given.is_some() {
             continue;
         }
-        let (path, format) = (shown(input.path()), Format::detect(input.bytes(), input.path())?);
+        let format = Format::detect(input.bytes(), input.path(), detected.as_ref())?;
+        let path = shown(input.path());
         match &detected {
             Some((first, other)) if *other != format => {
                 let why = format!("{first} is in format {} but {path} is in {}", other.name(), format.name());
@@ -155,6 +156,17 @@ mod tests {
         let mixed: [&[u8]; 2] = [b"0,R,0,512\n", b"10,hm,0,Read,0,512,1\n"];
         let message = read_several(None, Files::Merged, &mixed).unwrap_err().to_string();
         assert!(message.starts_with("memory is in format ssdlab-csv but memory is in msr; convert one"), "{message}");
+    }
+
+    /// The first line of the second file is damaged, so only the first file has a known format.
+    #[test]
+    fn a_file_of_no_known_format_is_read_like_the_one_before() {
+        let files: [&[u8]; 2] = [b"10,hm,0,Read,0,512,1\n", b"damaged\n20,hm,0,Read,512,512,1\n"];
+        let message = read_several(None, Files::Concatenated, &files).unwrap_err().to_string();
+        assert_eq!(message, "memory: no trace format fits; to read it like memory: --format msr");
+        let options = ReadOptions { files: Files::Concatenated, format: Some(Format::Msr), ..csv(true) };
+        let origins: Vec<Origin> = files.iter().map(|&bytes| Origin::Memory(bytes.into())).collect();
+        assert_eq!(drain(&mut TraceReader::over(&origins, &options).unwrap()).unwrap().len(), 2);
     }
 
     /// Goal: each file starts when the previous one ends, and all share one device. Method: by hand, with times out of

@@ -181,6 +181,10 @@ impl<'a> Packed<'a> {
 }
 
 impl Source for Packed<'_> {
+    fn prepare(&mut self) -> Result<bool, TraceError> {
+        self.source.prepare()
+    }
+
     fn fill(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize, TraceError> {
         let before = out.len();
         // A batch of nothing but trims of unused pages is not the end.

@@ -13,6 +13,12 @@ pub struct Progress {
 
 /// A stream of requests in replay order.
 pub trait Source {
+    /// Does a part of the work that precedes the first request; returns true if more is left. [`Self::fill`] does what
+    /// is left; callers that can be interrupted call this first.
+    fn prepare(&mut self) -> Result<bool, TraceError> {
+        Ok(false)
+    }
+
     /// Appends at most `max` requests to `out` and returns how many; 0 means the end.
     fn fill(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize, TraceError>;
 

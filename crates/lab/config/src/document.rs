@@ -166,7 +166,7 @@ impl Reader<'_> {
             (None, _) => {
                 let known: Vec<&str> = KNOWN_KEYS.iter().map(String::as_str).collect();
                 let message = match (renamed(key), nearest_key(key, &known)) {
-                    (Some(now), _) => format!("was renamed to {now}{}", values(&now)),
+                    (Some(renamed), _) => renamed,
                     (None, Some(meant)) => format!("unknown setting; did you mean {meant}?"),
                     (None, None) => format!("unknown setting; known are {}", list(children(nearest_table(key)))),
                 };
@@ -242,13 +242,6 @@ impl Reader<'_> {
         };
         self.fault(key_start, Place::Key, key, message);
     }
-}
-
-/// Lists the variants of a choice: ` = "single-queue" or "multi-queue"`.
-fn values(key: &str) -> String {
-    let variants = find(key).map_or(&[][..], |option| option.variants());
-    let names: Vec<_> = variants.iter().map(|variant| format!("{:?}", variant.name)).collect();
-    if names.is_empty() { String::new() } else { format!(" = {}", names.join(" or ")) }
 }
 
 /// Returns the key of the first setting in a table.

@@ -32,7 +32,7 @@ pub use explain::Stated;
 pub use kind::{Kind, Step, Variant};
 pub use presets::{DEFAULT_PRESET, Preset, presets};
 pub use reference::{presets_markdown, reference_markdown};
-pub use registry::OPTIONS;
+pub use registry::{OPTIONS, renamed};
 pub use schema::json_schema;
 pub use settings::Settings;
 pub use table::{Case, Derived, Fallback, Is, OptionSpec};

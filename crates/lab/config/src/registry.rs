@@ -65,12 +65,16 @@ pub(crate) fn find(key: &str) -> Option<&'static OptionSpec> {
     OPTIONS.iter().find(|option| option.key == key)
 }
 
-/// Returns the current key of a renamed option.
-pub(crate) fn renamed(key: &str) -> Option<String> {
-    RENAMED.iter().find_map(|(former, now)| match below(former, key) {
+/// Says how a renamed option, or table of options, is written now; `None` for other keys.
+pub fn renamed(key: &str) -> Option<String> {
+    let now = RENAMED.iter().find_map(|(former, now)| match below(former, key) {
         Some(rest) => Some(format!("{now}.{rest}")),
         None => (key == *former).then(|| (*now).into()),
-    })
+    })?;
+    let variants = find(&now).map_or(&[][..], |option| option.variants());
+    let names: Vec<_> = variants.iter().map(|variant| format!("{:?}", variant.name)).collect();
+    let values = if names.is_empty() { String::new() } else { format!(" = {}", names.join(" or ")) };
+    Some(format!("was renamed to {now}{values}"))
 }
 
 impl OptionSpec {

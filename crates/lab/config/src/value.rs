@@ -62,14 +62,13 @@ impl Kind {
             Self::Stepped(kind, _) => kind.read(value),
             Self::Bytes { min, max } => read_bytes(value, min, max).map(Value::Bytes),
             Self::Nanos { min, max } => {
-                let parse = |text: &str| in_limits(text, Nanos::parse, min, max, write_nanos);
-                let nanos = quantity(value, "a duration such as \"25us\"", parse)?.0;
-                in_range(nanos, min, max, write_nanos).map(Value::Nanos)
+                let read = |text: &str| bounded(text, nanos(text), [min, max], write_nanos);
+                quantity(value, "a duration such as \"25us\"", read).map(Value::Nanos)
             }
             Self::Durations { max } => {
                 const WHAT: &str = "a duration such as \"25us\", or one for each page type such as \"40us,80us\"";
-                let nanos = |value: &DeValue<'_>| in_range(quantity(value, WHAT, Nanos::parse)?.0, 0, max, write_nanos);
-                list_of(value, WHAT, MAX_PAGE_TYPES, nanos).map(Value::Durations)
+                let read = |text: &str| bounded(text, nanos(text), [0, max], write_nanos);
+                list_of(value, WHAT, MAX_PAGE_TYPES, |value| quantity(value, WHAT, read)).map(Value::Durations)
             }
             Self::Percent { min, max } => {
                 let share = quantity(value, "a share such as \"7%\"", percent)?;
@@ -81,26 +80,32 @@ impl Kind {
                 list_of(value, WHAT, most, |value| read_count(value, WHAT, min, max)).map(Value::Counts)
             }
             Self::Float { min, max } => {
-                let number = match value {
-                    DeValue::Integer(integer) => integer.as_str().parse().ok().filter(|_| integer.radix() == 10),
-                    DeValue::Float(float) => float.as_str().parse().ok(),
-                    _ => None,
+                let text = match value {
+                    DeValue::Integer(integer) if integer.radix() == 10 => integer.as_str(),
+                    DeValue::Float(float) => float.as_str(),
+                    _ => "",
                 };
-                let number: f64 = number.ok_or_else(|| expected("a number such as 1.5", value))?;
-                in_range(number, min, max, write_float).map(Value::Float)
+                let number: f64 = text.parse().map_err(|_| expected("a number such as 1.5", value))?;
+                // A number that overflows is infinite.
+                let write = |number: f64| if number.is_infinite() { text.into() } else { write_float(number) };
+                in_range(number, min, max, write).map(Value::Float)
             }
             Self::Bool => read_bool(value).map(Value::Bool).ok_or_else(|| expected("true or false", value)),
             Self::Rate => {
-                let rate = quantity(value, "a rate such as \"20k/s\"", parse_rate)?;
                 // The parser yields whole numbers as floats.
-                in_range(rate as u64, 1, 1_000_000_000, write_rate).map(Value::Rate)
+                let rate = |text: &str| parse_rate(text).map(|rate| rate as u64);
+                let read = |text: &str| bounded(text, rate(text), [1, 1_000_000_000], write_rate);
+                quantity(value, "a rate such as \"20k/s\"", read).map(Value::Rate)
             }
             Self::Bandwidth => match value.as_str() {
                 Some(word) if is_word(word, NONE) => Ok(Value::Bandwidth(None)),
-                _ => quantity(value, "a bandwidth such as \"600MB/s\"", parse_bandwidth)
-                    .and_then(|bytes| in_range(bytes, 1_000_000, 1_000_000_000_000, write_bandwidth))
-                    .map(|bytes| Value::Bandwidth(Some(bytes)))
-                    .map_err(|why| format!("{why}, or {NONE:?}")),
+                _ => {
+                    let limits = [1_000_000, 1_000_000_000_000];
+                    let read = |text: &str| bounded(text, parse_bandwidth(text), limits, write_bandwidth);
+                    quantity(value, "a bandwidth such as \"600MB/s\"", read)
+                        .map(|bytes| Value::Bandwidth(Some(bytes)))
+                        .map_err(|why| format!("{why}, or {NONE:?}"))
+                }
             },
             Self::Sizes => {
                 quantity(value, "a size or mix of sizes such as \"4KiB:70%,64KiB:30%\"", read_sizes).map(Value::Sizes)
@@ -255,18 +260,22 @@ fn join<T>(values: &[T], write: impl Fn(&T) -> String) -> String {
     values.iter().map(write).collect::<Vec<_>>().join(",")
 }
 
-/// Reads a quantity; one that overflows is out of range.
-fn in_limits<T>(
+/// Checks that a parsed quantity is in a range; one that overflows is not.
+fn bounded(
     text: &str,
-    parse: impl Fn(&str) -> Result<T, UnitError>,
-    min: u64,
-    max: u64,
+    parsed: Result<u64, UnitError>,
+    [min, max]: [u64; 2],
     write: impl Fn(u64) -> String,
-) -> Result<T, String> {
-    parse(text).map_err(|error| match error {
-        UnitError::TooLarge(_) => format!("{text} is out of range: {} to {}", write(min), write(max)),
-        UnitError::Malformed(why) => why,
-    })
+) -> Result<u64, String> {
+    match parsed {
+        Ok(number) => in_range(number, min, max, write),
+        Err(UnitError::TooLarge(..)) => Err(format!("{text} is out of range: {} to {}", write(min), write(max))),
+        Err(UnitError::Malformed(why)) => Err(why),
+    }
+}
+
+fn nanos(text: &str) -> Result<u64, UnitError> {
+    Nanos::parse(text).map(|Nanos(nanos)| nanos)
 }
 
 fn in_range<T: PartialOrd + Copy>(value: T, min: T, max: T, write: impl Fn(T) -> String) -> Result<T, String> {
@@ -277,21 +286,29 @@ fn in_range<T: PartialOrd + Copy>(value: T, min: T, max: T, write: impl Fn(T) ->
     }
 }
 
+fn bytes(text: &str, limits: [u64; 2]) -> Result<u64, String> {
+    bounded(text, Bytes::parse(text).map(|Bytes(bytes)| bytes), limits, write_bytes)
+}
+
 fn read_bytes(value: &DeValue<'_>, min: u64, max: u64) -> Result<u64, String> {
-    let parse = |text: &str| in_limits(text, Bytes::parse, min, max, write_bytes);
-    let bytes = quantity(value, "a size such as \"4KiB\"", parse)?.0;
-    in_range(bytes, min, max, write_bytes)
+    quantity(value, "a size such as \"4KiB\"", |text| bytes(text, [min, max]))
 }
 
 fn read_count(value: &DeValue<'_>, what: &str, min: u64, max: u64) -> Result<u64, String> {
-    let count = match value {
-        DeValue::Integer(integer) => u64::from_str_radix(integer.as_str(), integer.radix())
-            .map_err(|_| format!("{integer} is out of range: {min} to {max}"))?,
-        DeValue::Float(float) => parse_count(float.as_str()).map_err(|_| expected(what, value))?,
-        DeValue::String(text) => parse_count(text).map_err(|_| expected(what, value))?,
+    let text = match value {
+        DeValue::Integer(integer) => {
+            let count = u64::from_str_radix(integer.as_str(), integer.radix())
+                .map_err(|_| format!("{integer} is out of range: {min} to {max}"))?;
+            return in_range(count, min, max, |count| count.to_string());
+        }
+        DeValue::Float(float) => float.as_str(),
+        DeValue::String(text) => text,
         _ => return Err(expected(what, value)),
     };
-    in_range(count, min, max, |count| count.to_string())
+    match parse_count(text) {
+        Err(UnitError::Malformed(_)) => Err(expected(what, value)),
+        parsed => bounded(text, parsed, [min, max], |count| count.to_string()),
+    }
 }
 
 fn read_bool(value: &DeValue<'_>) -> Option<bool> {
@@ -309,10 +326,7 @@ fn is_word(text: &str, word: &str) -> bool {
 }
 
 fn read_sizes(text: &str) -> Result<Vec<(u32, f64)>, String> {
-    let size = |text: &str| {
-        let bytes = Bytes::parse(text).map_err(|error| error.to_string())?.0;
-        in_range(bytes, 512, 1 << 30, write_bytes).map(|bytes| bytes as u32)
-    };
+    let size = |text: &str| bytes(text, [512, 1 << 30]).map(|bytes| bytes as u32);
     if !text.contains([':', ',']) {
         return Ok(vec![(size(text)?, 100.0)]);
     }

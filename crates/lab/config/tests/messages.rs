@@ -70,6 +70,26 @@ fn files() {
             "drive.link = \"600MB\"",
             r#"my.toml:1:14: drive.link: "600MB" is not a bandwidth: unknown unit "MB" (known: kB/s, MB/s, GB/s, KiB/s, MiB/s, GiB/s); write it like "600MB/s" or "3.5GB/s", or "none""#,
         ),
+        // Overflowing numbers are out of range, like others.
+        ("nand.read = \"1e30s\"", "my.toml:1:13: nand.read: 1e30s is out of range: 0ns to 1s"),
+        (
+            "drive.link = \"1e400MB/s\"",
+            r#"my.toml:1:14: drive.link: 1e400MB/s is out of range: 1MB/s to 1000GB/s, or "none""#,
+        ),
+        (
+            "workload.arrival.poisson.rate = \"1e30/s\"",
+            "my.toml:1:33: workload.arrival.poisson.rate: 1e30/s is out of range: 1/s to 1000M/s",
+        ),
+        ("nand.channels = 1e30", "my.toml:1:17: nand.channels: 1e30 is out of range: 1 to 64"),
+        ("workload.size = \"1e30GiB\"", "my.toml:1:17: workload.size: 1e30GiB is out of range: 512B to 1GiB"),
+        (
+            "workload.pattern.zipf.theta = 1e400",
+            "my.toml:1:31: workload.pattern.zipf.theta: 1e400 is out of range: 0.01 to 10.0",
+        ),
+        (
+            "device.capacity = \"1e-5B\"",
+            r#"my.toml:1:19: device.capacity: "1e-5B" is not a size: the exponent is negative; write it like "4KiB" (1024) or "4kB" (1000)"#,
+        ),
         ("drive.link = \"1kB/s\"", r#"my.toml:1:14: drive.link: 1kB/s is out of range: 1MB/s to 1000GB/s, or "none""#),
         (
             "drive.protocol.nvme.arbitration.weighted.weights = \"4,x\"",

@@ -17,7 +17,7 @@ use crate::host::fit::AddressMapper;
 use crate::host::replay::BATCH;
 use crate::observe::summary::{HostCounters, PreconditionSummary};
 use crate::run::error::SimError;
-use crate::run::monitor::{Control, Monitor, Phase, Status};
+use crate::run::monitor::{Control, Monitor, Phase, Status, prepare_source};
 use crate::run::repeat::Replays;
 use crate::run::steady::{SteadyStateDetector, Written};
 use crate::setup::host::Repeat;
@@ -117,6 +117,7 @@ fn overwrite_by(
         *device.host() = HostCounters::default();
         let before = device.counts();
         let mut mapper = AddressMapper::new(device.setup());
+        control = prepare_source(trace, monitor, requests)?;
         while control == Control::Continue && trace.fill(&mut batch, BATCH)? > 0 {
             for request in &batch {
                 let request = mapper.fit(request)?.request;

@@ -188,10 +188,7 @@ def distinct(axes: Iterable[Axis]) -> list[Axis]:
 def _check(key: str) -> None:
     known = [name for name, *_ in _ssdlab.options()]
     if key not in known and key not in OTHERS:
-        raise ConfigError(
-            f"axis {text.path(key)}: unknown setting{text.key_suggestion(key, [*known, *OTHERS])}; "
-            "'ssdlab list settings' shows the tables"
-        )
+        raise ConfigError(f"axis {text.unknown_setting(key, [*known, *OTHERS])}")
 
 
 def _all_of(key: str) -> list[str]:
@@ -239,7 +236,7 @@ def _range(key: str, word: str) -> Range:
     try:
         low, high = quantity(match["low"]), quantity(match["high"])
     except ConfigError as error:
-        raise ConfigError(f"axis {key}: {error}; give a smaller end") from None
+        raise ConfigError(f"axis {key}: {error}") from None
     if low is None or high is None or low.base != high.base:
         raise ConfigError(f"axis {key}: the ends of {text.path(word)} have different units; write 3%..30%:10")
     log, steps = match["log"] is not None, match["steps"]
@@ -274,7 +271,8 @@ class Condition:
                     f"without {text.path(written)!r}: {text.path(word)!r} is not a comparison; write KEY=VALUE"
                 )
             if key not in keys:
-                raise ConfigError(f"without {text.path(written)!r}: no axis varies {key}{text.suggestion(key, keys)}")
+                why = _ssdlab.renamed(key) or f"no axis varies it{text.suggestion(key, keys)}"
+                raise ConfigError(f"without {text.path(written)!r}: {key}: {why}")
             if operator not in ("=", "!=") and quantity(value) is None:
                 raise ConfigError(f"without {text.path(written)!r}: {value} is not a number to compare with {operator}")
             comparisons.append((key, operator, value))

@@ -1,5 +1,6 @@
 """Turns a question into runs; checks the configurations of all points before anything runs."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -28,6 +29,8 @@ MAX_FAULTS = 30
 
 MAX_VALUES = 8
 """Maximum number of further values named with a fault."""
+
+_NUMBER = re.compile(r"\d[\d.]*[A-Za-z%/]*")
 
 
 @dataclass(frozen=True)
@@ -148,21 +151,23 @@ def _where(points: Sequence[Point]) -> str:
 
 
 def listed(faults: Mapping[str, Collection[str]]) -> str:
-    """Lists faults, one per line; faults that differ only in the value of an axis are merged.
+    """Lists faults, one per line; faults that differ only in the value of an axis, or in numbers, are merged.
 
     Args:
-        faults: Faults with the axis values that each may name.
+        faults: Faults, each with the values of the axes.
     """
-    alike: dict[str, list[tuple[str, str]]] = {}
+    alike: dict[str, list[tuple[str, str, str]]] = {}
     for fault, values in faults.items():
         forms = (form for one in values for form in (one, f'"{one}"'))
         value = next((form for form in forms if f": {form} " in fault), "")
-        alike.setdefault(fault.replace(f": {value} ", ":  "), []).append((fault, value))
+        form = fault.replace(f": {value} ", ":  ")
+        alike.setdefault(_NUMBER.sub("", form), []).append((fault, form, value or " ".join(values)))
     lines = []
-    for (fault, _), *others in alike.values():
-        more = ", ".join(value for _, value in others[:MAX_VALUES])
+    for (fault, form, _), *others in alike.values():
+        kind = "same" if all(other == form for _, other, _ in others) else "similar"
+        more = ", ".join(value for _, _, value in others[:MAX_VALUES])
         rest = f" and {len(others) - MAX_VALUES} more" if len(others) > MAX_VALUES else ""
-        lines.append(f"{fault}; same error with {more}{rest}" if others else fault)
+        lines.append(f"{fault}; {kind} error with {more}{rest}" if others else fault)
     shown = lines[:MAX_FAULTS]
     if len(lines) > MAX_FAULTS:
         shown.append(f"and {len(lines) - MAX_FAULTS} more; fix these first")

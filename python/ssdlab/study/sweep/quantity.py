@@ -4,6 +4,7 @@ import re
 from typing import NamedTuple
 
 from ssdlab import _ssdlab, text
+from ssdlab._ssdlab import ConfigError
 
 _WRITTEN = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-zµ/%]*)")
 
@@ -13,6 +14,8 @@ _TIMES = {"ns": 1, "us": 1000, "ms": 1_000_000, "s": 1_000_000_000}
 _RATES = {"/s": 1, "k/s": 1000, "M/s": 1_000_000}
 
 
+LIMIT = 1e290
+"""A larger number may be infinite in base units."""
 SHARE = "share"
 """Base unit of percentages."""
 
@@ -34,6 +37,8 @@ def quantity(written: str) -> Quantity | None:
     if match is None:
         return None
     number, unit = float(match[1]), match[2]
+    if number >= LIMIT:
+        raise ConfigError(f'"{written.strip()}" is too large; give a smaller number')
     whole = match[1].lstrip("+-").isdigit()
     if unit in _BINARY or unit in _DECIMAL:
         return Quantity(float(_ssdlab.size(written.strip())), "bytes", whole)

@@ -22,7 +22,7 @@ from ssdlab.study.survey.caveats import caveats, drive_of, same_drive
 from ssdlab.study.survey.outcome import is_large
 from ssdlab.study.sweep.axes import TRACE, Point
 from ssdlab.study.sweep.design import SEARCH, Design
-from ssdlab.study.sweep.plan import Plan, Question, listed
+from ssdlab.study.sweep.plan import AXIS, Plan, Question, listed
 from ssdlab.study.sweep.running import Axes, question, workers
 from ssdlab.study.tuning.finals import finalists, judged
 from ssdlab.study.tuning.goal import Aims, Goal, Measured, checked, declared
@@ -239,7 +239,7 @@ def _check_values(space: Space, runs: Runs) -> None:
                 where = "neither end of its range is possible"
             else:
                 where = f"its range cannot end at {end}; {possible[key]}, for example, is possible"
-            lines = [f"axis {key}: {where}: {line}" for line in lines]
+            lines = [f"axis {key}: {where}: {line.removeprefix(f'{AXIS}: {key}: ')}" for line in lines]
         faults |= dict.fromkeys(lines, tuple(level.values()))
     if faults:
         raise ConfigError(listed(faults))

@@ -212,8 +212,13 @@ impl Format {
         Err(TraceError::Invalid(format!("{name:?} is not a trace format; {hint}known: {names}")))
     }
 
-    /// Detects the format of a file from its first (decompressed) bytes.
-    pub(crate) fn detect(head: &[u8], path: &std::path::Path) -> Result<Self, TraceError> {
+    /// Detects the format of a file from its first (decompressed) bytes. `before` is another file of the trace, and its
+    /// format.
+    pub(crate) fn detect(
+        head: &[u8],
+        path: &std::path::Path,
+        before: Option<&(String, Self)>,
+    ) -> Result<Self, TraceError> {
         let mut best = (0, None);
         for known in FORMATS {
             let score = (known.sniff)(head);
@@ -236,6 +241,13 @@ impl Format {
                 return TraceError::Invalid(format!(
                     "{}: {tool} compression is not supported; decompress it into a pipe: {tool} -dc FILE | ssdlab ... -",
                     shown(path)
+                ));
+            }
+            if let Some((other, format)) = before {
+                return TraceError::Invalid(format!(
+                    "{}: no trace format fits; to read it like {other}: --format {}",
+                    shown(path),
+                    format.name()
                 ));
             }
             if let Some((name, miss)) = nearest_format(head) {
@@ -397,7 +409,7 @@ mod tests {
             (b"BZh91AY&SY\x1Cb", "bzip2"),
             (b"\x04\x22\x4D\x18\x64\x40", "lz4"),
         ] {
-            let message = Format::detect(head, "a".as_ref()).unwrap_err().to_string();
+            let message = Format::detect(head, "a".as_ref(), None).unwrap_err().to_string();
             let says = format!("a: {tool} compression is not supported; decompress it into a pipe: {tool} -dc FILE | ");
             assert!(message.starts_with(&says), "{message}");
         }

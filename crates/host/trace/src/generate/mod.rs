@@ -396,6 +396,13 @@ impl RequestParts {
 }
 
 impl Source for Generator {
+    fn prepare(&mut self) -> Result<bool, TraceError> {
+        match &mut self.requests {
+            Requests::Drawn(_) => Ok(false),
+            Requests::Filebench(run) => run.prepare(),
+        }
+    }
+
     fn fill(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize, TraceError> {
         let count = usize::try_from(self.total - self.done).unwrap_or(max).min(max);
         let indices = self.done..self.done + count as u64;

@@ -1,6 +1,6 @@
 //! Progress of a run, and its monitor.
 
-use ssdlab_trace::Progress;
+use ssdlab_trace::{Progress, Source, TraceError};
 
 use crate::observe::summary::SoFar;
 
@@ -11,6 +11,8 @@ pub enum Phase {
     Fill,
     /// Preconditioning: overwriting at random.
     Overwrite,
+    /// Preparing the first request of a source.
+    Prepare,
     /// Replaying requests without measuring.
     Warmup,
     /// Replaying and measuring.
@@ -23,6 +25,7 @@ impl Phase {
         match self {
             Self::Fill => "fill",
             Self::Overwrite => "overwrite",
+            Self::Prepare => "prepare",
             Self::Warmup => "warm-up",
             Self::Measure => "measure",
         }
@@ -80,6 +83,23 @@ pub trait Monitor {
 
     /// Receives a note for the user that is not a result.
     fn note(&mut self, _text: &str) {}
+}
+
+/// Prepares the first request of a source unless the monitor stops that.
+///
+/// # Errors
+/// If the source cannot be prepared.
+pub(crate) fn prepare_source(
+    source: &mut dyn Source,
+    monitor: &mut dyn Monitor,
+    requests: u64,
+) -> Result<Control, TraceError> {
+    while source.prepare()? {
+        if monitor.report(&Status::replaying(Phase::Prepare, source.progress(), requests)) == Control::Stop {
+            return Ok(Control::Stop);
+        }
+    }
+    Ok(Control::Continue)
 }
 
 /// A monitor that does nothing.

@@ -105,6 +105,10 @@ impl<'s> Replays<'s> {
 }
 
 impl Source for Replays<'_> {
+    fn prepare(&mut self) -> Result<bool, TraceError> {
+        self.source.prepare()
+    }
+
     fn fill(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize, TraceError> {
         let before = out.len();
         let count = self.source.fill(out, max)?;

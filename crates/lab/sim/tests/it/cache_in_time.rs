@@ -23,7 +23,7 @@ const READ_NS: u64 = 120;
 const PROGRAM_NS: u64 = 1_020;
 
 /// Returns a write-back cache of raw 4 KiB pages without background write-back.
-fn lru(pages: u64, dirty_percent: u32) -> CacheOptions {
+pub fn lru(pages: u64, dirty_percent: u32) -> CacheOptions {
     CacheOptions {
         policy: ssdlab_cache::POLICIES.get("lru").expect("a registered policy"),
         parameters: Vec::new(),

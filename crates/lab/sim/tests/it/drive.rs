@@ -310,6 +310,14 @@ fn a_read_suspends_a_cached_program() {
     let last = |outcome: &Outcome| outcome.summary.latency.as_ref().and_then(|it| it.read).expect("a read").max_ns;
     assert_eq!(last(&replay(&setup, &requests)), 170);
 
+    // At 975 the first program has 45 ns to go. Left to end, it would be followed by the second, which the read would
+    // have to interrupt: cells from 1,070, 215 ns in all. Interrupted at once, it gives the cells from 1,025 to 1,125
+    // and the bus to 1,145.
+    let late = [requests[0], requests[1], at(975, Op::Read, 7, 1)];
+    let first = [("program", 0, 20, 975), ("read", 0, 1_025, 1_125), ("program", 0, 1_145, 1_190)];
+    assert_eq!(cells(&setup, &late), [first.as_slice(), &[("program", 0, 1_190, 2_190)]].concat());
+    assert_eq!(last(&replay(&setup, &late)), 170);
+
     // With 100 ns for 1 KiB, pages move from 0 to 400 and from 400 to 800. The read has the cells from 550 to 650,
     // waits for the bus until 800 and has it to 1,200. Of the first program 900 ns remain.
     setup.clock = Clock::Event(Timing { transfer_per_kib: Nanos(100), ..TIMING }, drive);

@@ -2,11 +2,13 @@
 
 use ssdlab_nand::Parallelism;
 use ssdlab_sim::{
-    Control, Fit, Method, Monitor, Overwrite, Phase, Precondition, Replay, Setup, SimError, SoFar, Status, run,
+    Control, Fit, Method, Monitor, Overwrite, Phase, Precondition, Repeat, Replay, Setup, SimError, SoFar, Status, run,
 };
 use ssdlab_testkit::drives::drive_setup;
 use ssdlab_testkit::small_setup;
-use ssdlab_trace::{Op, Request, SliceSource};
+use ssdlab_trace::{Op, Progress, Request, SliceSource, Source, TraceError};
+
+use crate::cache_in_time::lru;
 
 fn write(offset: u64, bytes: u32) -> Request {
     Request { time_ns: 0, offset, bytes, op: Op::Write, flags: 0, stream: 0 }
@@ -84,6 +86,41 @@ fn a_stopped_run_ends_at_once_and_says_so() {
         assert_eq!(summary.host.write_requests, measured, "{phase:?}");
     }
     assert!(!run(&setup, &mut SliceSource::new(&requests), &mut ()).unwrap().summary.partial);
+}
+
+/// A source whose first request needs preparation that would never end.
+struct Unprepared;
+
+impl Source for Unprepared {
+    fn prepare(&mut self) -> Result<bool, TraceError> {
+        Ok(true)
+    }
+
+    fn fill(&mut self, _: &mut Vec<Request>, _: usize) -> Result<usize, TraceError> {
+        unreachable!("the preparation is stopped")
+    }
+
+    fn progress(&self) -> Progress {
+        Progress { done: 0, total: None }
+    }
+
+    fn rewind(&mut self) -> Result<(), TraceError> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_stop_is_honoured_while_the_source_is_prepared() {
+    let overwrite = |overwrite| Precondition { fill: 1.0, overwrite };
+    for setup in [
+        device(Fit::Error),
+        Setup { warmup_requests: 5, ..device(Fit::Error) },
+        Setup { precondition: overwrite(Overwrite::Trace(Repeat::ONCE)), ..device(Fit::Error) },
+        Setup { cache: Some(lru(4, 50)), ..device(Fit::Error) },
+    ] {
+        let summary = run(&setup, &mut Unprepared, &mut StopIn(Phase::Prepare)).unwrap().summary;
+        assert_eq!((summary.partial, summary.host.write_requests), (true, 0));
+    }
 }
 
 /// Stops the replay when it has been asked so often, and abandons it likewise.

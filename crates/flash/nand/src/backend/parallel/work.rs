@@ -183,8 +183,10 @@ impl ParallelFlash {
             unreachable!("cells are suspended at work")
         };
         let left_ns = work.ends_ns - self.now_ns;
-        // An operation that ends by then anyway is left to end.
-        if work.suspensions >= limit || left_ns <= time.0 || self.picked(number) != Some(Class::HostRead) {
+        // An operation that ends by then anyway is left to end, unless the program of the next page follows at once.
+        let is_followed = !matches!(self.dies[number as usize].registers, Registers::Free);
+        let least_ns = if is_followed { 0 } else { time.0 };
+        if work.suspensions >= limit || left_ns <= least_ns || self.picked(number) != Some(Class::HostRead) {
             return false;
         }
         self.record_cells(number, &work);

@@ -64,6 +64,9 @@ const COMMIT_NS: u64 = 5_000_000_000;
 /// Interval at which the flusher looks for expired pages.
 const FLUSH_NS: u64 = 5_000_000_000;
 
+/// Events of the fileset's creation between two checks for interrupts, some milliseconds.
+const EVENTS_AT_A_TIME: u32 = 4096;
+
 /// Actor of an event.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Actor {
@@ -183,13 +186,27 @@ impl FilebenchRun {
             if let Some(request) = self.out.pop_front() {
                 return Ok(request);
             }
-            let Some(Reverse((now_ns, _, actor))) = self.events.pop() else {
-                return wrong("pattern", "all threads are deadlocked; report this with the settings");
-            };
-            if self.act(actor, now_ns).is_err() {
-                return Err(TraceError::Full);
-            }
+            self.step()?;
         }
+    }
+
+    /// Handles some events of the fileset's creation; returns true if more are left.
+    pub fn prepare(&mut self) -> Result<bool, TraceError> {
+        for _ in 0..EVENTS_AT_A_TIME {
+            if self.recording {
+                break;
+            }
+            self.step()?;
+        }
+        Ok(!self.recording)
+    }
+
+    /// Handles the next event.
+    fn step(&mut self) -> Result<(), TraceError> {
+        let Some(Reverse((now_ns, _, actor))) = self.events.pop() else {
+            return wrong("pattern", "all threads are deadlocked; report this with the settings");
+        };
+        self.act(actor, now_ns).map_err(|Full| TraceError::Full)
     }
 
     fn act(&mut self, actor: Actor, now_ns: u64) -> Result<(), Full> {

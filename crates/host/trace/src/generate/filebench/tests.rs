@@ -31,6 +31,20 @@ fn requests(run: &mut FilebenchRun, count: usize) -> Vec<Request> {
     (0..count).map(|_| run.next().unwrap()).collect()
 }
 
+/// Goal: preparing by parts changes no request, and no part takes long. Method: 10,000 files take an event each at least.
+#[test]
+fn the_fileset_is_created_by_parts() {
+    let filebench = Filebench { files: 10_000, file_bytes: BLOCK, ..small("webserver") };
+    let [mut prepared, mut direct] = [(); 2].map(|()| FilebenchRun::new(&filebench, 512 << 20, 42));
+    let mut parts = 1;
+    while prepared.prepare().unwrap() {
+        parts += 1;
+    }
+    assert!(parts >= 10_000_u32.div_ceil(EVENTS_AT_A_TIME), "{parts}");
+    assert!(prepared.recording && prepared.out.is_empty());
+    assert_eq!(requests(&mut prepared, 1000), requests(&mut direct, 1000));
+}
+
 /// Goal: only written blocks are read, all bios are within the device, and no dirty page is lost. Method: all bios
 /// since the creation of the fileset against the set of written blocks.
 #[test]

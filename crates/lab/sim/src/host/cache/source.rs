@@ -14,7 +14,7 @@ use crate::host::fit::{AddressMapper, Fitted};
 use crate::host::replay::BATCH;
 use crate::observe::summary::SoFar;
 use crate::run::error::SimError;
-use crate::run::monitor::{Control, Monitor, Phase, Status};
+use crate::run::monitor::{Control, Monitor, Phase, Status, prepare_source};
 use crate::run::repeat::Replays;
 use crate::setup::Setup;
 use crate::setup::host::{CacheOptions, Fit, Replay};
@@ -133,6 +133,10 @@ impl<'s, 'm> Cached<'s, 'm> {
         if self.next == self.batch.len() {
             self.batch.clear();
             self.next = 0;
+            if prepare_source(&mut self.above, &mut self.monitor, self.mapper.requests())? == Control::Stop {
+                self.stopped = true;
+                return Ok(None);
+            }
             if self.above.fill(&mut self.batch, BATCH)? == 0 {
                 return Ok(None);
             }

@@ -5,7 +5,7 @@ use ssdlab_trace::{Request, Source};
 
 use crate::observe::summary::SoFar;
 use crate::run::error::SimError;
-use crate::run::monitor::{Control, Monitor, Phase, Status};
+use crate::run::monitor::{Control, Monitor, Phase, Status, prepare_source};
 
 /// Requests read from a source at a time.
 pub(crate) const BATCH: usize = 4096;
@@ -116,7 +116,14 @@ impl<'s> TraceReader<'s> {
         self.batch.clear();
         self.next = 0;
         let count = BATCH.min(usize::try_from(self.left).unwrap_or(BATCH));
-        let count = if count == 0 { 0 } else { self.source.fill(&mut self.batch, count)? };
+        if count == 0 {
+            return Ok(false);
+        }
+        self.control = prepare_source(self.source, self.monitor, self.issued)?;
+        if self.control == Control::Stop {
+            return Ok(false);
+        }
+        let count = self.source.fill(&mut self.batch, count)?;
         self.left = if count == 0 { 0 } else { self.left - count as u64 };
         Ok(count > 0)
     }
