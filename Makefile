@@ -158,8 +158,7 @@ $(RUNTIME): $(BUILDER)
 	@touch $@
 
 $(COMPILED): $(BUILDER) $(SOURCES)
-	PATH=$(CURDIR)/$(BIN):$$PATH MATURIN_PEP517_ARGS=--locked \
-	    $(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir $(VENV)/wheel .
+	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/maturin build --quiet --release --locked --out $(VENV)/wheel
 	@touch $@
 
 # After the extension: two installations at a time would collide in one environment.

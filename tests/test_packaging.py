@@ -99,12 +99,3 @@ def test_every_document_is_on_the_site() -> None:
     listed = set((ROOT / "packaging" / "site" / "index.md").read_text(encoding="utf-8").splitlines())
     documents = {f"/{path.relative_to(ROOT).with_suffix('')}" for path in (ROOT / "docs").rglob("*.md")}
     assert documents - listed == set()
-
-
-def test_source_distributions_install_an_executable_command(tmp_path: Path) -> None:
-    """They lose the mode of the command; the build backend sets it."""
-    shutil.copytree(ROOT / "packaging", tmp_path / "packaging")
-    command = tmp_path / "packaging" / "data" / "scripts" / "ssdlab"
-    command.chmod(0o644)
-    subprocess.run([sys.executable, "-c", "import backend"], cwd=tmp_path / "packaging", check=True)
-    assert command.stat().st_mode & 0o777 == 0o755
