@@ -15,9 +15,10 @@ from pathlib import Path
 
 import pytest
 
+import ssdlab
 from conftest import ROOT, SMALL_SETS
 from forked import PATIENCE_SECONDS
-from ssdlab import cli, interrupt
+from ssdlab import _ssdlab, cli, interrupt
 from ssdlab.interrupt import asked_for, handled
 from tiers import examples
 
@@ -241,6 +242,33 @@ def test_while_a_trace_is_read(before: list[str], after: list[str], long_trace: 
 def test_while_a_trace_is_written(by: signal.Signals, tmp_path: Path) -> None:
     interrupted(["trace", "generate", "long.csv", *LONG], r"trace: generate", tmp_path, by=by)
     assert list(tmp_path.iterdir()) == []
+
+
+MANY_FILES = {
+    "workload.pattern": "filebench", "workload.pattern.filebench.files": 10**7,
+    "workload.pattern.filebench.file_size": "4KiB", "device.capacity": "256GiB", "time": "count",
+    "precondition.fill": "0%", "precondition.overwrite": "none",
+}  # fmt: skip
+"""A workload whose first request takes most of a minute."""
+
+
+def test_while_the_files_of_a_workload_are_created(tmp_path: Path) -> None:
+    sets = [word for key, value in MANY_FILES.items() for word in ("--set", f"{key}={value}")]
+    out, said = interrupted(["run", *sets], "run: prepare", tmp_path)
+    assert out == "" and "nothing was measured" in said
+
+
+@pytest.mark.usefixtures("ctrl_c_interrupts")
+def test_a_generator_hears_ctrl_c_while_files_are_created() -> None:
+    generator = _ssdlab.Generator(ssdlab.Config(overrides=MANY_FILES)._inner)
+    before = signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            generator.read(1)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert generator.progress()[0] == 0
 
 
 def test_while_preconditioning(tmp_path: Path) -> None:
