@@ -13,9 +13,6 @@ use ssdlab_ftl::placement::PLACEMENTS;
 use ssdlab_ftl::{FtlChoice, Shape};
 use ssdlab_nand::{PageTimes, ProgramOrder, Timing};
 
-/// Parameters by name, with values as in configurations: `16`, `"20%"`, `true`, `"lru"`.
-type Parameters = BTreeMap<String, String>;
-
 /// Drive that is small enough to draw.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Drive {
@@ -142,8 +139,8 @@ pub struct LogScheme {
 pub struct Named {
     /// Name of the member.
     pub name: String,
-    /// Changed parameters.
-    pub parameters: Parameters,
+    /// Changed parameters by name, with values as in configurations: `16`, `20%`, `true`, `lru`.
+    pub parameters: BTreeMap<String, String>,
 }
 
 impl Named {
