@@ -261,9 +261,6 @@ def test_a_trace_sizes_its_explained_drive(tmp_path: Path, cli: Cli) -> None:
     assert "the drive has pages 0 to 31. Use these, or raise device.capacity" in small
 
 
-HEAD = 'title = "a"\nrequests = "0"\n'
-
-
 def refused(cli: Cli, *arguments: object) -> str:
     done = cli("explain", *arguments, check=False)
     assert done.returncode == 2 and done.stdout == ""
@@ -281,37 +278,63 @@ def test_impossible_scenes_are_refused_with_a_remedy(cli: Cli, tmp_path: Path) -
     assert "the drive has pages 0 to 31" in refused(cli, "--requests", "32")
     assert "more than 20000 steps" in refused(cli, "--requests", "0-31 " * 700)
     assert "give the path of a TOML file" in refused(cli, "missing.toml")
-    drive = "[drive]\nlogical_pages = 8\nblocks = 8\npages_per_block = 4\n"
-    for text, fault in {
-        "": "title is missing",
-        "titel = 1": "titel: no such key in a scene; did you mean title?",
-        "title = 1": "title in a scene: invalid value 1; write text",
-        HEAD.replace('"0"', '["0", "1"]'): "requests in a scene: invalid value ['0', '1']; write text",
-        f"{HEAD}drive = 3": "drive in a scene: invalid value 3; write one table, headed [drive]",
-        f"{HEAD}[[drive]]\nblocks = 8": "write one table, headed [drive]",
-        f"{HEAD}[[ftl]]": "drive is missing in a scene; give one table, headed [drive]",
-        f'{HEAD}{drive}[ftl]\nname = "bast"': "write one or two tables [[ftl]]",
-        f"{HEAD}{drive}seed = 1.5\n[[ftl]]\n": "seed in [drive]: invalid value 1.5; write a whole number",
-        f"{HEAD}{drive.replace('= 8', '= -1')}[[ftl]]\n": "logical_pages in [drive]: invalid value -1",
-        f"{HEAD}{drive}times = {{ read_us = 1 }}\n[[ftl]]\n": "program_us is missing in times; give microseconds",
-        f"{HEAD}{drive}[[ftl]]\nlog = 1": "name is missing in [[ftl]]; known are page, bast",
-        f'{HEAD}{drive}[[ftl]]\nname = "nope"': "unknown FTL nope; known are page, bast, fast, faster, sbfast",
-        f'{HEAD}{drive}[[ftl]]\nname = "bast"\nfoo = 1': "foo: no such key in [[ftl]] bast; known are name, log, v",
-        f'{HEAD}{drive}[[ftl]]\nname = "page"': "gc is missing in [[ftl]] page; give a name",
-        f'{HEAD}{drive}[[ftl]]\nname = "page"\ngc = {{ d = 2 }}': "gc in [[ftl]] page: invalid value {'d': 2}",
-        f'{HEAD}{drive}[[ftl]]\nname = "page"\nlog = 2': "log: no such key in [[ftl]] page; known are name, gc, surv",
-        f'{HEAD.replace("0", "8")}{drive}[[ftl]]\nname = "bast"': "in a scene: logical_pages",
-        "title = ": "a scene is a TOML file",
-        "seed = 2\n[device]": "is a configuration, not a scene; give it with --config",
-        f'{HEAD}drive = {{blocks = 8}}\n[[ftl]]\nname = "bast"': "logical_pages is missing in [drive]",
-        f'{HEAD}{drive}[[ftl]]\nname = "bats"': "unknown FTL bats; did you mean bast?",
-        f'{HEAD}{drive}[[ftl]]\nname = "page"\ngc = "gredy"': "unknown victim policy gredy; did you mean greedy?",
-        f'{HEAD}{drive}[[ftl]]\nname = "fast"\nwidth = 1': "width: no such key in [[ftl]] fast",
-    }.items():
-        (tmp_path / "own.toml").write_text(text, encoding="utf-8")
-        message = refused(cli, "own.toml")
-        assert message.startswith("ssdlab: own.toml: ") and fault in message
     assert not list(tmp_path.glob("*.html"))
+
+
+@pytest.mark.parametrize(
+    ("scene", "fault"),
+    [
+        ("", "no requests given; give pages to write, such as 0 4 8-11"),
+        ("title = ", "Invalid value (at end of document); correct it there"),
+        ("titel = 1", "titel: unknown key; did you mean title?"),
+        ("title = 1", 'title: 1 is not text; write title = "..."'),
+        ('requests = ["0", "1"]', "requests: ['0', '1'] is not text; write requests = \"...\""),
+        ("[device]", "device: unknown key; a scene has title, text, before, requests, [set] and [[case]]; give"),
+        ("set = 3", "settings go below one [set], and below one or two [[case]]"),
+        ("case = 3", "settings go below one [set], and below one or two [[case]]"),
+        ("case = []", "settings go below one [set], and below one or two [[case]]"),
+        ("[[case]]\n[[case]]\n[[case]]", "settings go below one [set], and below one or two [[case]]"),
+        ("[set]\nftl = {}", "[set]: ftl: the mapping is empty; add a setting, or omit it"),
+        ("[set]\ndevice.capacty = 1", "[set]: device.capacty: unknown setting; did you mean device.capacity?"),
+        ("[set]\ndevice.capacity = 4096", "[set]: device.capacity: "),
+        ("[set]\ndevice = { capacity = '1KiB' }", "[set]: device.capacity: 1KiB is not a multiple of the page size"),
+        ("[set]\nnand.program = '10us,x'", "[set]: nand.program: "),
+        ("[[case]]\n[[case]]\nftl = 'bats'", '[[case]] 2: ftl: "bats" is not one of page, bast, fast, faster, sbfast'),
+        ("[[case]]\nftl.bast.log = 9", "[[case]] 1: ftl.bast.log: 9 log blocks, but only 8 of 17 blocks are left"),
+        ("requests = '32'", "requests: request 1 (page 32) is invalid; the drive has pages 0 to 31. Use these"),
+        ("[set]\nnand.pages_per_block = 64", "default (the small drive of ssdlab explain): device.op: 100% gives 1 of"),
+        ("before = 'x'\nrequests = '0'", "before: x is not a request"),
+        ("requests = '0'\n[set]\ndevice.capacity = '16MiB'", "at most 4096 can be drawn"),
+    ],
+)  # fmt: skip
+def test_a_wrong_scene_file_is_refused_with_place_and_remedy(scene: str, fault: str, cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(scene)
+    message = refused(cli, "own.toml")
+    assert message.startswith("ssdlab: own.toml: ") and fault in message and message.count("\n") == 1
+    assert not list(tmp_path.glob("*.html"))
+
+
+def test_a_scene_file_holds_settings_of_a_configuration(tmp_path: Path) -> None:
+    """Cases override settings of both drives, which override the small drive; SBFAST gets sub-blocks that fit."""
+    (tmp_path / "own.toml").write_text(
+        "requests = '0'\nset = { ftl = 'fast', seed = 7, nand.read = '30us' }\n"
+        "[[case]]\nseed = 8\n[[case]]\nftl.sbfast.slb = 2\nnand.erase = '1ms'\n"
+    )
+    explanation = ssdlab.explain(tmp_path / "own.toml")
+    fast, sbfast = (recording["drive"] for recording in explanation.recordings)
+    assert explanation.scene.title == "FTL fast beside sbfast, step by step"
+    assert (fast["seed"], sbfast["seed"]) == (8, 7)
+    times = {"read_us": [30.0], "program_us": [200.0], "transfer_us_per_kib": 0.0, "copyback": False}
+    assert (fast["times"], sbfast["times"]) == ({**times, "erase_us": 2000.0}, {**times, "erase_us": 1000.0})
+    assert sbfast["ftl"]["log"]["scheme"] == {"name": "sbfast", "parameters": {"slb": "2", "sub_block": "2"}}
+    # 32 pages in blocks of 4, as much again, and one block for merges.
+    assert (fast["logical_pages"], fast["blocks"], fast["filled"]) == (32, 17, 32)
+
+
+def test_settings_override_the_small_drive() -> None:
+    """The spare factor replaces the over-provisioning: half of the flash is as much as 100 % over the capacity."""
+    spare, op = (ssdlab.explain({"ftl": "fast", **more}, "0").recordings for more in ({"device.spare": "50%"}, {}))
+    assert spare == op
 
 
 @pytest.mark.parametrize("ftl", [name for name, _ in ssdlab._ssdlab.variants("ftl")])
@@ -340,9 +363,7 @@ def test_a_notebook_shows_the_page_in_a_frame() -> None:
 def test_the_ftl_of_a_run_is_explained_on_a_small_drive(small: ssdlab.Config) -> None:
     ftl = {"ftl": "fast", "ftl.fast.log": "4"}
     result = ssdlab.simulate(small.with_overrides({**ftl, "workload.requests": 500})).explain("0 4 8 12 0 4")
-    alone = steps.explain(
-        ssdlab.Config(overrides=[*steps.SMALL, *(f"{key}={value}" for key, value in ftl.items())]), "0"
-    )
+    alone = ssdlab.explain(ftl, "0")
     assert result.recordings[0]["drive"] == alone.recordings[0]["drive"]
     assert result.scene.requests == "0 4 8 12 0 4" and "<iframe" in result._repr_html_()
     with pytest.raises(ConfigError, match="no requests given"):

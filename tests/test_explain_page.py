@@ -112,9 +112,8 @@ def told(window: Any, tmp_path: Path) -> Iterator[Any]:
     shown: list[Shown] = []
 
     def told(requests: str, **settings: object) -> list[str]:
-        sets = [f"{key.replace('__', '.')}={value}" for key, value in settings.items()]
-        config = ssdlab.Config(overrides=[*steps.small(sets), "precondition.overwrite=none", *sets])
-        ssdlab.explain(config, requests).save(tmp_path / "own.html")
+        sets = {key.replace("__", "."): value for key, value in settings.items()}
+        ssdlab.explain(sets, requests).save(tmp_path / "own.html")
         shown.append(Shown(window, tmp_path / "own.html"))
         lines: list[str] = window.evaluate("""() => {
           const [lane] = player.lanes;
@@ -245,14 +244,16 @@ def test_costs_of_merges_reclaims_and_collections_cover_all_flash_work(name: str
         assert [sum(column) for column in zip(*map(told_cost, outermost), strict=True)] == [copies, copies, erases]
 
 
-@pytest.mark.parametrize("trigger", [{}, {"partial": [2, 1]}])
-def test_collection_costs_include_moved_map_pages(window: Any, tmp_path: Path, trigger: dict[str, list[int]]) -> None:
+@pytest.mark.parametrize("trigger", [{}, {"ftl.page.trigger.partial": {"low": 2, "step": 1}}])
+def test_collection_costs_include_moved_map_pages(window: Any, tmp_path: Path, trigger: dict[str, object]) -> None:
     """Counts map pages that collection moves and rewrites, but none that host look-ups load or write back."""
-    scene, draw = steps.scene("dftl-miss"), random.Random(1)
-    requests = " ".join(str(draw.randrange(64)) for _ in range(150))
-    (drive,) = scene.drives
-    drives = ({**drive, "ftl": {"page": {**drive["ftl"]["page"], **trigger}}},)
-    explanation = steps.Explanation(replace(scene, requests=requests, drives=drives))
+    draw = random.Random(1)
+    requests = " ".join(str(draw.randrange(144)) for _ in range(300))
+    settings = {
+        "device": {"capacity": "72KiB", "op": "10%"}, "nand": {"page_size": "512B", "pages_per_block": 8},
+        "ftl.page.map.dftl": {"cmt": 4, "protected": "50%"},
+    }  # fmt: skip
+    explanation = ssdlab.explain({**settings, **trigger}, requests)
     explanation.save(tmp_path / "long.html")
     shown = Shown(window, tmp_path / "long.html")
     try:
@@ -370,6 +371,9 @@ class TestSimulatorInThePage:
         page.locator("#own-text").fill("99")
         page.get_by_role("button", name="Run").click()
         assert "the drive has pages 0 to 23" in page.locator("#own-fault").inner_text()
+        page.locator("#own-text").fill(" ")
+        page.get_by_role("button", name="Run").click()
+        assert "no requests given" in page.locator("#own-fault").inner_text()
         page.locator("#own-text").fill("x")
         page.get_by_role("button", name="Run").click()
         assert "x is not a request" in page.locator("#own-fault").inner_text()

@@ -1,13 +1,12 @@
 """An FTL step by step on the requests of a scene.
 
-A scene is a TOML file with a small drive, one or two FTLs and requests; `scenes/` holds the ones that ship with ssdlab.
-The simulation is in Rust; `ssdlab.view.stepper` is the page that plays it.
+A scene is a TOML file with requests and settings of one or two small drives; `scenes/` holds the ones that ship with
+ssdlab. The simulation is in Rust; `ssdlab.view.stepper` is the page that plays it.
 """
 
 import json
 import os
-import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
@@ -17,45 +16,51 @@ from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import room
 from ssdlab.model.arguments import takes
-from ssdlab.model.config import Config, Overrides, as_written, config_of
+from ssdlab.model.config import Config, Overrides, Sets, layered, set_by
 from ssdlab.model.files import naming, replacing
 from ssdlab.model.result import Result
 from ssdlab.model.several import several
 from ssdlab.model.source import Source
+from ssdlab.model.toml_file import read_toml
 
 SCENES = Path(__file__).parent / "scenes"
 SMALL_PAGES = 32
-SMALL = (
+_SMALL = (
     "time=serial", f"device.capacity={SMALL_PAGES * 4}KiB", "device.op=100%", "nand.page_size=4KiB",
     "nand.pages_per_block=4", "nand.order=any", "nand.channels=1", "nand.ways=1", "nand.dies=1", "nand.planes=1",
+    "precondition.overwrite=none",
 )  # fmt: skip
 """A drive small enough to draw: one plane with 32 pages, 100 % spare, and the FTL's reserve."""
 _SMALL_SBFAST = "ftl.sbfast.sub_block=2"
 """Half a block of the small drive; the default sub-block is larger than its blocks."""
+_SLIDES = ("nand.read=25us", "nand.program=200us", "nand.erase=2ms", "nand.transfer_per_kib=0ns")
+"""Times of the SBFAST and FASTer slides, which scenes have by default."""
+_DEFAULT = "default (the small drive of ssdlab explain)"
+"""Origin of these settings in messages."""
 _OPERATIONS = {0: "r", 1: "", 2: "t"}
 """Letters of the operations in requests; flushes, which have no pages, are not shown."""
 
 
-def small(settings: Iterable[str]) -> list[str]:
-    """Returns defaults that make a drive small enough to draw; `settings` override them."""
-    return [*SMALL, *small_ftl(settings)]
-
-
-def small_ftl(settings: Iterable[str]) -> list[str]:
-    """Returns the part of `small` that depends on the FTL."""
-    sbfast = any(setting.startswith("ftl") and "sbfast" in setting for setting in settings)
-    return [_SMALL_SBFAST] if sbfast else []
+def small(*layers: Sets) -> list[Sets]:
+    """Returns `layers` on top of a drive small enough to draw."""
+    below = [set_by(_DEFAULT, _SMALL), *layers]
+    for at, layer in enumerate(layers, 1):
+        if any(setting.startswith("ftl") and "sbfast" in setting for _, setting in layer):
+            # Right below the choice of the FTL: choosing another FTL above would drop the setting.
+            below.insert(at, set_by(_DEFAULT, _SMALL_SBFAST))
+            break
+    return below
 
 
 @dataclass(frozen=True)
 class Scene:
-    """A small drive with one or two FTLs, and requests for it."""
+    """One or two small drives, and requests for them."""
 
     title: str
     text: str
     """What the scene shows; empty lines separate paragraphs."""
     drives: tuple[Mapping[str, Any], ...]
-    """The drive with each FTL, in the format of the crate `ssdlab-explain`."""
+    """Each drive, in the format of the crate `ssdlab-explain`."""
     requests: str
     """Pages to write, such as `5` or `4-7`; `r` before them reads, `t` trims."""
     before: str = ""
@@ -125,133 +130,37 @@ def scene(name: str | os.PathLike[str]) -> Scene:
         return _read(SCENES / f"{name}.toml")
     if Path(name).suffix == ".toml":
         return _read(Path(name))
-    raise ConfigError(f"unknown scene {name}{_meant(str(name), scenes())}, or give the path of a TOML file")
-
-
-def _meant(word: str, known: Iterable[str]) -> str:
-    known = [*known]
-    return text.suggestion(word, known) or f"; known are {', '.join(known)}"
+    known = text.suggestion(str(name), scenes()) or f"; known are {', '.join(scenes())}"
+    raise ConfigError(f"unknown scene {name}{known}, or give the path of a TOML file")
 
 
 def _read(path: Path) -> Scene:
+    file = text.path(path)
+    _, document = read_toml(path, file)
     try:
-        with path.open("rb") as file:
-            found = tomllib.load(file)
-    except OSError as error:
-        raise ConfigError(f"{text.path(path)}: {error.strerror}; give the path of a TOML file") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{text.path(path)}: {error}; a scene is a TOML file") from None
-    if found and found.keys() <= {key.partition(".")[0] for key, *_ in _ssdlab.options()}:
-        raise ConfigError(f"{text.path(path)}: is a configuration, not a scene; give it with --config")
-    try:
-        return replace(_of_document(found), file=text.path(path))
+        return replace(_of_document(document), file=file)
     except ConfigError as error:
-        raise ConfigError(f"{text.path(path)}: {error}") from None
+        raise ConfigError("\n".join(f"{file}: {fault}" for fault in str(error).splitlines())) from None
 
 
-class _Kind(NamedTuple):
-    """The type of a key's value."""
-
-    words: str
-    fits: Callable[[Any], bool]
-
-
-def _is_whole(value: object) -> bool:
-    # Excludes bool, a subclass of int.
-    return type(value) is int and 0 <= value < 1 << 32
-
-
-_TEXT = _Kind('text in quotes, such as "0 4-7"', lambda value: isinstance(value, str))
-_WHOLE = _Kind("a whole number, 0 or more", _is_whole)
-_SWITCH = _Kind("true or false", lambda value: isinstance(value, bool))
-_MICROSECONDS = _Kind("microseconds", lambda value: type(value) in (int, float) and 0 <= value < float("inf"))
-_VALUE = _Kind("one value", lambda value: isinstance(value, str | int | float))
-_NAMED = _Kind(
-    'a name, or { name = "..." } with parameters',
-    lambda value: (
-        isinstance(value, str)
-        or (isinstance(value, dict) and "name" in value and all(map(_VALUE.fits, value.values())))
-    ),
-)
-_PAIR = _Kind(
-    "two whole numbers, such as [2, 4]",
-    lambda value: isinstance(value, list) and len(value) == 2 and all(map(_is_whole, value)),
-)
-_HEADED = _Kind("one table, headed [drive]", lambda value: isinstance(value, dict))
-_TAKEN = _Kind("{ read_us = 25, program_us = 200, erase_us = 2000 }", lambda value: isinstance(value, dict))
-_TABLES = _Kind(
-    "one or two tables [[ftl]]",
-    lambda value: isinstance(value, list) and 1 <= len(value) <= 2 and all(isinstance(table, dict) for table in value),
-)
-_SCENE = {"title": _TEXT, "requests": _TEXT, "drive": _HEADED, "ftl": _TABLES, "text": _TEXT, "before": _TEXT}
-_TIMES = dict.fromkeys(("read_us", "program_us", "erase_us"), _MICROSECONDS)
-_BY_TYPE = ("read_us", "program_us")  # Pages of a scene are of one type.
-_DRIVE = {
-    **dict.fromkeys(("logical_pages", "blocks", "pages_per_block", "page_bytes", "planes", "filled", "seed"), _WHOLE),
-    "ascending": _SWITCH,
-    "times": _TAKEN,
-}
-_PAGE = {
-    "name": _TEXT, "gc": _NAMED, "survivors": _TEXT, "batch": _PAIR, "partial": _PAIR, "least_worn": _SWITCH,
-    "map": _NAMED,
-}  # fmt: skip
-
-
-def _check(what: str, table: Mapping[str, Any], kinds: Mapping[str, _Kind], required: Iterable[str] = ()) -> None:
-    """Raises an error if a table has unknown keys, values of a wrong type, or lacks a required key."""
-    for key, value in table.items():
-        if key not in kinds:
-            raise ConfigError(f"{key}: no such key in {what}{_meant(key, kinds)}")
-        if not kinds[key].fits(value):
-            raise ConfigError(f"{key} in {what}: invalid value {value!r}; write {kinds[key].words}")
-    for key in required:
-        if table.get(key) in (None, "", {}):
-            raise ConfigError(f"{key} is missing in {what}; give {kinds[key].words}")
+_TEXTS = ("title", "text", "before", "requests")
 
 
 def _of_document(document: Mapping[str, Any]) -> Scene:
-    _check("a scene", document, _SCENE, ("title", "requests", "drive", "ftl"))
-    drive = document["drive"]
-    _check("[drive]", drive, _DRIVE, ("logical_pages", "blocks", "pages_per_block"))
-    if "times" in drive:
-        _check("times", drive["times"], _TIMES, _TIMES)
-        times = {key: [us] if key in _BY_TYPE else us for key, us in drive["times"].items()}
-        drive = {**drive, "times": times}
-    drives = tuple({**drive, "ftl": _ftl(ftl)} for ftl in document["ftl"])
-    words = (document.get(key, "") for key in ("text", "requests", "before"))
-    return Scene(document["title"], next(words), drives, next(words), next(words))
-
-
-def _ftl(ftl: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns an FTL of a scene in the format of the crate."""
-    options, ftls = dict(ftl), [name for name, _ in _ssdlab.variants("ftl")]
-    name = options.get("name")
-    if name is None:
-        raise ConfigError(f"name is missing in [[ftl]]; known are {', '.join(ftls)}")
-    if name not in ftls:
-        raise ConfigError(f"name in [[ftl]]: unknown FTL {name}{_meant(str(name), ftls)}")
-    if name != "page":
-        below = f"ftl.{name}."
-        own = (key.removeprefix(below) for key, *_ in _ssdlab.options() if key.startswith(below))
-        _check(f"[[ftl]] {name}", options, {"name": _TEXT, **dict.fromkeys(own, _VALUE), "log": _WHOLE})
-        log = options.pop("log", 1)
-        return {"log": {"scheme": _named(options), "log": log}}
-    _check("[[ftl]] page", options, _PAGE, ("gc",))
-    del options["name"]
-    for key in ("gc", "map"):
-        if key in options:
-            named = options.pop(key)
-            options["victims" if key == "gc" else key] = _named(named if isinstance(named, dict) else {"name": named})
-    return {"page": options}
-
-
-def _named(table: Mapping[str, Any]) -> dict[str, Any]:
-    parameters = {key: _written(value) for key, value in table.items() if key != "name"}
-    return {"name": table["name"], "parameters": parameters}
-
-
-def _written(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    for key, value in document.items():
+        if key not in (*_TEXTS, "set", "case"):
+            known = f"; a scene has {', '.join(_TEXTS)}, [set] and [[case]]; give a configuration with --config"
+            raise ConfigError(f"{key}: unknown key{text.suggestion(key, _TEXTS) or known}")
+        if key in _TEXTS and not isinstance(value, str):
+            raise ConfigError(f'{key}: {value!r} is not text; write {key} = "..."')
+    shared, cases = document.get("set", {}), document.get("case", [{}])
+    tables = [shared, *cases] if isinstance(cases, list) else []
+    if not (2 <= len(tables) <= 3 and all(isinstance(table, dict) for table in tables)):
+        raise ConfigError("settings go below one [set], and below one or two [[case]]")
+    below = [set_by(_DEFAULT, _SLIDES), set_by("[set]", shared)]
+    drawn = (small(*below, set_by(f"[[case]] {number}", case)) for number, case in enumerate(cases, 1))
+    texts = {key: document[key] for key in _TEXTS if key in document}
+    return replace(of_configs([layered(None, [], layers) for layers in drawn], ""), **texts)
 
 
 class Excerpt(NamedTuple):
@@ -336,18 +245,13 @@ def explain(
 
 def _drawn(given: "Config | Overrides") -> Config:
     """Returns a configuration unchanged; applies settings to the small drive."""
-    config = config_of(given)
-    if config is given:
-        return config
-    settings = as_written(given)
-    return config_of([*small(settings), "precondition.overwrite=none", *settings])
+    return given if isinstance(given, Config) else layered(None, [], small(set_by("config", given)))
 
 
 def of_result(result: Result, requests: str) -> Explanation:
     """Runs the FTL of a result step by step on a small drive."""
     own = [setting for setting in result.config.settings if setting.key.partition(".")[0] == "ftl"]
-    ftl = [f"{key}={value}" for key, value, origin in own if origin != "default"]
-    return explain(Config(overrides=[*small(ftl), *ftl]), requests)
+    return explain({key: value for key, value, origin in own if origin != "default"}, requests)
 
 
 def of_configs(configs: Sequence[Config], requests: str, about: str = "") -> Scene:
@@ -355,8 +259,6 @@ def of_configs(configs: Sequence[Config], requests: str, about: str = "") -> Sce
     drives = tuple(json.loads(_ssdlab.steps_drive(config._inner)) for config in configs)
     if not 1 <= len(drives) <= 2:
         raise ConfigError(f"{len(drives)} configurations cannot be compared; give one or two")
-    if not requests.split():
-        raise ConfigError("no requests given; give pages to write, such as 0 4 8-11")
     filled = drives[0]["filled"]
     drive = f"The drive has {drives[0]['logical_pages']} pages; {filled} of them were written once, in order."
     ftls = " beside ".join(config["ftl"] for config in configs)

@@ -94,15 +94,13 @@ def explain(
 
     def configs(below: list[str]) -> list[Config]:
         def drawn(other: list[str]) -> Config:
-            is_sized = bool(settings.preset or settings.config)
-            small = [] if is_sized else [*steps.SMALL, *below]
-            # An overwritten drive may not be empty, and drawn drives are never overwritten.
-            layers = [[*small, "precondition.overwrite=none"], settings.set]
-            # Right below the choice of the FTL: choosing another FTL above would drop the setting.
-            small_ftl = [] if is_sized else steps.small_ftl([*settings.set, *other])
-            layers.insert(1 if steps.small_ftl(settings.set) else 2, small_ftl)
-            sets = [*(set_by("--set", layer) for layer in layers), set_by("--beside", other)]
-            return layered(settings.preset, settings.config, sets, "--preset")
+            layers = [set_by("--set", settings.set), set_by("--beside", other)]
+            if settings.preset or settings.config:
+                # An overwritten drive may not be empty, and drawn drives are never overwritten.
+                layers.insert(0, set_by("default", "precondition.overwrite=none"))
+            else:
+                layers = steps.small(set_by("--trace", below), *layers)
+            return layered(settings.preset, settings.config, layers, "--preset")
 
         return [drawn(other) for other in ([[], beside] if beside else [[]])]
 

@@ -5,11 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::{Drive, Op, Recording, Request, record};
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Question {
     drive: Drive,
     /// Requests before the recording.
-    #[serde(default)]
     before: String,
     requests: String,
 }
@@ -28,7 +26,11 @@ pub fn answer(question: &str) -> String {
         |Question { drive, before, requests }| {
             let [before, requests] = [(before, "before"), (requests, "requests")]
                 .map(|(text, name)| parse(&text).map_err(|why| format!("{name}: {why}")));
-            record(&drive, &before?, &requests?)
+            let (before, requests) = (before?, requests?);
+            if requests.is_empty() {
+                return Err("no requests given; give pages to write, such as 0 4 8-11".into());
+            }
+            record(&drive, &before, &requests)
         },
     );
     let answer = match recorded {

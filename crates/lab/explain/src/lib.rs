@@ -16,8 +16,8 @@ mod state;
 mod step;
 
 pub use answer::answer;
-pub use drive::{Drive, LogScheme, MOST_PAGES, Named, PageScheme, Scheme, Times};
-pub use record::{End, Entry, MOST_STEPS, Op, Ram, Recording, Request, record};
+pub use drive::{Drive, LogScheme, Named, PageScheme, Scheme, Times};
+pub use record::{End, Entry, MOST_PAGES, MOST_STEPS, Op, Ram, Recording, Request, record};
 pub use span::{Source, Span, What};
 pub use state::{BlockState, PageState, State, Use};
 pub use step::Step;

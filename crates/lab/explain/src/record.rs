@@ -1,20 +1,23 @@
 //! Runs an FTL on a small drive and records its steps.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use ssdlab_core::Lpn;
 use ssdlab_ftl::choice::Visitor;
-use ssdlab_ftl::{CachedEntries, Ftl, WriteContext};
+use ssdlab_ftl::{CachedEntries, Ftl, Shape, WriteContext};
 use ssdlab_nand::backend::{Flash, OneByOne, SerialFlash};
 use ssdlab_nand::{Cause, FlashOp, Geometry, Parallelism};
 
 use crate::span::{Span, spans};
 use crate::{Drive, State, Step};
 
+/// Maximum number of flash pages of a drive that can be drawn.
+pub const MOST_PAGES: u64 = 4096;
+
 /// Maximum number of steps of a recording.
 pub const MOST_STEPS: usize = 20_000;
 
 /// Kind of a host request.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Op {
     /// Write pages.
@@ -26,8 +29,7 @@ pub enum Op {
 }
 
 /// Host request, in pages.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Request {
     /// Kind of request.
     pub op: Op,
@@ -90,16 +92,24 @@ pub struct Recording {
 /// Records `requests` on the drive after it has been filled and has served the requests `before`.
 ///
 /// # Errors
-/// If the drive is invalid or too large to draw, a request exceeds it, or there are too many steps.
+/// If the drive is too large to draw, a request exceeds it, or there are too many steps.
 pub fn record(drive: &Drive, before: &[Request], requests: &[Request]) -> Result<Recording, String> {
-    let shape = drive.shape()?;
+    let shape = drive.shape();
+    let Shape { blocks, pages_per_block, .. } = shape;
+    let pages = u64::from(blocks) * u64::from(pages_per_block);
+    if pages > MOST_PAGES {
+        return Err(format!(
+            "{blocks} blocks of {pages_per_block} pages are {pages} pages; at most {MOST_PAGES} can be drawn. \
+             Lower the capacity or use fewer requests of the trace"
+        ));
+    }
     for (list, name) in [(before, "before"), (requests, "requests")] {
         for (number, Request { page, count, .. }) in (1..).zip(list) {
             if *count == 0 || page.checked_add(*count).is_none_or(|end| end > drive.logical_pages) {
                 let pages = if *count == 1 { format!("page {page}") } else { format!("{count} pages from {page}") };
                 return Err(format!(
                     "{name}: request {number} ({pages}) is invalid; the drive has pages 0 to {}. Use these, or raise \
-                     device.capacity (in a scene: logical_pages)",
+                     device.capacity",
                     drive.logical_pages - 1
                 ));
             }

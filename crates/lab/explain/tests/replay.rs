@@ -226,12 +226,6 @@ fn invalid_recordings_are_refused_with_a_remedy() {
     let tight = Drive { blocks: 4, ..drive.clone() };
     assert!(error(&tight, &[]).contains("the device has 4"));
     assert!(error(&drive, &[0; 30_000]).contains("more than 20000 steps"));
-    let mut misspelt = drive;
-    misspelt.ftl = ssdlab_explain::Scheme::Log(ssdlab_explain::LogScheme {
-        scheme: ssdlab_explain::Named { name: "baste".into(), parameters: Default::default() },
-        log: 1,
-    });
-    assert_eq!(error(&misspelt, &[]), "unknown FTL baste; did you mean bast?");
 }
 
 /// The page and the Python package use this JSON interface.
@@ -239,10 +233,10 @@ fn invalid_recordings_are_refused_with_a_remedy() {
 fn a_question_is_answered_as_json() {
     let drive =
         serde_json::to_string(&small(FtlChoice::Log(bast::INFO.defaults(), 1), 1)).expect("the drive is serializable");
-    let question = format!(r#"{{"drive":{drive},"requests":"3"}}"#);
-    let answer: serde_json::Value =
-        serde_json::from_str(&ssdlab_explain::answer(&question)).expect("the answer is JSON");
-    assert_eq!(answer["recording"]["steps"][0]["step"], "request");
-    let wrong: serde_json::Value = serde_json::from_str(&ssdlab_explain::answer("{}")).expect("the answer is JSON");
-    assert!(wrong["error"].as_str().expect("an error message").contains("missing field `drive`"));
+    let answer = |requests: &str| -> serde_json::Value {
+        let question = format!(r#"{{"drive":{drive},"before":"","requests":"{requests}"}}"#);
+        serde_json::from_str(&ssdlab_explain::answer(&question)).expect("the answer is JSON")
+    };
+    assert_eq!(answer("3")["recording"]["steps"][0]["step"], "request");
+    assert_eq!(answer(" ")["error"], "no requests given; give pages to write, such as 0 4 8-11");
 }
