@@ -9,7 +9,7 @@ use ssdlab_nand::Geometry;
 use crate::backend::{Backend, Fault, FileBackend, FileError, MemoryBackend};
 use crate::drive::{Drive, Options};
 use crate::error::DriveError;
-use crate::mount::MountReport;
+use crate::report::MountReport;
 
 /// Reason why a drive cannot be opened.
 #[derive(Debug, thiserror::Error)]
