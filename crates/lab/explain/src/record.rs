@@ -1,6 +1,6 @@
 //! Runs an FTL on a small drive and records its steps.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use ssdlab_core::Lpn;
 use ssdlab_ftl::choice::Visitor;
 use ssdlab_ftl::{CachedEntries, Ftl, WriteContext};
@@ -8,34 +8,10 @@ use ssdlab_nand::backend::{Flash, OneByOne, SerialFlash};
 use ssdlab_nand::{Cause, FlashOp, Geometry, Parallelism};
 
 use crate::span::{Span, spans};
-use crate::{Drive, State, Step};
+use crate::{Drive, Op, Request, State, Step};
 
 /// Maximum number of steps of a recording.
 pub const MOST_STEPS: usize = 20_000;
-
-/// Kind of a host request.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Op {
-    /// Write pages.
-    Write,
-    /// Read pages.
-    Read,
-    /// Trim pages.
-    Trim,
-}
-
-/// Host request, in pages.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Request {
-    /// Kind of request.
-    pub op: Op,
-    /// First page.
-    pub page: u32,
-    /// Number of pages.
-    pub count: u32,
-}
 
 /// Map entries cached in RAM, starting at a step.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
