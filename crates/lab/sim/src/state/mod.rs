@@ -14,8 +14,7 @@ use ssdlab_core::{Archive, Archived};
 use ssdlab_ftl::choice::Start;
 use ssdlab_ftl::{Difference, Line};
 
-use crate::observe::summary::PreconditionSummary;
-use crate::precondition::{self, Device};
+use crate::precondition::{self, Device, PreconditionSummary};
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor};
 use crate::run::repeat::Replays;
