@@ -52,7 +52,8 @@ impl FlashDrive {
         }
         let settings = config.drive_settings();
         let over = |flash| FaultBackend::new(flash, plan);
-        let opened = detached(py, None, || open(path.as_deref(), setup.geometry, options, &settings, over))?;
+        let opened =
+            detached(py, None, || open(path.as_deref(), setup.geometry, options, &setup.lines(), &settings, over))?;
         let (inner, mounted) = opened.map_err(|error| match error {
             OpenError::File(error) => error.exception(),
             OpenError::Drive(error) => drive_error(&error, path.as_deref()),

@@ -26,7 +26,6 @@ pub mod blocks;
 pub mod choice;
 pub mod gc;
 mod gc_occupancy;
-mod lines;
 pub mod log;
 pub mod map;
 mod outside;
@@ -37,7 +36,6 @@ mod shares;
 
 pub use choice::FtlChoice;
 pub use gc_occupancy::GcOccupancy;
-pub use lines::{Difference, Line, difference, lines, restored};
 pub use map::CachedEntries;
 pub use shares::Shares;
 

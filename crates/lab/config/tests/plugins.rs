@@ -204,7 +204,7 @@ fn registered_members_are_listed_everywhere() {
 
 /// Replays a few requests on a new drive.
 fn replayed(ftl: &str) -> Summary {
-    let new = ["precondition.fill=0%", "precondition.overwrite=none", "check=true", ftl];
+    let new = ["precondition.fill=0%", "precondition.overwrite=none", "time=serial", "check=true", ftl];
     let sets = new.map(|set| Layer { origin: "--set".into(), text: set.into() });
     let settings = Config::resolve(None, &[], &sets).unwrap().settings(None).unwrap();
     let page = settings.setup.geometry.page_bytes;

@@ -60,10 +60,13 @@ pub struct LogRules {
     pub least_log_blocks: fn(&Settings) -> u32,
     /// Finds settings that contradict each other or the number of log blocks, which is sufficient.
     pub check: fn(&Settings, &LogBlocks) -> Result<(), Problem>,
-    /// Builds an FTL of another crate on an erased device, with a number of log blocks. None for an FTL of this crate,
-    /// which the table of [`crate::choice`] compiles for each flash.
-    pub build: Option<fn(Shape, u32, &Settings) -> Result<Box<dyn DynFtl>, String>>,
+    /// Builds an FTL of another crate. None for an FTL of this crate, which the table of [`crate::choice`] compiles for
+    /// each flash.
+    pub build: Option<BuildLogFtl>,
 }
+
+/// Builds an FTL with a number of log blocks on an erased device.
+pub type BuildLogFtl = fn(Shape, u32, &Settings) -> Result<Box<dyn DynFtl>, String>;
 
 /// A registered FTL with log blocks.
 pub type LogInfo = Info<LogRules>;
