@@ -5,6 +5,7 @@
 
 pub mod archive;
 pub mod counters;
+pub mod difference;
 pub mod entry;
 pub mod hist;
 pub mod id;

@@ -7,8 +7,7 @@ use ssdlab_nand::backend::parallel::Segment;
 use ssdlab_sim::{Activity, InInterval, PART_NAMES, Slow, Timeline};
 use ssdlab_trace::Op;
 
-use crate::columns::array;
-use crate::run::buckets;
+use crate::columns::{array, buckets};
 
 /// Returns the fields of [`Activity`] by name: integers, uint64 arrays (two-dimensional by die or channel, then bin),
 /// `gantt` as a dictionary of equally long columns, `waiting` like the response times of an outcome, `course` as in

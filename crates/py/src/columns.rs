@@ -3,7 +3,8 @@
 use numpy::{Element, IntoPyArray, PyArray1};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
+use ssdlab_core::LatencyHistogram;
 
 /// Returns the values as an array. Imports numpy explicitly, because the bindings would panic if that failed, even by
 /// Ctrl-C.
@@ -29,4 +30,11 @@ pub fn columns<'py, T: Element, const N: usize>(
         dict.set_item(name, array(py, column)?)?;
     }
     Ok(dict)
+}
+
+/// Returns the non-empty buckets of a histogram as columns `lower_ns`, `upper_ns` and `count`.
+pub fn buckets<'py>(py: Python<'py>, histogram: &LatencyHistogram) -> PyResult<Bound<'py, PyTuple>> {
+    let buckets = histogram.buckets();
+    let column = |pick: fn(&(u64, u64, u64)) -> u64| array(py, buckets.iter().map(pick).collect());
+    (column(|b| b.0)?, column(|b| b.1)?, column(|b| b.2)?).into_pyobject(py)
 }

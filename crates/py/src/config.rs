@@ -5,8 +5,8 @@ use ssdlab_config::{Layer, Step};
 use ssdlab_device::FaultPlan;
 use ssdlab_sim::WhatIf;
 
-use crate::drive::enough;
 use crate::errors::{ConfigError, OrRaise};
+use crate::failures::enough;
 
 /// Resolved configuration: a value for every option that applies.
 #[pyclass(frozen, module = "ssdlab._ssdlab")]

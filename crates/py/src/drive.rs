@@ -9,16 +9,16 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use ssdlab_device::{
-    Backend, Drive, DriveError, FaultBackend, FaultPlan, FileBackend, MountReport, OpenError, Options, PowerCut, open,
+    Backend, Drive, DriveError, FaultBackend, FaultPlan, FileBackend, MountReport, OpenError, PowerCut, open,
 };
 use ssdlab_nand::{Cause, Counts, Timing};
-use ssdlab_serve::{DriveFile, drive_options};
-use ssdlab_sim::Setup;
+use ssdlab_serve::DriveFile;
 
 use crate::columns::array;
 use crate::config::Config;
 use crate::counters;
 use crate::errors::{ConfigError, OrRaise, Raise, detached, drive_error};
+use crate::failures::{enough, options};
 use crate::memory;
 
 type Inner = Drive<FaultBackend<Box<dyn Backend>>>;
@@ -52,7 +52,8 @@ impl FlashDrive {
         }
         let settings = config.drive_settings();
         let over = |flash| FaultBackend::new(flash, plan);
-        let opened = detached(py, None, || open(path.as_deref(), setup.geometry, options, &settings, over))?;
+        let opened =
+            detached(py, None, || open(path.as_deref(), setup.geometry, options, &setup.lines(), &settings, over))?;
         let (inner, mounted) = opened.map_err(|error| match error {
             OpenError::File(error) => error.exception(),
             OpenError::Drive(error) => drive_error(&error, path.as_deref()),
@@ -196,32 +197,6 @@ impl FlashDrive {
         drive_error(error, self.path.as_deref())
     }
 }
-
-/// Returns the options of a drive with bytes whose flash fails by `plan`.
-fn options(setup: &Setup, plan: &FaultPlan) -> PyResult<Options> {
-    let options = drive_options(setup).map_err(|error| ConfigError::new_err(error.to_string()))?;
-    Ok(Options { spare_for_failures: if plan.programs > 0 { SPARE_FOR_FAILURES } else { 0 }, ..options })
-}
-
-/// Returns a remedy for tolerating block failures: the first candidate over-provisioning that suffices.
-pub fn enough(config: &ssdlab_config::Config, plan: &FaultPlan) -> String {
-    let suffices = |op: &str| {
-        let mut more = config.with("device.op", op).ok()?;
-        if let Some((key, half)) = more.spared().ok()? {
-            more = more.with(key, &half).ok()?;
-        }
-        let setup = more.settings(None).ok()?.setup;
-        options(&setup, plan).ok()?.check(&setup.geometry).ok()
-    };
-    let tried = ["10%", "15%", "20%", "28%", "50%", "100%", "200%", "400%", "1000%"];
-    let Some(op) = tried.into_iter().find(|op| suffices(op).is_some()) else { return "raise device.capacity".into() };
-    let is_spare = |(key, _): &(String, String)| key == "device.spare";
-    let instead = if config.drive_settings().iter().any(is_spare) { " and without device.spare" } else { "" };
-    format!("make a drive with device.op={op}{instead}")
-}
-
-/// Maximum number of program failures expected during one collection.
-const SPARE_FOR_FAILURES: u32 = 3;
 
 /// Returns the settings of the drive in a file, as keys and values.
 #[pyfunction]

@@ -17,6 +17,8 @@ mod counters;
 mod devices;
 mod drive;
 mod errors;
+mod failures;
+mod in_order;
 mod intervals;
 mod map_advice;
 mod memory;
@@ -58,6 +60,8 @@ mod _ssdlab {
     #[pymodule_export]
     use errors::{ConfigError, InternalError, SimulationError, SsdlabError, TraceError};
     #[pymodule_export]
+    use in_order::InOrder;
+    #[pymodule_export]
     use intervals::{Intervals, WrittenPages, check_log_size};
     #[pymodule_export]
     use map_advice::MapAdvisor;
@@ -72,7 +76,7 @@ mod _ssdlab {
     #[pymodule_export]
     use quantity::{check_action, count, nanos, operation, share, size};
     #[pymodule_export]
-    use requests::{InOrder, Requests};
+    use requests::Requests;
     #[pymodule_export]
     use run::{_panic, Outcome, kept_key, simulate};
     #[pymodule_export]

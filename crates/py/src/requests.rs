@@ -1,7 +1,5 @@
 //! Requests in memory, converted from and to NumPy columns.
 
-use std::sync::Mutex;
-
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -9,8 +7,7 @@ use pyo3::types::PyDict;
 use ssdlab_trace::{Op, Placed, Request};
 
 use crate::columns::array;
-use crate::errors::{TraceError, beyond_device, detached};
-use crate::source::exclusive;
+use crate::errors::{TraceError, beyond_device};
 
 /// Names of the columns.
 const COLUMNS: [&str; 6] = ["time_ns", "op", "offset", "bytes", "flags", "stream"];
@@ -117,41 +114,6 @@ impl Requests {
             columns.set_item(name, self.column(py, name)?)?;
         }
         Ok(columns)
-    }
-}
-
-/// Sorts requests by time as the file reader does; times count from the first request of each file.
-#[pyclass(module = "ssdlab._ssdlab")]
-pub struct InOrder {
-    inner: Mutex<ssdlab_trace::InOrder>,
-}
-
-#[pymethods]
-impl InOrder {
-    #[new]
-    fn new() -> Self {
-        Self { inner: Mutex::default() }
-    }
-
-    /// Takes requests in file order.
-    fn push(&mut self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
-        let order = exclusive(&mut self.inner);
-        detached(py, None, || order.push(&mut requests.inner.clone()))
-    }
-
-    /// Ends a file before the next one.
-    fn turn(&mut self) {
-        exclusive(&mut self.inner).turn();
-    }
-
-    /// Returns the next sorted requests, at most `max`.
-    fn take(&mut self, max: usize) -> Requests {
-        Requests { inner: exclusive(&mut self.inner).take(max).to_vec() }
-    }
-
-    /// Returns the number of requests out of order, and of those too late to be sorted.
-    fn counts(&mut self) -> (u64, u64) {
-        exclusive(&mut self.inner).counts()
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::PyDict;
 use ssdlab_config::Settings;
 use ssdlab_core::LatencyHistogram;
 use ssdlab_nand::MergeCost;
@@ -14,7 +14,7 @@ use ssdlab_trace::{Op, Packed, SliceSource, Source};
 
 use crate::activity::activity_columns;
 use crate::address_space::{AddressSpace, Space};
-use crate::columns::array;
+use crate::columns::{array, buckets};
 use crate::config::Config;
 use crate::errors::{OrRaise, detached};
 use crate::memory;
@@ -102,12 +102,6 @@ pub fn latency_columns(py: Python<'_>, latency: &[LatencyHistogram; 4]) -> PyRes
         columns.set_item(op.name(), buckets(py, histogram)?)?;
     }
     Ok(columns.unbind())
-}
-
-pub fn buckets<'py>(py: Python<'py>, histogram: &LatencyHistogram) -> PyResult<Bound<'py, PyTuple>> {
-    let buckets = histogram.buckets();
-    let column = |pick: fn(&(u64, u64, u64)) -> u64| array(py, buckets.iter().map(pick).collect());
-    (column(|b| b.0)?, column(|b| b.1)?, column(|b| b.2)?).into_pyobject(py)
 }
 
 /// Returns the phase, with write amplification while overwriting.

@@ -12,13 +12,14 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{Advice, fadvise};
 use rustix::time::{ClockId, clock_gettime};
+use ssdlab_core::difference::Line;
 use ssdlab_core::{BlockId, Ppn, Rng};
 use ssdlab_device::{
     Backend, Content, Drive, Fault, FileBackend, MemoryBackend, MountReport, Options, SPARE_BYTES, Slot, SpareBytes,
 };
 use ssdlab_ftl::map::ram;
 use ssdlab_ftl::page::PageOptions;
-use ssdlab_ftl::{FtlChoice, Line, gc, placement};
+use ssdlab_ftl::{FtlChoice, gc, placement};
 use ssdlab_nand::Geometry;
 
 const PAGE_BYTES: u32 = 4096;
@@ -204,7 +205,7 @@ fn pass(drive: &Drive<InMemory>) -> Result<(), Box<dyn Error>> {
 fn from_disk(drive: Drive<InMemory>) -> Result<(), Box<dyn Error>> {
     let (options, flash) = (*drive.options(), drive.into_backend());
     let geometry = flash.geometry;
-    let lines = options.lines(&geometry);
+    let lines = [("ftl".to_owned(), "page".to_owned())];
     let path = Scratch(std::env::temp_dir().join(format!("ssdlab-mount-{}.drive", std::process::id())));
     let mut file = FileBackend::create(&path.0, geometry, &lines, &[])?;
     FileBackend::finish(&path.0)?;

@@ -31,6 +31,7 @@ mod mount;
 mod open;
 mod processors;
 mod protected;
+mod report;
 mod safe;
 mod scan;
 mod spare;
@@ -40,6 +41,6 @@ pub use backend::{Backend, Fault, FaultBackend, FaultPlan, FileBackend, FileErro
 pub use buffer::WriteBuffer;
 pub use drive::{Drive, Health, Options, Zeroed};
 pub use error::DriveError;
-pub use mount::MountReport;
 pub use open::{OpenError, open};
+pub use report::MountReport;
 pub use spare::{Content, SPARE_BYTES, Spare, SpareBytes};

@@ -22,52 +22,18 @@
 //! An older copy replaces a page that may have been torn, but never one that was safe: that one is lost. The log and a note
 //! beside it (`safe.rs`) tell what was safe.
 
-use ssdlab_core::{BlockId, Lpn, Nanos, Ppn};
-use ssdlab_nand::{Counts, Found, Geometry, Scan, SpareArea, Timing, Trimmed};
+use ssdlab_core::{BlockId, Lpn, Ppn};
+use ssdlab_nand::{Found, Scan, SpareArea, Trimmed};
 
 use crate::backend::{Backend, Fault};
 use crate::flash::Medium;
 use crate::life::Life;
 use crate::log::{BlockChange, Log, LogContents, forget_block};
+use crate::report::MountReport;
 use crate::safe::SafeNote;
-use crate::scan::{Read, Reading};
-use crate::spare::{Content, SPARE_BYTES, SpareBytes, belongs, decode_block};
+use crate::scan::{DamagedPage, Read, Reading, is_whole};
+use crate::spare::{Content, SPARE_BYTES, decode_block};
 use crate::table::PageTable;
-
-/// Report of a mount: what it read and changed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct MountReport {
-    /// True if the log was lost, so that all spare areas were read and trimmed pages may be back.
-    pub full_scan: bool,
-    /// True after a shutdown.
-    pub clean: bool,
-    /// Bytes of the log read.
-    pub log_bytes_read: u64,
-    /// Blocks whose spare areas were read.
-    pub blocks_scanned: u64,
-    /// Spare areas read, each once per pass over a block.
-    pub spares_read: u64,
-    /// Pages read to compare their checksums.
-    pub pages_verified: u64,
-    /// Operations of the FTL, by cause.
-    pub operations: Counts,
-}
-
-impl MountReport {
-    /// Simulated time of the mount: spare areas and pages are read on all dies at once, the rest is sequential.
-    pub fn time(&self, timing: &Timing, geometry: &Geometry) -> Nanos {
-        let Geometry { page_bytes, parallelism, .. } = *geometry;
-        let dies = u64::from(parallelism.dies());
-        let read_ns = |bytes: u32| timing.read.mean().0 + timing.transfer(bytes).0;
-        let log_pages = self.log_bytes_read.div_ceil(page_bytes.into());
-        let scanned_ns = (self.spares_read * read_ns(SPARE_BYTES as u32)).div_ceil(dies)
-            + ((self.pages_verified + log_pages) * read_ns(page_bytes)).div_ceil(dies);
-        let Counts { reads, .. } = self.operations;
-        let reads_ns = reads.iter().sum::<u64>() * read_ns(page_bytes);
-        let programs_ns = self.operations.programmed() * (timing.program.mean().0 + timing.transfer(page_bytes).0);
-        Nanos(scanned_ns + reads_ns + programs_ns + self.operations.erased() * timing.erase.0)
-    }
-}
 
 /// Input of recovery.
 pub(crate) struct Surveyed {
@@ -106,26 +72,6 @@ fn sequence_of(page: &Found) -> Option<u64> {
 /// Contents of a block's pages by their spare areas.
 fn found_in(block: BlockId, spares: &[u8]) -> Vec<Found> {
     decode_block(block, spares).map(|(_, content)| content.found()).collect()
-}
-
-/// A page with a sound spare area and damaged data.
-#[derive(Clone, Copy)]
-pub(crate) struct DamagedPage {
-    pub ppn: Ppn,
-    pub lpn: Lpn,
-    pub sequence: u64,
-    pub version: u64,
-    /// See [`Scanned::from`].
-    pub from: u64,
-}
-
-/// True if the data of a page, which is read to `page`, is what its spare area was written with.
-pub(crate) fn is_whole(backend: &dyn Backend, ppn: Ppn, spare: &SpareBytes, page: &mut [u8]) -> Result<bool, Fault> {
-    match backend.read(ppn, page, &mut [0; SPARE_BYTES]) {
-        Ok(()) => Ok(belongs(ppn, page, spare)),
-        Err(Fault::Uncorrectable) => Ok(false),
-        Err(fault) => Err(fault),
-    }
 }
 
 impl<B: Backend> Medium<B> {
@@ -390,33 +336,5 @@ impl<'a, B: Backend> BlockScan<'a, B> {
             self.scan(block_of(&pages[0]), Scanned { from: pages[0].from, ..Scanned::unknown() })?;
         }
         Ok((self.table, torn.into_iter().map(|page| page.ppn).collect()))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use ssdlab_nand::{PageTimes, Parallelism, ProgramOrder};
-
-    /// By hand: 32 bytes take 156 ns on the bus, a page 20 us.
-    #[test]
-    fn the_time_of_a_mount_is_the_sum_of_its_parts() {
-        let timing = Timing {
-            read: PageTimes::uniform(Nanos(25_000)),
-            program: PageTimes::uniform(Nanos(200_000)),
-            erase: Nanos(2_000_000),
-            transfer_per_kib: Nanos(5_000),
-            copyback: false,
-            partial_read: false,
-        };
-        let parallelism = Parallelism { channels: 2, ..Parallelism::SINGLE };
-        let order = ProgramOrder::Ascending;
-        let geometry = Geometry { page_bytes: 4096, pages_per_block: 4, blocks: 8, order, parallelism };
-        let mut report =
-            MountReport { spares_read: 8, pages_verified: 1, log_bytes_read: 5_000, ..MountReport::default() };
-        // Two dies read at once; the log takes two pages.
-        assert_eq!(report.time(&timing, &geometry), Nanos(8 * 25_156 / 2 + 3 * 45_000 / 2));
-        (report.operations.reads[0], report.operations.programs[0], report.operations.erases[0]) = (2, 1, 1);
-        assert_eq!(report.time(&timing, &geometry), Nanos(168_124 + 2 * 45_000 + 220_000 + 2_000_000));
     }
 }

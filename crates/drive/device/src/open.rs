@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::Path;
 
-use ssdlab_ftl::Line;
+use ssdlab_core::difference::Line;
 use ssdlab_nand::Geometry;
 
 use crate::backend::{Backend, Fault, FileBackend, FileError, MemoryBackend};
 use crate::drive::{Drive, Options};
 use crate::error::DriveError;
-use crate::mount::MountReport;
+use crate::report::MountReport;
 
 /// Reason why a drive cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -22,8 +22,8 @@ pub enum OpenError {
     Drive(#[from] DriveError),
 }
 
-/// Mounts the drive in the file at `path`, or creates it; without a path the drive is in memory. `settings` are the
-/// configuration's, kept in the file. `over` wraps the flash backend. Returns the drive and its mount report; a new
+/// Mounts the drive in the file at `path`, or creates it; without a path the drive is in memory. `lines` are the settings
+/// that must equal the ones in an existing file, `settings` the configuration's, kept in the file. `over` wraps the flash backend. Returns the drive and its mount report; a new
 /// drive has none.
 ///
 /// # Errors
@@ -32,16 +32,16 @@ pub fn open<B: Backend>(
     path: Option<&Path>,
     geometry: Geometry,
     options: Options,
+    lines: &[Line],
     settings: &[Line],
     over: impl FnOnce(Box<dyn Backend>) -> Result<B, Fault>,
 ) -> Result<(Drive<B>, Option<MountReport>), OpenError> {
-    let lines = options.lines(&geometry);
     let (flash, is_new): (Box<dyn Backend>, bool) = match path {
         None => (Box::new(MemoryBackend::new(geometry)), true),
         Some(path) => {
             let there = path.exists();
             let open = if there { FileBackend::open } else { FileBackend::create };
-            let file = open(path, geometry, &lines, settings)?;
+            let file = open(path, geometry, lines, settings)?;
             let is_begun = file.is_begun();
             (Box::new(file), is_begun)
         }

@@ -12,14 +12,14 @@ use std::sync::{Mutex, PoisonError};
 
 use ssdlab_core::entry::SharedEntry;
 use ssdlab_core::mem::{prefetch, shared};
-use ssdlab_core::{BlockId, Entry, HugeVec, Ppn};
+use ssdlab_core::{BlockId, Entry, HugeVec, Lpn, Ppn};
 use ssdlab_nand::{Found, Geometry, Scan};
 
 use crate::backend::{Backend, Fault};
-use crate::mount::{DamagedPage, MountReport, is_whole};
 use crate::processors::{readers, share};
+use crate::report::MountReport;
 use crate::safe::SafeNote;
-use crate::spare::{Content, SPARE_BYTES, Spare, SpareBytes};
+use crate::spare::{Content, SPARE_BYTES, Spare, SpareBytes, belongs};
 
 const AHEAD: usize = 32;
 
@@ -231,6 +231,26 @@ impl Scan for Reading<'_> {
     }
 }
 
+/// A page with a sound spare area and damaged data.
+#[derive(Clone, Copy)]
+pub(crate) struct DamagedPage {
+    pub ppn: Ppn,
+    pub lpn: Lpn,
+    pub sequence: u64,
+    pub version: u64,
+    /// Pages of its block with lower sequence numbers are left over from before an erase.
+    pub from: u64,
+}
+
+/// True if the data of a page, which is read to `page`, is what its spare area was written with.
+pub(crate) fn is_whole(backend: &dyn Backend, ppn: Ppn, spare: &SpareBytes, page: &mut [u8]) -> Result<bool, Fault> {
+    match backend.read(ppn, page, &mut [0; SPARE_BYTES]) {
+        Ok(()) => Ok(belongs(ppn, page, spare)),
+        Err(Fault::Uncorrectable) => Ok(false),
+        Err(fault) => Err(fault),
+    }
+}
+
 pub(crate) struct Read {
     /// Above every page's sequence number.
     pub sequence: u64,
@@ -256,7 +276,7 @@ fn damaged_among(flash: &dyn Backend, pages: &[Page]) -> Result<Vec<DamagedPage>
 
 #[cfg(test)]
 mod tests {
-    use ssdlab_core::{Lpn, Rng};
+    use ssdlab_core::Rng;
     use ssdlab_nand::{Role, SpareArea};
 
     use super::*;

@@ -59,7 +59,8 @@ impl From<ssdlab_device::OpenError> for OpenError {
 /// # Errors
 /// If the file, the stored drive or the simulated drive cannot be opened.
 pub fn open(setup: &Setup, settings: &[(String, String)], options: ServeOptions<'_>) -> Result<Arc<Served>, OpenError> {
-    let (mut drive, mount) = ssdlab_device::open(options.file, setup.geometry, drive_options(setup)?, settings, Ok)?;
+    let (mut drive, mount) =
+        ssdlab_device::open(options.file, setup.geometry, drive_options(setup)?, &setup.lines(), settings, Ok)?;
     let description = match options.file {
         Some(path) => path.display().to_string(),
         None => "in memory, lost when the server ends".to_owned(),

@@ -1,12 +1,13 @@
 //! The table of FTLs and maps, and how one is built.
 //!
 //! FTLs and maps are types that are compiled for every sink. So their tables are macros: each line becomes an entry of
-//! the table and an arm of [`FtlChoice::build`].
+//! the table and an arm of [`FtlChoice::build`]. Those of other crates bring a constructor, and run behind `dyn`.
 
 use ssdlab_core::Registry;
 
 use crate::log::{self, LogChoice, LogFtl, LogRules};
 use crate::map::{self, MapChoice, MapRules};
+use crate::outside::Outside;
 use crate::page::{PageFtl, PageOptions};
 use crate::{DynFtl, Ftl, Shape};
 
@@ -79,7 +80,14 @@ macro_rules! maps {
                 };
                 return Ok(visitor.$family(ftl));
             })+
-            Err(format!("unknown map {}", choice.info.name))
+            let MapRules { build: Some(build), pages, .. } = choice.info.role else {
+                return Err(format!("map {} was registered without a constructor", choice.info.name));
+            };
+            let ftl = Outside(build(shape, options, seed, choice)?);
+            Ok(match pages(choice, shape.logical_pages, shape.page_bytes) {
+                0 => visitor.plain(ftl),
+                _ => visitor.cached_map(ftl),
+            })
         }
     };
 }
@@ -106,7 +114,10 @@ macro_rules! log_ftls {
                 let captures = ftl.captures();
                 return Ok(visitor.log_blocks(ftl, captures));
             })+
-            Err(format!("unknown FTL {}", choice.info.name))
+            let Some(build) = choice.info.role.build else {
+                return Err(format!("FTL {} was registered without a constructor", choice.info.name));
+            };
+            Ok(visitor.log_blocks(Outside(build(shape, log_blocks, choice)?), false))
         }
     };
 }

@@ -26,9 +26,9 @@ pub mod blocks;
 pub mod choice;
 pub mod gc;
 mod gc_occupancy;
-mod lines;
 pub mod log;
 pub mod map;
+mod outside;
 pub mod page;
 pub mod placement;
 mod recovery;
@@ -36,7 +36,6 @@ mod shares;
 
 pub use choice::FtlChoice;
 pub use gc_occupancy::GcOccupancy;
-pub use lines::{Difference, Line, difference, lines, restored};
 pub use map::CachedEntries;
 pub use shares::Shares;
 
@@ -260,6 +259,9 @@ pub trait DynFtl: Ftl + Send {
     /// See [`Ftl::trim`].
     fn trim_dyn(&mut self, lpn: Lpn, count: u32, flash: &mut dyn FlashSink);
 
+    /// See [`Ftl::background`].
+    fn background_dyn(&mut self, plane: u32, free_blocks: u32, pages: u32, flash: &mut dyn FlashSink) -> bool;
+
     /// See [`Ftl::preload`].
     fn preload_dyn(&mut self, flash: &mut dyn FlashSink);
 
@@ -281,6 +283,10 @@ impl<F: Ftl + Send> DynFtl for F {
 
     fn trim_dyn(&mut self, lpn: Lpn, count: u32, mut flash: &mut dyn FlashSink) {
         self.trim(lpn, count, &mut flash);
+    }
+
+    fn background_dyn(&mut self, plane: u32, free_blocks: u32, pages: u32, mut flash: &mut dyn FlashSink) -> bool {
+        self.background(plane, free_blocks, pages, &mut flash)
     }
 
     fn preload_dyn(&mut self, mut flash: &mut dyn FlashSink) {

@@ -29,6 +29,7 @@ pub mod operation;
 pub mod parallelism;
 pub mod scan;
 pub mod sink;
+pub mod spare;
 pub mod timing;
 
 pub use array::{FlashArray, PageData, Violation};
@@ -40,5 +41,6 @@ pub use note::{MergeCost, MergeKind, Note, RetireReason, VictimReason};
 pub use operation::FlashOp;
 pub use parallelism::{Level, Parallelism, Place, StripeOrder};
 pub use scan::{Found, Scan, Trimmed};
-pub use sink::{Failure, FlashSink, Role, Source, SpareArea};
+pub use sink::{Failure, FlashSink, Source};
+pub use spare::{Role, SpareArea};
 pub use timing::{PageTimes, Timing};

@@ -4,7 +4,7 @@ use std::iter::once;
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
 
-use crate::{Cause, Note};
+use crate::{Cause, Note, SpareArea};
 
 /// Source of the payload of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,39 +15,6 @@ pub enum Source {
     Copy(Ppn),
     /// A map page, made by the FTL. [`SpareArea::lpn`] numbers map pages after the logical pages.
     Map,
-}
-
-/// Use of a page, which recovery cannot derive from its number.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub enum Role {
-    /// Data: anywhere under page mapping, at its own offset in a data block under block mapping.
-    Data = 0,
-    /// A page of the log.
-    Log = 1,
-    /// A page of a sequential log block, which may become a data block as it is.
-    SequentialLog = 2,
-    /// A page of FASTer's isolation area.
-    Isolation = 3,
-    /// A page of the map.
-    Map = 4,
-}
-
-/// Spare area of a page, written by the FTL and read by recovery.
-///
-/// **The newer of two copies.** Flash that stores spare areas adds a third number, the *version*. For a page of the host or
-/// of the map it equals `sequence`. A copy takes over the version of the page that it copies, which the controller has read
-/// with it. Of two copies of a logical page the one with the higher version is newer. Copies with the same version are
-/// equal; the FTL uses the one with the higher `sequence`. This also holds for SBFAST, which copies pages that have a newer
-/// copy in its log.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SpareArea {
-    /// Logical page.
-    pub lpn: Lpn,
-    /// Number of programs and trims before this one.
-    pub sequence: u64,
-    /// Use of the page.
-    pub role: Role,
 }
 
 /// Failure of an operation, as the chip reports it.

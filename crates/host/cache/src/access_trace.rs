@@ -3,12 +3,18 @@
 use ssdlab_trace::Request;
 
 use crate::access::{Access, NEVER};
-use crate::counts::Counts;
 use crate::error::CacheError;
-use crate::expiry::{Expiry, Life};
-use crate::policy::Policy;
 use crate::splitter::{Granularity, Splitter, Trims};
 use crate::universe::Universe;
+
+/// Time of an access, and TTL of an item that it inserts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Life {
+    /// Time of the access.
+    pub time_ns: u64,
+    /// Time to live in seconds; 0 means no expiry.
+    pub ttl_s: u32,
+}
 
 /// An access to an object, as recorded by traces of key-value stores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,7 +37,7 @@ pub struct AccessTrace {
     /// True if [`Access::next`] is set.
     future: bool,
     /// One entry per access; empty if nothing expires.
-    lives: Vec<Life>,
+    pub(crate) lives: Vec<Life>,
 }
 
 impl AccessTrace {
@@ -121,24 +127,6 @@ impl AccessTrace {
     /// Fails if next uses are needed and unknown.
     pub(crate) fn check_future(&self, policy: &'static str, needs_future: bool) -> Result<(), CacheError> {
         if needs_future && !self.future { Err(CacheError::NeedsFuture { policy }) } else { Ok(()) }
-    }
-
-    /// Feeds the accesses to a policy in batches of `batch_len`, until `goes_on` returns false.
-    pub fn replay(&self, policy: &mut dyn Policy, batch_len: usize, mut goes_on: impl FnMut() -> bool) -> Counts {
-        let mut counts = Counts::default();
-        let mut expiry = (!self.lives.is_empty()).then(|| (Expiry::new(self.items), self.lives.chunks(batch_len)));
-        for accesses in self.accesses.chunks(batch_len) {
-            if !goes_on() {
-                break;
-            }
-            match &mut expiry {
-                Some((expiry, lives)) => {
-                    expiry.simulate(policy, accesses, lives.next().unwrap_or_default(), &mut counts);
-                }
-                None => policy.simulate(accesses, &mut counts),
-            }
-        }
-        counts
     }
 }
 

@@ -1,4 +1,4 @@
-//! Builds caches from a registered policy, its parameters and an admission policy.
+//! Builds caches from a registered policy, its parameters and an admission policy, and feeds traces to them.
 
 use ssdlab_core::parameter::{Owner, Settings};
 
@@ -6,6 +6,7 @@ use crate::access_trace::AccessTrace;
 use crate::admission::AdmissionChoice;
 use crate::counts::Counts;
 use crate::error::CacheError;
+use crate::expiry::Expiry;
 use crate::policy::{POLICIES, Policy, PolicyInfo};
 
 /// Builds an empty cache of `capacity` units for items `0..items`, which may grow. With `one_size`, every item takes
@@ -57,5 +58,23 @@ impl AccessTrace {
     pub fn simulate(&self, info: &PolicyInfo, changes: &[(String, u64)], capacity: u64) -> Result<Counts, CacheError> {
         let mut policy = self.policy(info, changes, capacity)?;
         Ok(self.replay(&mut *policy, self.accesses().len().max(1), || true))
+    }
+
+    /// Feeds the accesses to a policy in batches of `batch_len`, until `goes_on` returns false.
+    pub fn replay(&self, policy: &mut dyn Policy, batch_len: usize, mut goes_on: impl FnMut() -> bool) -> Counts {
+        let mut counts = Counts::default();
+        let mut expiry = (!self.lives.is_empty()).then(|| (Expiry::new(self.items()), self.lives.chunks(batch_len)));
+        for accesses in self.accesses().chunks(batch_len) {
+            if !goes_on() {
+                break;
+            }
+            match &mut expiry {
+                Some((expiry, lives)) => {
+                    expiry.simulate(policy, accesses, lives.next().unwrap_or_default(), &mut counts);
+                }
+                None => policy.simulate(accesses, &mut counts),
+            }
+        }
+        counts
     }
 }

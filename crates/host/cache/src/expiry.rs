@@ -10,18 +10,10 @@
 use ssdlab_core::HugeVec;
 
 use crate::access::Access;
+use crate::access_trace::Life;
 use crate::counts::Counts;
 use crate::lists::grow;
 use crate::policy::Policy;
-
-/// Time of an access, and TTL of an item that it inserts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Life {
-    /// Time of the access.
-    pub time_ns: u64,
-    /// Time to live in seconds; 0 means no expiry.
-    pub ttl_s: u32,
-}
 
 /// Expiry time of items that never expire.
 const NEVER: u64 = u64::MAX;

@@ -55,7 +55,7 @@ mod universe;
 mod write_back;
 
 pub use access::{Access, NEVER};
-pub use access_trace::{AccessTrace, Object};
+pub use access_trace::{AccessTrace, Life, Object};
 pub use admission::{ADMISSIONS, AdmissionInfo, AdmissionRules};
 pub use bank::{Bank, Simulation};
 pub use build::build_policy;
@@ -63,7 +63,7 @@ pub use counts::Counts;
 pub use curve::exact::ExactCurve;
 pub use curve::sampled::{Estimate, Sample, SampleOptions, SampleSize, Sampler};
 pub use error::CacheError;
-pub use expiry::{Expiry, Life};
+pub use expiry::Expiry;
 pub use page_sizes::PageSizes;
 pub use policy::{POLICIES, Policy, PolicyInfo, PolicyRules};
 pub use pools::{CompressedPool, Transitions};

@@ -2,8 +2,7 @@
 
 use crate::error::Violation;
 use crate::kind::{Choices, Kind};
-use crate::registry::find;
-use crate::table::Entries;
+use crate::table::{Entries, OptionSpec};
 use crate::value::Value;
 use ssdlab_core::Nanos;
 use ssdlab_core::units::write_bytes;
@@ -13,6 +12,8 @@ use ssdlab_core::units::write_bytes;
 /// Methods return `Err` only if the table of options and a section disagree; a wrong configuration adds to `violations`
 /// instead.
 pub(crate) struct Checker<'a> {
+    /// The table of options.
+    options: &'static [OptionSpec],
     pub entries: &'a Entries,
     /// First byte past the last address of the trace, if known.
     pub extent_bytes: Option<u64>,
@@ -36,8 +37,12 @@ macro_rules! getter {
 }
 
 impl<'a> Checker<'a> {
-    pub const fn new(entries: &'a Entries, extent_bytes: Option<u64>) -> Self {
-        Self { entries, extent_bytes, violations: Vec::new() }
+    pub const fn new(options: &'static [OptionSpec], entries: &'a Entries, extent_bytes: Option<u64>) -> Self {
+        Self { options, entries, extent_bytes, violations: Vec::new() }
+    }
+
+    fn option(&self, key: &str) -> Option<&'static OptionSpec> {
+        self.options.iter().find(|option| option.key == key)
     }
 
     pub fn value(&self, key: &str) -> Read<&'a Value> {
@@ -98,7 +103,7 @@ impl<'a> Checker<'a> {
     /// True if the option has its default value, even if it was set explicitly: a complete configuration, which sets
     /// all options, must behave the same.
     pub fn is_default(&self, key: &str) -> bool {
-        let default = find(key).and_then(|option| option.default_entry(self.entries).ok().flatten());
+        let default = self.option(key).and_then(|option| option.default_entry(self.entries).ok().flatten());
         default.is_some_and(|default| self.entries.get(key).is_some_and(|entry| entry.value == default.value))
     }
 
@@ -110,7 +115,7 @@ impl<'a> Checker<'a> {
 
     /// Returns the largest share that an option allows, in percent.
     pub fn most_percent(&self, key: &str) -> f64 {
-        match find(key).map(|option| option.kind) {
+        match self.option(key).map(|option| option.kind) {
             Some(Kind::Percent { max, .. }) => max,
             _ => 0.0,
         }

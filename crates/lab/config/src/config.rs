@@ -1,20 +1,11 @@
 //! Second stage: layers merged into one value per option, with its origin.
 
-use crate::document::{Form, Named, Written, read, read_sets};
+use crate::document::{Form, Layer, Named, Written, read, read_sets};
 use crate::error::{ConfigError, Violation};
 use crate::presets::{DEFAULT_PRESET, Preset, find_preset, presets};
 use crate::registry::{OPTIONS, find};
 use crate::table::{Entries, Entry, OptionSpec, below};
 use crate::value::Value;
-
-/// Text with its origin: a TOML document, a setting `key=value`, or the name of a preset.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Layer {
-    /// Name in messages: the path of a file, or an option such as `--set`.
-    pub origin: String,
-    /// The document, setting or name.
-    pub text: String,
-}
 
 /// One setting with its origin.
 #[derive(Clone, PartialEq, Eq, Debug)]

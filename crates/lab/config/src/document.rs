@@ -1,9 +1,9 @@
 //! Reads a layer, a TOML document or single settings, into keys and values with their places.
 
-use crate::config::Layer;
 use crate::error::Violation;
 use crate::kind::Kind;
-use crate::registry::{OPTIONS, SECTIONS, find, renamed};
+use crate::registry::{OPTIONS, find, renamed};
+use crate::sections::SECTIONS;
 use crate::table::{Entries, Entry, OptionSpec, below};
 use crate::value::{Value, describe, with_quotes};
 use ssdlab_core::suggest::{list, named, nearest, nearest_key, split};
@@ -11,6 +11,15 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+
+/// Text with its origin: a TOML document, a setting `key=value`, or the name of a preset.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Layer {
+    /// Name in messages: the path of a file, or an option such as `--set`.
+    pub origin: String,
+    /// The document, setting or name.
+    pub text: String,
+}
 
 /// Contents of a layer.
 #[derive(Default, Debug)]

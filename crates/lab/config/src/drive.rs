@@ -2,7 +2,8 @@
 
 use ssdlab_ftl::FtlChoice;
 
-use crate::config::{Config, Layer};
+use crate::config::Config;
+use crate::document::Layer;
 use crate::error::ConfigError;
 use crate::value::{LogSpace, Value};
 
@@ -44,6 +45,7 @@ impl Config {
 mod tests {
     use super::*;
     use crate::presets::presets;
+    use ssdlab_ftl::choice::{LOG_FTLS, MAPS};
 
     #[test]
     fn the_settings_of_a_drive_describe_it() {
@@ -55,6 +57,25 @@ mod tests {
             let sets: Vec<_> = settings.iter().map(typed).collect();
             let again = Config::resolve(None, &[], &sets).expect("what can be typed");
             assert_eq!(again.drive_settings(), settings, "{}", preset.name);
+        }
+    }
+
+    /// Goal: the lines by which files compare drives name settings and their values. Method: every FTL and map. Keys with
+    /// brackets are counts that follow from settings.
+    #[test]
+    fn files_of_drives_name_settings() {
+        let set = |text: String| Layer { origin: "--set".into(), text };
+        let ftls = LOG_FTLS.iter().map(|info| format!("ftl={}", info.name));
+        for ftl in ftls.chain(MAPS.iter().map(|info| format!("ftl.page.map={}", info.name))) {
+            let config =
+                Config::resolve(None, &[], &[set(ftl.clone()), set("device.spare=20%".into())]).expect("a drive");
+            let (settings, setup) = (config.drive_settings(), config.settings(None).expect("a drive").setup);
+            for (key, value) in setup.lines() {
+                let was_set = settings.iter().find(|(name, _)| *name == key).map(|(_, value)| value.as_str());
+                // A trigger is followed by its parameters.
+                let value = value.split(',').next();
+                assert!(key.ends_with(')') || was_set == value, "{ftl}: {key} = {value:?}, not {was_set:?}");
+            }
         }
     }
 

@@ -9,6 +9,7 @@
 
 mod checker;
 mod config;
+mod device;
 mod document;
 mod drive;
 mod error;
@@ -26,7 +27,8 @@ mod table;
 mod value;
 mod what_if;
 
-pub use config::{Config, Layer, Leaf};
+pub use config::{Config, Leaf};
+pub use document::Layer;
 pub use error::{ConfigError, Violation};
 pub use explain::Stated;
 pub use kind::{Kind, Step, Variant};

@@ -1,23 +1,9 @@
 //! The table of all options.
 
 use crate::kind::Step;
-use crate::sections::{block, cache, device, drive, ftl, general, host, nand, precondition, workload};
-use crate::table::{Fallback, OptionSpec, Section, below};
+use crate::sections::SECTIONS;
+use crate::table::{Fallback, OptionSpec, below};
 use std::sync::LazyLock;
-
-/// Every section, in the order of the reference page.
-pub(crate) static SECTIONS: &[Section] = &[
-    general::SECTION,
-    device::SECTION,
-    nand::SECTION,
-    drive::SECTION,
-    cache::SECTION,
-    block::SECTION,
-    ftl::SECTION,
-    host::SECTION,
-    precondition::SECTION,
-    workload::SECTION,
-];
 
 /// All options, in the order of the reference page; a choice comes before the parameters of its variants. Built on first
 /// use from the registries, which accept no further members afterwards.

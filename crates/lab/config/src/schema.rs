@@ -2,7 +2,8 @@
 
 use crate::kind::Kind;
 use crate::presets::presets;
-use crate::registry::{OPTIONS, SECTIONS};
+use crate::registry::OPTIONS;
+use crate::sections::SECTIONS;
 use crate::table::{Fallback, OptionSpec, below};
 use serde_json::{Map, Value, json};
 use ssdlab_core::suggest::split;

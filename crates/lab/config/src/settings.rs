@@ -2,8 +2,9 @@
 
 use crate::checker::{Checker, Read};
 use crate::config::Config;
+use crate::device::Device;
 use crate::error::ConfigError;
-use crate::sections::device::Device;
+use crate::registry::OPTIONS;
 use crate::sections::host::Fitting;
 use ssdlab_sim::Setup;
 use ssdlab_trace::Workload;
@@ -45,7 +46,7 @@ impl Config {
     }
 
     fn checker(&self, extent_bytes: Option<u64>) -> Checker<'_> {
-        Checker::new(&self.entries, extent_bytes)
+        Checker::new(&OPTIONS, &self.entries, extent_bytes)
     }
 }
 

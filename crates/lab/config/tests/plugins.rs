@@ -1,18 +1,22 @@
 //! Members that another crate registers appear in everything the configuration lists: choices, parameters, schema and
-//! reference page. One test, because a registry must not be used before.
+//! reference page. FTLs and maps run. One test, because a registry must not be used before.
 
 use ssdlab_cache::{ADMISSIONS, AdmissionInfo, AdmissionRules, POLICIES, PolicyInfo, PolicyRules, build_policy};
 use ssdlab_config::{Config, Layer, OptionSpec, json_schema, reference_markdown};
-use ssdlab_core::{Info, Parameter};
+use ssdlab_core::{Info, Lpn, Parameter, Ppn};
 use ssdlab_ftl::choice::{LOG_FTLS, MAPS};
 use ssdlab_ftl::gc::{VICTIMS, VictimInfo, fifo};
 use ssdlab_ftl::log::{LogInfo, LogRules};
 use ssdlab_ftl::map::cache::{self, CachePolicyInfo};
-use ssdlab_ftl::map::{MapInfo, MapRules};
+use ssdlab_ftl::map::{MapInfo, MapRules, WholeMap};
+use ssdlab_ftl::page::PageFtl;
 use ssdlab_ftl::placement::{PLACEMENTS, PlacementInfo, PlacementRules};
+use ssdlab_ftl::{Ftl, WriteContext};
 use ssdlab_nand::backend::parallel::scheduler::{Class, DIE_SCHEDULERS, DieSchedulerInfo, DieSchedulerRules};
+use ssdlab_nand::{Cause, FlashSink, Role, Source, SpareArea};
 use ssdlab_sched::{BlockLayerKind, MergeIndex, SCHEDULERS, SchedulerInfo, SchedulerRules};
-use ssdlab_trace::{PERSONALITIES, Personality, PersonalityRules, Work};
+use ssdlab_sim::Summary;
+use ssdlab_trace::{Op, PERSONALITIES, Personality, PersonalityRules, Request, SliceSource, Work};
 
 const NAME: &str = "plugin";
 const HELP: &str = "Registered by another crate.";
@@ -25,10 +29,29 @@ const fn dummy<R>(parameters: &'static [Parameter], role: R) -> Info<R> {
 
 static VICTIM: VictimInfo = dummy(PARAMETERS, |settings, seed| (fifo::INFO.role)(settings, seed));
 static PLACEMENT: PlacementInfo = dummy(&[], PlacementRules { own_gc_block: false });
-static MAP: MapInfo = dummy(PARAMETERS, MapRules { pages: |_, _, _| 0, problems: |_, _| Vec::new() });
+static MAP: MapInfo = dummy(
+    PARAMETERS,
+    MapRules {
+        pages: |_, _, _| 0,
+        problems: |_, _| Vec::new(),
+        build: Some(|shape, options, seed, _| {
+            let map = WholeMap { logical_pages: shape.logical_pages };
+            Ok(Box::new(PageFtl::with_map(shape, options, map, seed)?))
+        }),
+    },
+);
 static MAP_CACHE: CachePolicyInfo = dummy(&[], |items, capacity| (cache::fifo::INFO.role)(items, capacity));
-static LOG_FTL: LogInfo =
-    dummy(PARAMETERS, LogRules { reserve_blocks: 1, least_log_blocks: |_| 1, check: |_, _| Ok(()) });
+static LOG_FTL: LogInfo = dummy(
+    PARAMETERS,
+    LogRules {
+        reserve_blocks: 1,
+        least_log_blocks: |_| 1,
+        check: |_, _| Ok(()),
+        build: Some(|shape, _, _| {
+            Ok(Box::new(Appending { map: vec![None; shape.logical_pages as usize], written: 0 }))
+        }),
+    },
+);
 static DIE_SCHEDULER: DieSchedulerInfo = dummy(
     &[],
     DieSchedulerRules {
@@ -78,6 +101,39 @@ static PERSONALITY: Personality = dummy(
         work: Work::Loop(&[]),
     },
 );
+
+/// Writes each page to the next page of the flash, which is never erased.
+struct Appending {
+    map: Vec<Option<Ppn>>,
+    written: u32,
+}
+
+impl Ftl for Appending {
+    fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, _context: WriteContext, sink: &mut S) {
+        for page in 0..count {
+            let (lpn, ppn) = (Lpn(lpn.0 + page), Ppn(self.written));
+            let spare = SpareArea { lpn, sequence: self.written.into(), role: Role::Data };
+            sink.program(ppn, spare, Source::Host(page), Cause::Host);
+            self.map[lpn.index()] = Some(ppn);
+            self.written += 1;
+        }
+    }
+
+    fn read<S: FlashSink>(&mut self, lpn: Lpn, count: u32, cause: Cause, sink: &mut S) -> u32 {
+        let pages = (lpn.0..lpn.0 + count).map(|lpn| self.lookup(Lpn(lpn)));
+        let (written, unmapped): (Vec<_>, Vec<_>) = pages.partition(Option::is_some);
+        written.into_iter().flatten().for_each(|ppn| sink.read(ppn, cause));
+        unmapped.len() as u32
+    }
+
+    fn trim<S: FlashSink>(&mut self, lpn: Lpn, count: u32, _sink: &mut S) {
+        self.map[lpn.index()..lpn.index() + count as usize].fill(None);
+    }
+
+    fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
+        self.map[lpn.index()]
+    }
+}
 
 /// Choices of registered members, and whether the dummy has a parameter.
 const CHOICES: [(&str, bool); 9] = [
@@ -136,4 +192,23 @@ fn registered_members_are_listed_everywhere() {
     assert_eq!(admission(ADMISSIONS.len() - 1), Ok(()));
     let message = admission(ADMISSIONS.len()).unwrap_err().to_string();
     assert!(message.contains(&format!("0..={}", ADMISSIONS.len() - 1)), "{message}");
+
+    // By hand: pages 0 to 7 are written, 0 to 3 once more, and 16 read, of which 8 were never written.
+    for ftl in ["ftl=plugin", "ftl.page.map=plugin"] {
+        let Summary { flash, write_amplification, check, .. } = replayed(ftl);
+        assert_eq!((flash.0.programmed(), flash.0.reads.iter().sum::<u64>()), (12, 8), "{ftl}");
+        assert_eq!(write_amplification, Some(1.0), "{ftl}");
+        assert!(check.is_some_and(|check| check.page_reads_checked > 0), "{ftl}");
+    }
+}
+
+/// Replays a few requests on a new drive.
+fn replayed(ftl: &str) -> Summary {
+    let new = ["precondition.fill=0%", "precondition.overwrite=none", "time=serial", "check=true", ftl];
+    let sets = new.map(|set| Layer { origin: "--set".into(), text: set.into() });
+    let settings = Config::resolve(None, &[], &sets).unwrap().settings(None).unwrap();
+    let page = settings.setup.geometry.page_bytes;
+    let request = |op, pages: u32| Request { time_ns: 0, offset: 0, bytes: pages * page, op, flags: 0, stream: 0 };
+    let requests = [request(Op::Write, 8), request(Op::Write, 4), request(Op::Read, 16)];
+    ssdlab_sim::run(&settings.setup, &mut SliceSource::new(&requests), &mut ()).unwrap().summary
 }

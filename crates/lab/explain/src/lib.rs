@@ -11,13 +11,15 @@
 mod answer;
 mod drive;
 mod record;
+mod request;
 mod span;
 mod state;
 mod step;
 
 pub use answer::answer;
 pub use drive::{Drive, LogScheme, Named, PageScheme, Scheme, Times};
-pub use record::{End, Entry, MOST_PAGES, MOST_STEPS, Op, Ram, Recording, Request, record};
+pub use record::{End, Entry, MOST_PAGES, MOST_STEPS, Ram, Recording, record};
+pub use request::{Op, Request};
 pub use span::{Source, Span, What};
 pub use state::{BlockState, PageState, State, Use};
 pub use step::Step;

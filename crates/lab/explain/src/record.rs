@@ -8,36 +8,13 @@ use ssdlab_nand::backend::{Flash, OneByOne, SerialFlash};
 use ssdlab_nand::{Cause, FlashOp, Geometry, Parallelism};
 
 use crate::span::{Span, spans};
-use crate::{Drive, State, Step};
+use crate::{Drive, Op, Request, State, Step};
 
 /// Maximum number of flash pages of a drive that can be drawn.
 pub const MOST_PAGES: u64 = 4096;
 
 /// Maximum number of steps of a recording.
 pub const MOST_STEPS: usize = 20_000;
-
-/// Kind of a host request.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Op {
-    /// Write pages.
-    Write,
-    /// Read pages.
-    Read,
-    /// Trim pages.
-    Trim,
-}
-
-/// Host request, in pages.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Request {
-    /// Kind of request.
-    pub op: Op,
-    /// First page.
-    pub page: u32,
-    /// Number of pages.
-    pub count: u32,
-}
 
 /// Map entries cached in RAM, starting at a step.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]

@@ -46,18 +46,20 @@ pub use host::fit::{AddressMapper, Fitted, runs};
 pub use live::{LiveDrive, live, live_from};
 pub use observe::activity::{Activity, DriveSummary, Interference, Spread, StreamSummary};
 pub use observe::breakdown::{BreakdownByPercentile, LatencyBreakdown, PART_NAMES, PARTS, Part, ResponseSummary};
-pub use observe::diagnosis::{Finding, Subject};
+pub use observe::finding::{Finding, Subject};
 pub use observe::intervals::{InInterval, Slow, Timeline};
+pub use observe::latency::{LatencyByOp, LatencySummary, TimeSummary};
 pub use observe::lifetime::{LifetimeSummary, WriteRate};
-pub use observe::log::{CaptureCounters, CaptureSummary, LogFigures, LogSummary, MergeTally, Merges};
-pub use observe::map::{LookupTally, MapSummary};
-pub use observe::series::Series;
-pub use observe::summary::{
-    CheckSummary, DeviceSummary, FlashSummary, HostCounters, LatencyByOp, LatencySummary, PreconditionSummary,
-    RepeatSummary, SoFar, Summary, TimeSummary, WearSummary,
+pub use observe::meter::{
+    CaptureCounters, CaptureSummary, LogFigures, LogSummary, LookupTally, MapSummary, MergeTally, Merges,
 };
+pub use observe::requests::HostCounters;
+pub use observe::series::Series;
+pub use observe::summary::{CheckSummary, DeviceSummary, FlashSummary, Summary, WearSummary};
+pub use precondition::PreconditionSummary;
 pub use run::error::SimError;
-pub use run::monitor::{Control, Monitor, Phase, Status};
+pub use run::monitor::{Control, Monitor, Phase, SoFar, Status};
+pub use run::steady::RepeatSummary;
 pub use run::{Outcome, run, run_with_states};
 pub use setup::drive::{Arbitration, Collect, CollectGoal, DriveOptions, FlushPolicy, Front, Protocol, WriteBuffer};
 pub use setup::host::{BlockOptions, CacheOptions, CompressedOptions, Fit, Repeat, Replay, block_options};

@@ -4,10 +4,11 @@ mod sampled;
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
 use ssdlab_core::{Archive, Archived, Lpn, Rng};
 use ssdlab_ftl::{Ftl, WriteContext};
-use ssdlab_nand::Counts;
 use ssdlab_nand::backend::{Flash, Resume};
+use ssdlab_nand::{Cause, Counts};
 use ssdlab_trace::{Op, Progress, Request, Source};
 
 use crate::check::data_checker::{Checker, DataChecker};
@@ -15,13 +16,46 @@ use crate::drive::parts::Parts;
 use crate::drive::stack::Stack;
 use crate::host::fit::AddressMapper;
 use crate::host::replay::BATCH;
-use crate::observe::summary::{HostCounters, PreconditionSummary};
+use crate::observe::requests::HostCounters;
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor, Phase, Status, prepare_source};
 use crate::run::repeat::Replays;
 use crate::run::steady::{SteadyStateDetector, Written};
 use crate::setup::host::Repeat;
 use crate::setup::{Overwrite, Setup};
+
+/// The device's state before the first request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PreconditionSummary {
+    /// Pages written.
+    pub host_pages_written: u64,
+    /// Pages programmed.
+    pub flash_pages_programmed: u64,
+    /// Pages programmed by earlier runs of a saved drive, included above; without pages overwritten in a write buffer.
+    pub runs_pages_written: u64,
+    /// Write amplification at the end of overwriting, if any.
+    pub write_amplification: Option<f64>,
+    /// True if write amplification was steady; `None` unless the set-up asks for that.
+    pub stable: Option<bool>,
+    /// Replays of the trace's writes, if the trace overwrote the device.
+    pub replays: Option<u64>,
+    /// Planes in the sample that was preconditioned for all planes; `None` without sampling.
+    pub sampled_planes: Option<u32>,
+}
+
+impl PreconditionSummary {
+    /// Adds a completed run, from the total counts of the flash.
+    pub(crate) fn add_run(&mut self, counts: &Counts) {
+        self.runs_pages_written += counts.programs[Cause::Host as usize] - self.host_pages_written;
+        self.count(counts);
+    }
+
+    /// Sets pages written and programmed from the total counts of the flash.
+    pub(crate) fn count(&mut self, counts: &Counts) {
+        self.host_pages_written = counts.programs[Cause::Host as usize];
+        self.flash_pages_programmed = counts.programmed();
+    }
+}
 
 /// Pages filled between two reports.
 const FILL_CHUNK: u64 = 1 << 18;

@@ -17,11 +17,12 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Advice, FlockOperation, fadvise, flock};
 use rustix::io::Errno;
+use ssdlab_core::difference::{Difference, Line, difference};
 use ssdlab_core::{BlockId, Ppn};
-use ssdlab_ftl::{Difference, Line, difference, restored};
 use ssdlab_nand::Geometry;
 use twox_hash::XxHash3_64;
 
+use super::restored::restored;
 use super::{Backend, Fault, Slot, spare_at};
 use crate::bits::u32_at;
 use crate::safe::NOTE_BYTES;

@@ -3,6 +3,7 @@
 mod fault;
 mod file;
 mod memory;
+mod restored;
 
 pub use fault::{FaultBackend, FaultPlan, PowerCut};
 pub use file::{FileBackend, FileError};

@@ -8,7 +8,7 @@ pub use health::Health;
 use std::ops::Range;
 
 use ssdlab_core::{Lpn, PageSize, Pages as PageRun};
-use ssdlab_ftl::{DynFtl, FtlChoice, Line, Shape, WriteContext, lines};
+use ssdlab_ftl::{DynFtl, FtlChoice, Shape, WriteContext};
 use ssdlab_nand::{Cause, Geometry};
 
 use crate::backend::Backend;
@@ -76,11 +76,6 @@ impl Options {
     /// If something is missing.
     pub fn check(&self, geometry: &Geometry) -> Result<(), String> {
         self.build(geometry).map(drop)
-    }
-
-    /// Settings that must equal the ones in an existing file to open its drive.
-    pub fn lines(&self, geometry: &Geometry) -> Vec<Line> {
-        lines(&self.shape(geometry), &self.ftl)
     }
 }
 

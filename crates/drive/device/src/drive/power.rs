@@ -11,8 +11,9 @@ use crate::backend::Backend;
 use crate::buffer::{Buffer, BufferedPage, WriteBuffer};
 use crate::error::DriveError;
 use crate::flash::{Flash, Medium, Payload, Recording};
-use crate::mount::{MountReport, Surveyed};
+use crate::mount::Surveyed;
 use crate::protected::{BufferJournal, Loaded, PageRecords, above};
+use crate::report::MountReport;
 
 impl<B: Backend> Drive<B> {
     /// Creates a mounted drive on erased flash.

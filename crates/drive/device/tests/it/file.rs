@@ -244,15 +244,16 @@ fn a_creation_that_was_interrupted_is_done_anew() {
     assert!(FileBackend::is_drive(&File::open(scratch.path()).expect("it is there")));
     write_at(scratch.path(), 70_000, &[1; 5_000]);
     let (mut drive, mount) =
-        ssdlab_device::open(Some(scratch.path()), kind.geometry, kind.options, &[], Ok).expect("it is made");
+        ssdlab_device::open(Some(scratch.path()), kind.geometry, kind.options, &lines("page"), &[], Ok)
+            .expect("it is made");
     assert!(mount.is_none(), "{mount:?}");
     let mut read = [1; 512];
     drive.read(0, &mut read).expect("it is on");
     assert_eq!(read, [0; 512]);
     drive.shut_down().expect("it is on");
     drop(drive);
-    let (_, mount) =
-        ssdlab_device::open(Some(scratch.path()), kind.geometry, kind.options, &[], Ok).expect("it is there");
+    let (_, mount) = ssdlab_device::open(Some(scratch.path()), kind.geometry, kind.options, &lines("page"), &[], Ok)
+        .expect("it is there");
     assert!(mount.is_some_and(|mount| mount.clean && mount.blocks_scanned == 0), "{mount:?}");
 }
 

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::{io, mem};
 
-use super::Options;
+use super::options::Options;
 use crate::buffer::{FIRST, KEPT};
 
 /// Largest payload or reply, in bytes, that fits the client's own part.

@@ -10,11 +10,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::net;
 
-use super::ServerError;
+use super::error::{LONGEST_PATH, ServerError};
 use super::wire::Wire;
-
-/// Longest path of a socket in bytes; Linux allows 108 with the terminating zero.
-pub(super) const LONGEST_PATH: usize = 107;
 
 /// Maximum number of connections waiting to be accepted.
 const BACKLOG: i32 = 128;

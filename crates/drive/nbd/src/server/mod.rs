@@ -2,31 +2,31 @@
 
 mod budget;
 mod connection;
+mod error;
 mod lag;
 mod listener;
+mod options;
 mod sender;
 mod tls;
 mod wire;
 
 use std::collections::BTreeMap;
-use std::io;
-use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 pub use budget::MemoryUse;
+pub use error::ServerError;
 pub use lag::Lag;
 pub use listener::Address;
+pub use options::Options;
 pub use tls::{Tls, TlsError};
 
 use budget::{Account, Budget};
 use listener::Listener;
 use wire::Wire;
 
-use crate::export::Errno;
 use crate::session::{Entry, Host, Security};
 
 /// Time that clients have to react to `ESHUTDOWN`.
@@ -34,94 +34,6 @@ const LINGER: Duration = Duration::from_millis(200);
 
 /// Delay before accepting again after an error, such as a lack of file descriptors.
 const RETRY: Duration = Duration::from_millis(50);
-
-/// Limits of a server.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Maximum number of clients, fewer if `memory` is insufficient; further connections are closed on accept.
-    pub connections: usize,
-    /// Maximum number of connections that have not chosen an export; a further one replaces the oldest.
-    pub handshakes: usize,
-    /// Memory limit in bytes for requests and replies of all connections; at least 160 MiB, so that the longest request
-    /// fits.
-    pub memory: usize,
-    /// Maximum number of waiting replies per connection; further requests wait in the socket.
-    pub in_flight: usize,
-    /// Time limit for choosing an export.
-    pub negotiation: Duration,
-    /// Time without progress after which a client is disconnected if others wait for its memory.
-    pub stall: Duration,
-    /// Time that a graceful stop gives clients to receive their replies.
-    pub stop: Duration,
-    /// Certificates; `None` turns encryption off.
-    pub tls: Option<Tls>,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            connections: 64,
-            handshakes: 64,
-            memory: 1 << 30,
-            in_flight: 1024,
-            negotiation: Duration::from_secs(30),
-            stall: Duration::from_secs(1),
-            stop: Duration::from_secs(10),
-            tls: None,
-        }
-    }
-}
-
-/// Error of starting or ending a server.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ServerError {
-    /// The path of the socket is too long for the system.
-    #[error(
-        "{}: the socket path has {bytes} bytes, more than the maximum of {most}; choose a shorter one",
-        path.display(),
-        most = listener::LONGEST_PATH
-    )]
-    PathTooLong {
-        /// The path.
-        path: PathBuf,
-        /// Length of the path.
-        bytes: usize,
-    },
-    /// A server listens at the path.
-    #[error("{}: another server listens there; stop it, or choose another path", .0.display())]
-    Live(PathBuf),
-    /// The path belongs to another file.
-    #[error("{}: exists and is not a socket; remove it, or choose another path", .0.display())]
-    NoSocket(PathBuf),
-    /// The socket could not be created.
-    #[error("{}: {error}; choose a path in an existing, writable directory", path.display())]
-    Unix {
-        /// The path.
-        path: PathBuf,
-        /// What the system says.
-        error: io::Error,
-    },
-    /// The port cannot be used.
-    #[error("{address}: {error}; choose another port or address")]
-    Tcp {
-        /// The address.
-        address: SocketAddr,
-        /// What the system says.
-        error: io::Error,
-    },
-    /// No thread is available for a socket.
-    #[error("the system cannot start more threads; raise its limit of processes, or end some processes")]
-    Thread,
-    /// The last flush failed.
-    #[error("export {name:?} could not be flushed at the end: {errno}")]
-    Flush {
-        /// Name of the export.
-        name: String,
-        /// Error of the export.
-        errno: Errno,
-    },
-}
 
 /// How a server ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

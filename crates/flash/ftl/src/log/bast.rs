@@ -37,6 +37,7 @@ pub static INFO: LogInfo = LogInfo {
         reserve_blocks: 1,
         least_log_blocks: |_| 1,
         check: |_, _| Ok(()),
+        build: None,
     },
 };
 

@@ -46,6 +46,7 @@ pub static INFO: LogInfo = LogInfo {
         // A random log block, in addition to the sequential one if there is one.
         least_log_blocks: |settings| settings.get(SEQUENTIAL.name) as u32 + 1,
         check,
+        build: None,
     },
 };
 

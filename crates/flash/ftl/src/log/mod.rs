@@ -40,7 +40,7 @@ use ssdlab_core::{Archive, Archived, BlockId, Choice, Info, Lpn, Parameter, Ppn,
 use ssdlab_nand::{Cause, FlashSink, Role, Scan, Trimmed};
 
 use crate::recovery::Survey;
-use crate::{Ftl, Problem, Shape, WriteContext};
+use crate::{DynFtl, Ftl, Problem, Shape, WriteContext};
 
 /// Log blocks of an FTL.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +60,13 @@ pub struct LogRules {
     pub least_log_blocks: fn(&Settings) -> u32,
     /// Finds settings that contradict each other or the number of log blocks, which is sufficient.
     pub check: fn(&Settings, &LogBlocks) -> Result<(), Problem>,
+    /// Builds an FTL of another crate. None for an FTL of this crate, which the table of [`crate::choice`] compiles for
+    /// each flash.
+    pub build: Option<BuildLogFtl>,
 }
+
+/// Builds an FTL with a number of log blocks on an erased device.
+pub type BuildLogFtl = fn(Shape, u32, &Settings) -> Result<Box<dyn DynFtl>, String>;
 
 /// A registered FTL with log blocks.
 pub type LogInfo = Info<LogRules>;
@@ -150,7 +156,7 @@ impl<L: Log> LogFtl<L> {
     /// # Errors
     /// If there are too few log blocks or too few blocks for them, or the settings contradict each other.
     pub fn new(shape: Shape, log_blocks: u32, settings: &Settings) -> Result<Self, String> {
-        let LogRules { reserve_blocks, least_log_blocks, check } = L::INFO.role;
+        let LogRules { reserve_blocks, least_log_blocks, check, .. } = L::INFO.role;
         let least = least_log_blocks(settings);
         if log_blocks < least {
             return Err(format!("{} given; the FTL needs at least {least}", counted(log_blocks.into(), "log block")));

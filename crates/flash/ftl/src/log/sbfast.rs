@@ -64,6 +64,7 @@ pub static INFO: LogInfo = LogInfo {
         // A sequential and a random log block.
         least_log_blocks: |_| 2,
         check,
+        build: None,
     },
 };
 

@@ -33,7 +33,7 @@ pub static INFO: MapInfo = MapInfo {
     help: "DFTL: in flash, with single entries cached in RAM",
     source: "Gupta et al., ASPLOS 2009",
     parameters: &[CMT, PROTECTED, BATCH, ENTRY],
-    role: MapRules { pages, problems: |_, _| Vec::new() },
+    role: MapRules { pages, problems: |_, _| Vec::new(), build: None },
 };
 
 const CMT: Parameter = Parameter {

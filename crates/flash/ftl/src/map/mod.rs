@@ -18,7 +18,8 @@ pub use segments::SegmentCache;
 
 use ssdlab_core::{Archive, Archived, Choice, Info, Lpn, Settings};
 
-use crate::Problem;
+use crate::page::PageOptions;
+use crate::{DynFtl, Problem, Shape};
 
 /// Rules of a map, known before it is built.
 #[derive(Debug)]
@@ -27,7 +28,13 @@ pub struct MapRules {
     pub pages: fn(&Settings, u32, u32) -> u32,
     /// Finds settings that contradict each other or the page size in bytes.
     pub problems: fn(&Settings, u32) -> Vec<Problem>,
+    /// Builds page mapping with a map of another crate. None for a map of this crate, which the table of
+    /// [`crate::choice`] compiles for each flash.
+    pub build: Option<BuildPageFtl>,
 }
+
+/// Builds page mapping with a map on an erased device, from the seed of its random streams.
+pub type BuildPageFtl = fn(Shape, PageOptions, u64, &Settings) -> Result<Box<dyn DynFtl>, String>;
 
 /// A registered map.
 pub type MapInfo = Info<MapRules>;

@@ -10,7 +10,7 @@ pub static INFO: MapInfo = MapInfo {
     help: "entirely in RAM",
     source: "",
     parameters: &[],
-    role: MapRules { pages: |_, _, _| 0, problems: |_, _| Vec::new() },
+    role: MapRules { pages: |_, _, _| 0, problems: |_, _| Vec::new(), build: None },
 };
 
 /// The whole map in RAM.

@@ -27,7 +27,7 @@ pub static INFO: MapInfo = MapInfo {
     help: "in flash, with segments cached in RAM",
     source: "map-cache slides",
     parameters: &[CACHE, SEGMENT, ENTRY, POLICY, PRELOAD],
-    role: MapRules { pages, problems },
+    role: MapRules { pages, problems, build: None },
 };
 
 const CACHE: Parameter = Parameter {

@@ -38,8 +38,7 @@ mod part;
 mod recover;
 
 pub use crate::blocks::Allocation;
-pub use map_pages::map_reserve_blocks;
-pub use options::{PageOptions, Trigger};
+pub use options::{PageOptions, Trigger, map_reserve_blocks};
 
 use std::collections::BTreeSet;
 

@@ -1,6 +1,5 @@
 //! Options of the page-mapped FTL.
 
-use super::map_reserve_blocks;
 use crate::blocks::Allocation;
 use crate::gc::VictimChoice;
 use crate::placement::PlacementInfo;
@@ -78,6 +77,29 @@ impl PageOptions {
             _ => Ok(()),
         }
     }
+}
+
+/// Blocks that a device with a map in flash reserves in addition to [`PageOptions::reserve_blocks`].
+///
+/// The map gets twice the blocks that it fills, so that collecting them is cheap, two more, one open block, and the
+/// blocks that stay unwritten for it. With several planes each plane gets this for its share, plus the blocks that its
+/// share fills once more, because the share may arrive when the others are full of old versions, plus one block for map
+/// pages of other planes' victims.
+pub const fn map_reserve_blocks(map_pages: u32, pages_per_block: u32, planes: u32) -> u32 {
+    let share = map_pages.div_ceil(planes);
+    let passed_on = if planes > 1 { share.div_ceil(pages_per_block) + 1 } else { 0 };
+    planes.saturating_mul(closed_map_blocks(share, pages_per_block) + 1 + short_blocks(planes) + passed_on)
+}
+
+/// Maximum number of closed blocks of map pages in a plane with this many valid map pages.
+pub(super) const fn closed_map_blocks(map_pages: u32, pages_per_block: u32) -> u32 {
+    2 * map_pages.div_ceil(pages_per_block) + 2
+}
+
+/// Blocks of a plane that stay unwritten for map pages: the open block, and three for pages written before a victim is
+/// erased. With several planes one more, as this plane may have a victim while others write map pages.
+pub(super) const fn short_blocks(planes: u32) -> u32 {
+    if planes > 1 { 5 } else { 4 }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use ssdlab_core::Rng;
 
-use super::ensure;
+use super::check::ensure;
 use crate::{Arrival, TraceError};
 
 /// Longest duration in ns: half of 64 bits, so that random gaps cannot overflow.

@@ -1,6 +1,7 @@
 //! Files copied to the device concurrently, each front to back.
 
-use super::{RequestTarget, STREAMS_MAX, Space, countable, ensure, wrong};
+use super::check::{STREAMS_MAX, countable, ensure, wrong};
+use super::space::{RequestTarget, Space};
 use crate::TraceError;
 use ssdlab_core::units::write_bytes;
 

@@ -2,8 +2,8 @@
 
 use ssdlab_core::Rng;
 
+use super::check::{ensure, percent, share, share_of, up, wrong};
 use super::scatter::Scatter;
-use super::{ensure, percent, share, share_of, up, wrong};
 use crate::{Placement, TraceError};
 
 /// Checks that each class that gets requests has at least one of the `slots`.

@@ -8,7 +8,8 @@ use std::collections::{BTreeSet, VecDeque};
 use ssdlab_core::Rng;
 use ssdlab_core::units::write_bytes;
 
-use super::{Space, ensure, share};
+use super::check::{countable, ensure, share};
+use super::space::Space;
 use crate::workload::Locality;
 use crate::{Pattern, TraceError};
 
@@ -108,7 +109,7 @@ pub(super) fn check(rules: &Locality, space: Space) -> Result<(), TraceError> {
     ensure!(decay > 0.0 && decay <= 1.0, "decay", "{decay} is not above 0 and at most 1; set it to 0.9");
     let is_positive = spread > 0.0 && spread.is_finite();
     ensure!(is_positive, "spread", "{spread} is not a positive exponent; set it to 2");
-    super::countable("runs", runs, RUNS_MAX)?;
+    countable("runs", runs, RUNS_MAX)?;
     if heads == 0 {
         return Ok(());
     }

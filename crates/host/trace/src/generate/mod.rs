@@ -4,6 +4,7 @@
 //! operation, size and gap use separate random streams, so changing one setting does not change the draws of the
 //! others. Equal workloads give equal requests on all platforms.
 
+mod check;
 mod clock;
 mod copy_files;
 mod filebench;
@@ -13,6 +14,7 @@ mod oltp;
 mod scatter;
 mod sequential;
 mod sizes;
+mod space;
 mod streams;
 mod zipf;
 
@@ -22,6 +24,7 @@ use ssdlab_core::units::write_bytes;
 use ssdlab_core::{Bytes, Rng};
 
 use crate::{Op, Pattern, Progress, Request, Source, TraceError, Workload};
+use check::{ensure, share, wrong};
 use clock::Clock;
 use copy_files::CopyFiles;
 use filebench::FilebenchRun;
@@ -32,17 +35,12 @@ use oltp::Oltp;
 use scatter::Scatter;
 use sequential::Sequential;
 use sizes::Sizes;
+use space::{RequestTarget, Space};
 use streams::Interleaved;
 use zipf::Zipf;
 
 /// Maximum number of slots, so that ranks are exact in an `f64`.
 const SLOTS_MAX: u64 = 1 << 53;
-/// Maximum number of named streams; each is a [`Request::stream`].
-const STREAMS_MAX: u32 = 65_535;
-/// Limit for the sum of shares, with a tolerance for rounding.
-const WHOLE: f64 = 1.0 + 1e-9;
-/// Maximum size of a block or region in bytes.
-const PART_MAX: u64 = 1 << 30;
 /// Maximum total bytes of all requests, so that sums fit 64 bits.
 const BYTES_MAX: u64 = i64::MAX as u64;
 
@@ -74,58 +72,6 @@ struct RequestParts {
     reads: f64,
     address_rng: Rng,
     op_rng: Rng,
-}
-
-/// Address space of a workload.
-#[derive(Clone, Copy, Debug)]
-struct Space {
-    /// Size of a slot, the unit of addresses, in bytes.
-    align: u64,
-    /// Size of the address space in bytes, from 0.
-    span: u64,
-    /// Size of the largest request in bytes; at most `span`.
-    largest: u64,
-}
-
-impl Space {
-    /// Returns the number of slots at which the largest request fits into the span.
-    fn starts(&self) -> u64 {
-        (self.span - self.largest) / self.align + 1
-    }
-
-    /// Checks that `bytes` is a multiple of the slot size and within the span.
-    fn check_slots(&self, field: &'static str, bytes: u32) -> Result<(), TraceError> {
-        let (bytes, align) = (u64::from(bytes), self.align);
-        let size = write_bytes(bytes);
-        let nearest = write_bytes((bytes / align * align).max(align));
-        let (slot, span) = (write_bytes(align), write_bytes(self.span));
-        let is_whole = bytes > 0 && bytes.is_multiple_of(align);
-        ensure!(is_whole, field, "{size} is not a multiple of the alignment {slot}; set it to {nearest}");
-        let most = write_bytes(self.span / align * align);
-        ensure!(bytes <= self.span, field, "{size} exceeds the span {span}; lower it to {most}");
-        Ok(())
-    }
-
-    /// Checks that the whole slots in `bytes` hold the largest request.
-    fn check_holds_largest(&self, field: &'static str, bytes: u32) -> Result<(), TraceError> {
-        if self.largest <= bytes.into() {
-            return Ok(());
-        }
-        let (size, request) = (write_bytes(bytes.into()), write_bytes(self.largest));
-        let least = self.largest.next_multiple_of(self.align);
-        if least <= self.span.min(PART_MAX) {
-            let least = write_bytes(least);
-            return wrong(field, format!("{size} is smaller than a request of {request}; raise it to {least}"));
-        }
-        wrong("sizes", format!("{request} exceeds the {size} that requests must stay within; lower it to {size}"))
-    }
-}
-
-/// Address, size and stream of a request.
-struct RequestTarget {
-    offset: u64,
-    bytes: u32,
-    stream: u16,
 }
 
 #[derive(Clone, Debug)]
@@ -208,53 +154,6 @@ impl Addresses {
         };
         RequestTarget { offset: slot * self.align, bytes, stream: 0 }
     }
-}
-
-fn wrong<T>(field: &'static str, why: impl Into<String>) -> Result<T, TraceError> {
-    Err(TraceError::Workload { field, why: why.into() })
-}
-
-fn share(field: &'static str, value: f64) -> Result<(), TraceError> {
-    ensure!((0.0..=1.0).contains(&value), field, "{value} is not a share from 0 to 1");
-    Ok(())
-}
-
-/// Returns an error about a field of the workload unless a condition holds.
-macro_rules! ensure {
-    ($condition:expr, $field:expr, $($why:tt)+) => {
-        if $condition {
-        } else {
-            return $crate::generate::wrong($field, format!($($why)+));
-        }
-    };
-}
-use ensure;
-
-/// Formats a share for a message.
-fn percent(share: f64) -> String {
-    format!("{}%", libm::round(share * 1e6) / 1e4)
-}
-
-/// Rounds a share down to the precision of [`percent`].
-fn down(share: f64) -> f64 {
-    libm::floor(share * 1e6) / 1e6
-}
-
-/// Rounds a share up to the precision of [`percent`].
-fn up(share: f64) -> f64 {
-    libm::ceil(share * 1e6) / 1e6
-}
-
-/// Checks that the stream count is between 1 and `most`.
-fn countable(field: &'static str, count: u32, most: u32) -> Result<(), TraceError> {
-    let change = if count == 0 { "raise it to 1".into() } else { format!("lower it to {most}") };
-    ensure!((1..=most).contains(&count), field, "{count} is out of range, 1 to {most}; {change}");
-    Ok(())
-}
-
-/// Returns a `share` of `whole`, in whole units.
-fn share_of(whole: u64, share: f64) -> u64 {
-    (libm::round(whole as f64 * share) as u64).min(whole)
 }
 
 impl Workload {

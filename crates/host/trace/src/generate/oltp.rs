@@ -2,8 +2,9 @@
 
 use ssdlab_core::Rng;
 
+use super::check::{WHOLE, down, ensure, percent, share, share_of, up};
 use super::scatter::Scatter;
-use super::{Space, WHOLE, down, ensure, percent, share, share_of, up};
+use super::space::Space;
 use crate::TraceError;
 use ssdlab_core::units::write_bytes;
 

@@ -1,6 +1,7 @@
 //! Streams that cycle through their own parts of the span, front to back.
 
-use super::{RequestTarget, STREAMS_MAX, Space, countable, wrong};
+use super::check::{STREAMS_MAX, countable, wrong};
+use super::space::{RequestTarget, Space};
 use crate::TraceError;
 use ssdlab_core::units::write_bytes;
 

@@ -2,7 +2,7 @@
 
 use ssdlab_core::Rng;
 
-use super::ensure;
+use super::check::ensure;
 use crate::TraceError;
 
 /// Checks sizes in bytes with their weights.

@@ -3,7 +3,8 @@
 use ssdlab_core::Rng;
 use ssdlab_core::units::write_bytes;
 
-use super::{RequestTarget, STREAMS_MAX, Space, WHOLE, countable, down, ensure, percent, share, wrong};
+use super::check::{STREAMS_MAX, WHOLE, countable, down, ensure, percent, share, wrong};
+use super::space::{RequestTarget, Space};
 use crate::{Streams, TraceError};
 
 /// Checks the shares, that sub-blocks divide blocks, and that a sub-stream fits into the span.

@@ -5,6 +5,7 @@ use super::ftl::reserve_blocks;
 use super::host::Fitting;
 use super::provision;
 use crate::checker::{Checker, Read};
+use crate::device::Device;
 use crate::kind::{Choices, Kind};
 use crate::table::{Fallback, KIB, MEBI, OptionSpec, Section, U32, option};
 use ssdlab_core::units::write_bytes;
@@ -44,23 +45,6 @@ const RESERVE: &[OptionSpec] = &[option("device.reserve", RESERVES.kind())
     .default("inside")
     .example("extra")
     .help("Source of the blocks that the FTL always keeps open or erased.")];
-
-/// A valid device.
-pub(crate) struct Device {
-    pub geometry: Geometry,
-    pub logical_pages: u32,
-    /// Blocks of the geometry reserved by the FTL: open, erased, or for its map.
-    pub reserve_blocks: u32,
-}
-
-/// The device; `None` after a violation.
-pub(crate) type KnownDevice<'a> = Option<&'a Device>;
-
-impl Device {
-    pub(crate) fn capacity_bytes(&self) -> u64 {
-        u64::from(self.logical_pages) * u64::from(self.geometry.page_bytes)
-    }
-}
 
 impl Checker<'_> {
     /// Reads the device; `None` after a violation.

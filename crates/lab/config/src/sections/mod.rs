@@ -1,15 +1,31 @@
 //! Sections of the configuration, one file or folder each: options, readers and checks.
 
-pub(crate) mod block;
+mod block;
 mod blocks;
-pub(crate) mod cache;
-pub(crate) mod device;
-pub(crate) mod drive;
-pub(crate) mod ftl;
-pub(crate) mod general;
+mod cache;
+mod device;
+mod drive;
+mod ftl;
+mod general;
 pub(crate) mod host;
-pub(crate) mod nand;
-pub(crate) mod precondition;
+mod nand;
+mod precondition;
 pub(crate) mod provision;
 mod repeat;
-pub(crate) mod workload;
+mod workload;
+
+use crate::table::Section;
+
+/// Every section, in the order of the reference page.
+pub(crate) static SECTIONS: &[Section] = &[
+    general::SECTION,
+    device::SECTION,
+    nand::SECTION,
+    drive::SECTION,
+    cache::SECTION,
+    block::SECTION,
+    ftl::SECTION,
+    host::SECTION,
+    precondition::SECTION,
+    workload::SECTION,
+];

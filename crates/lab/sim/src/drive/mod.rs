@@ -40,7 +40,7 @@ use crate::host::replay::HostReplay;
 use crate::observe::activity::Meters;
 use crate::observe::attribution::LatencyAttribution;
 use crate::observe::measurement::{Measurement, OfDrive};
-use crate::observe::summary::PreconditionSummary;
+use crate::precondition::PreconditionSummary;
 use crate::run::Outcome;
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor, Phase};

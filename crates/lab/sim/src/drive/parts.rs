@@ -7,7 +7,7 @@ use ssdlab_nand::backend::Flash;
 use ssdlab_nand::backend::parallel::{ParallelFlash, UntimedFlash};
 
 use crate::check::data_checker::Checker;
-use crate::observe::log::Meter;
+use crate::observe::meter::Meter;
 
 /// A combination of FTL, flash, checker and meter.
 pub(crate) trait Parts: 'static {

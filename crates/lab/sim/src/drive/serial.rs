@@ -13,7 +13,7 @@ use crate::drive::stack::Stack;
 use crate::host::fit::{AddressMapper, Fitted};
 use crate::host::replay::{ArrivalClock, TraceReader};
 use crate::observe::measurement::Measurement;
-use crate::observe::summary::PreconditionSummary;
+use crate::precondition::PreconditionSummary;
 use crate::run::Outcome;
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor, Phase};

@@ -11,8 +11,8 @@ use crate::drive::parts::Parts;
 use crate::drive::sinks::Sinks;
 use crate::host::fit::runs;
 use crate::observe::concentration::Concentration;
-use crate::observe::log::Meter;
-use crate::observe::summary::HostCounters;
+use crate::observe::meter::Meter;
+use crate::observe::requests::HostCounters;
 use crate::run::error::SimError;
 use crate::setup::{Clock, Setup};
 

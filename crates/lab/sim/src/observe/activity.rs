@@ -10,7 +10,7 @@ use crate::drive::buffer::BufferCounters;
 use crate::host::block::{BlockStage, BlockSummary};
 use crate::observe::breakdown::ResponseSummary;
 use crate::observe::intervals::Timeline;
-use crate::observe::summary::{LatencyByOp, LatencySummary};
+use crate::observe::latency::{LatencyByOp, LatencySummary};
 
 /// Maximum number of streams with separate response times; later streams are reported together.
 const MOST_STREAMS: usize = 256;

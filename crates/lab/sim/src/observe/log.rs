@@ -2,151 +2,16 @@
 //! sequential log blocks.
 //!
 //! Captures are counted by *runs*: consecutive pages that one stream of the trace writes one after the other. A run of
-//! two or more pages is a sequential sub-stream, a run of one page a random page. Definitions of the ratios: SBFAST
-//! slides, "Evaluation PAE2".
+//! two or more pages is a sequential sub-stream, a run of one page a random page.
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-use ssdlab_core::{BlockId, Lpn, Ppn, counters};
+use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_nand::{Cause, FlashSink, MergeCost, MergeKind, Note, Source, SpareArea};
 
-use crate::observe::map::MapSummary;
-
-/// A sink that may measure the notes of the FTL. By default it measures nothing and compiles to nothing.
-pub(crate) trait Meter: FlashSink {
-    /// Begins a write of `count` pages from `lpn` by `stream`.
-    #[inline(always)]
-    fn begin_write(&mut self, _stream: u16, _lpn: Lpn, _count: u32) {}
-
-    /// Ends the write.
-    #[inline(always)]
-    fn end_write(&mut self) {}
-
-    /// Forgets everything so far.
-    fn restart(&mut self) {}
-
-    /// Returns what was measured; `cost_ns` is the time of a merge, where time is modelled.
-    fn figures(&mut self, _host_pages_written: u64, _cost_ns: &dyn Fn(MergeCost) -> Option<u64>) -> Measured {
-        Measured::default()
-    }
-}
-
-impl Meter for () {}
-
-/// Results of meters.
-#[derive(Default)]
-pub(crate) struct Measured {
-    /// Figures of a log-block FTL.
-    pub log: Option<LogFigures>,
-    /// Figures of an FTL with its map in flash.
-    pub map: Option<MapSummary>,
-}
-
-/// Merges of one kind.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
-pub struct MergeTally {
-    /// Logical blocks merged.
-    pub count: u64,
-    /// Pages copied.
-    pub copies: u64,
-    /// Data blocks erased, excluding reclaimed log blocks.
-    pub erases: u64,
-}
-
-/// Merges by kind.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
-pub struct Merges {
-    /// A log block became a data block.
-    pub switch: MergeTally,
-    /// A log block was completed and became a data block.
-    pub partial: MergeTally,
-    /// The newest pages were copied to a free block.
-    pub full: MergeTally,
-}
-
-counters! {
-    /// Runs of pages written, and their capture by sequential log blocks.
-    pub struct CaptureCounters {
-        sub_streams: "runs", "Sequential sub-streams: runs of at least two pages.";
-        captured_sub_streams: "runs", "Sub-streams with at least one captured page.";
-        pages_of_captured: "pages", "Pages of sequential sub-streams.";
-        captured_pages: "pages", "Captured pages of sequential sub-streams.";
-        random_pages: "pages", "Random pages: runs of one page.";
-        captured_random_pages: "pages", "Random pages that were captured.";
-    }
-}
-
-/// Ability of sequential log blocks to distinguish sequential from random pages.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct CaptureSummary {
-    /// Number of the stream in the trace; `None` for all streams together.
-    pub stream: Option<u16>,
-    /// Sequential sub-streams.
-    pub sub_streams: u64,
-    /// Random pages.
-    pub random_pages: u64,
-    /// Share of sub-streams captured at least in part; `None` without sub-streams.
-    pub hit_ratio: Option<f64>,
-    /// Share of the pages of captured sub-streams that were captured; `None` without such.
-    pub hit_quality: Option<f64>,
-    /// Share of random pages captured; `None` without random pages.
-    pub error_capture: Option<f64>,
-    /// 1 - `error_capture`.
-    pub pseudo_benefit: Option<f64>,
-}
-
-impl CaptureSummary {
-    fn of(stream: Option<u16>, counts: &CaptureCounters) -> Self {
-        let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
-        let error_capture = share(counts.captured_random_pages, counts.random_pages);
-        Self {
-            stream,
-            sub_streams: counts.sub_streams,
-            random_pages: counts.random_pages,
-            hit_ratio: share(counts.captured_sub_streams, counts.sub_streams),
-            hit_quality: share(counts.captured_pages, counts.pages_of_captured),
-            error_capture,
-            pseudo_benefit: error_capture.map(|error| 1.0 - error),
-        }
-    }
-}
-
-/// The log of a log-block FTL in the measured phase.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LogSummary {
-    /// Merges by kind.
-    pub merges: Merges,
-    /// Full merges per page of the host; `None` if the host wrote nothing.
-    pub full_merges_per_page: Option<f64>,
-    /// Pages of the host that waited for log space to be reclaimed ([`Note::Reclaimed`]).
-    pub reclaims: u64,
-    /// Mean number of logical blocks merged in a reclaim.
-    pub associativity_mean: Option<f64>,
-    /// Mean flash work of a reclaim, if time is modelled: the sum of the times of its operations on all dies.
-    pub reclaim_mean_ns: Option<f64>,
-    /// Log blocks that left the log.
-    pub retired_blocks: u64,
-    /// Mean share of their pages that had been programmed.
-    pub utilisation_mean: Option<f64>,
-    /// Captures of all streams together; `None` for a log without sequential blocks.
-    pub capture: Option<CaptureSummary>,
-    /// Captures by stream, if the trace names streams.
-    pub capture_by_stream: Vec<CaptureSummary>,
-}
-
-/// Distributions from which the summary is computed.
-#[derive(Clone, Debug)]
-pub struct LogFigures {
-    /// The summary.
-    pub summary: LogSummary,
-    /// Reclaims by the number of logical blocks merged (index).
-    pub associativity: Vec<u64>,
-    /// Retired log blocks by the number of pages programmed (index).
-    pub utilisation: Vec<u64>,
-    /// Reclaims by cost, cheapest first: cost, nanoseconds (0 if time is not modelled), number of reclaims.
-    pub reclaim_costs: Vec<(MergeCost, u64, u64)>,
-}
+use crate::observe::meter::{
+    CaptureCounters, CaptureSummary, LogFigures, LogSummary, Measured, MergeTally, Merges, Meter,
+};
 
 /// The current run of pages.
 #[derive(Clone, Copy, Default)]

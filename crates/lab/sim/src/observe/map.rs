@@ -1,45 +1,9 @@
 //! Measures the cost of a map in flash.
 
-use serde::Serialize;
 use ssdlab_core::{BlockId, Ppn};
 use ssdlab_nand::{Cause, Counts, FlashSink, MergeCost, Note, Source, SpareArea};
 
-use crate::observe::log::{Measured, Meter};
-
-/// Look-ups of one kind.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
-pub struct LookupTally {
-    /// Look-ups, one per page touched.
-    pub count: u64,
-    /// Look-ups found in RAM.
-    pub hits: u64,
-    /// `hits` over `count`; `None` without look-ups.
-    pub hit_ratio: Option<f64>,
-}
-
-/// A map in flash, in the measured phase.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct MapSummary {
-    /// Look-ups for pages read.
-    pub reads: LookupTally,
-    /// Look-ups for pages written or trimmed.
-    pub changes: LookupTally,
-    /// All look-ups.
-    pub all: LookupTally,
-    /// Map pages read for any cause.
-    pub pages_read: u64,
-    /// Map pages programmed for any cause.
-    pub pages_programmed: u64,
-    /// `pages_programmed` per page of the host; `None` if the host wrote nothing.
-    pub translation_write_amplification: Option<f64>,
-    /// Share of look-ups for pages read that read a map page first; `None` without reads.
-    pub double_read_share: Option<f64>,
-    /// Map pages in flash.
-    pub pages: u32,
-    /// Misses of entries that were in RAM before: of pages that were written.
-    #[serde(skip)]
-    pub missed_again: u64,
-}
+use crate::observe::meter::{LookupTally, MapSummary, Measured, Meter};
 
 /// Measures an FTL whose map is in flash.
 #[derive(Default)]

@@ -13,14 +13,15 @@ use crate::drive::stack::Stack;
 use crate::host::replay::{Cycles, scaled};
 use crate::observe::activity::{Activity, DriveSummary};
 use crate::observe::concentration::Concentration;
+use crate::observe::latency::{LatencyByOp, TimeSummary, per_second};
 use crate::observe::lifetime::Life;
-use crate::observe::log::{Measured, Meter};
+use crate::observe::meter::{Measured, Meter};
+use crate::observe::requests::HostCounters;
 use crate::observe::series::{Series, Tally};
-use crate::observe::summary::{
-    CheckSummary, CollectionSummary, DeviceSummary, FlashSummary, HostCounters, LatencyByOp, PreconditionSummary,
-    SoFar, Summary, TimeSummary, WearSummary, per_second,
-};
+use crate::observe::summary::{CheckSummary, CollectionSummary, DeviceSummary, FlashSummary, Summary, WearSummary};
+use crate::precondition::PreconditionSummary;
 use crate::run::Outcome;
+use crate::run::monitor::SoFar;
 use crate::run::steady::Written;
 use crate::setup::Setup;
 use crate::setup::host::Replay;
@@ -220,8 +221,10 @@ impl Measurement {
         let time = timed.then(|| self.time(&end.at, behind_ns));
         let latency = timed.then(|| LatencyByOp::of(&self.latency));
         let of_drive = drive.as_ref().map(|drive| &drive.summary);
-        let fell_behind_ns =
-            time.as_ref().zip(latency.as_ref()).and_then(|(time, latency)| time.fell_behind_ns(latency, of_drive));
+        let fell_behind_ns = time
+            .as_ref()
+            .zip(latency.as_ref())
+            .and_then(|(time, latency)| time.fell_behind_ns(latency, of_drive.map(|drive| &drive.service)));
         let buffered = drive.as_ref().map_or(0, |drive| drive.buffered_pages) as f64;
         let lifetime = Life {
             capacity_bytes: device.capacity_bytes,

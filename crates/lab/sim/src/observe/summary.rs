@@ -1,70 +1,19 @@
 //! The figures of a run, in the order of reports and files.
 
-use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
-use ssdlab_core::{LatencyHistogram, Pages, counters};
+use serde::{Serialize, Serializer, ser::SerializeMap};
 use ssdlab_ftl::GcOccupancy;
 use ssdlab_nand::{Cause, Counts};
-use ssdlab_trace::Op;
 
 use crate::host::cache::CacheSummary;
 use crate::observe::activity::DriveSummary;
-use crate::observe::diagnosis::Finding;
+use crate::observe::finding::Finding;
+use crate::observe::latency::{LatencyByOp, TimeSummary};
 use crate::observe::lifetime::LifetimeSummary;
-use crate::observe::log::LogSummary;
-use crate::observe::map::MapSummary;
+use crate::observe::meter::{LogSummary, MapSummary};
+use crate::observe::requests::HostCounters;
+use crate::precondition::PreconditionSummary;
+use crate::run::steady::RepeatSummary;
 use crate::setup::Setup;
-
-const NANOS_PER_SECOND: f64 = 1e9;
-
-counters! {
-    /// Requests of the host in the measured phase.
-    pub struct HostCounters {
-        read_requests: "requests", "Read requests.";
-        write_requests: "requests", "Write requests.";
-        trim_requests: "requests", "Trim requests.";
-        flush_requests: "requests", "Flush requests; they wait only for a write buffer without power-loss protection.";
-        bytes_read: "bytes", "Bytes read.";
-        bytes_written: "bytes", "Bytes written.";
-        bytes_trimmed: "bytes", "Bytes trimmed, including partial pages.";
-        pages_read: "pages", "Logical pages touched by reads.";
-        pages_written: "pages", "Logical pages touched by writes.";
-        pages_trimmed: "pages", "Logical pages wholly covered by trims.";
-        unmapped_pages_read: "pages", "Reads of pages that were never written or have been trimmed; they return zeros \
-                                       at no cost.";
-        partial_pages_written: "pages", "Partial page writes; the rest of the page is read first, unless it is empty \
-                                         or in the write buffer.";
-        wrapped_requests: "requests", "Requests past the end of the device, moved by `--fit wrap`.";
-    }
-}
-
-impl HostCounters {
-    /// Counts a request.
-    #[inline(always)]
-    pub fn count(&mut self, op: Op, bytes: u64) {
-        match op {
-            Op::Read => {
-                self.read_requests += 1;
-                self.bytes_read += bytes;
-            }
-            Op::Write => {
-                self.write_requests += 1;
-                self.bytes_written += bytes;
-            }
-            Op::Trim => {
-                self.trim_requests += 1;
-                self.bytes_trimmed += bytes;
-            }
-            Op::Flush => self.flush_requests += 1,
-        }
-    }
-
-    /// Counts pages that the host writes.
-    #[inline(always)]
-    pub fn count_written(&mut self, pages: Pages) {
-        self.pages_written += u64::from(pages.count);
-        self.partial_pages_written += u64::from(pages.head) + u64::from(pages.tail);
-    }
-}
 
 /// The device.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -99,52 +48,6 @@ pub struct DeviceSummary {
     pub memory_bytes: u64,
 }
 
-/// The device's state before the first request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct PreconditionSummary {
-    /// Pages written.
-    pub host_pages_written: u64,
-    /// Pages programmed.
-    pub flash_pages_programmed: u64,
-    /// Pages programmed by earlier runs of a saved drive, included above; without pages overwritten in a write buffer.
-    pub runs_pages_written: u64,
-    /// Write amplification at the end of overwriting, if any.
-    pub write_amplification: Option<f64>,
-    /// True if write amplification was steady; `None` unless the set-up asks for that.
-    pub stable: Option<bool>,
-    /// Replays of the trace's writes, if the trace overwrote the device.
-    pub replays: Option<u64>,
-    /// Planes in the sample that was preconditioned for all planes; `None` without sampling.
-    pub sampled_planes: Option<u32>,
-}
-
-impl PreconditionSummary {
-    /// Adds a completed run, from the total counts of the flash.
-    pub(crate) fn add_run(&mut self, counts: &Counts) {
-        self.runs_pages_written += counts.programs[Cause::Host as usize] - self.host_pages_written;
-        self.count(counts);
-    }
-
-    /// Sets pages written and programmed from the total counts of the flash.
-    pub(crate) fn count(&mut self, counts: &Counts) {
-        self.host_pages_written = counts.programs[Cause::Host as usize];
-        self.flash_pages_programmed = counts.programmed();
-    }
-}
-
-/// Replays of the trace.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct RepeatSummary {
-    /// Replays begun, with the measured one.
-    pub replays: u64,
-    /// True if write amplification became steady; `None` unless the set-up asks for that.
-    pub steady: Option<bool>,
-    /// Logical pages written in all replays, in capacities of the device.
-    pub capacities_written: f64,
-    /// Write amplification of each complete replay without its warm-up; `None` if it wrote nothing.
-    pub write_amplification: Vec<Option<f64>>,
-}
-
 /// Flash operations by cause; causes that never occurred are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlashSummary(pub Counts);
@@ -166,118 +69,6 @@ impl Serialize for FlashSummary {
         map.serialize_entry("programs", &ByCause(&self.0.programs))?;
         map.serialize_entry("erases", &ByCause(&self.0.erases))?;
         map.end()
-    }
-}
-
-/// Returns a rate; `None` if no time passed.
-pub(crate) fn per_second(amount: u64, elapsed_ns: u64) -> Option<f64> {
-    (elapsed_ns > 0).then(|| amount as f64 / (elapsed_ns as f64 / NANOS_PER_SECOND))
-}
-
-/// Share of simulated time beyond the mean latency that a drive may take after the last arrival and still keep up.
-const BEHIND: f64 = 0.05;
-
-/// Rates over the measured phase.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct TimeSummary {
-    /// From the start of measuring to the last completion.
-    pub elapsed_ns: u64,
-    /// Time the flash worked.
-    pub busy_ns: u64,
-    /// Busy over elapsed.
-    pub utilisation: f64,
-    /// Requests completed per second; all rates are `None` if no time passed.
-    pub iops: Option<f64>,
-    /// Bytes read per second.
-    pub bytes_read_per_s: Option<f64>,
-    /// Bytes written per second.
-    pub bytes_written_per_s: Option<f64>,
-    /// Time from the last arrival to the last completion; `None` in closed replay.
-    pub behind_ns: Option<u64>,
-}
-
-impl TimeSummary {
-    /// Returns the time from the last arrival to the last completion if the drive did not keep up.
-    pub(crate) fn fell_behind_ns(&self, latency: &LatencyByOp, drive: Option<&DriveSummary>) -> Option<u64> {
-        let requests = latency.all?.count;
-        let service_ns = match drive {
-            Some(drive) => drive.service.all?.mean_ns,
-            // Requests are served one by one.
-            None => self.busy_ns as f64 / requests as f64,
-        };
-        self.behind_ns.filter(|&behind_ns| behind_ns as f64 - service_ns > BEHIND * self.elapsed_ns as f64)
-    }
-}
-
-/// A distribution of response times, in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct LatencySummary {
-    /// Requests.
-    pub count: u64,
-    /// Mean.
-    pub mean_ns: f64,
-    /// Standard deviation.
-    pub std_dev_ns: f64,
-    /// Smallest.
-    pub min_ns: u64,
-    /// Median, as all quantiles exact to 1.6 %.
-    pub p50_ns: u64,
-    /// 90 of 100 are no slower.
-    pub p90_ns: u64,
-    /// 95 of 100 are no slower.
-    pub p95_ns: u64,
-    /// 99 of 100 are no slower.
-    pub p99_ns: u64,
-    /// 999 of 1,000 are no slower.
-    pub p99_9_ns: u64,
-    /// 9,999 of 10,000 are no slower.
-    pub p99_99_ns: u64,
-    /// Largest.
-    pub max_ns: u64,
-}
-
-impl LatencySummary {
-    /// Summarises a histogram; `None` if it is empty.
-    pub(crate) fn of(histogram: &LatencyHistogram) -> Option<Self> {
-        let q = |quantile| histogram.quantile_ns(quantile);
-        (histogram.count() > 0).then(|| Self {
-            count: histogram.count(),
-            mean_ns: histogram.mean_ns(),
-            std_dev_ns: histogram.std_dev_ns(),
-            min_ns: histogram.min_ns(),
-            p50_ns: q(0.5),
-            p90_ns: q(0.9),
-            p95_ns: q(0.95),
-            p99_ns: q(0.99),
-            p99_9_ns: q(0.999),
-            p99_99_ns: q(0.9999),
-            max_ns: histogram.max_ns(),
-        })
-    }
-}
-
-/// Response times by operation, for operations that occurred.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LatencyByOp {
-    /// All requests.
-    pub all: Option<LatencySummary>,
-    /// Reads.
-    pub read: Option<LatencySummary>,
-    /// Writes.
-    pub write: Option<LatencySummary>,
-    /// Trims.
-    pub trim: Option<LatencySummary>,
-    /// Flushes.
-    pub flush: Option<LatencySummary>,
-}
-
-impl LatencyByOp {
-    /// Summarises histograms by [`ssdlab_trace::Op`].
-    pub fn of(histograms: &[LatencyHistogram; 4]) -> Self {
-        let mut all = LatencyHistogram::default();
-        histograms.iter().for_each(|histogram| all.merge(histogram));
-        let [read, write, trim, flush] = histograms.each_ref().map(LatencySummary::of);
-        Self { all: LatencySummary::of(&all), read, write, trim, flush }
     }
 }
 
@@ -389,25 +180,6 @@ pub struct Summary {
     pub check: Option<CheckSummary>,
     /// Findings, the weightiest first.
     pub diagnosis: Vec<Finding>,
-}
-
-/// Figures since measuring began, or before that since the replay began. Free blocks are current.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SoFar {
-    /// Requests replayed, with earlier phases.
-    pub requests: u64,
-    /// Simulated time, if modelled.
-    pub elapsed_ns: Option<u64>,
-    /// Mean busy time per die, if time is modelled.
-    pub busy_ns: Option<u64>,
-    /// Pages programmed per page of the host; `None` if the host wrote nothing.
-    pub write_amplification: Option<f64>,
-    /// Response times, if time is modelled.
-    pub latency: Option<LatencyByOp>,
-    /// Free blocks.
-    pub free_blocks: u32,
-    /// All blocks.
-    pub blocks: u32,
 }
 
 impl DeviceSummary {

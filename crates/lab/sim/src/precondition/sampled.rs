@@ -18,12 +18,11 @@ use ssdlab_ftl::{Ftl, Shares, WriteContext};
 use ssdlab_nand::backend::{CountingFlash, Flash, Resume};
 use ssdlab_nand::{Cause, Counts};
 
-use super::{Device, OverwriteProgress, Target};
+use super::{Device, OverwriteProgress, PreconditionSummary, Target};
 use crate::check::data_checker::Checker;
 use crate::drive::parts::{Combined, Parts};
 use crate::drive::sinks::Sinks;
 use crate::drive::stack::Stack;
-use crate::observe::summary::PreconditionSummary;
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor};
 use crate::setup::{Method, Overwrite, Setup};

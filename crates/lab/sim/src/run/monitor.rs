@@ -1,8 +1,9 @@
 //! Progress of a run, and its monitor.
 
+use serde::Serialize;
 use ssdlab_trace::{Progress, Source, TraceError};
 
-use crate::observe::summary::SoFar;
+use crate::observe::latency::LatencyByOp;
 
 /// Part of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,6 +31,25 @@ impl Phase {
             Self::Measure => "measure",
         }
     }
+}
+
+/// Figures since measuring began, or before that since the replay began. Free blocks are current.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SoFar {
+    /// Requests replayed, with earlier phases.
+    pub requests: u64,
+    /// Simulated time, if modelled.
+    pub elapsed_ns: Option<u64>,
+    /// Mean busy time per die, if time is modelled.
+    pub busy_ns: Option<u64>,
+    /// Pages programmed per page of the host; `None` if the host wrote nothing.
+    pub write_amplification: Option<f64>,
+    /// Response times, if time is modelled.
+    pub latency: Option<LatencyByOp>,
+    /// Free blocks.
+    pub free_blocks: u32,
+    /// All blocks.
+    pub blocks: u32,
 }
 
 /// Progress of a run.

@@ -4,10 +4,9 @@
 
 use ssdlab_trace::{Progress, Request, Source, TraceError};
 
-use crate::observe::summary::RepeatSummary;
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor, Phase};
-use crate::run::steady::{SteadyStateDetector, Written};
+use crate::run::steady::{RepeatSummary, SteadyStateDetector, Written};
 use crate::setup::Setup;
 use crate::setup::host::Repeat;
 

@@ -4,9 +4,23 @@
 //! first window; in each later one, all blocks are collected. Two successive windows are steady if their write
 //! amplification differs by less than a share. A replay that writes nothing is steady.
 
-use crate::observe::summary::RepeatSummary;
+use serde::Serialize;
+
 use crate::setup::Setup;
 use crate::setup::host::Repeat;
+
+/// Replays of the trace.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RepeatSummary {
+    /// Replays begun, with the measured one.
+    pub replays: u64,
+    /// True if write amplification became steady; `None` unless the set-up asks for that.
+    pub steady: Option<bool>,
+    /// Logical pages written in all replays, in capacities of the device.
+    pub capacities_written: f64,
+    /// Write amplification of each complete replay without its warm-up; `None` if it wrote nothing.
+    pub write_amplification: Vec<Option<f64>>,
+}
 
 /// Pages written in a stretch of time.
 #[derive(Clone, Copy, Debug, Default)]

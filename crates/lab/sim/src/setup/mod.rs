@@ -2,6 +2,7 @@
 
 pub mod drive;
 pub mod host;
+pub(crate) mod lines;
 pub mod what_if;
 
 use ssdlab_ftl::{FtlChoice, Shape};

@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::{Deserialize, Serialize};
 use ssdlab_core::Archive;
 use ssdlab_core::archive::{Input, Output};
+use ssdlab_core::difference::{Difference, Line, difference};
 use ssdlab_core::mem::Mapping;
-use ssdlab_ftl::{Difference, Line, difference};
 
 use super::arrays::{self, PAGE_BYTES};
 use super::frames::{self, damaged};

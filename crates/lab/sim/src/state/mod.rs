@@ -10,15 +10,15 @@ mod frames;
 
 use std::path::Path;
 
+use ssdlab_core::difference::{Difference, Line};
 use ssdlab_core::{Archive, Archived};
 use ssdlab_ftl::choice::Start;
-use ssdlab_ftl::{Difference, Line};
 
-use crate::observe::summary::PreconditionSummary;
-use crate::precondition::{self, Device};
+use crate::precondition::{self, Device, PreconditionSummary};
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor};
 use crate::run::repeat::Replays;
+use crate::setup::lines::line;
 use crate::setup::{Overwrite, Precondition, Setup};
 pub use file::is_kept;
 use file::{Reader, Unusable};
@@ -56,7 +56,7 @@ fn cached_lines(setup: &Setup) -> Vec<Line> {
 
 /// Returns the settings in which two drives must agree for one to continue from the other, without all settings of time.
 fn shape(setup: &Setup) -> Vec<Line> {
-    let mut lines = ssdlab_ftl::lines(&setup.shape(), &setup.ftl);
+    let mut lines = setup.lines();
     lines.push(line("check", setup.check));
     lines
 }
@@ -72,10 +72,6 @@ fn preconditioning(setup: &Setup) -> Vec<Line> {
     };
     let fill = line("precondition.fill", fill);
     vec![fill, line("precondition.overwrite", overwrite), line("seed", setup.seed)]
-}
-
-fn line(key: &str, value: impl ToString) -> Line {
-    (key.into(), value.to_string())
 }
 
 /// Origin of the drive of a run.

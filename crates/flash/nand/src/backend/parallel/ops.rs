@@ -3,7 +3,6 @@
 use ssdlab_core::Slab;
 
 use super::scheduler::Class;
-use super::timing_checker::Seen;
 use crate::Cause;
 use crate::named::named_enum;
 
@@ -97,6 +96,21 @@ impl Op {
         let id = u64::from(self.die) << 48 | self.number;
         Seen { id, kind: self.kind, block: self.block, page: u32::from(self.page), from }
     }
+}
+
+/// An operation as the timing checker sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Seen {
+    /// Unique number.
+    pub id: u64,
+    /// Kind of operation.
+    pub kind: Kind,
+    /// Block read, programmed or erased.
+    pub block: u32,
+    /// Page of the block.
+    pub page: u32,
+    /// Source block and page of a copy.
+    pub from: Option<(u32, u32)>,
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -5,23 +5,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::ops::Kind;
+use super::ops::{Kind, Seen};
 use crate::Geometry;
-
-/// An operation as the checker sees it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Seen {
-    /// Unique number.
-    pub id: u64,
-    /// Kind of operation.
-    pub kind: Kind,
-    /// Block read, programmed or erased.
-    pub block: u32,
-    /// Page of the block.
-    pub page: u32,
-    /// Source block and page of a copy.
-    pub from: Option<(u32, u32)>,
-}
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Page {

@@ -2,8 +2,8 @@
 
 use ssdlab_core::{BlockId, Ppn};
 
-use super::ops::Kind;
-use super::timing_checker::{Seen, TimingChecker};
+use super::ops::{Kind, Seen};
+use super::timing_checker::TimingChecker;
 use crate::backend::{Flash, Resume};
 use crate::{Cause, Counts, FlashSink, Geometry, Source, SpareArea};
 

@@ -39,7 +39,7 @@ use rustc_hash::FxHashMap;
 use ssdlab_core::units::write_bytes;
 use ssdlab_core::{Bytes, Rng};
 
-use super::{countable, ensure, wrong};
+use super::check::{countable, ensure, wrong};
 use crate::{Filebench, Op, Request, Seeding, TraceError};
 use device::Device;
 use file_set::{FileSet, Members};

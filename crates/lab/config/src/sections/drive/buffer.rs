@@ -1,8 +1,8 @@
 //! Write buffer of the drive.
 
 use crate::checker::{Checker, Read, Reader};
+use crate::device::{Device, KnownDevice};
 use crate::kind::{Choices, Kind};
-use crate::sections::device::{Device, KnownDevice};
 use crate::table::{OptionSpec, TIB, option};
 use ssdlab_core::units::{write_bytes, write_percent};
 use ssdlab_sim::{FlushPolicy, WriteBuffer};

@@ -1,8 +1,8 @@
 //! Garbage collection ahead of need.
 
 use crate::checker::{Checker, Read};
+use crate::device::{Device, KnownDevice};
 use crate::kind::{Choices, Kind};
-use crate::sections::device::{Device, KnownDevice};
 use crate::table::{OptionSpec, SECOND, option};
 use ssdlab_ftl::FtlChoice;
 use ssdlab_sim::{Collect, CollectGoal};

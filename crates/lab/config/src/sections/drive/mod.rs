@@ -6,8 +6,8 @@ mod protocol;
 mod stripe;
 
 use crate::checker::{Checker, Read};
+use crate::device::KnownDevice;
 use crate::kind::{Choices, Kind};
-use crate::sections::device::KnownDevice;
 use crate::table::{OptionSpec, SECOND, Section, Use, option};
 use ssdlab_ftl::FtlChoice;
 use ssdlab_nand::Commands;

@@ -1,9 +1,9 @@
 //! Log-block FTLs. Each declares its parameters in its own file; all share the option for the number of log blocks.
 
 use crate::checker::{Checker, Read};
+use crate::device::Device;
 use crate::kind::Kind;
 use crate::parameters::of_table;
-use crate::sections::device::Device;
 use crate::table::{OptionSpec, option};
 use crate::value::{LogSpace, Value};
 use ssdlab_core::units::{counted, write_percent};

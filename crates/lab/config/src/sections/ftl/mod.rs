@@ -5,8 +5,8 @@ mod page;
 mod trigger;
 
 use crate::checker::{Checker, Read};
+use crate::device::Device;
 use crate::kind::Kind;
-use crate::sections::device::Device;
 use crate::table::{OptionSpec, Section, option};
 use ssdlab_ftl::choice::LOG_FTLS;
 use ssdlab_ftl::page::{PageOptions, Trigger};

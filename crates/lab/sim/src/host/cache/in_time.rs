@@ -23,7 +23,7 @@ use super::backing_queue::BackingQueue;
 use super::{BelowSummary, Cache, CacheSummary, WaitSummary};
 use crate::host::fit::runs;
 use crate::host::replay::Issued;
-use crate::observe::summary::{LatencyByOp, TimeSummary, per_second};
+use crate::observe::latency::{LatencyByOp, TimeSummary, per_second};
 use crate::run::error::SimError;
 use crate::setup::Setup;
 use crate::setup::host::CacheOptions;

@@ -5,7 +5,7 @@ use std::ops::Sub;
 use serde::Serialize;
 use ssdlab_cache::{Transitions, WriteBackCounters};
 
-use crate::observe::summary::LatencyByOp;
+use crate::observe::latency::LatencyByOp;
 
 /// The cache above the drive in the measured phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]

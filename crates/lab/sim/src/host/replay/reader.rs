@@ -3,9 +3,8 @@
 use ssdlab_nand::backend::parallel::MOST_EVENTS;
 use ssdlab_trace::{Request, Source};
 
-use crate::observe::summary::SoFar;
 use crate::run::error::SimError;
-use crate::run::monitor::{Control, Monitor, Phase, Status, prepare_source};
+use crate::run::monitor::{Control, Monitor, Phase, SoFar, Status, prepare_source};
 
 /// Requests read from a source at a time.
 pub(crate) const BATCH: usize = 4096;

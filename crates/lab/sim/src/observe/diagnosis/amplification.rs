@@ -2,7 +2,7 @@
 
 use ssdlab_nand::Cause;
 
-use super::{Finding, Subject};
+use crate::observe::finding::{Finding, Subject};
 use crate::observe::summary::Summary;
 use crate::setup::Setup;
 use crate::setup::what_if::WhatIf;

@@ -2,7 +2,7 @@
 //!
 //! Requests below the cache have findings of their own; for many of them, write-backs, no request of the host waits.
 
-use super::{Finding, Subject};
+use crate::observe::finding::{Finding, Subject};
 use crate::observe::summary::Summary;
 use crate::setup::what_if::WhatIf;
 

@@ -1,6 +1,6 @@
 //! Inputs that make the results of a run misleading.
 
-use super::{Finding, Subject};
+use crate::observe::finding::{Finding, Subject};
 use crate::observe::series::Series;
 use crate::observe::summary::Summary;
 use crate::run::Outcome;
@@ -24,7 +24,7 @@ const ALL: f64 = 0.95;
 
 /// Returns the time from the last arrival to the last completion, if the drive did not keep up.
 pub(super) fn behind_ns(summary: &Summary) -> Option<u64> {
-    summary.time.as_ref()?.fell_behind_ns(summary.latency.as_ref()?, summary.drive.as_ref())
+    summary.time.as_ref()?.fell_behind_ns(summary.latency.as_ref()?, summary.drive.as_ref().map(|drive| &drive.service))
 }
 
 /// Returns the capacities that the host has written and would have to write for a settled write amplification; `None` if

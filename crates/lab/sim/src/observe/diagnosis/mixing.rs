@@ -7,7 +7,7 @@
 //! (Desnoyers 2014); greedy leaves somewhat less.
 
 use super::amplification::NOTEWORTHY;
-use super::{Finding, Subject};
+use crate::observe::finding::{Finding, Subject};
 use crate::observe::summary::Summary;
 use crate::setup::Setup;
 use crate::setup::what_if::WhatIf;

@@ -2,9 +2,11 @@
 
 use ssdlab_nand::backend::parallel::{CAUSES, StallCause};
 
-use super::{Finding, Subject, throughput};
+use super::throughput;
 use crate::observe::breakdown::{BreakdownByPercentile, LatencyBreakdown, PART_NAMES, PARTS, Part};
-use crate::observe::summary::{LatencySummary, Summary};
+use crate::observe::finding::{Finding, Subject};
+use crate::observe::latency::LatencySummary;
+use crate::observe::summary::Summary;
 use crate::setup::what_if::WhatIf;
 use crate::setup::{Clock, Setup};
 

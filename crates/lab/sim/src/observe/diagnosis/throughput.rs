@@ -6,10 +6,12 @@
 
 use ssdlab_nand::backend::parallel::{CAUSES, StallCause};
 
-use super::{Finding, Subject, cached, inputs};
+use super::{cached, inputs};
 use crate::observe::activity::{DriveSummary, Spread};
 use crate::observe::breakdown::{LatencyBreakdown, PARTS, Part, ResponseSummary};
-use crate::observe::summary::{Summary, TimeSummary};
+use crate::observe::finding::{Finding, Subject};
+use crate::observe::latency::TimeSummary;
+use crate::observe::summary::Summary;
 use crate::run::Outcome;
 use crate::setup::drive::{DriveOptions, Front, WriteBuffer};
 use crate::setup::host::Replay;

@@ -1,0 +1,59 @@
+//! Settings that make a configuration fit the drive in a file.
+
+use ssdlab_core::difference::Line;
+
+/// Returns the settings to type so that a configuration with the settings `now` makes a drive like one with `then`; None if
+/// they already do.
+pub(super) fn restored(then: &[Line], now: &[Line]) -> Option<String> {
+    const SHAPE: [&str; 7] = ["channels", "ways", "dies", "planes", "page_size", "pages_per_block", "order"];
+    let shapes = |key: &str| match key.split_once('.') {
+        None => key == "ftl",
+        Some((section, name)) => matches!(section, "ftl" | "device") || section == "nand" && SHAPE.contains(&name),
+    };
+    let differs = |line: &&Line| shapes(&line.0) && !now.contains(line);
+    let settings: Vec<_> = then.iter().filter(differs).map(|(key, was)| format!("{key}={was}")).collect();
+    let had = |beginning: &str| then.iter().any(|(was, _)| was.starts_with(beginning));
+    let new = now.iter().map(|(key, _)| key).filter(|key| !then.iter().any(|(was, _)| was == *key));
+    // Alternatives to these settings must be left out, and settings of another FTL or map too, if they were typed.
+    let mut out: Vec<_> = new
+        .filter_map(|key| match key.split('.').collect::<Vec<_>>()[..] {
+            ["device", ..] => Some(format!("; remove {key}")),
+            ["ftl", name, ..] if !had(&format!("ftl.{name}.")) => Some(format!("; remove any ftl.{name}.*")),
+            ["ftl", ..] => Some(format!("; remove any {key}")),
+            _ => None,
+        })
+        .collect();
+    out.dedup();
+    (!settings.is_empty()).then(|| format!("set {}{}", settings.join(" and "), out.concat()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(key: &str, value: impl ToString) -> Line {
+        (key.into(), value.to_string())
+    }
+
+    #[test]
+    fn settings_that_shape_a_drive_are_restored() {
+        let then =
+            [line("device.op", "7%"), line("ftl", "page"), line("ftl.page.map", "ram"), line("nand.read", "1us")];
+        let now = [line("device.spare", "7%"), line("ftl", "fast"), line("nand.read", "2us")];
+        assert_eq!(
+            restored(&then, &now).as_deref(),
+            Some("set device.op=7% and ftl=page and ftl.page.map=ram; remove device.spare")
+        );
+        assert_eq!(restored(&then, &then), None);
+        let typed = [line("ftl", "bast"), line("ftl.bast.log", 4), line("ftl.bast.order", "fifo")];
+        assert_eq!(
+            restored(&then[1..3], &typed).as_deref(),
+            Some("set ftl=page and ftl.page.map=ram; remove any ftl.bast.*")
+        );
+        let mapped = [line("ftl", "page"), line("ftl.page.map", "dftl"), line("ftl.page.map.dftl.cache", 8)];
+        assert_eq!(
+            restored(&then[1..3], &mapped).as_deref(),
+            Some("set ftl.page.map=ram; remove any ftl.page.map.dftl.cache")
+        );
+    }
+}

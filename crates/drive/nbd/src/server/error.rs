@@ -1,0 +1,61 @@
+//! Errors of a server.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use crate::export::Errno;
+
+/// Longest path of a socket in bytes; Linux allows 108 with the terminating zero.
+pub(super) const LONGEST_PATH: usize = 107;
+
+/// Error of starting or ending a server.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServerError {
+    /// The path of the socket is too long for the system.
+    #[error(
+        "{}: the socket path has {bytes} bytes, more than the maximum of {most}; choose a shorter one",
+        path.display(),
+        most = LONGEST_PATH
+    )]
+    PathTooLong {
+        /// The path.
+        path: PathBuf,
+        /// Length of the path.
+        bytes: usize,
+    },
+    /// A server listens at the path.
+    #[error("{}: another server listens there; stop it, or choose another path", .0.display())]
+    Live(PathBuf),
+    /// The path belongs to another file.
+    #[error("{}: exists and is not a socket; remove it, or choose another path", .0.display())]
+    NoSocket(PathBuf),
+    /// The socket could not be created.
+    #[error("{}: {error}; choose a path in an existing, writable directory", path.display())]
+    Unix {
+        /// The path.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The port cannot be used.
+    #[error("{address}: {error}; choose another port or address")]
+    Tcp {
+        /// The address.
+        address: SocketAddr,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// No thread is available for a socket.
+    #[error("the system cannot start more threads; raise its limit of processes, or end some processes")]
+    Thread,
+    /// The last flush failed.
+    #[error("export {name:?} could not be flushed at the end: {errno}")]
+    Flush {
+        /// Name of the export.
+        name: String,
+        /// Error of the export.
+        errno: Errno,
+    },
+}

@@ -1,0 +1,42 @@
+//! Limits of a server.
+
+use std::time::Duration;
+
+use super::tls::Tls;
+
+/// Limits of a server.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Maximum number of clients, fewer if `memory` is insufficient; further connections are closed on accept.
+    pub connections: usize,
+    /// Maximum number of connections that have not chosen an export; a further one replaces the oldest.
+    pub handshakes: usize,
+    /// Memory limit in bytes for requests and replies of all connections; at least 160 MiB, so that the longest request
+    /// fits.
+    pub memory: usize,
+    /// Maximum number of waiting replies per connection; further requests wait in the socket.
+    pub in_flight: usize,
+    /// Time limit for choosing an export.
+    pub negotiation: Duration,
+    /// Time without progress after which a client is disconnected if others wait for its memory.
+    pub stall: Duration,
+    /// Time that a graceful stop gives clients to receive their replies.
+    pub stop: Duration,
+    /// Certificates; `None` turns encryption off.
+    pub tls: Option<Tls>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            connections: 64,
+            handshakes: 64,
+            memory: 1 << 30,
+            in_flight: 1024,
+            negotiation: Duration::from_secs(30),
+            stall: Duration::from_secs(1),
+            stop: Duration::from_secs(10),
+            tls: None,
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! FTL of another crate, on any flash.
+
+use ssdlab_core::{Archive, Archived, Lpn, Ppn};
+use ssdlab_nand::{Cause, FlashSink, Scan, Trimmed};
+
+use crate::{CachedEntries, DynFtl, Ftl, GcOccupancy, WriteContext};
+
+/// An [`Ftl`] that was not compiled for its sink. Has every capability of the FTL except [`Ftl::part`].
+///
+/// Not an implementation for `Box<dyn DynFtl>` itself: its methods would then hide those of the FTL in the box.
+pub(crate) struct Outside(pub Box<dyn DynFtl>);
+
+impl Ftl for Outside {
+    fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, context: WriteContext, sink: &mut S) {
+        self.0.write_dyn(lpn, count, context, sink);
+    }
+
+    fn read<S: FlashSink>(&mut self, lpn: Lpn, count: u32, cause: Cause, sink: &mut S) -> u32 {
+        self.0.read_dyn(lpn, count, cause, sink)
+    }
+
+    fn trim<S: FlashSink>(&mut self, lpn: Lpn, count: u32, sink: &mut S) {
+        self.0.trim_dyn(lpn, count, sink);
+    }
+
+    fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
+        self.0.lookup(lpn)
+    }
+
+    fn copies(&self, logical_pages: u32, visit: &mut dyn FnMut(Lpn, Ppn)) {
+        self.0.copies(logical_pages, visit);
+    }
+
+    fn is_worn_out(&self) -> bool {
+        self.0.is_worn_out()
+    }
+
+    fn keep_for_failures(&mut self, blocks: u32) -> Result<(), String> {
+        self.0.keep_for_failures(blocks)
+    }
+
+    fn prefetch(&mut self, lpn: Lpn) {
+        self.0.prefetch(lpn);
+    }
+
+    fn free_blocks(&self) -> u32 {
+        self.0.free_blocks()
+    }
+
+    fn erase_counts(&self) -> &[u32] {
+        self.0.erase_counts()
+    }
+
+    fn occupied(&self) -> Option<GcOccupancy> {
+        self.0.occupied()
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.0.memory_bytes()
+    }
+
+    fn mapping_table_bytes(&self) -> u64 {
+        self.0.mapping_table_bytes()
+    }
+
+    fn background<S: FlashSink>(&mut self, plane: u32, free_blocks: u32, pages: u32, sink: &mut S) -> bool {
+        self.0.background_dyn(plane, free_blocks, pages, sink)
+    }
+
+    fn preload<S: FlashSink>(&mut self, sink: &mut S) {
+        self.0.preload_dyn(sink);
+    }
+
+    fn cached_entries(&self) -> Vec<CachedEntries> {
+        self.0.cached_entries()
+    }
+
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
+        self.0.archive(archive)
+    }
+
+    fn recover<S: FlashSink>(&mut self, scan: &dyn Scan, trims: &[Trimmed], sink: &mut S) -> Result<(), String> {
+        self.0.recover_dyn(scan, trims, sink)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.0.check()
+    }
+}

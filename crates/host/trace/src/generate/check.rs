@@ -1,0 +1,55 @@
+//! Checks of the parameters of a workload, and shares in their messages.
+
+use crate::TraceError;
+
+/// Maximum number of named streams; each is a [`crate::Request::stream`].
+pub(super) const STREAMS_MAX: u32 = 65_535;
+/// Limit for the sum of shares, with a tolerance for rounding.
+pub(super) const WHOLE: f64 = 1.0 + 1e-9;
+
+pub(super) fn wrong<T>(field: &'static str, why: impl Into<String>) -> Result<T, TraceError> {
+    Err(TraceError::Workload { field, why: why.into() })
+}
+
+pub(super) fn share(field: &'static str, value: f64) -> Result<(), TraceError> {
+    ensure!((0.0..=1.0).contains(&value), field, "{value} is not a share from 0 to 1");
+    Ok(())
+}
+
+/// Returns an error about a field of the workload unless a condition holds.
+macro_rules! ensure {
+    ($condition:expr, $field:expr, $($why:tt)+) => {
+        if $condition {
+        } else {
+            return $crate::generate::check::wrong($field, format!($($why)+));
+        }
+    };
+}
+pub(super) use ensure;
+
+/// Formats a share for a message.
+pub(super) fn percent(share: f64) -> String {
+    format!("{}%", libm::round(share * 1e6) / 1e4)
+}
+
+/// Rounds a share down to the precision of [`percent`].
+pub(super) fn down(share: f64) -> f64 {
+    libm::floor(share * 1e6) / 1e6
+}
+
+/// Rounds a share up to the precision of [`percent`].
+pub(super) fn up(share: f64) -> f64 {
+    libm::ceil(share * 1e6) / 1e6
+}
+
+/// Checks that the stream count is between 1 and `most`.
+pub(super) fn countable(field: &'static str, count: u32, most: u32) -> Result<(), TraceError> {
+    let change = if count == 0 { "raise it to 1".into() } else { format!("lower it to {most}") };
+    ensure!((1..=most).contains(&count), field, "{count} is out of range, 1 to {most}; {change}");
+    Ok(())
+}
+
+/// Returns a `share` of `whole`, in whole units.
+pub(super) fn share_of(whole: u64, share: f64) -> u64 {
+    (libm::round(whole as f64 * share) as u64).min(whole)
+}

@@ -1,0 +1,61 @@
+//! Address space of a workload, and where a request goes in it.
+
+use ssdlab_core::units::write_bytes;
+
+use super::check::{ensure, wrong};
+use crate::TraceError;
+
+/// Maximum size of a block or region in bytes.
+pub(super) const PART_MAX: u64 = 1 << 30;
+
+/// Address space of a workload.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Space {
+    /// Size of a slot, the unit of addresses, in bytes.
+    pub align: u64,
+    /// Size of the address space in bytes, from 0.
+    pub span: u64,
+    /// Size of the largest request in bytes; at most `span`.
+    pub largest: u64,
+}
+
+impl Space {
+    /// Returns the number of slots at which the largest request fits into the span.
+    pub fn starts(&self) -> u64 {
+        (self.span - self.largest) / self.align + 1
+    }
+
+    /// Checks that `bytes` is a multiple of the slot size and within the span.
+    pub fn check_slots(&self, field: &'static str, bytes: u32) -> Result<(), TraceError> {
+        let (bytes, align) = (u64::from(bytes), self.align);
+        let size = write_bytes(bytes);
+        let nearest = write_bytes((bytes / align * align).max(align));
+        let (slot, span) = (write_bytes(align), write_bytes(self.span));
+        let is_whole = bytes > 0 && bytes.is_multiple_of(align);
+        ensure!(is_whole, field, "{size} is not a multiple of the alignment {slot}; set it to {nearest}");
+        let most = write_bytes(self.span / align * align);
+        ensure!(bytes <= self.span, field, "{size} exceeds the span {span}; lower it to {most}");
+        Ok(())
+    }
+
+    /// Checks that the whole slots in `bytes` hold the largest request.
+    pub fn check_holds_largest(&self, field: &'static str, bytes: u32) -> Result<(), TraceError> {
+        if self.largest <= bytes.into() {
+            return Ok(());
+        }
+        let (size, request) = (write_bytes(bytes.into()), write_bytes(self.largest));
+        let least = self.largest.next_multiple_of(self.align);
+        if least <= self.span.min(PART_MAX) {
+            let least = write_bytes(least);
+            return wrong(field, format!("{size} is smaller than a request of {request}; raise it to {least}"));
+        }
+        wrong("sizes", format!("{request} exceeds the {size} that requests must stay within; lower it to {size}"))
+    }
+}
+
+/// Address, size and stream of a request.
+pub(super) struct RequestTarget {
+    pub offset: u64,
+    pub bytes: u32,
+    pub stream: u16,
+}

@@ -1,0 +1,119 @@
+//! Rates and response times.
+
+use serde::Serialize;
+use ssdlab_core::LatencyHistogram;
+
+const NANOS_PER_SECOND: f64 = 1e9;
+
+/// Returns a rate; `None` if no time passed.
+pub(crate) fn per_second(amount: u64, elapsed_ns: u64) -> Option<f64> {
+    (elapsed_ns > 0).then(|| amount as f64 / (elapsed_ns as f64 / NANOS_PER_SECOND))
+}
+
+/// Share of simulated time beyond the mean latency that a drive may take after the last arrival and still keep up.
+const BEHIND: f64 = 0.05;
+
+/// Rates over the measured phase.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct TimeSummary {
+    /// From the start of measuring to the last completion.
+    pub elapsed_ns: u64,
+    /// Time the flash worked.
+    pub busy_ns: u64,
+    /// Busy over elapsed.
+    pub utilisation: f64,
+    /// Requests completed per second; all rates are `None` if no time passed.
+    pub iops: Option<f64>,
+    /// Bytes read per second.
+    pub bytes_read_per_s: Option<f64>,
+    /// Bytes written per second.
+    pub bytes_written_per_s: Option<f64>,
+    /// Time from the last arrival to the last completion; `None` in closed replay.
+    pub behind_ns: Option<u64>,
+}
+
+impl TimeSummary {
+    /// Returns the time from the last arrival to the last completion if the drive did not keep up. `service` are the
+    /// times of a drive that works on many requests.
+    pub(crate) fn fell_behind_ns(&self, latency: &LatencyByOp, service: Option<&LatencyByOp>) -> Option<u64> {
+        let requests = latency.all?.count;
+        let service_ns = match service {
+            Some(service) => service.all?.mean_ns,
+            // Requests are served one by one.
+            None => self.busy_ns as f64 / requests as f64,
+        };
+        self.behind_ns.filter(|&behind_ns| behind_ns as f64 - service_ns > BEHIND * self.elapsed_ns as f64)
+    }
+}
+
+/// A distribution of response times, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LatencySummary {
+    /// Requests.
+    pub count: u64,
+    /// Mean.
+    pub mean_ns: f64,
+    /// Standard deviation.
+    pub std_dev_ns: f64,
+    /// Smallest.
+    pub min_ns: u64,
+    /// Median, as all quantiles exact to 1.6 %.
+    pub p50_ns: u64,
+    /// 90 of 100 are no slower.
+    pub p90_ns: u64,
+    /// 95 of 100 are no slower.
+    pub p95_ns: u64,
+    /// 99 of 100 are no slower.
+    pub p99_ns: u64,
+    /// 999 of 1,000 are no slower.
+    pub p99_9_ns: u64,
+    /// 9,999 of 10,000 are no slower.
+    pub p99_99_ns: u64,
+    /// Largest.
+    pub max_ns: u64,
+}
+
+impl LatencySummary {
+    /// Summarises a histogram; `None` if it is empty.
+    pub(crate) fn of(histogram: &LatencyHistogram) -> Option<Self> {
+        let q = |quantile| histogram.quantile_ns(quantile);
+        (histogram.count() > 0).then(|| Self {
+            count: histogram.count(),
+            mean_ns: histogram.mean_ns(),
+            std_dev_ns: histogram.std_dev_ns(),
+            min_ns: histogram.min_ns(),
+            p50_ns: q(0.5),
+            p90_ns: q(0.9),
+            p95_ns: q(0.95),
+            p99_ns: q(0.99),
+            p99_9_ns: q(0.999),
+            p99_99_ns: q(0.9999),
+            max_ns: histogram.max_ns(),
+        })
+    }
+}
+
+/// Response times by operation, for operations that occurred.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LatencyByOp {
+    /// All requests.
+    pub all: Option<LatencySummary>,
+    /// Reads.
+    pub read: Option<LatencySummary>,
+    /// Writes.
+    pub write: Option<LatencySummary>,
+    /// Trims.
+    pub trim: Option<LatencySummary>,
+    /// Flushes.
+    pub flush: Option<LatencySummary>,
+}
+
+impl LatencyByOp {
+    /// Summarises histograms by [`ssdlab_trace::Op`].
+    pub fn of(histograms: &[LatencyHistogram; 4]) -> Self {
+        let mut all = LatencyHistogram::default();
+        histograms.iter().for_each(|histogram| all.merge(histogram));
+        let [read, write, trim, flush] = histograms.each_ref().map(LatencySummary::of);
+        Self { all: LatencySummary::of(&all), read, write, trim, flush }
+    }
+}

@@ -1,0 +1,72 @@
+//! Settings that shape the state of a drive, as lines of text. A drive can only resume from one with equal lines.
+
+use ssdlab_core::Choice;
+use ssdlab_core::difference::Line;
+use ssdlab_core::units::write_bytes;
+use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
+use ssdlab_ftl::{FtlChoice, Shape};
+use ssdlab_nand::ProgramOrder;
+
+use crate::setup::Setup;
+
+impl Setup {
+    /// Lists the settings that shape the state of a drive, by the configuration's keys.
+    pub fn lines(&self) -> Vec<Line> {
+        let Shape { logical_pages, page_bytes, blocks, pages_per_block, order, planes } = self.shape();
+        let order = match order {
+            ProgramOrder::Any => "any",
+            ProgramOrder::Ascending => "ascending",
+        };
+        // The first difference is reported, so choices come before values that follow from them, as blocks from the map.
+        let mut lines = Vec::new();
+        ftl_lines(&self.ftl, &mut lines);
+        lines.extend([
+            line("device.capacity", write_bytes(u64::from(logical_pages) * u64::from(page_bytes))),
+            line("nand.page_size", write_bytes(page_bytes.into())),
+            line("nand.pages_per_block", pages_per_block),
+            line("nand.channels, ways, dies and planes (planes in all)", planes),
+            line("device.op (erase blocks)", blocks),
+            line("nand.order", order),
+        ]);
+        if let FtlChoice::Log(log, log_blocks) = &self.ftl {
+            lines.push(line(&format!("ftl.{}.log (blocks)", log.info.name), log_blocks));
+        }
+        lines
+    }
+}
+
+fn ftl_lines(ftl: &FtlChoice, lines: &mut Vec<Line>) {
+    match ftl {
+        FtlChoice::Page(PageOptions { gc, placement, trigger, allocation }, map) => {
+            let trigger = match trigger {
+                Trigger::Victim => "victim".into(),
+                Trigger::Batch { low, high } => format!("batch, low {low}, high {high}"),
+                Trigger::Partial { low, step } => format!("partial, low {low}, step {step}"),
+            };
+            let allocation = match allocation {
+                Allocation::Fifo => "fifo",
+                Allocation::LeastWorn => "least_worn",
+            };
+            lines.push(line("ftl", "page"));
+            choice("ftl.page.gc", gc, lines);
+            lines.push(line("ftl.page.survivors", placement.name));
+            lines.push(line("ftl.page.trigger", trigger));
+            lines.push(line("ftl.page.allocation", allocation));
+            choice("ftl.page.map", map, lines);
+        }
+        FtlChoice::Log(log, _) => choice("ftl", log, lines),
+    }
+}
+
+/// Adds a choice from a registry and its parameters.
+fn choice<R>(key: &str, choice: &Choice<R>, lines: &mut Vec<Line>) {
+    lines.push(line(key, choice.info.name));
+    for parameter in choice.info.parameters.iter().filter(|parameter| !parameter.is_fixed()) {
+        let key = format!("{key}.{}.{}", choice.info.name, parameter.name);
+        lines.push((key, parameter.unit.write(choice.get(parameter.name))));
+    }
+}
+
+pub(crate) fn line(key: &str, value: impl ToString) -> Line {
+    (key.into(), value.to_string())
+}

@@ -1,0 +1,44 @@
+//! Order of requests by time.
+
+use std::sync::Mutex;
+
+use pyo3::prelude::*;
+
+use crate::errors::detached;
+use crate::requests::Requests;
+use crate::source::exclusive;
+
+/// Sorts requests by time as the file reader does; times count from the first request of each file.
+#[pyclass(module = "ssdlab._ssdlab")]
+pub struct InOrder {
+    inner: Mutex<ssdlab_trace::InOrder>,
+}
+
+#[pymethods]
+impl InOrder {
+    #[new]
+    fn new() -> Self {
+        Self { inner: Mutex::default() }
+    }
+
+    /// Takes requests in file order.
+    fn push(&mut self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
+        let order = exclusive(&mut self.inner);
+        detached(py, None, || order.push(&mut requests.inner.clone()))
+    }
+
+    /// Ends a file before the next one.
+    fn turn(&mut self) {
+        exclusive(&mut self.inner).turn();
+    }
+
+    /// Returns the next sorted requests, at most `max`.
+    fn take(&mut self, max: usize) -> Requests {
+        Requests { inner: exclusive(&mut self.inner).take(max).to_vec() }
+    }
+
+    /// Returns the number of requests out of order, and of those too late to be sorted.
+    fn counts(&mut self) -> (u64, u64) {
+        exclusive(&mut self.inner).counts()
+    }
+}
