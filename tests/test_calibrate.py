@@ -119,7 +119,7 @@ def test_equal_regions_give_no_advice() -> None:
     assert noisy.region_matters
     noisy = replace(noisy, noise={"read": 0.6})
     assert not noisy.region_matters
-    assert "(largest difference 50.0 %, between rounds 60.0 %)" in " ".join(calibration.sentences(noisy))
+    assert "(largest difference 50.0 %, difference between rounds 60.0 %)" in " ".join(calibration.sentences(noisy))
 
 
 def test_a_stopped_calibration_gives_no_advice() -> None:

@@ -128,7 +128,7 @@ impl CacheTrace {
     /// the accesses with `accesses`, their future with `future`, their times with `expire`, the requests with
     /// `requests`, and a sample with `sample`: its rate or else its items, and its replicas.
     #[new]
-    #[expect(clippy::too_many_arguments, reason = "each is named in Python")]
+    #[expect(clippy::too_many_arguments, reason = "Python passes each argument by name")]
     fn new(
         granularity: &str,
         page: &str,

@@ -61,7 +61,7 @@ impl<'a> Watch<'a> {
 /// Measures codecs on the contents of files; returns a dictionary per codec. Calls `stop(done)` now and then with the
 /// finished runs of a codec; if true, raises KeyboardInterrupt.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "each is a named argument of its one caller")]
+#[expect(clippy::too_many_arguments, reason = "its only caller names each argument")]
 pub fn bench_codecs<'py>(
     py: Python<'py>,
     files: Vec<PyBackedBytes>,

@@ -352,7 +352,7 @@ pub struct BenchStorage {
 /// the page number, plus one for a write. Calls `stop(done)` now and then with the finished accesses; if true, raises
 /// KeyboardInterrupt.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "each is a named argument of its one caller")]
+#[expect(clippy::too_many_arguments, reason = "its only caller names each argument")]
 pub fn bench_cache<'py>(
     py: Python<'py>,
     settings: Settings,

@@ -58,7 +58,7 @@ impl DriveServer {
     /// simulated second; None sends replies at once.
     #[new]
     #[pyo3(signature = (config, name, *, file, socket, listen, tls, verify_clients, memory, scale, record))]
-    #[expect(clippy::too_many_arguments, reason = "each is a named argument of its one caller")]
+    #[expect(clippy::too_many_arguments, reason = "its only caller names each argument")]
     fn new(
         py: Python<'_>,
         config: &Config,

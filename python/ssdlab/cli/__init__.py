@@ -27,7 +27,7 @@ COMMANDS = {
     "run": "Replay a trace, or a generated workload, against a simulated SSD.",
     "serve": "Serve a simulated drive to any program over NBD.",
     "compare": "Run the same requests against several configurations and compare the figures.",
-    "sweep": "Run many configurations: grids, samples of a space, screening designs; can be resumed.",
+    "sweep": "Run many configurations: a grid, a sample or a screening design; can be resumed.",
     "tune": "Find the configuration with the best outcome that meets constraints.",
     "study": "Show, draw and analyse the results of a sweep: curves, effects, the Pareto front.",
     "fleet": "Run a trace of many volumes on a fleet of drives, show distributions; generate synthetic fleets.",

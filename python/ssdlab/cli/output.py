@@ -34,7 +34,7 @@ def status_of(partial: bool) -> int:
     """Returns the exit status of a command that printed a result; reports an interrupted one."""
     if not partial:
         return 0
-    print("ssdlab: interrupted; the result covers only what was finished", file=sys.stderr)
+    print("ssdlab: interrupted; the result covers only the finished part", file=sys.stderr)
     return STATUS
 
 

@@ -120,7 +120,7 @@ class Frame:
             elif column in REQUIRED:
                 known = ", ".join(list(spellings)[:4])
                 raise TraceError(
-                    f"{where}: no column {column!r}; call one of {', '.join(names) or 'them'} {known} or the like"
+                    f"{where}: no column {column!r}; call one of {', '.join(names) or 'them'} {known}, for example"
                 )
 
     @property

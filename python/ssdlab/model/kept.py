@@ -179,6 +179,6 @@ def _tell(kept: Path, limit: int) -> None:
         # The note was given before, or the directory takes no more files.
         return
     _LOG.warning(
-        f"preconditioned drives are cached in {text.path(kept)}: {text.size(total)}, limit {text.size(limit)} "
+        f"preconditioned drives are cached in {text.path(kept)}: {text.size(total)} of at most {text.size(limit)} "
         f"({LIMIT}); 'ssdlab cache-dir --clear' removes them, {DIRECTORY}=DIR caches elsewhere"
     )

@@ -115,7 +115,7 @@ def _sound(read: Callable[["_Saved"], Column]) -> Callable[["_Saved"], Column]:
             return read(saved)
         except (LookupError, TypeError, ValueError, pa.ArrowException, TraceError) as error:
             raise ConfigError(
-                f"{text.path(saved.folder)}: {read.__name__}: the Parquet files are not as 'ssdlab run' saves them "
+                f"{text.path(saved.folder)}: {read.__name__}: the Parquet files differ from those that 'ssdlab run' saves "
                 f"({error}); copy them again, or run it again with --out"
             ) from None
 
@@ -131,7 +131,7 @@ def _fault(name: str, table: "pa.Table") -> str | None:
         if str(field.type) != kind:
             return f"{field.name}: is of type {field.type}, not {kind}"
         if column.null_count:
-            return f"{field.name}: lacks {text.count(column.null_count)} of {text.count(len(column))} values"
+            return f"{field.name}: misses {text.count(column.null_count)} of {text.count(len(column))} values"
     return None
 
 

@@ -240,7 +240,7 @@ METRICS = (
                "[saved](state.md) drive, without pages overwritten in a write buffer"),
         Metric("precondition.stable", help="true if write amplification settled", kind="flag",
                null="unless overwriting until it is steady"),
-        Metric("precondition.sampled_planes", "planes", "", "planes that were overwritten while the others took over "
+        Metric("precondition.sampled_planes", "planes", "", "planes that were overwritten; the others took over "
                "their state ([state.md](state.md))", null="if all were overwritten"),
         Metric("collection.effective_op", "ratio", "effective over-provisioning, measured", "effective "
                "over-provisioning: invalid pages per valid page in the plane of each victim, half-way through its "
@@ -326,7 +326,7 @@ METRICS = (
         Metric("multiplane_commands", "commands", "multi-plane commands", "multi-plane commands"),
         Metric("suspensions", "suspensions", "suspended programs and erases",
                "programs and erases suspended for a read", quiet=True),
-        Metric("fairness", "0 to 1", "fairness of streams (Jain)", "Jain's index of `bytes_per_s` of the streams "
+        Metric("fairness", "0 to 1", "fairness of streams (Jain)", "Jain's index of `bytes_per_s` over the streams "
                "active for more than half of the time: 1 if all are equal, 1/n if one of n has everything. It "
                "measures the drive only if each stream asks for as much as it can get", "more",
                "with fewer than two such streams, or more than 256 streams", form="mean"),
@@ -428,7 +428,7 @@ METRICS = (
     *_group("Lifetime", "lifetime",
         Metric("host_tbw_bytes", "bytes", "host writes until worn out (TBW)", "host writes until worn out: endurance "
                "x physical pages x bytes written / pages programmed, counting partial pages by their bytes. Pages "
-               "left in the write buffer are written but not programmed: they raise this of a short run", "more",
+               "left in the write buffer are written but not programmed: they raise this figure in short runs", "more",
                "if nothing was programmed", form="decimal bytes"),
         Metric("dwpd_5_years", "capacities/day", "drive writes per day for 5 years (DWPD)",
                "the same per day of a five-year warranty", "more", "if nothing was programmed"),
@@ -437,23 +437,23 @@ METRICS = (
                "replay by the [diagnosis](diagnose.md#findings), else if the trace is no faster than the replay. "
                "`replay`: rate of the replay where requests wait for others (`host.replay` is `closed` or "
                "`processes`) and the trace has no times or is faster; the drive may sustain more. `drive`: rate that "
-               "the drive sustains in open replay that it falls behind. The last two leave out what is in the write "
+               "the drive sustains in open replay if it falls behind. The last two leave out data in the write "
                "buffer at the end"),
         *(
             Metric(f"host_bytes_per_day {rate}", "bytes", f"host writes per day, {label}", form="decimal bytes",
                    compute=_per_day(rate))
             for rate, label in (
-                ("trace", "rate of the trace"), ("replay", "rate of the replay"), ("drive", "most the drive sustained"),
+                ("trace", "rate of the trace"), ("replay", "rate of the replay"), ("drive", "maximum that the drive sustained"),
             )
         ),
-        Metric("host_bytes_per_day", "bytes", "", "host writes per day; never more than the drive sustained",
+        Metric("host_bytes_per_day", "bytes", "", "host writes per day; at most what the drive sustained",
                null="with `rate`"),
         Metric("host_drive_writes_per_day", "capacities/day", f"drive writes per day {PER_DAY}",
                "the same in capacities", null="with `rate`"),
         # No `better`: each case has its own rate.
         Metric("years", "years", f"lifetime {PER_DAY}", "years until worn out at that rate", null="with `rate`"),
         Metric("trace_bytes_per_day", "bytes", "", "writes of the trace per day by its own times, at the replay's "
-               "speed, even if the drive cannot keep up", null="if the trace has no times"),
+               "speed, even if the drive could not keep up", null="if the trace has no times"),
         Metric("trace_years", "years", "", "years until worn out at the rate of the trace",
                null="if the trace has no times"),
     ),

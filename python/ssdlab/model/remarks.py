@@ -20,8 +20,8 @@ MOSTLY = 0.5
 """Share of the written pages in the buffer at the end above which there is a remark."""
 
 UNSETTLED = {
-    "unsettled": ("over the whole run", "when the flash was written for the last time"),
-    "unsettled_replays": ("in the last replay but one", "in the last"),
+    "unsettled": ("over the whole run", "when the flash was last written"),
+    "unsettled_replays": ("in the second-last replay", "in the last"),
 }
 """Compared parts of the run, by finding."""
 

@@ -279,7 +279,7 @@ impl<B: Backend> Medium<B> {
         let (log, known) = match (Log::load(&self.backend).map_err(text)?, &self.log) {
             (Some(loaded), Some(_)) => loaded,
             (None, None) => return Ok(()),
-            (Some(_), None) => return Err("there is a log that the drive does not use".into()),
+            (Some(_), None) => return Err("the flash contains a log that the drive does not use".into()),
             (None, Some(_)) => return Err("there is no log".into()),
         };
         let geometry = self.backend.geometry();

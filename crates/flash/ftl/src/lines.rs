@@ -1,4 +1,4 @@
-//! Settings that shape the state of a drive, as lines of text. A drive can only resume from one with equal lines.
+//! Settings that shape the state of a drive, as lines of text. A drive can only resume from a state with equal lines.
 
 use ssdlab_core::Choice;
 use ssdlab_core::units::write_bytes;
@@ -10,14 +10,15 @@ use crate::{FtlChoice, Shape};
 /// Key and value of a setting.
 pub type Line = (String, String);
 
-/// Lists the settings that shape the state of a drive, by the configuration's keys.
+/// Lists the settings that shape the state of a drive, by their configuration keys.
 pub fn lines(shape: &Shape, ftl: &FtlChoice) -> Vec<Line> {
     let Shape { logical_pages, page_bytes, blocks, pages_per_block, order, planes } = *shape;
     let order = match order {
         ProgramOrder::Any => "any",
         ProgramOrder::Ascending => "ascending",
     };
-    // The first difference is reported, so choices come before values that follow from them, as blocks from the map.
+    // The first difference is reported. So choices come before values that follow from them, such as block counts that
+    // follow from the map.
     let mut lines = Vec::new();
     ftl_lines(ftl, &mut lines);
     lines.extend([
@@ -88,7 +89,7 @@ pub fn difference(then: &[Line], now: &[Line]) -> Option<Difference> {
         let (was, is) = (value(then, key), value(now, key));
         (was != is).then_some((key, was, is))
     })?;
-    // A count has its unit in brackets after the settings that it follows from.
+    // The key of a count lists the settings that determine it and, in brackets, its unit.
     let counted = key.strip_suffix(')').and_then(|key| key.split_once(" ("));
     let (was, remedy) = match (was, counted) {
         (None, _) => (format!("no {key}"), format!("remove {key}")),
@@ -104,8 +105,8 @@ pub fn difference(then: &[Line], now: &[Line]) -> Option<Difference> {
     Some(Difference { then: was, now: is.unwrap_or_else(|| "none".into()), remedy })
 }
 
-/// Returns the settings to type so that a configuration with the settings `now` makes a drive like one with `then`; None if
-/// they already do.
+/// Returns the settings to type so that a configuration with the lines `now` makes a drive with the lines `then`; None
+/// if both are equal.
 pub fn restored(then: &[Line], now: &[Line]) -> Option<String> {
     const SHAPE: [&str; 7] = ["channels", "ways", "dies", "planes", "page_size", "pages_per_block", "order"];
     let shapes = |key: &str| match key.split_once('.') {
@@ -116,7 +117,7 @@ pub fn restored(then: &[Line], now: &[Line]) -> Option<String> {
     let settings: Vec<_> = then.iter().filter(differs).map(|(key, was)| format!("{key}={was}")).collect();
     let had = |beginning: &str| then.iter().any(|(was, _)| was.starts_with(beginning));
     let new = now.iter().map(|(key, _)| key).filter(|key| !then.iter().any(|(was, _)| was == *key));
-    // Alternatives to these settings must be left out, and settings of another FTL or map too, if they were typed.
+    // Alternatives to these settings must be left out. So must settings of another FTL or map, if they were typed.
     let mut out: Vec<_> = new
         .filter_map(|key| match key.split('.').collect::<Vec<_>>()[..] {
             ["device", ..] => Some(format!("; remove {key}")),
@@ -129,7 +130,7 @@ pub fn restored(then: &[Line], now: &[Line]) -> Option<String> {
     (!settings.is_empty()).then(|| format!("set {}{}", settings.join(" and "), out.concat()))
 }
 
-/// Further settings in which both drives differ, after `first`; without counts, which follow from them.
+/// Returns further settings in which both drives differ, after `first`. Leaves out counts, which follow from settings.
 fn others(then: &[Line], now: &[Line], first: &str) -> String {
     let differs = |(key, was): &&Line| now.iter().any(|(other, is)| other == key && is != was);
     let plain = |(key, was): &&Line| key != first && !key.ends_with(')') && !was.contains(", ");

@@ -5,7 +5,7 @@ use ssdlab_core::{BlockId, Ppn};
 
 use crate::{Cause, FlashSink, Source, SpareArea};
 
-/// Flash that only counts, by operation and cause.
+/// Flash that only counts operations, by operation and cause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Counts {
     /// Pages read, by [`Cause`].

@@ -5,9 +5,9 @@ use crate::Parallelism;
 /// Order in which the pages of a block must be programmed, between two erases.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ProgramOrder {
-    /// Any page that is still erased (small-block SLC).
+    /// Any page that is erased may be programmed (small-block SLC).
     Any,
-    /// Only pages after the last programmed one; pages may be skipped (large-block SLC, MLC, TLC, QLC).
+    /// Only pages after the last programmed page; pages may be skipped (large-block SLC, MLC, TLC, QLC).
     Ascending,
 }
 

@@ -21,7 +21,7 @@ pub enum Source {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Role {
-    /// Data: anywhere under page mapping, at its own offset in a data block under block mapping.
+    /// Data: anywhere under page mapping; at its own offset in a data block under block mapping.
     Data = 0,
     /// A page of the log.
     Log = 1,
@@ -35,11 +35,11 @@ pub enum Role {
 
 /// Spare area of a page, written by the FTL and read by recovery.
 ///
-/// **The newer of two copies.** Flash that stores spare areas adds a third number, the *version*. For a page of the host or
-/// of the map it equals `sequence`. A copy takes over the version of the page that it copies, which the controller has read
-/// with it. Of two copies of a logical page the one with the higher version is newer. Copies with the same version are
-/// equal; the FTL uses the one with the higher `sequence`. This also holds for SBFAST, which copies pages that have a newer
-/// copy in its log.
+/// **The newer of two copies.** Flash that stores spare areas adds a third number, the *version*. For a page of the
+/// host or of the map it equals `sequence`. A copy takes the version of its source page, which the controller has read
+/// together with the page. Of two copies of a logical page, the copy with the higher version is newer. Copies with the
+/// same version are equal; the FTL uses the copy with the higher `sequence`. This also holds for SBFAST, which copies
+/// pages that have a newer copy in its log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SpareArea {
     /// Logical page.
@@ -52,8 +52,8 @@ pub struct SpareArea {
 
 /// Failure of an operation, as the chip reports it.
 ///
-/// An unreadable page is not a failure for an FTL: its data is lost wherever it is copied. A copy of it reads as an
-/// error, and the host gets the error when it reads.
+/// An unreadable page is not a failure for an FTL: its data is lost wherever the page is copied. A copy of the page
+/// reads as an error, and the host gets the error when it reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Failure {
     /// The page could not be programmed; earlier pages of the block can still be read.
@@ -62,10 +62,10 @@ pub enum Failure {
     Erase,
 }
 
-/// Flash as an FTL sees it: receives operations in dependency order.
+/// Flash as presented to an FTL: receives operations in dependency order.
 ///
-/// A sink that checks keeps the violations. Flash that fails overrides [`Self::fails`] and [`Self::failure`]; elsewhere both
-/// are constants, and an FTL's handling of failures compiles to nothing.
+/// A sink that checks rules keeps the violations. Flash that fails overrides [`Self::fails`] and [`Self::failure`].
+/// Elsewhere both are constants, and an FTL's handling of failures compiles to nothing.
 ///
 /// The trait is object-safe. `&mut dyn FlashSink` is a sink as well, so FTLs can be compiled once for any flash.
 pub trait FlashSink {
@@ -75,7 +75,7 @@ pub trait FlashSink {
         false
     }
 
-    /// Takes the outcome of the latest read, program, copy or erase: None if it succeeded.
+    /// Takes the outcome of the latest read, program, copy or erase: None if the operation succeeded.
     #[inline(always)]
     fn failure(&mut self) -> Option<Failure> {
         None
@@ -96,7 +96,8 @@ pub trait FlashSink {
     /// Erases a block.
     fn erase(&mut self, block: BlockId, cause: Cause);
 
-    /// Orders operations: everything emitted before must be complete before anything emitted after starts.
+    /// Orders operations: everything emitted before the barrier must be complete before anything emitted after it
+    /// starts.
     #[inline(always)]
     fn barrier(&mut self) {}
 
@@ -107,12 +108,12 @@ pub trait FlashSink {
         self.program(to, oob, Source::Copy(from), cause);
     }
 
-    /// Reports a trim of `count` pages from `lpn`, ordered before all programs from `sequence` on. Not a flash operation;
-    /// flash that must survive a power loss records it before it promises anything to the host.
+    /// Reports a trim of `count` pages from `lpn`, ordered before all programs from `sequence` on. This is not a flash
+    /// operation. Flash that must survive a power loss records it before it acknowledges anything to the host.
     #[inline(always)]
     fn trimmed(&mut self, _lpn: Lpn, _count: u32, _sequence: u64) {}
 
-    /// Reports a decision; not a flash operation.
+    /// Reports a decision, which is not a flash operation.
     #[inline(always)]
     fn note(&mut self, _note: Note) {}
 }
@@ -213,7 +214,7 @@ impl<A: FlashSink, B: FlashSink> FlashSink for (A, B) {
 
     #[inline(always)]
     fn failure(&mut self) -> Option<Failure> {
-        // Takes both outcomes, so that neither is left for the next operation.
+        // Takes both outcomes, so that none is left for the next operation.
         let (first, second) = (self.0.failure(), self.1.failure());
         first.or(second)
     }

@@ -5,7 +5,7 @@ use ssdlab_core::Nanos;
 /// Maximum number of page types: cells with several bits have pages of different speed.
 pub const MAX_PAGE_TYPES: usize = 4;
 
-/// A duration for each page type; page `p` of a block is of type `p % types`.
+/// A duration for each page type; page `p` of a block has type `p % types`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PageTimes {
     times: [Nanos; MAX_PAGE_TYPES],
@@ -60,7 +60,7 @@ pub struct Timing {
     pub erase: Nanos,
     /// Bus transfer of 1,024 bytes between page register and controller.
     pub transfer_per_kib: Nanos,
-    /// True if internal copies stay inside the chip (copy-back) and skip both bus transfers.
+    /// True if internal copies stay inside the chip (copy-back), without both bus transfers.
     pub copyback: bool,
     /// True if a host read transfers only the requested bytes, not whole pages.
     pub partial_read: bool,
@@ -73,7 +73,7 @@ impl Timing {
         Nanos(self.read.mean().0 + self.program.mean().0 + bus_ns)
     }
 
-    /// Bus time of `bytes` bytes, rounded to the nearest nanosecond (halves up).
+    /// Returns the bus time of `bytes` bytes, rounded to the nearest nanosecond (halves up).
     pub const fn transfer(&self, bytes: u32) -> Nanos {
         Nanos((self.transfer_per_kib.0 * bytes as u64 + 512) / 1024)
     }

@@ -28,9 +28,9 @@ pub struct AccessTrace {
     items: u32,
     one_size: bool,
     drops: u64,
-    /// True if [`Access::next`] is set.
+    /// True if the trace has next uses ([`Access::next`]).
     future: bool,
-    /// One entry per access; empty if nothing expires.
+    /// Time and TTL of each access; empty if nothing expires.
     lives: Vec<Life>,
 }
 
@@ -45,7 +45,7 @@ impl AccessTrace {
         Self::from_accesses(accesses, splitter.universe().len())
     }
 
-    /// Creates a trace of accesses to objects: with their sizes if `sized`, else of one unit each.
+    /// Creates a trace of accesses to objects. Objects have their own sizes if `sized`, else one unit each.
     pub fn of_objects(objects: &[Object], sized: bool) -> Result<Self, CacheError> {
         let mut universe = Universe::default();
         let mut accesses = Vec::with_capacity(objects.len());
@@ -85,7 +85,7 @@ impl AccessTrace {
         if accesses.len() >= NEVER as usize {
             return Err(CacheError::TooManyAccesses);
         }
-        // One pass, as a long trace is limited by memory bandwidth.
+        // Makes a single pass, because memory bandwidth limits long traces.
         let (mut largest_item, mut largest_size, mut drops) = (None, 0, 0);
         for access in &accesses {
             largest_item = largest_item.max(Some(access.item));
@@ -108,7 +108,7 @@ impl AccessTrace {
         self.items
     }
 
-    /// Number of accesses that are not removals.
+    /// Number of accesses that use an item, without removals.
     pub fn uses(&self) -> u64 {
         self.accesses.len() as u64 - self.drops
     }
@@ -123,7 +123,7 @@ impl AccessTrace {
         if needs_future && !self.future { Err(CacheError::NeedsFuture { policy }) } else { Ok(()) }
     }
 
-    /// Feeds the accesses to a policy in batches of `batch_len`, until `goes_on` returns false.
+    /// Feeds the accesses to a policy in batches of `batch_len` until `goes_on` returns false.
     pub fn replay(&self, policy: &mut dyn Policy, batch_len: usize, mut goes_on: impl FnMut() -> bool) -> Counts {
         let mut counts = Counts::default();
         let mut expiry = (!self.lives.is_empty()).then(|| (Expiry::new(self.items), self.lives.chunks(batch_len)));

@@ -1,4 +1,4 @@
-//! Expiry of items. A separate loop keeps [`Policy::simulate`] free of it.
+//! Expiry of items, with its own loop so that [`Policy::simulate`] does not pay for it.
 //!
 //! ```text
 //! access(x):  if x is cached and has expired: drop x; the access is a miss
@@ -14,7 +14,7 @@ use crate::counts::Counts;
 use crate::lists::grow;
 use crate::policy::Policy;
 
-/// Time of an access, and TTL of an item that it inserts.
+/// Time of an access, and TTL of the item if the access inserts it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Life {
     /// Time of the access.
@@ -40,7 +40,7 @@ impl Expiry {
         Self { until_ns }
     }
 
-    /// Processes accesses and removals in order, each with its life; adds the results to `counts`.
+    /// Processes accesses and removals in order, each with its time and TTL; adds the results to `counts`.
     ///
     /// # Panics
     /// If `lives` and `accesses` differ in length, or an item is out of range.

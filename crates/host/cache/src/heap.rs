@@ -1,6 +1,6 @@
 //! A min-heap of numbered items whose keys can change.
 //!
-//! Four children per node: half the levels of a binary heap, and the children share a cache line.
+//! Each node has four children: half the levels of a binary heap, and the children share a cache line.
 
 use ssdlab_core::HugeVec;
 use ssdlab_core::mem::prefetch;
@@ -165,7 +165,7 @@ mod tests {
     proptest! {
         #![proptest_config(ssdlab_tiers::cases(256))]
 
-        /// Compares with a `BTreeMap`; keys are made unique.
+        /// Compares the heap with a `BTreeMap`; keys are made unique.
         #[test]
         fn the_smallest_key_is_on_top(steps in prop::collection::vec((0_u32..30, prop::option::weighted(0.8, 0_u32..50)), 0..300)) {
             let mut heap = Heap::new(0, 30);

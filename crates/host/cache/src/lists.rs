@@ -1,6 +1,6 @@
 //! Doubly linked lists of numbered items, at most one list per item, with all state of an item in one node.
 //!
-//! A node is an aligned quarter of a cache line, so that access to an item costs one cache miss.
+//! A node is an aligned quarter of a cache line, so that accessing an item costs one cache miss.
 
 use ssdlab_core::HugeVec;
 use ssdlab_core::list::{self, Link, List, NONE};
@@ -102,7 +102,7 @@ impl<const N: usize> Lists<N> {
         self.nodes[item as usize].size
     }
 
-    /// Mark of an item, 0 at first; kept when the item changes lists or leaves.
+    /// Mark of an item, initially 0; kept when the item changes lists or is removed.
     #[inline]
     pub fn mark(&self, item: u32) -> u8 {
         self.nodes[item as usize].mark
@@ -140,7 +140,7 @@ impl<const N: usize> Lists<N> {
         from.units -= u64::from(size);
         let Link { older, newer } = from.order.remove(&mut self.nodes, item);
         if older == NONE && newer != NONE {
-            // Removing the oldest is usually followed by removing the next one, which updates the one after it.
+            // After removing the oldest item, the next one is usually removed too, which updates its successor.
             prefetch(&self.nodes, self.nodes[newer as usize].link.newer as usize);
         }
     }
@@ -174,7 +174,7 @@ impl<const N: usize> Lists<N> {
         self.ends[list as usize].order.newest()
     }
 
-    /// The next newer item of the same list.
+    /// Returns the next newer item of the same list.
     #[inline]
     pub fn newer(&self, item: u32) -> Option<u32> {
         let newer = self.nodes[item as usize].link.newer;
@@ -197,7 +197,7 @@ impl<const N: usize> Lists<N> {
         Some(item)
     }
 
-    /// Removes the oldest item with mark 0; decrements the marks of older items and makes them the newest.
+    /// Removes the oldest item with mark 0. Older items with higher marks lose one and become the newest.
     #[inline]
     pub fn pop_second_chance(&mut self, list: u8) -> Option<u32> {
         loop {

@@ -7,8 +7,8 @@
 //! raw page evicted:             compressed into the compressed pool, or dropped if not worth keeping
 //! compressed page evicted:      dropped
 //! ```
-//! These are the arrows of flowchart 2b of Harper, "Viability of Time-Memory Trade-Offs in Large Data Sets", Dakota
-//! State University 2018; [`Transitions`] counts each.
+//! The transitions are the arrows of flowchart 2b of Harper, "Viability of Time-Memory Trade-Offs in Large Data Sets",
+//! Dakota State University 2018; [`Transitions`] counts each arrow.
 //!
 //! Compressed pages are clean: the caller writes a dirty page back when it leaves the raw pool, even if it stays
 //! compressed. A newcomer rejected by the raw policy is a victim like any other. The policy of the compressed pool sees
@@ -53,7 +53,7 @@ counters! {
 }
 
 impl Transitions {
-    /// Pages evicted from the raw pool. Each was compressed, if there is a compressed pool.
+    /// Number of pages evicted from the raw pool. If there is a compressed pool, each of them was compressed.
     pub fn demoted(&self) -> u64 {
         self.compressed + self.incompressible_dropped + self.raw_dropped
     }
@@ -136,8 +136,8 @@ impl Pools {
         }
     }
 
-    /// Accesses a page; returns true if either pool had it. Appends pages that leave the raw pool to `victims`; `page`
-    /// maps items to page numbers.
+    /// Accesses a page; returns true if either pool held the page. Appends pages that leave the raw pool to `victims`;
+    /// `page` maps items to page numbers.
     pub fn access(&mut self, item: u32, touch: Touch, page: impl Fn(u32) -> u64, victims: &mut Vec<u32>) -> bool {
         let first = victims.len();
         let raw = self.raw.access(Access::new(item, 1), victims);
@@ -169,7 +169,7 @@ impl Pools {
         self.raw.remove(item);
         if let Some(pool) = &mut self.compressed {
             self.counts.compressed_trimmed += u64::from(pool.take(item));
-            // The policy may remember it as a ghost.
+            // The policy may have remembered the item as a ghost.
             pool.policy.remove(item);
         }
     }
@@ -186,7 +186,7 @@ impl Compressed {
         cached
     }
 
-    /// Inserts a page, if it is compressible.
+    /// Inserts a page if it is compressible.
     fn put(&mut self, item: u32, page: u64, page_bytes: u32, counts: &mut Transitions) {
         match self.options.sizes.stored_bytes(page, page_bytes, self.options.seed) {
             None => counts.incompressible_dropped += 1,

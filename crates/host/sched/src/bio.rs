@@ -6,9 +6,9 @@ use std::ops::BitOr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Direction {
-    /// From the device.
+    /// Data moves from the device.
     Read = 0,
-    /// To the device; a discard counts as a write.
+    /// Data moves to the device; a discard counts as a write.
     Write = 1,
 }
 
@@ -30,7 +30,7 @@ impl Direction {
 pub struct Flags(u16);
 
 impl Flags {
-    /// No flag.
+    /// No flag is set.
     pub const NONE: Self = Self(0);
     /// Synchronous write (`O_DIRECT`, fsync); reads are always synchronous.
     pub const SYNC: Self = Self(1);
@@ -106,9 +106,9 @@ pub struct Bio {
     pub direction: Direction,
     /// Flags.
     pub flags: Flags,
-    /// Submitting process (strictly: I/O context). Use the same value for all bios if it is unknown.
+    /// Process (strictly: I/O context) that submits the bio. If it is unknown, use the same number for all bios.
     pub pid: u32,
-    /// I/O priority of that process.
+    /// I/O priority of the process.
     pub priority: Priority,
     /// Caller's tag, returned at completion.
     pub owner: u32,

@@ -30,7 +30,7 @@ pub enum TraceError {
         /// Place where the data stops.
         why: String,
     },
-    /// Other bytes follow the compressed data.
+    /// Bytes that are not compressed data follow the compressed data.
     #[error(
         "{path}: the bytes from {at} on are not {name} data; cut them off with 'head -c {at}', or pass --skip-bad to \
          ignore them"
@@ -40,7 +40,7 @@ pub enum TraceError {
         path: String,
         /// Name of the compression.
         name: &'static str,
-        /// Offset of the first other byte in the file.
+        /// Offset of the first byte after the compressed data.
         at: u64,
     },
     /// The files of a generated workload have filled their file system; only noticed while generating.

@@ -12,7 +12,7 @@ pub enum Op {
     Write = 1,
     /// Discard `bytes` at `offset` (TRIM, UNMAP).
     Trim = 2,
-    /// Make earlier writes durable; carries no address.
+    /// Makes earlier writes durable; has no address.
     Flush = 3,
 }
 
@@ -119,7 +119,7 @@ impl Request {
         self.offset + self.bytes as u64
     }
 
-    /// True if the request ends beyond `bytes`; always false for a flush, which has no address.
+    /// True if the request ends beyond `bytes`. A flush has no address and never does.
     #[inline]
     pub const fn ends_beyond(&self, bytes: u64) -> bool {
         self.offset.saturating_add(self.bytes as u64) > bytes && !matches!(self.op, Op::Flush)

@@ -68,7 +68,7 @@ pub fn live_from(setup: &Setup, ftl: &[u8]) -> Result<Box<dyn LiveDrive>, SimErr
     let replay = Replay::Open { time_scale: 1.0 };
     let setup = Setup { replay, gantt: None, attribution: false, precondition, check: false, ..setup.clone() };
     let drive = assemble(&setup, Start::Loaded, GoingLive { ftl: Some(ftl), monitor: &mut () })?;
-    Ok(drive.expect("nobody stops a drive that is not preconditioned"))
+    Ok(drive.expect("without preconditioning nothing can stop it"))
 }
 
 fn check(setup: &Setup) -> Result<(), SimError> {

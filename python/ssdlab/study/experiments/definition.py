@@ -214,7 +214,7 @@ class Table:
     def value_of(self, row: str, column: str) -> Value:
         """Returns the expression of a cell."""
         value = self.columns.values.get(column) or self.rows.values.get(row) or self.value
-        assert value is not None, "the reader requires a value for each cell"
+        assert value is not None, "every cell has a value"
         return value
 
     @property

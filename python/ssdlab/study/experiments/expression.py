@@ -148,7 +148,7 @@ def _paths(node: ast.expr) -> list[str]:
             kinds = FUNCTIONS[name][1]
             if not arguments or (kinds and len(arguments) != len(kinds)):
                 raise ValueError(
-                    f"{ast.unparse(node)!r} does not give {name} its {len(kinds) or 'one or more'} arguments"
+                    f"{ast.unparse(node)!r} must give {name} {len(kinds) or 'one or more'} arguments"
                 )
             return [path for argument in arguments for path in _paths(argument)]
         case ast.Constant(value) if isinstance(value, int | float) and not isinstance(value, bool):

@@ -61,7 +61,7 @@ def _tables(keys: Keys, rows: Axis, above: Mapping[str, Table]) -> tuple[str, ..
         if above[name].rows.name != rows.name:
             raise keys.error("from", f"{name} has the rows {above[name].rows.name}; name a table with rows {rows.name}")
         if above[name].runs.seeds != above[names[0]].runs.seeds:
-            raise keys.error("from", f"{name} has other seeds than {names[0]}; give both tables the same seeds")
+            raise keys.error("from", f"{name} has different seeds from {names[0]}; give both tables the same seeds")
     if not names:
         raise keys.error("from", "is empty; list earlier tables, or leave the key out")
     return tuple(names)
@@ -83,7 +83,7 @@ def _check_paths(
     for path in paths:
         if path not in known:
             raise keys.error(
-                "value", f"{path!r} is unknown without a run{suggestion(path, known)}; known are {', '.join(known)}"
+                "value", f"{path!r} is known only after a run{suggestion(path, known)}; known are {', '.join(known)}"
             )
     paths = [path.removeprefix(f"{COLUMN}.") for path in paths]
     for name in axes:

@@ -224,7 +224,7 @@ def _claim(keys: Keys, rows: Axis, columns: Axis, above: Mapping[str, Table]) ->
             raise inner.error("winners_of", why)
         if (table.rows.labels, table.columns.labels) != (rows.labels, columns.labels):
             raise inner.error(
-                "winners_of", f"{rival} has other rows or columns; name a table with the same rows and columns"
+                "winners_of", f"{rival} has different rows or columns; name a table with the same rows and columns"
             )
     return Claim(
         says=inner.text("says"),
@@ -315,7 +315,7 @@ def read(path: Path, name: str, file: str) -> Experiment:
         raise keys.error("table", "is empty; add a [[table]]")
     for axis in axes:
         if not any(axis in (table.rows.name, table.columns.name) for table in tables.values()):
-            raise keys.error(f"[axis.{axis}]", "no table uses it; name it as rows or columns of one, or leave it out")
+            raise keys.error(f"[axis.{axis}]", "no table uses it; use it as rows or columns of a table, or remove it")
     experiment = Experiment(
         name=name,
         file=file,
@@ -329,5 +329,5 @@ def read(path: Path, name: str, file: str) -> Experiment:
     )
     for one in traces.values():
         if not any(one in experiment.replayed(table) for table in experiment.tables):
-            raise keys.error(f"[trace.{one.name}]", "no cell replays it; name it in a table, row or column")
+            raise keys.error(f"[trace.{one.name}]", "no cell replays it; name it in a table, row or column, or remove it")
     return experiment

@@ -48,7 +48,7 @@ def read_reference(
     by_label: dict[str, tuple[float | None, ...]] = {}
     for number, cells in enumerate(lines[1:], 2):
         if len(cells) != len(header):
-            raise ConfigError(f"{place}:{number}: has {len(cells)} cells, the header {len(header)}; make them equal")
+            raise ConfigError(f"{place}:{number}: has {len(cells)} cells, but the header has {len(header)}; make them equal")
         line = dict(zip(header, cells, strict=True))
         if any(line[column] != value for column, value in where.items()):
             continue

@@ -20,9 +20,9 @@ def supplied(experiment: Experiment, traces: Traces) -> dict[str, Source]:
     sources: dict[str, Source] = {}
     for name, given in traces.items():
         if name not in known:
-            remedy = f"it takes {', '.join(known)}" if known else "leave it out: it takes none"
+            remedy = f"its traces are {', '.join(known)}" if known else "leave the trace out: it needs none"
             raise ConfigError(
-                f"trace {name!r}: {experiment.name} takes no such trace{suggestion(name, known)}; {remedy}"
+                f"trace {name!r}: {experiment.name} has no such trace{suggestion(name, known)}; {remedy}"
             )
         if isinstance(given, Trace):
             sources[name] = given

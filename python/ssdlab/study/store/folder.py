@@ -107,7 +107,7 @@ class Store:
             other = [key for key in {**theirs, **ours} if ours.get(key) != theirs.get(key)]
             if other:
                 holds = (
-                    f"a search with other {', '.join(other)}"
+                    f"a search with different {', '.join(other)}"
                     if theirs and ours
                     else "a search"
                     if theirs

@@ -77,5 +77,5 @@ def _same_drives(runs: Sequence[Ran]) -> list[str]:
         where = f" with {rests[0]}{more}" if any(apart) else ""
         notes.append(f"{key}={', '.join(asked)} give the same drive{where}, because blocks are whole")
     left = len(same) - MAX_DRIVES
-    more = f"{text.count(left)} more {'drives are' if left > 1 else 'drive is'} given by several values too"
+    more = f"{text.count(left)} more {'drives result' if left > 1 else 'drive results'} from several values"
     return [*notes, more] if left > 0 else notes

@@ -32,7 +32,7 @@ SCREENING = "screening"
 MEANINGS = {
     **DESIGNS,
     SEARCH: "points that a search tried",
-    SCREENING: "a fraction of all combinations of two levels, then all of the strongest",
+    SCREENING: "a fraction of all two-level combinations, then all combinations of the strongest factors",
 }
 """Descriptions of all kinds of studies: sweeps, searches, screenings."""
 

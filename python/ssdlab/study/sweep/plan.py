@@ -135,7 +135,7 @@ def plan(asked: Question) -> Plan:
         }
         raise ConfigError(listed(named))
     if not rows:
-        raise ConfigError("every combination is left out; leave out fewer")
+        raise ConfigError("all combinations are excluded; exclude fewer")
     return Plan(asked, design, columns, tuple(rows), runs)
 
 
@@ -144,7 +144,7 @@ def _where(points: Sequence[Point]) -> str:
     shared = set(points[0].items()).intersection(*(point.items() for point in points[1:]))
     named = " ".join(f"{key}={value}" for key, value in points[0].items() if not shared or (key, value) in shared)
     more = "" if shared or len(points) == 1 else f" and {text.count(len(points) - 1)} more"
-    return f"at {named}{more}; a sweep without '{named}' leaves that out"
+    return f"at {named}{more}; a sweep without '{named}' skips these points"
 
 
 def listed(faults: Mapping[str, Collection[str]]) -> str:

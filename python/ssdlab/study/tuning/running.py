@@ -236,9 +236,9 @@ def _check_values(space: Space, runs: Runs) -> None:
             [(key, end)] = level.items()
             possible = space.nearest(axis, level, lambda points: any(runs.fault(point) is None for point in points))
             if possible is None:
-                where = "neither end of its range is possible"
+                where = "neither end of the range is valid"
             else:
-                where = f"its range cannot end at {end}; {possible[key]}, for example, is possible"
+                where = f"the range cannot end at {end}; use {possible[key]}, for example"
             lines = [f"axis {key}: {where}: {line}" for line in lines]
         faults |= dict.fromkeys(lines, tuple(level.values()))
     if faults:

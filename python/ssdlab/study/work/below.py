@@ -37,7 +37,7 @@ class Taking(NamedTuple):
 
 EVENTS = {
     "dispatched": "what the scheduler gives to the drive",
-    "all": "each request three times, when queued, dispatched and completed, as in a trace whose events are not told "
+    "all": "each request three times (queued, dispatched and completed), as in a trace whose events are not told "
     "apart",
 }
 

@@ -75,7 +75,7 @@ def differences(comparison: Comparison) -> Chart:
                 label: 100 * (spreads[label].mean / base.mean - 1) for label in others if label in spreads
             }
     if not others or not changes:
-        return nothing("There is nothing to compare with the first case.", 1.6)
+        return nothing("There is only one case, so there is nothing to compare.", 1.6)
     marks: list[Mark] = []
     for number, label in enumerate(others):
         aside, thickness = beside(number, len(others))
@@ -139,7 +139,7 @@ def write_amplification(comparison: Comparison) -> Chart:
             x = result.series["requests"].astype(float)[wrote]
             lines.append(Line(names[row], x, flash[wrote] / host[wrote], colour(row), 1.5, dash=dash(row)))
     if not lines:
-        return nothing("The host wrote too little for a curve.")
+        return nothing("The host wrote too little data for a curve.")
     return Chart([Panel(lines, Axis("requests replayed", "short count"), Axis("write amplification so far"))])
 
 

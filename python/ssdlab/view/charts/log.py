@@ -33,7 +33,7 @@ def associativity(result: Result) -> Chart:
 
 def utilisation(result: Result) -> Chart:
     """Histogram of the programmed pages of retired log blocks."""
-    label = f"pages programmed, of {result.summary['device']['pages_per_block']}, when a log block leaves the log"
+    label = f"pages programmed (of {result.summary['device']['pages_per_block']}) when a log block leaves the log"
     return _counted_bars(_log(result).utilisation, label, "log blocks", "No block left the log.")
 
 

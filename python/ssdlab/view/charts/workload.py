@@ -151,7 +151,7 @@ def runs(result: TraceAnalysis) -> Chart:
         # The share holds up to and including the length.
         lines.append(Line(kind.op, np.append(1.0, lengths), np.append(share, 0.0), kind.colour, step=True))
     across = Axis("length of the sequential run (requests)", "short count", 1, max(right, 10), log=True, whole=True)
-    return Chart([Panel(lines, across, Axis("requests in runs at least as long (%)", low=0, high=100))])
+    return Chart([Panel(lines, across, Axis("requests in runs of at least this length (%)", low=0, high=100))])
 
 
 def gaps(result: TraceAnalysis) -> Chart:

@@ -39,7 +39,7 @@ def verdict(bench: CacheBench) -> str:
     compressed = [cell for cell in bench.cells if cell.codec is not None]
     if raw is None or not compressed:
         missing = "without a compressed pool (--share 0)" if raw is None else "with a compressed pool"
-        return f"No verdict: no cache {missing} was measured."
+        return f"No verdict: a cache {missing} was not measured."
     best = max(compressed, key=lambda cell: cell.pages_s.median)
     what = f"{share_text(best.share)} compressed by {best.codec}"
     times = best.pages_s.median / raw.pages_s.median

@@ -24,7 +24,7 @@ def page(simulation: CacheSimulation | MissRatioCurves) -> Page:
             *_drawn(simulation),
             Section("In figures", _tables(simulation)),
         ],
-        footer="Sizes in binary units (1 KiB = 1,024 B). Figures are exact but for those with a standard error (±).",
+        footer="Sizes in binary units (1 KiB = 1,024 B). Figures are exact, except those with a standard error (±).",
     )
 
 

@@ -75,7 +75,7 @@ def sentences(calibration: Calibration) -> list[str]:
     lines = []
     for op, difference in calibration.differences.items():
         depends = "depends" if difference > calibration.tolerance(op) else "does not depend"
-        noise = f", between rounds {100 * calibration.noise[op]:.1f} %" if calibration.noise else ""
+        noise = f", difference between rounds {100 * calibration.noise[op]:.1f} %" if calibration.noise else ""
         largest = f"largest difference {100 * difference:.1f} %{noise}"
         lines.append(f"Throughput of {op}s {depends} on the region size ({largest}).")
     chosen = text.size(calibration.regions[region])
@@ -112,7 +112,7 @@ def _region(calibration: Calibration, region: int) -> str:
     """The reason for a region."""
     chosen = text.size(calibration.regions[region])
     reached = " and ".join(
-        f"{text.percent(table[region].max() / table.max())} of the most {op}s" for op, table in calibration.iops.items()
+        f"{text.percent(table[region].max() / table.max())} of the maximum {op}s" for op, table in calibration.iops.items()
     )
     enough = [row for row, share in enumerate(shares(calibration.iops)) if share >= SHARE]
     if not enough:

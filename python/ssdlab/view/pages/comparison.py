@@ -214,7 +214,7 @@ def _below(comparison: Comparison) -> dict[str, str]:
             titles[section] = under(section, first)
         else:
             where = " or ".join(f"a {layer}" for layer in layers if layer)
-            titles[section] = f"{section}, where there is {where} below it"
+            titles[section] = f"{section} (only cases with {where} below)"
     return titles
 
 

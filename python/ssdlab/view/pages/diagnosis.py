@@ -112,7 +112,7 @@ THROUGHPUT: Mapping[str, str] = {
         for name in ("controller", "link", "channels", "dies", "cache")
     },
     **{
-        name: f"the dies: busy {{dies:%}} of the time, {{cells_{'collection' if name == 'merges' else name}:%}} of it "
+        name: f"the dies: busy {{dies:%}} of the time, including {{cells_{'collection' if name == 'merges' else name}:%}} of it "
         f"with {work}"
         for name, work in WORK.items()
     },
@@ -208,7 +208,7 @@ OTHERS: Mapping[tuple[str, str], _Words] = {
     ("input", "cache_too_small"): _MISSES,
     ("input", "idle_never_collects"): (
         "idle time is not used for GC, although it could be",
-        "all {collected:count} copies and erases of GC ran during requests, or within {after_ns:ns} after them",
+        "all {collected:count} copies and erases of GC ran while requests were served, or within {after_ns:ns} after them",
         "to collect during requests: --set drive.collect=background",
     ),
     ("input", "idle_collects_all"): (

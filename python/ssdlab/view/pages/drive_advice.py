@@ -124,7 +124,7 @@ def _none(advice: DriveAdvice) -> str:
     if not advice.in_time(closest):
         remedies.append("for the p99, choose a faster drive")
     words = f"{_named(advice, closest)}, {_misses(advice, closest)}"
-    return f"None meets the goal. Closest: {words}; {'; '.join(remedies)}."
+    return f"No drive meets the goal. Closest: {words}; {'; '.join(remedies)}."
 
 
 def _certainty(advice: DriveAdvice, best: DriveChoice) -> list[str]:

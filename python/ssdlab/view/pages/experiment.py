@@ -141,8 +141,8 @@ def signed(value: float) -> str:
 _COMPARISONS = {
     "value": "in % of the document's value",
     "points": "ours - document's",
-    "offset": "of distances to the anchor cell, in % of the document's value",
-    "ratio": "of ratios to the anchor cell, in %",
+    "offset": "differences of distances to the anchor cell, in % of the document's value",
+    "ratio": "differences of ratios to the anchor cell, in %",
 }
 
 
@@ -213,7 +213,7 @@ def _winners(result: TableResult) -> list[str]:
     unit = result.table.comparison.unit
     for winner in compared:
         if not winner.agrees:
-            excess = "" if winner.excess is None else f", where {winner.document[0]} is {winner.excess:.2f} {unit} off"
+            excess = "" if winner.excess is None else f": {winner.document[0]} is {winner.excess:.2f} {unit} off"
             lines.append(
                 f"  {winner.of}: document {' and '.join(winner.document)}, ours {' and '.join(winner.ours)}{excess}"
             )
@@ -237,5 +237,5 @@ def _missed(result: TableResult, missed: Missed) -> str:
     """The value or the best, where a claim does not hold."""
     if missed.value is not None:
         return f"{number_format(result.document, result.ours)(missed.value)} {result.table.unit}".rstrip()
-    off = "" if missed.excess is None else f", where {missed.claimed} is {missed.excess:.2f} % off"
+    off = "" if missed.excess is None else f": {missed.claimed} is {missed.excess:.2f} % off"
     return f"{missed.best}{off}"

@@ -22,7 +22,7 @@ CORRECTION_WORDS = {
     "hot-pages-raw": "the most popular pages are raw",
     "incompressible": "pages that do not shrink; ratio by bytes",
     "all": "all: the corrected model",
-    IN_PLACE: "another cache: hit pages stay compressed",
+    IN_PLACE: "other rules: hit pages stay compressed",
 }
 
 

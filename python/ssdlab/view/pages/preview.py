@@ -63,5 +63,5 @@ def _method(preview: Preview) -> str:
     if preview.range_seconds is not None:
         method += " The range shows the error at other points, including corners of the design."
     if not preview.pilots.complete:
-        method += f" Pilots ended after {text.duration(1e9 * SECONDS)}; values without one count as the first value."
+        method += f" Pilots ended after {text.duration(1e9 * SECONDS)}; values without a pilot count like the first value."
     return method

@@ -37,7 +37,7 @@ OF_A_DRIVE = tuple(BY_NAME[name] for name in ("time.iops", "latency.read.p99_ns"
 """Further headlines, unless one chip serves one request after the other."""
 PERCENTILES = "The tail starts where a line bends upward."
 WAITING = (
-    " Near the dashed line, waiting makes requests slow. Choose a stretch of time in a figure over the run to see the "
+    " Near the dashed line, waiting makes requests slow. Select a time range in a figure over the run to see the "
     "requests that ended in it."
 )
 

@@ -36,7 +36,7 @@ def page(screened: Screened) -> Page:
             Paragraph(
                 f"{screened.form} form: {len(form.factors)} factors at two levels in {points} points of resolution "
                 f"{form.resolution}, {form.seeds} seeds each; {screening.tested} against "
-                f"{', '.join(screening.others)}; {text.count(screened.study.finished)} runs",
+                f"{', '.join(screening.others)}; {text.count(screened.study.finished)} finished runs",
                 "soft",
             ),
         ],
@@ -155,7 +155,7 @@ def _answered(screening: Screening, answer: Answer) -> str:
     """The verdict on a claim."""
     figure = screening.figure(answer.claim.figure)
     said = answer.claim.says[0].upper() + answer.claim.says[1:]
-    reached = f"{answer.reached} of {answer.screened} screened points have this mean gain"
+    reached = f"{answer.reached} of {answer.screened} screened points have at least this mean gain"
     if answer.telling:
         levels = ", ".join(f"{count} of them with {name} {label}" for name, (label, count) in answer.telling.items())
         reached = f"{reached}, {levels}"

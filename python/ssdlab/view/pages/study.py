@@ -57,7 +57,7 @@ def _not_shown(study: Study) -> str:
     """Runs in the folder that the page does not show."""
     kept = f"the folder keeps {text.counted(study.earlier, 'runs')}"
     if study.plan["design"]["name"] == SEARCH:
-        return f"{kept} of fresh seeds or unfinished trials, not shown"
+        return f"{kept} with fresh seeds or from unfinished trials, not shown"
     return f"{kept} from earlier sweeps, not shown; repeat those commands to show them (finished runs are not repeated)"
 
 

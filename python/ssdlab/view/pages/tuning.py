@@ -141,7 +141,7 @@ def _concluded(tuned: Tuned) -> list[str]:
             "in one."
         ]
     if best.as_given:
-        lines = [f"Keep the given drive; it equals {_sets(best)}."]
+        lines = [f"Keep the current drive; it equals {_sets(best)}."]
     elif best.spare is not None and best.spare.key in best.point:
         # Capacities are rounded to whole blocks.
         lines = [

@@ -35,7 +35,7 @@ def page(analysis: TraceAnalysis) -> Page:
         (
             "Sequential runs",
             analysis.plot_runs.chart,
-            "A request continues the open run of its kind that ends where it begins. Open are the latest 32 runs, and "
+            "A request continues an open run of its kind if it begins where the run ends. The latest 32 runs are open, and "
             "those continued meanwhile.",
         ),
         ("Time between requests", analysis.plot_gaps.chart, ""),

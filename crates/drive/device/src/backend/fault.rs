@@ -278,7 +278,7 @@ impl<B: Backend> FaultBackend<B> {
         }
         let next = self.next[block.index()];
         if self.inner.geometry().order == ProgramOrder::Ascending && page < next {
-            self.blame(format!("program of page {ppn}: block {block} is past page {page}, at {next}"));
+            self.blame(format!("program of page {ppn}: block {block} is already at page {next}, past page {page}"));
         }
         self.next[block.index()] = next.max(page + 1);
     }

@@ -111,7 +111,7 @@ pub trait Backend: Send + Sync {
 
     /// Places the data of pages that were programmed without it; only for flash that keeps pages unchanged.
     fn place(&mut self, _pages: &mut dyn Iterator<Item = (Ppn, &[u8])>) {
-        unreachable!("only flash that keeps pages unchanged is programmed without data");
+        unreachable!("programs without data need flash that keeps pages unchanged");
     }
 
     /// Erases a block.

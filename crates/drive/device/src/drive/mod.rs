@@ -453,7 +453,7 @@ impl<B: Backend> Drive<B> {
             if self.medium.life.worn_out || ftl.is_worn_out() {
                 return Err(worn_out(&mut self.medium));
             }
-            let held = buffer.held(lpn).expect("a page that is due is here");
+            let held = buffer.held(lpn).expect("a page due for programming is in the buffer");
             let whole = held.whole.then_some(&held.page[..]);
             let over = |page: &mut [u8]| held.overlay(page);
             program_page(ftl.as_mut(), &mut self.medium, (Lpn(lpn), held.context), whole, (&mut self.page_out, over))?;
@@ -479,7 +479,7 @@ fn read_page<B: Backend>(
 ) -> Result<(), DriveError> {
     let mut flash = Flash { medium: &mut *medium, payload: Payload::Read { lpn, into, lost: false } };
     let is_written = ftl.read_dyn(lpn, 1, cause, &mut flash) == 0;
-    let Payload::Read { into, lost, .. } = flash.payload else { unreachable!("the payload of a read stays one") };
+    let Payload::Read { into, lost, .. } = flash.payload else { unreachable!("a read keeps its payload type") };
     if !is_written {
         into.fill(0);
         medium.unmapped_reads += u64::from(cause == Cause::Host);

@@ -455,6 +455,6 @@ mod tests {
             assert_eq!((known.table.trusts_marks, known.erasing), (trusted, Some((BlockId(1), 5))));
         }
         Log::begin(Some(&log), &mut backend, &facts).unwrap();
-        assert!(Log::load(&backend).unwrap().unwrap().1.table.trusts_marks, "a new checkpoint has marks of its own");
+        assert!(Log::load(&backend).unwrap().unwrap().1.table.trusts_marks, "a new checkpoint has its own marks");
     }
 }

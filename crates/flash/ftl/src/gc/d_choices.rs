@@ -1,4 +1,4 @@
-//! d-choices: the fewest valid pages among `d` closed blocks drawn at random (with replacement).
+//! d-choices: the block with the fewest valid pages among `d` closed blocks drawn at random (with replacement).
 //!
 //! ```text
 //! victim = argmin of valid(b) over d draws of a random closed b; first drawn on ties

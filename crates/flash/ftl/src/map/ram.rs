@@ -21,7 +21,7 @@ pub struct WholeMap {
 }
 
 impl WholeMap {
-    /// Returns a map; it has no options.
+    /// Creates a map, which has no options.
     pub const fn new(logical_pages: u32, _page_bytes: u32, _settings: &Settings) -> Result<Self, String> {
         Ok(Self { logical_pages })
     }

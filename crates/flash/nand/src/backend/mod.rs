@@ -36,13 +36,13 @@ pub trait Flash: FlashSink {
         None
     }
 
-    /// Duration of a merge with this cost, in nanoseconds; None if operations take no time.
+    /// Returns the duration of a merge with this cost in nanoseconds; None if operations take no time.
     fn cost_ns(&self, _cost: MergeCost) -> Option<u64> {
         None
     }
 }
 
-/// Flash without operations in flight between two calls, so that it can resume from a saved state.
+/// Flash with no operations in flight between two calls, so that it can resume from a saved state.
 pub trait Resume: Flash {
     /// Resumes after `counts` operations. Checked flash also needs the pages `programmed` so far.
     fn resume(&mut self, counts: Counts, programmed: impl Iterator<Item = Ppn>);
@@ -50,7 +50,7 @@ pub trait Resume: Flash {
 
 /// Flash that completes each operation at once.
 pub trait OneByOne: Resume {
-    /// Lets idle time pass until `time_ns`, unless that is past.
+    /// Lets idle time pass until `time_ns`; does nothing if that time is past.
     fn idle_until(&mut self, _time_ns: u64) {}
 
     /// Resets the clock.

@@ -36,7 +36,7 @@ impl SerialFlash {
         }
     }
 
-    /// Returns a chip whose clock does not advance.
+    /// Creates a chip whose clock does not advance.
     pub fn without_time(geometry: &Geometry) -> Self {
         let at_once = PageTimes::uniform(Nanos::ZERO);
         let timing = Timing {

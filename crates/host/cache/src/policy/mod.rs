@@ -2,7 +2,7 @@
 //!
 //! To add a policy: write its file with pseudo-code, source, an `INFO` and an implementation of [`Policy`], and
 //! register it here. Write a slow, obvious reference implementation (its twin) in `tests/it/twins/`; the tests iterate
-//! over the table and require one. Parameters, help and the list of policies also come from the table.
+//! over the table and require a twin. Parameters, help and the list of policies also come from the table.
 
 mod arc;
 mod belady;
@@ -57,10 +57,10 @@ pub trait Policy: Send + Debug {
     /// Accesses an item; returns true if it was cached. Sizes of uncached items must be 1..=capacity.
     fn access(&mut self, access: Access, evicted: &mut Vec<u32>) -> bool;
 
-    /// Evicts an item before the next one is known; None if nothing is cached.
+    /// Evicts an item before the next accessed item is known; None if nothing is cached.
     ///
-    /// The policy decides as if the cache were full and a new item arrived. Effects that depend on the item, such as
-    /// adaptation to a ghost hit, happen when the item arrives.
+    /// The policy decides as if the cache were full and a new item arrived. Effects that depend on that item, such as
+    /// adaptation to a ghost hit, happen when it arrives.
     fn victim(&mut self) -> Option<u32>;
 
     /// Removes an item from the cache and from the policy's history.
@@ -225,11 +225,11 @@ pub type PolicyInfo = Info<PolicyRules>;
 pub struct PolicyRules {
     /// True if items may differ in size.
     pub sizes: bool,
-    /// True if it reads [`Access::next`].
+    /// True if the policy reads [`Access::next`].
     pub needs_future: bool,
     /// Largest capacity, in units.
     pub largest: u64,
-    /// Computes the misses of all sizes in one pass, for a stack algorithm with default parameters.
+    /// Computes the misses of all sizes in one pass; only for stack algorithms with default parameters.
     pub one_pass: Option<OnePass>,
     /// Builds an empty cache from its parameters, its capacity in units, and a number of items.
     pub build: fn(&Settings, u64, u32) -> Box<dyn Policy>,

@@ -9,12 +9,12 @@ use crate::request::RequestId;
 /// Outcome of a submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Submitted {
-    /// The bio was accepted; its submitter continues.
+    /// The bio was accepted; the submitting process continues.
     Accepted,
-    /// No request is available, or writeback throttling holds the bio back. It keeps its place in the queue; its
-    /// submitter sleeps until [`BlockLayer::woken`](super::BlockLayer::woken) returns it.
+    /// The bio waits: no request is available, or writeback throttling holds it back. It keeps its place in the queue.
+    /// The submitting process sleeps until [`BlockLayer::woken`](super::BlockLayer::woken) returns the bio.
     MustWait,
-    /// Nothing to do: a flush of a device without volatile cache.
+    /// The bio is done: it was a flush of a device without volatile cache.
     Ended,
 }
 
@@ -44,9 +44,9 @@ pub struct Dispatched {
     pub start: u64,
     /// Number of sectors; zero for a flush.
     pub sectors: u32,
-    /// Submission time of its earliest bio, or issue time of a flush, in nanoseconds.
+    /// Submission time of the earliest bio, or issue time of a flush, in nanoseconds.
     pub arrived: u64,
-    /// Process of its first bio; for a flush, a process that uses its hardware queue.
+    /// Process of the first bio; for a flush, a process that uses the hardware queue.
     pub pid: u32,
 }
 

@@ -1,8 +1,8 @@
 //! Workload generators: stream the requests of a [`Workload`].
 //!
-//! Addresses are multiples of `align_bytes` within the span; each pattern longer than a line has its own file. Address,
-//! operation, size and gap use separate random streams, so changing one setting does not change the draws of the
-//! others. Equal workloads give equal requests on all platforms.
+//! Addresses are multiples of `align_bytes` within the span. Each pattern longer than a line has its own file. Address,
+//! operation, size and gap use separate random streams, so changing one setting keeps the draws of the others. Equal
+//! workloads give equal requests on all platforms.
 
 mod clock;
 mod copy_files;
@@ -37,7 +37,7 @@ use zipf::Zipf;
 
 /// Maximum number of slots, so that ranks are exact in an `f64`.
 const SLOTS_MAX: u64 = 1 << 53;
-/// Maximum number of named streams; each is a [`Request::stream`].
+/// Maximum number of named streams; each stream is a [`Request::stream`].
 const STREAMS_MAX: u32 = 65_535;
 /// Limit for the sum of shares, with a tolerance for rounding.
 const WHOLE: f64 = 1.0 + 1e-9;
@@ -168,7 +168,7 @@ impl Addresses {
             }
             Pattern::Locality(rules) => PatternState::Locality(Walk::new(rules, space, rng)),
             Pattern::Filebench(_) => {
-                return wrong("pattern", "Filebench produces whole requests and draws no addresses");
+                return wrong("pattern", "Filebench does not draw single addresses");
             }
         };
         Ok(Self { align: space.align, pattern })
@@ -193,7 +193,7 @@ impl Addresses {
         }
     }
 
-    /// Returns the target of the next request, which has `bytes` bytes.
+    /// Returns the target of the next request, whose size is `bytes`.
     #[inline]
     fn next(&mut self, bytes: u32, rng: &mut Rng) -> RequestTarget {
         let slot = match &mut self.pattern {
@@ -258,7 +258,7 @@ fn share_of(whole: u64, share: f64) -> u64 {
 }
 
 impl Workload {
-    /// Checks that the workload can be generated, from its parameters alone, in constant time and memory.
+    /// Checks that the workload can be generated. Looks at its parameters only, so time and memory are constant.
     ///
     /// # Errors
     /// The first violated rule, with the field and a valid value for it.
@@ -301,7 +301,7 @@ impl Workload {
         self.check_bytes(largest as u32)
     }
 
-    /// Checks that the total of all requests, up to `largest` bytes each, fits the counters.
+    /// Checks that all requests, at up to `largest` bytes each, fit the counters in total.
     fn check_bytes(&self, largest: u32) -> Result<(), TraceError> {
         let most = BYTES_MAX / u64::from(largest.max(1));
         let (requests, size, total) = (self.requests, write_bytes(largest.into()), Bytes(BYTES_MAX));
@@ -334,9 +334,9 @@ impl Generator {
         Ok(Self { workload: workload.clone(), requests, done: 0, total, streams })
     }
 
-    /// Returns the stream names by [`Request::stream`]; the first is empty. Sequential streams are `seq1` and so on,
-    /// files `file1` and so on, and requests between sub-streams `random`; Filebench has its threads and those of the
-    /// kernel.
+    /// Returns the stream names, indexed by [`Request::stream`]; the first is empty. Sequential streams are `seq1` and
+    /// so on, files `file1` and so on. Requests between sub-streams have the stream `random`. Filebench has a stream
+    /// per thread, including kernel threads.
     pub fn streams(&self) -> &[String] {
         &self.streams
     }
@@ -367,8 +367,8 @@ impl RequestParts {
     fn fill(&mut self, out: &mut Vec<Request>, indices: Range<u64>) {
         let pure = self.reads <= 0.0 || self.reads >= 1.0;
         match (&self.addresses.pattern, self.sizes.only(), &self.clock) {
-            // Fast path for the common case of studies, in which only addresses are drawn: a loop without branches,
-            // with the random generator in registers.
+            // Fast path for the common case in which only addresses are random: a loop without branches, with the
+            // random generator in registers.
             (&PatternState::Uniform { slots }, Some(bytes), Clock::Closed) if pure => {
                 let op = if self.reads >= 1.0 { Op::Read } else { Op::Write };
                 let (align, mut rng) = (self.addresses.align, self.address_rng.clone());
@@ -387,7 +387,7 @@ impl RequestParts {
     fn next(&mut self, index: u64) -> Request {
         let bytes = self.sizes.draw();
         let RequestTarget { offset, bytes, stream } = self.addresses.next(bytes, &mut self.address_rng);
-        // PatternState only if needed; pure reads or writes are the common case of studies.
+        // The random state is used only if needed; studies mostly use pure reads or writes.
         let reads = self.reads >= 1.0 || (self.reads > 0.0 && self.op_rng.unit() < self.reads);
         let op = if reads { Op::Read } else { Op::Write };
         let time_ns = self.clock.tick(index);
@@ -480,12 +480,12 @@ mod tests {
     fn shares_of_reads_and_sizes_are_kept() {
         let requests = generate(&workload(Pattern::Uniform));
         let share = |test: &dyn Fn(&Request) -> bool| requests.iter().filter(|r| test(r)).count() as f64 / 1e5;
-        // Standard deviation below 0.0016; the bound is six sigma.
+        // The standard deviation is below 0.0016; the bound is six times that.
         assert!((share(&|r| r.op == Op::Read) - 0.3).abs() < 0.01);
         assert!((share(&|r| r.bytes == 4096) - 0.75).abs() < 0.01);
     }
 
-    /// Published results name a seed; its requests must never change.
+    /// Published results name a seed, so the requests of a seed must never change.
     #[test]
     fn requests_of_a_seed_stay_the_same() {
         let fold = |hash: u64, value: u64| (hash ^ value).wrapping_mul(0x0000_0100_0000_01B3);

@@ -22,7 +22,7 @@ pub(super) fn check(
     let blocks = space.span / u64::from(block_bytes);
     let of = |count: u64| count as f64 / blocks as f64;
     let (hot_blocks, idle_blocks) = (share_of(blocks, hot), share_of(blocks, idle));
-    // Number of other blocks required.
+    // Number of blocks needed that are neither hot nor idle.
     let others = u64::from(hot_requests < 1.0);
     let (size, hot_share, idle_share) = (write_bytes(block_bytes.into()), percent(hot), percent(idle));
     let why = format!("the span holds a single block of {size}, which gets all requests; raise it to 100%");
@@ -47,9 +47,9 @@ pub(super) struct Oltp {
     other_blocks: u64,
     /// Slots per block.
     block_slots: u64,
-    /// Slots of a block at which the largest request can start and still end within it.
+    /// Start slots in a block from which the largest request still ends within the block.
     starts: u64,
-    /// Permutation of the blocks: hot ones first, then the others, then idle ones.
+    /// Permutation of the blocks: first the hot blocks, then the others, then the idle blocks.
     scatter: Scatter,
 }
 
@@ -87,8 +87,8 @@ mod tests {
         workload(Pattern::Oltp { block_bytes: 128 << 10, hot_blocks, hot_requests, idle_blocks })
     }
 
-    /// Goal: classes have their configured sizes and shares. Method: 512 blocks; 66 % of 10^5 requests go to 11 of
-    /// them, the rest to 395, and none to 106.
+    /// Goal: classes have the sizes and shares of the settings. Method: 512 blocks. Of 10^5 requests, 66 % go to 11
+    /// blocks, the rest to 395 blocks, and none to 106 blocks.
     #[test]
     fn classes_of_blocks_have_their_shares() {
         let mut counts = vec![0_u32; 512];
@@ -100,7 +100,7 @@ mod tests {
         let idle = counts.iter().filter(|&&n| n == 0).count();
         let hot: Vec<u32> = counts.iter().copied().filter(|&n| n > 1000).collect();
         assert_eq!((idle, hot.len()), (106, 11));
-        // Standard deviations: 0.0015 for the share, 76 of 6,000 within the class; the bounds are six sigma.
+        // Standard deviations are 0.0015 for the share and 76 of 6,000 within the class; the bounds are six times that.
         let share = f64::from(hot.iter().sum::<u32>()) / 1e5;
         assert!((share - 0.66).abs() < 0.01, "{share}");
         assert!(hot.iter().all(|n| n.abs_diff(6000) < 450), "{hot:?}");

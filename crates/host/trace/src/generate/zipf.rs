@@ -14,7 +14,7 @@ pub(super) struct Zipf {
     theta: f64,
     first: f64,
     last: f64,
-    /// Ranks at most this far above the inverted point are accepted without evaluating the density.
+    /// Ranks at most this far above the inverted point are accepted without computing the density.
     sure: f64,
 }
 
@@ -98,7 +98,8 @@ mod tests {
             if rest.0 > 10.0 {
                 chi_square += (rest.1 - rest.0).powi(2) / rest.0;
             }
-            // The statistic has mean = degrees of freedom and variance = 2 x that; the bound is five sigma.
+            // The mean of the statistic equals the degrees of freedom, and its variance is twice that; the bound is
+            // five standard deviations.
             let bound = f64::from(cells) + 5.0 * (2.0 * f64::from(cells)).sqrt();
             assert!(chi_square < bound, "theta {theta}: chi-square {chi_square} of {cells} cells");
         }

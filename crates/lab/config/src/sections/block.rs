@@ -19,7 +19,7 @@ const RECORD: &str = "block.record";
 
 pub(crate) const SECTION: Section = Section {
     name: "block",
-    help: "Host block layer between the processes and the drive, with the I/O scheduler.",
+    help: "Block layer of the host, between processes and drive, with the I/O scheduler.",
     used: &[Use::With("time", "event"), Use::Unless(SCHEDULER, "direct")],
     options,
 };

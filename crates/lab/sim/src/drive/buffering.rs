@@ -110,7 +110,7 @@ impl BufferStage {
                 }
                 let version = self.oracle.as_mut().map_or(0, |oracle| oracle.write(lpn));
                 let accepted = self.buffer.accept(lpn, writer, !is_part, version);
-                debug_assert_ne!(accepted, Accepted::Full, "there was room for page {lpn}");
+                debug_assert_ne!(accepted, Accepted::Full, "the buffer had room for page {lpn}");
             }
             self.stalled.pop_front();
             // A request that wraps around the device has a second run of pages.
@@ -247,7 +247,7 @@ impl<P: TimedParts> TimedDrive<P> {
             self.stack.sinks.flash.submit(Owner::Buffer(slot).number(), held.requester, JobKind::BufferedPage);
             self.stack.write(held.context, Pages { first: held.lpn, count: 1, head: !held.whole, tail: false });
             let left = self.stack.sinks.flash.submitted();
-            debug_assert!(left > 0, "a page written is a page programmed");
+            debug_assert!(left > 0, "every written page was programmed");
         }
     }
 

@@ -61,7 +61,7 @@ impl<P: TimedParts> TimedDrive<P> {
             let worked = self.stack.ftl.background(plane, goal.blocks, goal.step, &mut self.stack.sinks);
             self.collection.measured += self.counts().collected() - before;
             let left = self.stack.sinks.flash.submitted();
-            debug_assert_eq!(worked, left > 0, "work is flash operations");
+            debug_assert_eq!(worked, left > 0, "the next step is a flash operation");
             if !worked {
                 self.collection.clean.push(plane);
             }

@@ -146,7 +146,7 @@ impl<P: TimedParts> TimedDrive<P> {
         match block {
             None => self.finish(&HostRequest { request, cache_number, issued_ns }, Some(index), waited_ns),
             Some(id) => {
-                self.block.as_mut().expect("the request is one of the block layer").completed(id, now_ns);
+                self.block.as_mut().expect("the block layer sent the request").completed(id, now_ns);
                 self.finish_host_requests(Some(index), now_ns - issued_ns - waited_ns);
                 self.pull_from_block_layer();
             }

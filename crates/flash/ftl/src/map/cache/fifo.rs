@@ -8,7 +8,7 @@ use ssdlab_core::{Archive, Archived};
 /// The registration.
 pub static INFO: CachePolicyInfo = CachePolicyInfo {
     name: "fifo",
-    help: "the one cached longest ago",
+    help: "the entry cached longest ago",
     source: "",
     parameters: &[],
     role: |_, capacity| Box::new(Fifo { order: VecDeque::new(), capacity: capacity as usize }),

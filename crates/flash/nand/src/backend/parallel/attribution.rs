@@ -1,6 +1,7 @@
 //! Latency attribution in the flash: nanoseconds that requests wait, by cause.
 //!
-//! From its emission to its end, each operation of a request waits for its die or for the bus, and is charged:
+//! From its emission to its end, each operation of a request waits for its die or for the bus. It is charged by these
+//! causes:
 //!
 //! | the operation waits for | cause |
 //! |---|---|
@@ -10,9 +11,9 @@
 //! | its die, whose cells rest while data of a command is moved | [`StallCause::Bus`] |
 //! | its die, which holds no command | [`StallCause::Dependency`]: an operation of another die comes first |
 //!
-//! A die has a clock per cause, one of which runs at a time. An operation reads these clocks at the start and at the end of
-//! a wait for its die and is charged the difference. An operation that waited for another one of its request inherits the
-//! charges of that operation. A request is charged the charges of its last operation.
+//! A die has a clock per cause, one of which runs at a time. An operation reads these clocks at the start and at the
+//! end of a wait for its die and is charged the difference. If an operation waited for another operation of the same
+//! request, it inherits that operation's charges. A request is charged the charges of its last operation.
 
 use ssdlab_core::{Slab, numbered};
 
@@ -33,9 +34,9 @@ pub enum StallCause {
     Collection = 3,
     /// Cells load or write pages of the map, for any request.
     Map = 4,
-    /// Data waits for a channel or is on it.
+    /// Data waits for a channel or is being transferred.
     Bus = 5,
-    /// The die is idle: an operation of another die comes first.
+    /// The die is idle, because an operation of another die must end first.
     Dependency = 6,
     /// Cells work on pages of the request itself.
     Service = 7,
@@ -86,8 +87,8 @@ impl Clocks {
     }
 }
 
-/// Sum of the clocks of all dies, modulo 2^64. A clock that ran from `a` to `b` has added `b - a`; a clock running since
-/// `a` adds `now - a`.
+/// Sum of the clocks of all dies, modulo 2^64. A clock that ran from `a` to `b` has added `b - a`; a clock running
+/// since `a` adds `now - a`.
 #[derive(Debug, Default)]
 struct AllDies {
     /// All stops minus all starts.
@@ -101,7 +102,7 @@ impl AllDies {
         std::array::from_fn(|cause| self.sums[cause].wrapping_add(self.running[cause].wrapping_mul(now_ns)))
     }
 
-    /// One die switches from one cause to another.
+    /// Switches the clock of one die from one cause to another.
     fn switch(&mut self, before: Option<StallCause>, cause: StallCause, now_ns: u64) {
         if let Some(before) = before {
             self.sums[before as usize] = self.sums[before as usize].wrapping_add(now_ns);
@@ -122,7 +123,7 @@ struct Die {
 /// One request on one die.
 #[derive(Clone, Copy, Debug, Default)]
 struct RequestOnDie {
-    /// Number of its operations there that have not ended.
+    /// Number of the request's operations on the die that have not ended.
     ops_left: u32,
     /// Clocks that run while the cells work on pages of the request.
     served: Clocks,
@@ -144,7 +145,7 @@ enum WaitsFor {
         since_ns: u64,
     },
     Die {
-        /// Clock readings at the start of the wait; see [`Attribution::read`].
+        /// Clock values at the start of the wait; see [`Attribution::read`].
         reading: StallTimes,
     },
 }
@@ -155,7 +156,7 @@ impl Default for Charged {
     }
 }
 
-/// Operations of a command that are charged.
+/// Returns the operations of a command that are charged.
 fn attributed(first: u32, ops: &Ops) -> impl Iterator<Item = u32> {
     ops.of_command(first).filter(|&index| ops[index].attributed)
 }
@@ -203,7 +204,8 @@ impl Attribution {
         self.begin_wait_for_die(index, now_ns);
     }
 
-    /// Clocks of a die as seen by a request: the request's own service does not advance the clock of the cause.
+    /// Returns the clocks of a die as seen by a request. The request's own service does not advance the clock of the
+    /// cause.
     fn read(&self, die: u16, request: u32, now_ns: u64) -> StallTimes {
         let mut times = self.dies[usize::from(die)].clocks.read(now_ns);
         let served = self.requests[request].served.read(now_ns);
@@ -212,7 +214,7 @@ impl Attribution {
         times
     }
 
-    /// Charges an operation for its current wait, which ends now.
+    /// Charges an operation for its wait that ends now.
     fn charge(&mut self, index: u32, now_ns: u64) {
         let Charged { waits_for, die, request, .. } = self.ops[index as usize];
         match waits_for {
@@ -303,7 +305,7 @@ impl Attribution {
         &self.completed[owner as usize]
     }
 
-    /// Times of all dies so far by cause; idle dies count as [`StallCause::Dependency`].
+    /// Returns the times of all dies so far by cause; idle dies count as [`StallCause::Dependency`].
     pub fn of_dies(&self, now_ns: u64) -> StallTimes {
         self.all_dies.read(now_ns)
     }

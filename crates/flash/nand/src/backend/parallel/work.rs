@@ -9,7 +9,7 @@ use super::{Done, Job, ParallelFlash};
 use crate::{Interruption, Suspend};
 
 impl ParallelFlash {
-    /// Lets every die that was woken begin an operation.
+    /// Lets every die that was woken begin operations.
     #[inline]
     pub(super) fn settle(&mut self) {
         while let Some(number) = self.wake.pop() {
@@ -27,7 +27,7 @@ impl ParallelFlash {
         }
     }
 
-    /// Begins everything that the die can begin now.
+    /// Begins all operations that the die can begin now.
     #[inline]
     fn look(&mut self, number: u32) {
         loop {
@@ -183,7 +183,7 @@ impl ParallelFlash {
             unreachable!("cells are suspended at work")
         };
         let left_ns = work.ends_ns - self.now_ns;
-        // An operation that ends by then anyway is left to end.
+        // An operation that ends by then anyway is not suspended.
         if work.suspensions >= limit || left_ns <= time.0 || self.picked(number) != Some(Class::HostRead) {
             return false;
         }
@@ -206,7 +206,8 @@ impl ParallelFlash {
         true
     }
 
-    /// Begins the first ready operation of a class, with operations for other planes that fit into one command.
+    /// Begins the first ready operation of a class, together with operations for other planes that fit into the same
+    /// command.
     #[inline(always)]
     fn begin(&mut self, number: u32, class: Class) {
         let first = self.dies[number as usize].first_ready(class as usize);
@@ -296,7 +297,7 @@ impl ParallelFlash {
         }
     }
 
-    /// Calls `act` for each operation of a command, which may remove it.
+    /// Calls `act` for each operation of a command; `act` may remove the operation.
     #[inline(always)]
     fn for_each_op(&mut self, first: u32, mut act: impl FnMut(&mut Self, u32)) {
         let mut index = first;
@@ -334,9 +335,9 @@ impl ParallelFlash {
 
     #[inline]
     pub(super) fn transfer_done(&mut self, channel: usize) {
-        let number = self.channels[channel].dies.pop_front().expect("a transfer that ends has begun");
+        let number = self.channels[channel].dies.pop_front().expect("a transfer ends only after it begins");
         let Registers::Moving(mut command) = self.dies[number as usize].registers else {
-            unreachable!("a die on the bus has data to move")
+            unreachable!("a die that uses the bus has data to transfer")
         };
         let index = command.transfer;
         let next = self.ops[index].next;
@@ -365,7 +366,7 @@ impl ParallelFlash {
         }
         if let Some(&number) = self.channels[channel].dies.front() {
             let Registers::Moving(command) = self.dies[number as usize].registers else {
-                unreachable!("a die that waits for the bus has data to move")
+                unreachable!("a die that waits for the bus has data to transfer")
             };
             self.begin_transfer(channel, command);
         }
@@ -386,7 +387,7 @@ impl ParallelFlash {
                     if matches!(self.dies[resource as usize].registers, Registers::Free) {
                         self.transfer(resource, command);
                         if !self.chips.commands.cache_read {
-                            // Nothing can begin before the data has left.
+                            // No operation can begin before the data has left.
                             self.attribute_die(resource);
                             return;
                         }
@@ -402,7 +403,7 @@ impl ParallelFlash {
                     });
                 }
             }
-            Cells::Idle | Cells::Full(_) => unreachable!("an event of cells that do nothing"),
+            Cells::Idle | Cells::Full(_) => unreachable!("idle cells cause no event"),
         }
         self.wake(resource);
     }
@@ -458,7 +459,7 @@ impl ParallelFlash {
         }
     }
 
-    /// Releases an operation from waiting for one that has ended.
+    /// Ends the wait of an operation for another operation that has ended.
     #[inline]
     fn release_after(&mut self, ended: u32, waiter: u32) {
         let (before, after) = (&self.ops[ended], &self.ops[waiter]);

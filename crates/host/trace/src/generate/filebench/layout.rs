@@ -1,5 +1,5 @@
-//! On-disk layout of ext4 as made by `mke2fs`: 4 KiB blocks in groups of 128 MiB, the bitmaps and inode tables of 16
-//! groups at the start of the first of them (`flex_bg`), the journal in the middle.
+//! On-disk layout of ext4 as made by `mke2fs`. Blocks have 4 KiB, groups 128 MiB. The first of 16 groups holds the
+//! bitmaps and inode tables of all 16 (`flex_bg`). The journal is in the middle.
 //!
 //! Source: e2fsprogs `lib/ext2fs/initialize.c`, `mkjournal.c` (`ext2fs_default_journal_size`), `mke2fs.conf`.
 

@@ -17,9 +17,9 @@ const APPEND_BYTES: u64 = 16 << 10;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Durable {
     No,
-    /// A page it wrote is dirty.
+    /// Waits because a page that it wrote is dirty.
     Dirty,
-    /// Pages with blocks are being written; others have no block yet.
+    /// Pages that have blocks are being written; other pages have no block yet.
     Placed,
     /// All pages are written.
     Pages,
@@ -103,7 +103,7 @@ impl FilebenchRun {
                     thread.advance();
                     continue;
                 }
-                // No file is left to create or open.
+                // No file remains to create or open.
                 (_, None) => {
                     thread.advance();
                     continue;
@@ -162,12 +162,12 @@ impl FilebenchRun {
         done_ns
     }
 
-    /// Makes a file durable: its dirty pages (all, or only `page`) and its inode. Returns true when done; until then,
-    /// call again at the thread's next event.
+    /// Makes a file durable: its dirty pages (all, or only `page`) and its inode. Returns true when done. Until then,
+    /// the caller repeats the call at the thread's next event.
     fn sync(&mut self, number: u32, file: u32, page: Option<u32>, now_ns: u64) -> Result<bool, Full> {
         let stream = number as u16 + 1;
         match self.threads[number as usize].durable {
-            // Pages with blocks are written first; allocating blocks for the others takes another pass
+            // Writes pages that have blocks first. Allocating blocks for the other pages takes a second pass
             // (fs/ext4/inode.c, `ext4_do_writepages`).
             Durable::No | Durable::Dirty if page.is_none() => {
                 self.fs.write_back(file, Pages::Placed, flag::SYNC, &mut self.bios)?;
@@ -179,7 +179,7 @@ impl FilebenchRun {
                 Ok(false)
             }
             Durable::No | Durable::Dirty | Durable::Placed => {
-                // A page already being written is written again only after that, with all changes made meanwhile.
+                // A page that is being written is written again only afterwards, with all changes made meanwhile.
                 if let Some(&(until_ns, _)) = page.and_then(|page| self.moving.get(&(file, page)))
                     && until_ns > now_ns
                 {

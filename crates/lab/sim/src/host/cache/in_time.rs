@@ -143,7 +143,7 @@ impl CacheStage {
     /// Describes the queues, for an error message.
     pub fn describe(&self) -> String {
         format!(
-            "{} requests of the host in the cache, {} of them at its limit of dirty pages, {} requests below",
+            "{} host requests in the cache, {} of them at the dirty limit, {} requests below the cache",
             self.hosts.len(),
             self.limited.len(),
             self.below.len()

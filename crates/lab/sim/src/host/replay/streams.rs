@@ -118,7 +118,7 @@ impl StreamReplay {
     /// Takes a request of the stream that became ready first.
     fn take_ready(&mut self) -> Option<(u64, Request)> {
         let stream = &mut self.streams[usize::from(*self.ready.front()?)];
-        let request = stream.waiting.pop_front().expect("a ready stream has a request");
+        let request = stream.waiting.pop_front().expect("every ready stream has a request");
         stream.tokens -= 1;
         stream.is_ready = stream.tokens > 0 && !stream.waiting.is_empty();
         if !stream.is_ready {

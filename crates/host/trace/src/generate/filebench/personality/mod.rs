@@ -56,7 +56,7 @@ pub enum Step {
     WriteWhole,
     /// Append 0 to 16 KiB - 1 byte.
     Append,
-    /// Append the same to the log file.
+    /// Append the same amount to the log file.
     AppendLog,
     /// Read the whole file, 1 MiB at a time.
     ReadWhole,
