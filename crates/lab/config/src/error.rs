@@ -3,7 +3,7 @@
 /// One error.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
-    /// Where the value was set: `my.toml:12:7`, `preset tlc-nvme`, `--set`, `default`.
+    /// Place where the value was set: `my.toml:12:7`, `preset tlc-nvme`, `--set`, `default`.
     pub origin: String,
     /// Key of the option; empty for errors of a whole document.
     pub key: String,

@@ -8,7 +8,7 @@ pub enum Kind {
     Bytes { min: u64, max: u64 },
     /// Duration in nanoseconds, `"25us"`.
     Nanos { min: u64, max: u64 },
-    /// Duration of all pages, or one per page type, in nanoseconds: `"40us,80us"`.
+    /// Duration of all pages, or a duration per page type, in nanoseconds: `"40us,80us"`.
     Durations { max: u64 },
     /// Share in percent, `"7%"`.
     Percent { min: f64, max: f64 },
@@ -22,30 +22,30 @@ pub enum Kind {
     Bool,
     /// Events per second above 0, `"20k/s"`.
     Rate,
-    /// Bytes per second, `"600MB/s"`; `"none"` is unlimited.
+    /// Bytes per second, such as `"600MB/s"`; `"none"` is unlimited.
     Bandwidth,
     /// Request sizes: `"4KiB"`, or a mix with shares, `"4KiB:70%,64KiB:30%"`.
     Sizes,
-    /// Part of the device: a size, or `"device"` for all of it.
+    /// Part of the device: a size, or `"device"` for the whole device.
     Span,
-    /// Log blocks: `40`, `"3%"` of the data blocks, or `"all"`.
+    /// Number of log blocks: `40`, `"3%"` of the data blocks, or `"all"`.
     LogSpace,
-    /// One of several variants.
+    /// A choice of one of several variants.
     Choice(&'static [Variant]),
-    /// Number of the given kind whose values must also satisfy all steps.
+    /// A number of the given kind whose values must also satisfy all steps.
     Stepped(&'static Kind, &'static [Step]),
 }
 
 /// Rule on the possible values of a number, in its base unit: bytes, nanoseconds or percent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// Multiples of this number.
+    /// The value must be a multiple of this number.
     Multiple(u64),
     /// Powers of two.
     PowerOfTwo,
-    /// Multiples of the value of the option with this key.
+    /// The value must be a multiple of the value of the option with this key.
     MultipleOf(&'static str),
-    /// Divisors of the value of the option with this key.
+    /// The value must divide the value of the option with this key.
     DivisorOf(&'static str),
 }
 
@@ -59,8 +59,8 @@ pub struct Variant {
 }
 
 impl Kind {
-    /// Creates a choice of names and help texts from another crate. The list is leaked; call it only for the table of
-    /// options, which is built once.
+    /// Creates a choice from names and help texts of another crate. The list is leaked, so only the table of options
+    /// calls this; that table is built once.
     pub(crate) fn of_names(names: impl IntoIterator<Item = (&'static str, &'static str)>) -> Self {
         let variants: Vec<Variant> = names.into_iter().map(|(name, help)| Variant { name, help }).collect();
         Self::Choice(variants.leak())

@@ -1,4 +1,4 @@
-//! Third stage: complete settings, checked across options.
+//! Third stage of configuration: complete settings, checked across options.
 
 use crate::checker::{Checker, Read};
 use crate::config::Config;
@@ -36,7 +36,8 @@ impl Config {
         self.checker(None).fitting().is_ok_and(Fitting::needs_extent)
     }
 
-    /// Returns the page size for packing the trace; `None` if it is not packed. [`Self::settings`] reports invalid sizes.
+    /// Returns the page size for packing the trace; `None` if the trace is not packed. [`Self::settings`] reports
+    /// invalid sizes.
     pub fn packed_page_bytes(&self) -> Option<u32> {
         let checker = self.checker(None);
         let packs = checker.fitting().is_ok_and(|fitting| fitting == Fitting::Compact);

@@ -37,7 +37,7 @@ pub struct Drive {
     /// True if the pages of a block must be programmed in ascending order.
     #[serde(default)]
     pub ascending: bool,
-    /// Number of planes, over which the blocks are distributed.
+    /// Number of planes; the blocks are distributed over them.
     #[serde(default = "planes")]
     pub planes: u32,
     /// Number of logical pages written once, in order, before all requests.
@@ -144,13 +144,15 @@ pub struct PageScheme {
     /// Placement of the pages that garbage collection relocates.
     #[serde(default = "default_placement")]
     pub survivors: String,
-    /// Thresholds of batched garbage collection, in free blocks: it starts below the first and ends at the second.
+    /// Thresholds of batched garbage collection, in free blocks: collection starts below the first and ends at the
+    /// second.
     #[serde(default)]
     pub batch: Option<(u32, u32)>,
-    /// Partial garbage collection: free blocks below which it runs, and pages of a victim copied before each host page.
+    /// Partial garbage collection: number of free blocks below which it runs, and pages of a victim copied before each
+    /// host page.
     #[serde(default)]
     pub partial: Option<(u32, u32)>,
-    /// True if the block with the fewest erases is written next; otherwise the block erased longest ago.
+    /// True to write the block with the fewest erases next; false to write the block erased longest ago.
     #[serde(default)]
     pub least_worn: bool,
     /// Kind of map.
@@ -176,7 +178,7 @@ pub struct LogScheme {
     pub log: u32,
 }
 
-/// Member of a registry, with the parameters that differ from their defaults.
+/// Member of a registry, with its parameters that differ from the defaults.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Named {
@@ -218,7 +220,7 @@ fn unknown<'a>(kind: &str, name: &str, known: impl Iterator<Item = &'a str> + Cl
     }
 }
 
-/// Parses the value of a parameter, in its unit.
+/// Parses the value of a parameter in the parameter's unit.
 fn parse(parameter: &Parameter, text: &str) -> Result<u64, String> {
     match parameter.unit.quantity() {
         Quantity::Size(_) => parameter.in_units(Bytes::parse(text).map_err(|error| error.to_string())?.0),

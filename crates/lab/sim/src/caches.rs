@@ -1,8 +1,8 @@
 //! Simulates caches over one trace.
 //!
-//! Caches share the trace for reading, so many can run at a time. Each is a task on its own thread; its caller is asked
-//! twenty times a second whether to continue. A stopped task ends at its next check; a task without checks runs to its
-//! end.
+//! Caches share the trace for reading, so many can run at a time. Each cache is a task on its own thread. Twenty times
+//! a second the task asks its caller if it may continue. A stopped task ends at its next check; a task without checks
+//! runs to its end.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -41,19 +41,19 @@ pub struct CurvePoint {
     pub miss_ratio: f64,
     /// Missed units per unit, 0 to 1.
     pub unit_miss_ratio: f64,
-    /// Standard error of `miss_ratio`; `None` if exact.
+    /// Standard error of `miss_ratio`; `None` if the ratio is exact.
     pub standard_error: Option<f64>,
-    /// Standard error of `unit_miss_ratio`; `None` if exact.
+    /// Standard error of `unit_miss_ratio`; `None` if the ratio is exact.
     pub unit_standard_error: Option<f64>,
-    /// Hits on items that have grown since they were inserted; an estimate if the ratio is one.
+    /// Hits on items that have grown since their insertion; an estimate if the miss ratio is an estimate.
     pub outgrown: u64,
-    /// Units that such items lacked; also an estimate if the ratio is one.
+    /// Units missing from such items; an estimate if the miss ratio is an estimate.
     pub outgrown_units: u64,
-    /// Capacity of each replica in units; `None` if exact. With few units the estimate is poor.
+    /// Capacity of each replica in units; `None` if the ratio is exact. With few units, the estimate is poor.
     pub scaled_capacity: Option<u64>,
 }
 
-/// Called from time to time; decides whether to continue.
+/// Called from time to time; decides if the work continues.
 pub type Watch<'a> = &'a mut (dyn FnMut() -> Control + Send);
 
 /// Simulates a cache over the trace; returns `None` if stopped.

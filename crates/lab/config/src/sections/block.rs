@@ -1,5 +1,5 @@
-//! Block layer of the host and its I/O scheduler. Each scheduler declares its tunables in its own file, from which the
-//! options follow.
+//! Block layer of the host and its I/O scheduler. Each scheduler declares its tunables in its own file; the options are
+//! derived from these tables.
 
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
@@ -44,7 +44,7 @@ static MERGES: Choices<NoMerges, 3> = Choices::new([
     ("none", "none", NoMerges::None),
 ]);
 
-/// Returns all options. They are static and leaked, so this must be called only once.
+/// Returns all options. They are static and leaked, so this function must be called only once.
 fn options() -> Vec<OptionSpec> {
     let direct = ("direct", "no block layer: requests go straight to the drive's queues");
     let names = std::iter::once(direct).chain(SCHEDULERS.iter().map(|info| (info.name, info.help)));
@@ -159,7 +159,7 @@ const DEFAULT_MAX_REQUEST: Derived = Derived {
 };
 
 impl Checker<'_> {
-    /// Reads the block layer, if any. Checks that depend on the size of the device need `capacity_bytes`.
+    /// Reads the block layer, if any. Checks that depend on the size of the device use `capacity_bytes`.
     pub(crate) fn block(&mut self, clock: &Clock, capacity_bytes: Option<u64>) -> Read<Option<BlockOptions>> {
         let name = self.name(SCHEDULER)?;
         let Ok(info) = SCHEDULERS.get(name) else {

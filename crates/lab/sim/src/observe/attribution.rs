@@ -1,13 +1,13 @@
-//! Latency attribution: each nanosecond of a request is charged to one part of its latency.
+//! Latency attribution: charges each nanosecond of a request to one part of its latency.
 //!
 //! ```text
 //! issued -> block layer -> queue -> controller -> link -> flash, by cause                   -> link -> complete
 //!                                                      \> buffer: until it has room, flush /
 //! ```
-//! Each request in the drive has one array of nanoseconds. When it leaves a station, the time since it left the previous
-//! one is charged to that station. Below the FTL, the flash reports the time by [`StallCause`].
+//! Each request in the drive has one array of nanoseconds. When it leaves a station, the time since it left the
+//! previous station is charged to the station. Below the FTL, the flash reports the time by [`StallCause`].
 //!
-//! A request may wait for the flash as a whole: in its queue while the flash has enough to do, or for room in the buffer.
+//! A request may wait for the flash as a whole: in its queue while the flash is fully occupied, or for buffer space.
 //! That time is divided among the causes in proportion to the work of the dies meanwhile, without idle time.
 
 use ssdlab_core::{InBucket, numbered};
@@ -23,9 +23,9 @@ use crate::observe::intervals::{Intervals, OPS, Timeline};
 struct InDrive {
     parts_ns: PartTimes,
     entered_ns: u64,
-    /// End of the time charged so far.
+    /// End of the time that was charged so far.
     charged_ns: u64,
-    /// Times of the dies when it began to wait for the flash as a whole; `None` while it does not wait.
+    /// Times of the dies when the request began to wait for the flash as a whole; `None` while it does not wait.
     dies_before: Option<StallTimes>,
 }
 
@@ -84,12 +84,12 @@ impl LatencyAttribution {
         self.in_drive[number as usize].charge_stalls(stalls, flash.now_ns());
     }
 
-    /// Lets a request begin to wait for the flash as a whole.
+    /// Marks the start of a request's wait for the flash as a whole.
     pub fn wait_for_flash(&mut self, number: u32, flash: &ParallelFlash) {
         self.in_drive[number as usize].dies_before = Some(times_of_dies(flash));
     }
 
-    /// Charges the time that a request has waited for the flash as a whole, if it did.
+    /// Charges the time for which a request has waited for the flash as a whole, if it has waited.
     pub fn waited_for_flash(&mut self, number: u32, flash: &ParallelFlash) {
         let request = &mut self.in_drive[number as usize];
         if let Some(before) = request.dies_before.take() {
@@ -99,8 +99,8 @@ impl LatencyAttribution {
         }
     }
 
-    /// Counts a completed request of the host with its response and waiting times. `number` is the request of the drive
-    /// with which it completed, if any. Time outside the drive is charged to the block layer.
+    /// Counts a completed host request with its response and waiting times. `number` is the drive request with which it
+    /// completed, if any. Time outside the drive is charged to the block layer.
     pub fn request_done(&mut self, request: &Request, number: Option<u32>, now_ns: u64, times: [InBucket; 2]) {
         let mut outside = InDrive::default();
         let in_drive = number.map_or(&mut outside, |number| &mut self.in_drive[number as usize]);
@@ -129,7 +129,7 @@ fn difference(after: &StallTimes, before: &StallTimes) -> StallTimes {
     std::array::from_fn(|cause| after[cause].wrapping_sub(before[cause]))
 }
 
-/// Divides a time in proportion to the work of the dies, in whole nanoseconds. If all dies were idle, it goes to
+/// Divides a time in proportion to the work of the dies, in whole nanoseconds. If all dies were idle, the time goes to
 /// [`StallCause::Dependency`].
 fn divide(time_ns: u64, dies: &StallTimes) -> StallTimes {
     const IDLE: usize = StallCause::Dependency as usize;

@@ -1,9 +1,9 @@
 //! Measures a log-block FTL: merges by kind, cost of reclaiming, utilisation of log blocks, and pages captured by
 //! sequential log blocks.
 //!
-//! Captures are counted by *runs*: consecutive pages that one stream of the trace writes one after the other. A run of
-//! two or more pages is a sequential sub-stream, a run of one page a random page. Definitions of the ratios: SBFAST
-//! slides, "Evaluation PAE2".
+//! Captures are counted by *runs*: consecutive pages that one stream of the trace writes in sequence. A run of two or
+//! more pages is a sequential sub-stream, a run of one page a random page. Definitions of the ratios: SBFAST slides,
+//! "Evaluation PAE2".
 
 use std::collections::BTreeMap;
 
@@ -23,10 +23,10 @@ pub(crate) trait Meter: FlashSink {
     #[inline(always)]
     fn end_write(&mut self) {}
 
-    /// Forgets everything so far.
+    /// Resets all measurements.
     fn restart(&mut self) {}
 
-    /// Returns what was measured; `cost_ns` is the time of a merge, where time is modelled.
+    /// Returns the measurements; `cost_ns` is the time of a merge, if time is modelled.
     fn figures(&mut self, _host_pages_written: u64, _cost_ns: &dyn Fn(MergeCost) -> Option<u64>) -> Measured {
         Measured::default()
     }
@@ -77,7 +77,7 @@ counters! {
     }
 }
 
-/// Ability of sequential log blocks to distinguish sequential from random pages.
+/// Share of sequential and random pages that sequential log blocks captured.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct CaptureSummary {
     /// Number of the stream in the trace; `None` for all streams together.
@@ -88,7 +88,7 @@ pub struct CaptureSummary {
     pub random_pages: u64,
     /// Share of sub-streams captured at least in part; `None` without sub-streams.
     pub hit_ratio: Option<f64>,
-    /// Share of the pages of captured sub-streams that were captured; `None` without such.
+    /// Share of the pages of captured sub-streams that were captured; `None` if none was captured.
     pub hit_quality: Option<f64>,
     /// Share of random pages captured; `None` without random pages.
     pub error_capture: Option<f64>,
@@ -117,9 +117,9 @@ impl CaptureSummary {
 pub struct LogSummary {
     /// Merges by kind.
     pub merges: Merges,
-    /// Full merges per page of the host; `None` if the host wrote nothing.
+    /// Full merges per host page; `None` if the host wrote nothing.
     pub full_merges_per_page: Option<f64>,
-    /// Pages of the host that waited for log space to be reclaimed ([`Note::Reclaimed`]).
+    /// Host pages that waited for log space to be reclaimed ([`Note::Reclaimed`]).
     pub reclaims: u64,
     /// Mean number of logical blocks merged in a reclaim.
     pub associativity_mean: Option<f64>,
@@ -127,7 +127,7 @@ pub struct LogSummary {
     pub reclaim_mean_ns: Option<f64>,
     /// Log blocks that left the log.
     pub retired_blocks: u64,
-    /// Mean share of their pages that had been programmed.
+    /// Mean share of the retired blocks' pages that had been programmed.
     pub utilisation_mean: Option<f64>,
     /// Captures of all streams together; `None` for a log without sequential blocks.
     pub capture: Option<CaptureSummary>,
@@ -135,7 +135,7 @@ pub struct LogSummary {
     pub capture_by_stream: Vec<CaptureSummary>,
 }
 
-/// Distributions from which the summary is computed.
+/// Distributions that the summary is computed from.
 #[derive(Clone, Debug)]
 pub struct LogFigures {
     /// The summary.
@@ -144,7 +144,7 @@ pub struct LogFigures {
     pub associativity: Vec<u64>,
     /// Retired log blocks by the number of pages programmed (index).
     pub utilisation: Vec<u64>,
-    /// Reclaims by cost, cheapest first: cost, nanoseconds (0 if time is not modelled), number of reclaims.
+    /// Reclaims by cost, cheapest first: cost, nanoseconds (0 if time is not modelled), and number of reclaims.
     pub reclaim_costs: Vec<(MergeCost, u64, u64)>,
 }
 
@@ -329,7 +329,8 @@ mod tests {
         meter.end_write();
     }
 
-    /// By hand: stream 1 has runs 10-12 (two captured) and 40 (captured), stream 2 has 90-91 and 7 (none captured).
+    /// By hand: stream 1 has the runs 10-12 (two pages captured) and 40 (captured); stream 2 has 90-91 and 7 (none
+    /// captured).
     #[test]
     fn runs_are_counted_by_stream() {
         let mut meter = LogMeter::new(4, true);

@@ -9,11 +9,11 @@ use crate::observe::log::{Measured, Meter};
 /// Look-ups of one kind.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct LookupTally {
-    /// Look-ups, one per page touched.
+    /// Number of look-ups, one per page touched.
     pub count: u64,
     /// Look-ups found in RAM.
     pub hits: u64,
-    /// `hits` over `count`; `None` without look-ups.
+    /// Hits divided by look-ups; `None` without look-ups.
     pub hit_ratio: Option<f64>,
 }
 
@@ -30,13 +30,13 @@ pub struct MapSummary {
     pub pages_read: u64,
     /// Map pages programmed for any cause.
     pub pages_programmed: u64,
-    /// `pages_programmed` per page of the host; `None` if the host wrote nothing.
+    /// Map pages programmed per host page; `None` if the host wrote nothing.
     pub translation_write_amplification: Option<f64>,
-    /// Share of look-ups for pages read that read a map page first; `None` without reads.
+    /// Share of look-ups for pages read that had to read a map page first; `None` without reads.
     pub double_read_share: Option<f64>,
     /// Map pages in flash.
     pub pages: u32,
-    /// Misses of entries that were in RAM before: of pages that were written.
+    /// Misses of entries that had been in RAM before, for pages that were written.
     #[serde(skip)]
     pub missed_again: u64,
 }

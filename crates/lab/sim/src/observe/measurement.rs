@@ -84,9 +84,9 @@ pub(crate) struct OfDrive {
     pub summary: DriveSummary,
     pub activity: Activity,
     /// Pages that the host wrote but the drive did not program: overwritten or trimmed in the write buffer, or waiting
-    /// there at the end, less the pages waiting at the start.
+    /// there at the end, minus the pages waiting at the start.
     pub absorbed_pages: i64,
-    /// Pages in the write buffer at the end, less the pages there at the start.
+    /// Pages in the write buffer at the end, minus the pages there at the start.
     pub buffered_pages: i64,
 }
 
@@ -118,13 +118,13 @@ impl Measurement {
         &self.latency
     }
 
-    /// Notes the first and latest arrival in trace time, and the delay on the clock of the run.
+    /// Records the first and latest arrival in trace time, and the delay on the clock of the run.
     pub fn arrived(&mut self, first_ns: u64, latest_ns: u64, shift_ns: u64) {
         self.shift_ns = shift_ns;
         self.arrivals_ns = Some((self.arrivals_ns.map_or(first_ns, |(first, _)| first), latest_ns));
     }
 
-    /// Notes the time that the host spent between requests.
+    /// Records the time that the host spent between requests.
     pub fn cycled(&mut self, cycles: Cycles) {
         self.cycles = cycles;
     }
@@ -185,7 +185,7 @@ impl Measurement {
         self.outcome(&stack.setup, end, precondition, partial, drive)
     }
 
-    /// Like [`Self::finish`], compiled once for all parts.
+    /// Computes the results like [`Self::finish`], but is compiled only once for all parts.
     #[inline(never)]
     fn outcome(
         mut self,
@@ -199,7 +199,7 @@ impl Measurement {
         let device = end.device;
         self.series.finish(self.start.totals(&end.at, &self.latency));
         let counts = end.at.counts - self.start.at.counts;
-        // Checked in release builds too: a run that violates conservation must not be reported.
+        // Checked in release builds too, because a run that violates conservation must not be reported.
         let absorbed_pages = drive.as_ref().map_or(0, |drive| drive.absorbed_pages);
         let asked_for = host.pages_written.wrapping_add_signed(-absorbed_pages);
         assert_eq!(counts.programs[Cause::Host as usize], asked_for, "programs the host asked for");

@@ -87,7 +87,7 @@ pub struct DeviceSummary {
     pub op_over_logical: f64,
     /// (physical - logical) / physical.
     pub spare_of_physical: f64,
-    /// Blocks reserved by the FTL, included above: for open and free blocks, merges or a map in flash.
+    /// Blocks reserved by the FTL for open and free blocks, merges or a map in flash; included in `blocks`.
     pub reserve_blocks: u32,
     /// `op_over_logical` without the reserved blocks. See also [`CollectionSummary::effective_op`].
     pub op_without_reserve: f64,
@@ -106,15 +106,15 @@ pub struct PreconditionSummary {
     pub host_pages_written: u64,
     /// Pages programmed.
     pub flash_pages_programmed: u64,
-    /// Pages programmed by earlier runs of a saved drive, included above; without pages overwritten in a write buffer.
+    /// Pages programmed by earlier runs of a saved drive, included above; excludes pages overwritten in a write buffer.
     pub runs_pages_written: u64,
     /// Write amplification at the end of overwriting, if any.
     pub write_amplification: Option<f64>,
-    /// True if write amplification was steady; `None` unless the set-up asks for that.
+    /// True if write amplification was steady; `None` unless the set-up requires a steady state.
     pub stable: Option<bool>,
     /// Replays of the trace's writes, if the trace overwrote the device.
     pub replays: Option<u64>,
-    /// Planes in the sample that was preconditioned for all planes; `None` without sampling.
+    /// Number of planes preconditioned as a sample for all planes; `None` without sampling.
     pub sampled_planes: Option<u32>,
 }
 
@@ -135,13 +135,13 @@ impl PreconditionSummary {
 /// Replays of the trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RepeatSummary {
-    /// Replays begun, with the measured one.
+    /// Replays begun, including the measured one.
     pub replays: u64,
-    /// True if write amplification became steady; `None` unless the set-up asks for that.
+    /// True if write amplification became steady; `None` unless the set-up requires a steady state.
     pub steady: Option<bool>,
     /// Logical pages written in all replays, in capacities of the device.
     pub capacities_written: f64,
-    /// Write amplification of each complete replay without its warm-up; `None` if it wrote nothing.
+    /// Write amplification of each complete replay without its warm-up; `None` if the replay wrote nothing.
     pub write_amplification: Vec<Option<f64>>,
 }
 
@@ -169,18 +169,19 @@ impl Serialize for FlashSummary {
     }
 }
 
-/// Returns a rate; `None` if no time passed.
+/// Returns an amount per second; `None` if no time passed.
 pub(crate) fn per_second(amount: u64, elapsed_ns: u64) -> Option<f64> {
     (elapsed_ns > 0).then(|| amount as f64 / (elapsed_ns as f64 / NANOS_PER_SECOND))
 }
 
-/// Share of simulated time beyond the mean latency that a drive may take after the last arrival and still keep up.
+/// Share of simulated time, in addition to the mean latency, that a drive may take after the last arrival and still
+/// keep up.
 const BEHIND: f64 = 0.05;
 
 /// Rates over the measured phase.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TimeSummary {
-    /// From the start of measuring to the last completion.
+    /// Time from the start of measuring to the last completion.
     pub elapsed_ns: u64,
     /// Time the flash worked.
     pub busy_ns: u64,
@@ -202,7 +203,7 @@ impl TimeSummary {
         let requests = latency.all?.count;
         let service_ns = match drive {
             Some(drive) => drive.service.all?.mean_ns,
-            // Requests are served one by one.
+            // This case serves requests one by one.
             None => self.busy_ns as f64 / requests as f64,
         };
         self.behind_ns.filter(|&behind_ns| behind_ns as f64 - service_ns > BEHIND * self.elapsed_ns as f64)
@@ -220,7 +221,7 @@ pub struct LatencySummary {
     pub std_dev_ns: f64,
     /// Smallest.
     pub min_ns: u64,
-    /// Median, as all quantiles exact to 1.6 %.
+    /// Median. All quantiles are exact to 1.6 %.
     pub p50_ns: u64,
     /// 90 of 100 are no slower.
     pub p90_ns: u64,
@@ -286,10 +287,10 @@ impl LatencyByOp {
 pub struct CollectionSummary {
     /// Victims chosen.
     pub victims: u64,
-    /// Over-provisioning available to collection, without erased blocks: invalid over valid pages in the planes of victims,
-    /// half-way through their collection, summed over victims. `None` without victims.
+    /// Over-provisioning available to collection, without erased blocks: invalid over valid pages in the planes of
+    /// victims, half-way through their collection, summed over the victims. `None` without victims.
     pub effective_op: Option<f64>,
-    /// Pages of victims that were invalid when chosen.
+    /// Number of victim pages that were invalid when the victim was chosen.
     #[serde(skip)]
     pub(crate) yielded: u64,
 }
@@ -300,7 +301,7 @@ impl CollectionSummary {
         Self { victims: occupied.victims, effective_op: occupied.effective_op(), yielded }
     }
 
-    /// Returns the share of pages of victims that were valid when chosen; `None` without victims.
+    /// Returns the share of victim pages that were valid when the victim was chosen; `None` without victims.
     pub(crate) fn valid_share(&self, pages_per_block: u32) -> Option<f64> {
         let pages = self.victims * u64::from(pages_per_block);
         (pages > 0).then(|| 1.0 - self.yielded as f64 / pages as f64)
@@ -360,20 +361,21 @@ pub struct Summary {
     pub repeat: Option<RepeatSummary>,
     /// Cache above the drive, if any.
     pub cache: Option<CacheSummary>,
-    /// Requests of the host; with a cache, requests below the cache.
+    /// Host requests; with a cache, requests below the cache.
     pub host: HostCounters,
     /// Flash operations.
     pub flash: FlashSummary,
-    /// Pages programmed per page of the host; `None` if the host wrote nothing.
+    /// Pages programmed per host page; `None` if the host wrote nothing.
     pub write_amplification: Option<f64>,
-    /// Logical pages the host wrote, in capacities of the device. Below twice the flash, write amplification still reflects
+    /// Logical pages the host wrote, in device capacities. Below twice the flash, write amplification still reflects
     /// the preconditioning.
     pub capacities_written: f64,
-    /// Rates of the host's requests, if time is modelled; with a cache above a serial drive, rates below the cache.
+    /// Rates of host requests, if time is modelled; with a cache above a serial drive, rates below the cache.
     pub time: Option<TimeSummary>,
-    /// Response times of the same requests, if time is modelled.
+    /// Response times of these requests, if time is modelled.
     pub latency: Option<LatencyByOp>,
-    /// Channels, dies, queues, buffer and their requests, if modelled; with a cache, requests below the cache.
+    /// Channels, dies, queues and buffer, and the requests of the drive, if modelled; with a cache, requests below the
+    /// cache.
     pub drive: Option<DriveSummary>,
     /// Merges and captures of a log-block FTL.
     pub log: Option<LogSummary>,
@@ -391,7 +393,7 @@ pub struct Summary {
     pub diagnosis: Vec<Finding>,
 }
 
-/// Figures since measuring began, or before that since the replay began. Free blocks are current.
+/// Figures since measuring began or, before measuring, since the replay began. Free blocks are current.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SoFar {
     /// Requests replayed, with earlier phases.
@@ -400,7 +402,7 @@ pub struct SoFar {
     pub elapsed_ns: Option<u64>,
     /// Mean busy time per die, if time is modelled.
     pub busy_ns: Option<u64>,
-    /// Pages programmed per page of the host; `None` if the host wrote nothing.
+    /// Pages programmed per host page; `None` if the host wrote nothing.
     pub write_amplification: Option<f64>,
     /// Response times, if time is modelled.
     pub latency: Option<LatencyByOp>,

@@ -23,7 +23,7 @@ pub enum SimError {
         write_bytes(request.offset.saturating_add(request.bytes) - capacity_bytes), write_bytes(*capacity_bytes)
     )]
     BeyondDevice {
-        /// The request. Its place is its number in the order of issue, from 1; readers of the trace replace it by a line.
+        /// Number of the request in the order of issue, from 1; readers of the trace replace the number by a line.
         request: Placed,
         /// Bytes the host sees.
         capacity_bytes: u64,

@@ -1,4 +1,4 @@
-//! One call, [`run`]: precondition the device; for each replay, replay the warm-up, then replay and measure the rest.
+//! [`run`] preconditions the device. For each replay, it replays the warm-up, then replays and measures the rest.
 
 pub mod error;
 pub mod monitor;
@@ -40,8 +40,8 @@ pub struct Outcome {
     pub trace_ns: u64,
     /// Logical pages that the host wrote in warm-ups.
     pub warmup_pages: u64,
-    /// Share of the logical pages on which equally concentrated writes would fall evenly. `None` after few writes,
-    /// without [`Setup::attribution`], and for other FTLs than page mapping.
+    /// Effective number of written pages as a share of the logical pages. `None` after few writes, without
+    /// [`Setup::attribution`], and for FTLs other than page mapping.
     pub written_share: Option<f64>,
     /// Pages copied and blocks erased by collection ahead of need in the measured phase.
     pub collected_ahead: u64,
@@ -67,10 +67,10 @@ pub fn run(setup: &Setup, source: &mut dyn Source, monitor: &mut dyn Monitor) ->
     run_with_states(setup, States::default(), source, monitor)
 }
 
-/// Like [`run`], with kept drives. An unusable file of the cache is replaced.
+/// Like [`run`], with saved drives. An unusable file of the cache is replaced.
 ///
 /// # Errors
-/// See [`run`]; also if the drive to start from is unreadable or of another kind, or the drive cannot be saved.
+/// See [`run`] for the errors; also if the drive to start from is unreadable or differs, or the drive cannot be saved.
 pub fn run_with_states(
     setup: &Setup,
     states: States<'_>,
@@ -111,7 +111,7 @@ fn run_once(
     Ok(outcome)
 }
 
-/// Replays the requests that a cache leaves of `source` against a device that serves them one by one.
+/// Replays the requests that the cache passes on against a device that serves them one by one.
 fn run_through_cache(
     setup: &Setup,
     states: States<'_>,
@@ -130,7 +130,7 @@ fn run_through_cache(
     Ok(outcome)
 }
 
-/// Replays a source against a device, as often as the set-up says.
+/// Replays a source against a device, as often as the set-up requires.
 fn replay(
     setup: &Setup,
     states: States<'_>,

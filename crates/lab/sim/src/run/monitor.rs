@@ -7,9 +7,9 @@ use crate::observe::summary::SoFar;
 /// Part of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
-    /// Preconditioning: writing each page to be filled once.
+    /// Preconditioning writes each page to be filled once.
     Fill,
-    /// Preconditioning: overwriting at random.
+    /// Preconditioning overwrites pages at random.
     Overwrite,
     /// Replaying requests without measuring.
     Warmup,
@@ -34,13 +34,13 @@ impl Phase {
 pub struct Status {
     /// Current phase.
     pub phase: Phase,
-    /// Units done: pages when preconditioning, else units of the source.
+    /// Units done: pages during preconditioning, otherwise units of the source.
     pub done: u64,
-    /// Units in all, where known; an estimate while the drive is overwritten until steady.
+    /// Total number of units, if known; an estimate while the drive is overwritten until steady.
     pub total: Option<u64>,
-    /// Write amplification of the latest window of overwriting, if one is complete.
+    /// Write amplification of the latest complete window of overwriting, if any.
     pub write_amplification: Option<f64>,
-    /// Requests replayed so far.
+    /// Number of requests replayed so far.
     pub requests: u64,
 }
 
@@ -60,9 +60,9 @@ pub enum Control {
     Stop,
 }
 
-/// Watches a run. It is called every few thousand requests, and in long stretches without a new request.
+/// Watches a run. It is called every few thousand requests, and during long periods without a new request.
 pub trait Monitor {
-    /// Receives the progress of the run; may end it.
+    /// Receives the progress of the run; may end the run.
     fn report(&mut self, status: &Status) -> Control;
 
     /// Returns true if the results are no longer needed, so that requests in flight need not complete.
@@ -70,7 +70,7 @@ pub trait Monitor {
         false
     }
 
-    /// Returns true if [`Self::watch`] shall precede the next report.
+    /// Returns true to call [`Self::watch`] before the next report.
     fn watches(&self) -> bool {
         false
     }

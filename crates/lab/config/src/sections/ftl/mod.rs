@@ -29,7 +29,7 @@ fn ftl() -> OptionSpec {
         .help("Flash translation layer.")
 }
 
-/// Returns the FTL's reserve in blocks, for a drive that need not be valid yet.
+/// Returns the FTL's reserve in blocks. The drive may still be invalid.
 pub(super) fn reserve_blocks(
     ftl: &FtlChoice,
     logical_pages: u64,
@@ -69,7 +69,7 @@ pub(super) fn kept_erased(ftl: &FtlChoice) -> Option<(&'static str, u32, u32)> {
 }
 
 impl Checker<'_> {
-    /// Reads the FTL; it has no log blocks until [`Self::with_log_blocks`] knows the device.
+    /// Reads the FTL. It has no log blocks until [`Self::with_log_blocks`] knows the device.
     pub(crate) fn ftl(&mut self) -> Read<FtlChoice> {
         match LOG_FTLS.find(self.name("ftl")?) {
             Some(info) => Ok(FtlChoice::Log(self.log_choice(info)?, 0)),

@@ -26,8 +26,8 @@ pub(super) const LOCALITY: (&str, &str, Reader<Pattern>) = (
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
     option("workload.pattern.locality.jump", Kind::Percent { min: 0.0, max: 100.0 })
-        // These nine defaults are fitted to the misses of segment caches during the first boot of Android in the map-cache
-        // document, which gives neither addresses nor a model; see `Pattern::LOCALITY`.
+        // These nine defaults are fitted to the misses of segment caches during the first boot of Android in the
+        // map-cache document. The document gives neither addresses nor a model; see `Pattern::LOCALITY`.
         .default("5.4%")
         .example("10%")
         .help("Chance that a request leaves its run."),

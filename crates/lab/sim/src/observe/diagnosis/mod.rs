@@ -1,6 +1,7 @@
-//! Diagnosis of a run: a ranked list of findings, each with a share and evidence.
+//! Diagnosis of a run: a ranked list of findings, each with its share and evidence.
 //!
-//! Limits of throughput come first, then parts of slow reads and writes, then all others by share. Pages find the words.
+//! Limits of throughput come first, then parts of slow reads and writes, then all other findings by share. Report pages
+//! add the words.
 
 mod amplification;
 mod cached;
@@ -52,7 +53,7 @@ pub struct Finding {
     pub share: f64,
     /// Figures by name.
     pub evidence: BTreeMap<&'static str, f64>,
-    /// Changes that would confirm it.
+    /// Changes that would confirm the finding.
     pub what_ifs: Vec<WhatIf>,
 }
 
@@ -88,7 +89,7 @@ pub(crate) fn diagnose(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
     findings.extend(slow::requests(setup, summary));
     let first = findings.len();
     findings.extend(amplification::findings(setup, summary));
-    // In a short run, victims reflect earlier writes.
+    // In a short run, victims reflect writes before the run.
     if inputs::too_short(outcome).is_none() {
         findings.extend(mixing::hot_with_cold(setup, summary, outcome.written_share));
     }
