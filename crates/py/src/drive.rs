@@ -29,7 +29,7 @@ pub struct FlashDrive {
     inner: Mutex<Inner>,
     timing: Option<Timing>,
     path: Option<PathBuf>,
-    /// Report of the latest mount; None for a new drive that was not mounted since.
+    /// Report of the latest mount; None for a new drive that was never mounted.
     mounted: Mutex<Option<MountReport>>,
 }
 
@@ -197,7 +197,7 @@ impl FlashDrive {
     }
 }
 
-/// Returns the options of a drive with bytes whose flash fails by `plan`.
+/// Returns the options of a drive that stores bytes and whose flash fails by `plan`.
 fn options(setup: &Setup, plan: &FaultPlan) -> PyResult<Options> {
     let options = drive_options(setup).map_err(|error| ConfigError::new_err(error.to_string()))?;
     Ok(Options { spare_for_failures: if plan.programs > 0 { SPARE_FOR_FAILURES } else { 0 }, ..options })
@@ -229,7 +229,7 @@ pub fn drive_settings(path: PathBuf) -> PyResult<Vec<(String, String)>> {
     FileBackend::settings(&path).or_raise()
 }
 
-/// Returns the kind of a drive file: `bytes`, or `state` for a saved drive; None for other files.
+/// Returns the kind of a drive file: `bytes`, or `state` for a saved drive. None for other files.
 #[pyfunction]
 pub fn drive_file(path: PathBuf) -> PyResult<Option<&'static str>> {
     Ok(ssdlab_serve::drive_file(&path)?.map(|kind| match kind {

@@ -41,8 +41,8 @@ fn point<'py>(py: Python<'py>, point: &Point) -> PyResult<Bound<'py, PyDict>> {
 
 #[pymethods]
 impl Plan {
-    /// Creates a plan. `memory` has the bytes of the budget, of the data and of a page; `compressor` the ratio,
-    /// microseconds to compress and to decompress, and the share of pages that shrink; `distribution` is a name, or
+    /// Creates a plan. `memory` has the bytes of the budget, of the data and of a page. `compressor` has the ratio, the
+    /// microseconds to compress and to decompress, and the share of pages that shrink. `distribution` is a name, or
     /// points of a hit-ratio curve.
     #[new]
     fn new(

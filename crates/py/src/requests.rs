@@ -89,8 +89,8 @@ impl Requests {
         self.inner.len()
     }
 
-    /// Returns the message for the first request past the end of the device, with its row in `table`, or None. `first`
-    /// is the row of the first request.
+    /// Returns the message for the first request past the end of the device, with its row in `table`; None if there is
+    /// none. `first` is the row of the first request.
     fn beyond(&self, capacity_bytes: u64, table: &str, first: usize) -> Option<String> {
         let row = self.inner.iter().position(|request| request.ends_beyond(capacity_bytes))?;
         Some(row_beyond(&self.inner[row], capacity_bytes, table, first + row))
@@ -120,7 +120,7 @@ impl Requests {
     }
 }
 
-/// Sorts requests by time as the file reader does; times count from the first request of each file.
+/// Sorts requests by time like the file reader; times count from the first request of each file.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct InOrder {
     inner: Mutex<ssdlab_trace::InOrder>,
@@ -149,7 +149,7 @@ impl InOrder {
         Requests { inner: exclusive(&mut self.inner).take(max).to_vec() }
     }
 
-    /// Returns the number of requests out of order, and of those too late to be sorted.
+    /// Returns the number of requests out of order, and of requests too late to be sorted.
     fn counts(&mut self) -> (u64, u64) {
         exclusive(&mut self.inner).counts()
     }

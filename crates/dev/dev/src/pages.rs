@@ -34,7 +34,7 @@ pub fn root() -> PathBuf {
 ///
 /// # Errors
 ///
-/// If a file cannot be read or written, or lacks the markers of a generated part.
+/// If a file cannot be read or written, or the markers of a generated part are missing.
 pub fn write(root: &Path) -> io::Result<()> {
     for Page { path, text } in pages(root)? {
         let path = root.join(path);

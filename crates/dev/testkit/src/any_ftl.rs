@@ -13,7 +13,7 @@ pub trait AnyFtl: Sized {
     fn visit<F: Ftl>(self, ftl: F) -> Self::Output;
 }
 
-/// Visitor that treats all families alike.
+/// Visitor that handles all families in the same way.
 struct AllFamilies<V>(V);
 
 impl<V: AnyFtl> Visitor for AllFamilies<V> {

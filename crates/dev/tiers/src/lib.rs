@@ -5,9 +5,9 @@
 //! ci      the number of cases that each test specifies; the default
 //! deep    twenty times as many cases with a random seed, overnight
 //! ```
-//! Cases of `quick` and `ci` are drawn from one seed, so that the same cases are tried every time, and no file of earlier
-//! failures adds to them. `deep` draws a seed for each test; a test that fails shows how to replay it.
-//! `PROPTEST_CASES` and `PROPTEST_RNG_SEED` override both. The Python tests know the same variable
+//! Cases of `quick` and `ci` are drawn from a fixed seed, so that the same cases are tried every time, and no file of
+//! earlier failures adds to them. `deep` draws a seed for each test; a failing test shows how to replay it.
+//! `PROPTEST_CASES` and `PROPTEST_RNG_SEED` override both. The Python tests use the same variable
 //! (`tests/conftest.py`).
 
 #![allow(clippy::print_stdout, reason = "a failing test shows how to replay it")]
@@ -49,7 +49,7 @@ pub fn cases(ci: u32) -> Config {
     Config { cases, rng_seed, failure_persistence: None, ..default }
 }
 
-/// A seed that differs from run to run.
+/// Returns a seed that differs from run to run.
 fn fresh_seed() -> u64 {
     BuildHasher::hash_one(&RandomState::new(), SEED)
 }

@@ -1,4 +1,4 @@
-//! Opens the drive of a set-up: a new one, or one stored in a file.
+//! Opens the drive of a set-up: a new drive, or a drive stored in a file.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,12 +14,12 @@ use crate::options::{OptionsError, drive_options};
 use crate::report::Mount;
 use crate::served::Served;
 
-/// How a drive is served.
+/// Options for serving a drive.
 #[derive(Clone, Copy, Debug)]
 pub struct ServeOptions<'a> {
     /// File that stores the bytes, created if missing; `None` for memory.
     pub file: Option<&'a Path>,
-    /// Wall seconds per simulated second until a reply is sent; `None` sends replies at once.
+    /// Wall-clock seconds per simulated second; `None` sends replies at once.
     pub scale: Option<f64>,
     /// True if requests are recorded.
     pub record: bool,
@@ -40,7 +40,7 @@ pub enum OpenError {
     /// Error of the simulated drive.
     #[error(transparent)]
     Time(#[from] SimError),
-    /// No thread is available.
+    /// The system has no thread available.
     #[error("cannot start a thread for the simulated drive: {0}; raise the system's limit of processes")]
     Thread(io::Error),
 }
@@ -96,7 +96,7 @@ pub enum DriveFile {
     State,
 }
 
-/// Returns the content of the file at a path; `None` if it is not a drive file.
+/// Returns the kind of drive that the file at a path contains; `None` if it is not a drive file.
 ///
 /// # Errors
 /// If the file cannot be read.

@@ -51,7 +51,7 @@ pub enum SpecError {
     UnknownCodec {
         /// Name given.
         name: String,
-        /// Suggestion as a question, or a full stop if no name is similar.
+        /// Suggestion as a question; a full stop if no name is similar.
         hint: String,
         /// List of all codec names.
         known: String,
@@ -104,7 +104,7 @@ impl FromStr for CodecSpec {
                 nearest
             });
         }
-        // Report the error only now: the suggestion also needs the values after the invalid one.
+        // Reports the error only at this point, because the suggestion also needs the values after the invalid one.
         if let Some((parameter, value)) = first_invalid {
             return Err(SpecError::BadParameter {
                 codec: info.name,
@@ -119,7 +119,7 @@ impl FromStr for CodecSpec {
 }
 
 impl Parameter {
-    /// Parses a value; the error is the nearest allowed value.
+    /// Parses a value. The error contains the nearest allowed value.
     fn parse(&self, text: &str) -> Result<f64, f64> {
         match text.parse::<f64>() {
             Ok(value) if !(self.min..=self.max).contains(&value) => {

@@ -7,7 +7,8 @@
 //! then        64 KiB: note of the safe programs
 //! then        spare areas | log A | log B | pages | journal of a protected write buffer, if any
 //! ```
-//! Every region starts at a multiple of 4 KiB. Bytes never written are a hole and take no disk space.
+//! Every region starts at a multiple of 4 KiB. Bytes that were never written are a hole in the file and take no disk
+//! space.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -29,7 +30,7 @@ use crate::spare::SpareBytes;
 
 /// First bytes of a drive file.
 const MAGIC: &[u8; 14] = b"ssdlab flash\x1a\n";
-/// First bytes of a drive whose creation is not complete; the drive has not been written.
+/// First bytes of a drive that is not completely created; nothing has been written to it.
 const BEGUN: &[u8; 14] = b"ssdlab begun\x1a\n";
 /// Raised with every change of the format.
 const FORMAT: u32 = 8;
@@ -37,7 +38,7 @@ const SUPERBLOCK_BYTES: u64 = 64 << 10;
 /// Bytes of magic, format, length and checksum.
 const HEAD_BYTES: usize = 30;
 const ALIGNMENT: u64 = 4 << 10;
-/// Mark of a bad block; 0 marks a good one. Two bits of either may be wrong.
+/// Mark of a bad block; 0 marks a good block. Two bits of either mark may be wrong.
 const BAD: u8 = 0xFF;
 
 /// Reason why a file cannot be used as a drive.
@@ -75,7 +76,7 @@ pub enum FileError {
         path: PathBuf,
         /// Length in bytes.
         found: u64,
-        /// Length by its settings.
+        /// Length of the file that results from its settings.
         expected: u64,
     },
     /// The file holds another drive.
@@ -140,8 +141,8 @@ pub struct FileBackend {
 }
 
 impl FileBackend {
-    /// Creates erased flash in a new file; once a drive is made of it, [`Self::finish`] marks it as complete. `lines` are
-    /// the settings that shape the drive, `settings` its configuration.
+    /// Creates erased flash in a new file. When the drive has been built, [`Self::finish`] marks it as complete.
+    /// `lines` are the settings that shape the drive, `settings` its configuration.
     ///
     /// # Errors
     /// If the file exists or cannot be written.
@@ -175,7 +176,7 @@ impl FileBackend {
             .and_then(|()| backend.file.set_len(bytes))
             .and_then(|()| backend.file.sync_all());
         if let Err(error) = written {
-            // A failure to remove the rest would add nothing to the first error.
+            // A failure to remove the file would add nothing to the first error.
             let _ = fs::remove_file(path);
             return Err(match error.kind() {
                 io::ErrorKind::FileTooLarge => FileError::TooLarge { path: path.into(), bytes },
@@ -200,13 +201,13 @@ impl FileBackend {
         [*MAGIC, *BEGUN].map(Some).contains(&beginning(file))
     }
 
-    /// True if creation of the drive is not complete; the drive is then erased.
+    /// True if the drive is not completely created; it is then erased.
     pub fn is_begun(&self) -> bool {
         self.begun
     }
 
     /// Opens the flash of a file created with the same settings. A file whose creation was interrupted becomes erased
-    /// flash, whatever its settings. `lines` and `settings` are as for [`Self::create`].
+    /// flash, whatever its settings. `lines` and `settings` have the same meaning as in [`Self::create`].
     ///
     /// # Errors
     /// If the file holds another drive, or another process uses it.
@@ -221,7 +222,7 @@ impl FileBackend {
         }
         let then = Text::read(&file, path)?;
         if let Some(mut difference) = difference(&then.lines, lines) {
-            // Settings can be typed; values that follow from them cannot.
+            // Users can type settings, but not values that follow from settings.
             difference.remedy = restored(&then.settings, settings).unwrap_or(difference.remedy);
             return Err(FileError::Differs { path: path.into(), difference });
         }
@@ -245,7 +246,7 @@ impl FileBackend {
     /// # Errors
     /// If the file holds no drive.
     pub fn settings(path: &Path) -> Result<Vec<Line>, FileError> {
-        // Opened for writing too, because opening a pipe would otherwise wait for a writer.
+        // Opens the file for writing too, because opening a pipe would otherwise wait for a writer.
         let opened = OpenOptions::new().read(true).write(true).open(path);
         let file = opened.map_err(|error| FileError::Io { path: path.into(), error })?;
         Text::read(&file, path).map(|text| text.settings)
@@ -256,7 +257,8 @@ impl FileBackend {
         let (pages, blocks) = (geometry.pages(), u64::from(geometry.blocks));
         let note = SUPERBLOCK_BYTES + blocks.next_multiple_of(ALIGNMENT);
         let spares = note + NOTE_BYTES;
-        // A checkpoint takes less than 32 bytes a page and 42 a block, the journal after it less than 22 a block.
+        // A checkpoint takes less than 32 bytes per page and 42 per block; the journal after it takes less than 22 per
+        // block.
         let log_bytes = ((1 << 20) + 32 * pages + 64 * blocks).next_multiple_of(ALIGNMENT);
         let log = spares + spare_at(pages).next_multiple_of(ALIGNMENT);
         let first_page = log + 2 * log_bytes;
@@ -315,7 +317,7 @@ impl Text {
     }
 }
 
-/// First bytes of a file, as many as the magic has; None if it is shorter.
+/// Returns the first bytes of a file, as many as the magic number has; None if the file is shorter.
 fn beginning(file: &File) -> Option<[u8; MAGIC.len()]> {
     let mut bytes = [0; MAGIC.len()];
     file.read_exact_at(&mut bytes, 0).is_ok().then_some(bytes)
@@ -347,7 +349,7 @@ impl Backend for FileBackend {
         true
     }
 
-    /// The system reads the page from the disk in the background, and nothing around it.
+    /// The system reads only this page from the disk, in the background.
     fn fetch(&self, ppn: Ppn) {
         let bytes = NonZero::new(self.geometry.page_bytes.into());
         // Ignored advice only costs time.
@@ -358,7 +360,7 @@ impl Backend for FileBackend {
         Ok(self.file.read_exact_at(spares, self.spares + spare_at(first.0.into()))?)
     }
 
-    /// Writes the spare area last: until then the page counts as erased.
+    /// Writes the spare area last, so that the page counts as erased before.
     fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {
         self.file.write_all_at(page, self.page_at(ppn))?;
         Ok(self.file.write_all_at(spare, self.spares + spare_at(ppn.0.into()))?)
@@ -385,7 +387,7 @@ impl Backend for FileBackend {
 
     fn read_log(&self, slot: Slot, offset: u64, bytes: &mut [u8]) -> Result<(), Fault> {
         let at = self.logs[slot as usize] + offset;
-        // The buffer's journal is past the end of the file until it is first written.
+        // The buffer's journal lies past the end of the file until it is first written.
         let there = self.file.metadata()?.len().saturating_sub(at).min(bytes.len() as u64);
         let (there, behind) = bytes.split_at_mut(there as usize);
         behind.fill(0);

@@ -8,11 +8,11 @@ use crate::backend::Backend;
 use crate::buffer::Buffer;
 use crate::error::DriveError;
 
-/// Spare threshold in percent, as most makers set it.
+/// Spare threshold in percent; most manufacturers use this value.
 const SPARE_THRESHOLD: u64 = 10;
 
 counters! {
-    /// Health of a drive, with the terms of NVMe's health log. Lifetime counts are stored in the drive's file. A power
+    /// Health of a drive, in the terms of NVMe's health log. Lifetime counts are stored in the drive's file. A power
     /// loss resets bytes and errors to the latest checkpoint, but not power cycles.
     pub struct Health {
         free_blocks: "blocks", "Erased blocks not yet written; while the power is off, their number at power-off.";
@@ -62,7 +62,7 @@ impl<B: Backend> Drive<B> {
         &self.medium.counts
     }
 
-    /// Never-written pages that the host read since the drive was made or opened.
+    /// Number of never-written pages that the host read since the drive was created or opened.
     pub fn unmapped_pages_read(&self) -> u64 {
         self.medium.unmapped_reads
     }
@@ -84,7 +84,7 @@ impl<B: Backend> Drive<B> {
             free_blocks: self.ftl.as_ref().map_or(self.free_blocks, |ftl| ftl.free_blocks()).into(),
             bad_blocks: bad_blocks.into(),
             blocks: erases.len() as u64,
-            // A drive without spare blocks shows 100 % until it is read-only.
+            // A drive without spare blocks shows 100 % until it becomes read-only.
             available_spare: (100 * u64::from(spare_left)).checked_div(spare.into()).unwrap_or(if is_worn_out {
                 0
             } else {
@@ -145,7 +145,7 @@ impl<B: Backend> Drive<B> {
         }
     }
 
-    /// Verifies every invariant of FTL and log in O(pages); the error names the broken one.
+    /// Verifies every invariant of FTL and log in O(pages); the error names the violated invariant.
     ///
     /// # Errors
     /// If an invariant is broken.

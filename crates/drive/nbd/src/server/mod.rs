@@ -38,9 +38,9 @@ const RETRY: Duration = Duration::from_millis(50);
 /// Limits of a server.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Maximum number of clients, fewer if `memory` is insufficient; further connections are closed on accept.
+    /// Maximum number of clients; lower if `memory` is insufficient. Further connections are closed on accept.
     pub connections: usize,
-    /// Maximum number of connections that have not chosen an export; a further one replaces the oldest.
+    /// Maximum number of connections that have not chosen an export; a further connection replaces the oldest.
     pub handshakes: usize,
     /// Memory limit in bytes for requests and replies of all connections; at least 160 MiB, so that the longest request
     /// fits.
@@ -99,7 +99,7 @@ pub enum ServerError {
     Unix {
         /// The path.
         path: PathBuf,
-        /// What the system says.
+        /// Error reported by the system.
         error: io::Error,
     },
     /// The port cannot be used.
@@ -107,10 +107,10 @@ pub enum ServerError {
     Tcp {
         /// The address.
         address: SocketAddr,
-        /// What the system says.
+        /// Error reported by the system.
         error: io::Error,
     },
-    /// No thread is available for a socket.
+    /// The system has no thread available for a socket.
     #[error("the system cannot start more threads; raise its limit of processes, or end some processes")]
     Thread,
     /// The last flush failed.
@@ -123,12 +123,12 @@ pub enum ServerError {
     },
 }
 
-/// How a server ended.
+/// Way in which a server ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// Requests in flight were finished and all exports flushed.
     Graceful,
-    /// Nothing was finished or flushed, as in a power loss.
+    /// The server stopped without finishing or flushing, as in a power loss.
     AtOnce,
 }
 
@@ -162,7 +162,7 @@ enum Stage {
     Handshake,
     /// The client has chosen an export.
     Client,
-    /// Closed; the thread is about to end.
+    /// The connection is closed; its thread is about to end.
     Closed,
 }
 
@@ -207,7 +207,7 @@ impl Server {
     /// Creates a server of the exports `entries`.
     ///
     /// # Panics
-    /// See [`Host::new`].
+    /// See [`Host::new`] for the errors.
     pub fn new(sockets: Sockets, entries: Vec<Entry>, options: Options) -> Self {
         let security = match &options.tls {
             None => Security::Plain,
@@ -271,8 +271,8 @@ impl Server {
 }
 
 impl Handle {
-    /// Stops the server: it refuses further clients, finishes requests in flight, flushes and ends. A second call ends it
-    /// at once.
+    /// Stops the server: it refuses further clients, finishes requests in flight, flushes and ends. A second call ends
+    /// the server at once.
     pub fn stop(&self) {
         if !self.shared.host.is_stopping() {
             self.shared.host.stop();
@@ -285,7 +285,7 @@ impl Handle {
         self.shared.table.ended.notify_all();
     }
 
-    /// Returns the delays of replies relative to the times that exports demanded.
+    /// Returns the delays of replies beyond the times that exports required.
     pub fn lag(&self) -> &Lag {
         &self.shared.lag
     }
@@ -318,13 +318,13 @@ impl Shared {
         }
     }
 
-    /// Serves a connection on its own thread, unless there are too many clients.
+    /// Serves a connection on a separate thread, unless there are too many clients.
     fn admit(self: &Arc<Self>, wire: Arc<Wire>) {
         let mut connections = self.table.lock();
         if connections.count(Stage::Client) >= self.budget.clients {
             return;
         }
-        // Silent connections must not keep others out.
+        // Silent connections must not prevent other clients from connecting.
         if connections.count(Stage::Handshake) >= self.options.handshakes {
             connections.close_oldest_handshake();
         }
@@ -336,9 +336,9 @@ impl Shared {
         let shared = Arc::clone(self);
         // If no thread is available, dropping the closure closes the connection.
         let _ = thread::Builder::new().name(format!("nbd {id}")).spawn(move || {
-            // Dropped last: after that only the server holds the exports, and others may open them.
+            // Dropped last. After that only the server holds the exports, and other users may open them.
             let guard = guard;
-            // After an error the client is gone, so there is no one to report it to.
+            // After an error the client is gone, so the error cannot be reported to it.
             let _ = connection::serve(&wire, &shared, &guard);
             wire.close();
             drop(shared);
@@ -357,7 +357,7 @@ impl Shared {
         self.wait(self.options.stop);
     }
 
-    /// Waits until all connections have ended: at most `most`, and not at all when stopping at once.
+    /// Waits until all connections have ended, for at most `most`. Does not wait if the server stops at once.
     fn wait(&self, most: Duration) {
         let until = Instant::now() + most;
         let mut connections = self.table.lock();

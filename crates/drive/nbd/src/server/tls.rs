@@ -22,7 +22,7 @@ impl fmt::Debug for Tls {
     }
 }
 
-/// Error: a certificate or key file cannot be used.
+/// Error: a certificate file or key file cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{}: {why}; expected files: server-cert.pem, server-key.pem, and ca-cert.pem to verify clients",
