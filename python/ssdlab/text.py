@@ -1,4 +1,4 @@
-"""Formats quantities, the same way on the terminal and in reports."""
+"""Formats quantities in the same way on the terminal and in reports."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,17 +11,17 @@ BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 """Binary units of bytes."""
 _DECIMAL = ("B", "kB", "MB", "GB", "TB", "PB")
 _TIMES = (("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 120e9), ("h", 7200e9))
-# Minutes and hours are used from two of them on.
+# Minutes and hours are used only for two or more of them.
 _SCALES = {"min": 60e9, "h": 3600e9}
 
 
 def path(name: object) -> str:
-    """Returns a path for a message: one line of printable characters."""
+    """Returns a path for a message, as one line of printable characters."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(name))
 
 
 def shortened(names: Iterable[str], longest: int) -> dict[str, str]:
-    """Returns names for figures; long names lose their middle, unless two would become equal."""
+    """Returns names for figures. Long names lose their middle, unless two would become equal."""
     whole = dict.fromkeys(names)
     half = longest // 2
     short = {name: name if len(name) <= longest else f"{name[:half]}…{name[half + 1 - longest :]}" for name in whole}
@@ -36,7 +36,7 @@ def _digits(value: float) -> str:
 
 
 def _small(value: float) -> str:
-    """A number without a unit prefix: whole, or with three digits if it would round to 0."""
+    """Formats a number without a unit prefix: whole, or with three digits if it would round to 0."""
     return significant(value) if 0 < value < 0.995 else f"{value:.0f}"
 
 
@@ -50,7 +50,7 @@ def _scaled(value: float, units: Sequence[str], step: int) -> str:
 
 
 def count(value: float) -> str:
-    """`1234567` as `1,234,567`."""
+    """Formats `1234567` as `1,234,567`."""
     return f"{value:,.0f}"
 
 
@@ -60,7 +60,7 @@ def counted(value: float, things: str) -> str:
 
 
 def ratio(value: float) -> str:
-    """Three decimals, as for write amplification."""
+    """Formats a ratio with three decimals, as for write amplification."""
     return f"{value:.3f}"
 
 
@@ -70,7 +70,7 @@ def decimal(value: float) -> str:
 
 
 def significant(value: float) -> str:
-    """Three significant digits, however small: `0.00412`."""
+    """Formats a number with three significant digits, however small: `0.00412`."""
     return f"{value:#.3g}" if 0 < value < 0.995 else _digits(value)
 
 
@@ -80,12 +80,12 @@ def percent(share: float) -> str:
 
 
 def size(value: float) -> str:
-    """Bytes in binary units: capacities and volumes."""
+    """Formats bytes in binary units, for capacities and volumes."""
     return _scaled(value, BINARY, 1024)
 
 
 def exact_size(value: int) -> str:
-    """Bytes without rounding, in the form of settings: `64MiB`."""
+    """Formats bytes without rounding, in the form of settings: `64MiB`."""
     index = 0
     while index + 1 < len(BINARY) and value and value % 1024 == 0:
         value //= 1024
@@ -94,7 +94,7 @@ def exact_size(value: int) -> str:
 
 
 def size_decimal(value: float) -> str:
-    """Bytes in decimal units, as for endurance."""
+    """Formats bytes in decimal units, as for endurance."""
     return _scaled(value, _DECIMAL, 1000)
 
 
@@ -114,7 +114,7 @@ def duration(nanoseconds: float) -> str:
 
 
 def years(value: float) -> str:
-    """Years; days below a year; a smaller unit below a tenth of a day."""
+    """Formats a time in years; in days below a year; in a smaller unit below a tenth of a day."""
     days = value * 365.25
     if 0 < days < 0.1:
         return duration(days * 86_400e9)
@@ -122,7 +122,7 @@ def years(value: float) -> str:
 
 
 def short_count(value: float) -> str:
-    """`1234567` as `1.23 M`, for rates and axes."""
+    """Formats `1234567` as `1.23 M`, for rates and axes."""
     for unit, scale in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if value >= scale * 0.9995:
             return f"{_digits(value / scale)} {unit}"
@@ -136,6 +136,6 @@ def suggestion(word: str, known: Iterable[str]) -> str:
 
 
 def key_suggestion(key: str, known: Iterable[str]) -> str:
-    """Returns a suggestion for a setting, or a table of settings, which may be in another table."""
+    """Returns a suggestion for a setting, or for a table of settings; the setting may be in another table."""
     nearest = _ssdlab.nearest_key(key, list(known))
     return f"; did you mean {nearest}?" if nearest else ""

@@ -51,8 +51,7 @@ def took(case: Case, *, attribution: bool) -> Times:
 
 
 def pair(case: Case, *, with_first: bool) -> tuple[Times, Times]:
-    """Runs without and with attribution directly after each other, so that a slow period of the machine affects both.
-    """
+    """Runs without and with attribution directly after each other, so that a slow machine affects both."""
     times = {attribution: took(case, attribution=attribution) for attribution in (with_first, not with_first)}
     return times[False], times[True]
 

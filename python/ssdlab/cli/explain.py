@@ -98,7 +98,8 @@ def explain(
             small = [] if is_sized else [*steps.SMALL, *below]
             # An overwritten drive may not be empty, and drawn drives are never overwritten.
             layers = [[*small, "precondition.overwrite=none"], settings.set]
-            # Right below the choice of the FTL: choosing another FTL above would drop the setting.
+            # Inserted directly below the choice of the FTL, because a choice of another FTL above would drop the
+            # setting.
             small_ftl = [] if is_sized else steps.small_ftl([*settings.set, *other])
             layers.insert(1 if steps.small_ftl(settings.set) else 2, small_ftl)
             sets = [*(set_by("--set", layer) for layer in layers), set_by("--beside", other)]

@@ -1,4 +1,4 @@
-"""Selects devices of a table: the first request's, a named one, or all, side by side or overlaid."""
+"""Selects devices of a table: the device of the first request, a named device, or all, side by side or overlaid."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -37,7 +37,7 @@ def chosen(
 
 
 class DeviceReader(TableReader):
-    """One pass over the selected devices of Parquet files."""
+    """A pass over the selected devices of Parquet files."""
 
     def __init__(self, rows: ParquetRows, device: str | None, otherwise: str) -> None:
         """Starts at the first row.
@@ -77,18 +77,18 @@ class DeviceReader(TableReader):
         return self._devices.take(batch)
 
     def beyond(self, capacity_bytes: int) -> str | None:
-        """Returns a message about the first request that ends beyond a device; None if there is none."""
+        """Returns a message about the first request that ends beyond a device; None if there is no such request."""
         while (batch := self._part()) is not None:
             if (found := self._devices.beyond(batch, capacity_bytes, *self._rows.place)) is not None:
                 return found
         return None
 
     def streams(self) -> list[str]:
-        """Returns the names of the streams so far."""
+        """Returns the names of the streams seen so far."""
         return self._devices.streams()
 
     def report(self) -> dict[str, Any]:
-        """Returns the report; complete at the end."""
+        """Returns the report on reading; complete at the end."""
         chosen, order = self._devices.report(), super().report()
         ordered = {row[0]: row for row in order["counts"] if row[0] in ("out_of_order", "late")}
         counts = [ordered.get(row[0], row) for row in chosen["counts"]]

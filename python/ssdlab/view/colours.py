@@ -20,7 +20,7 @@ VARIABLES = {
     YELLOW: "--yellow",
     GREY: "--grey",
 }
-"""CSS variables of the colours, which pages set by colour scheme."""
+"""CSS variables of the colours; pages set them by colour scheme."""
 
 _TURNS = (BLUE, ORANGE, GREEN, PURPLE, SKY, AMBER, GREY)
 _DASHES: tuple[Dash, ...] = ("solid", "dashed", "dotted")
@@ -32,7 +32,7 @@ def colour(index: int) -> str:
 
 
 def dash(index: int) -> Dash:
-    """The dash of the line at an index: the next one after all colours."""
+    """Returns the dash of the line at an index; the next dash starts after all colours are used."""
     return _DASHES[index // len(_TURNS) % len(_DASHES)]
 
 

@@ -45,13 +45,13 @@ TERMS = {
     "write buffer absorbs rewrites or holds pages at the end.",
     "write-back": "A cache acknowledges a write when it holds it and writes it below later.",
 }
-"""In alphabetical order."""
+"""Sorted alphabetically."""
 
 _TAGS = re.compile(r"<(style|svg)\b.*?</\1>|<[^>]*>", re.DOTALL)
 
 
 def used(html: str) -> Iterator[tuple[str, str]]:
-    """The terms that a piece of HTML uses, with their meanings."""
+    """Yields the terms that a piece of HTML uses, with their meanings."""
     text = unescape(_TAGS.sub(" ", html)).lower()
     for term, meaning in TERMS.items():
         long, _, short = term.lower().rstrip(")").partition(" (")

@@ -13,9 +13,9 @@ from ssdlab.view import page as pages
 from ssdlab.view.chart import Chart
 
 OPEN_SECTIONS = 2
-"""Open sections of a page in a notebook; the others are folded."""
+"""Number of open sections of a page in a notebook; all others are folded."""
 FRAME_INCHES = 0.6
-"""Height of a frame beyond its chart."""
+"""Height of a frame in addition to its chart."""
 
 
 def _breakable(key: str) -> Markup:
@@ -36,16 +36,16 @@ def _kind(item: object) -> str:
 
 
 def render(page: pages.Page, of: str) -> str:
-    """The page as HTML. Equal pages give equal bytes.
+    """Renders the page as HTML. Equal pages give equal bytes.
 
     Args:
-        page: Its contents.
+        page: Contents of the page.
         of: Kind of the finding, which names the JSON file next to the page.
     """
     charts: list[Chart] = []
 
     def inline(figure: pages.Figure, title: str) -> Markup:
-        """A chart to explore, or the reason why there is none."""
+        """Returns a chart to explore, or the reason why there is none."""
         chart = figure.draw()
         if chart.is_empty:
             return Markup('<p class="soft">{}</p>').format(chart.panels[0].empty)
@@ -77,7 +77,7 @@ def _cell(cell: "str | pages.Cell") -> pages.Cell:
 
 
 def in_notebook(page: pages.Page) -> str:
-    """A page for a notebook: its first sections and, folded, the others, without figures."""
+    """Returns a page for a notebook: its first sections open and the others folded, without figures."""
     sections = [replace(section, items=[*_without_figures(section.items)]) for section in page.sections]
     shown = replace(page, sections=[section for section in sections if section.items])
     return _template("notebook.html.jinja").render(page=shown, cell=_cell, kind=_kind, open=OPEN_SECTIONS)

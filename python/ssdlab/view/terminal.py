@@ -21,13 +21,13 @@ WITH_OUT = "with --out"
 WORDS = 32
 """Maximum width of folded words next to numbers."""
 BELOW_NUMBER = "   "
-"""Indent of what belongs to a numbered paragraph."""
+"""Indent of paragraphs that belong to a numbered paragraph."""
 NOTE_COLUMNS = 110
 """Maximum width of a note; other lines are not wrapped, for search and pipes."""
 
 
 def show(page: Page, further: str = WITH_OUT) -> None:
-    """Prints a page; `further` says where to find further rows."""
+    """Prints a page; `further` states where to find further rows."""
     out = Console(highlight=False, soft_wrap=True)
     out.print(Text(page.title, style="bold"))
     for paragraph in page.lead:
@@ -59,12 +59,12 @@ def _paragraph(out: Console, paragraph: Paragraph) -> None:
 
 
 def _remark(out: Console, line: str) -> str:
-    """A line wrapped between words on a terminal; a piped line stays whole."""
+    """Wraps a line between words on a terminal; a piped line stays whole."""
     return textwrap.fill(line, out.width, break_long_words=False) if out.is_terminal else line
 
 
 def _filled(out: Console, note: Paragraph) -> Paragraph:
-    """A note wrapped without separating a number from its unit."""
+    """Wraps a note without separating a number from its unit."""
     words = note.text.replace(" %", "\u00a0%")
     filled = textwrap.fill(
         words, min(out.width, NOTE_COLUMNS) - len(BELOW_NUMBER) * note.belongs, break_long_words=False
@@ -73,7 +73,7 @@ def _filled(out: Console, note: Paragraph) -> Paragraph:
 
 
 def _items(section: Section) -> Iterator[Paragraph | Facts | Table]:
-    """Items of a section without figures; its title goes to the first table without one."""
+    """Yields the items of a section without figures. The section's title goes to the first table without a title."""
     title = section.title
     for item in section.items:
         for shown in _shown(item):
@@ -93,7 +93,7 @@ def _shown(item: Item) -> Iterator[Paragraph | Facts | Table]:
 
 
 def _label_columns(items: Sequence[Paragraph | Facts | Table]) -> int:
-    """Width of the first column of all tables with their title in its header, so that they align."""
+    """Returns the width of the first column of all tables that have their title in the header, so that they align."""
     labels = [0]
     for item in items:
         if isinstance(item, Table) and not item.headers[0]:
@@ -158,7 +158,9 @@ def _print_grid(out: Console, grid: Grid) -> None:
 def _parts(
     out: Console, headers: Sequence[str], rows: Sequence[Row], left: int, labels: int
 ) -> Iterator[Sequence[int]]:
-    """Columns of a table in parts that fit a terminal, each with the names of rows; in a pipe, all columns."""
+    """Splits the columns of a table into parts that fit a terminal, each with the names of rows. In a pipe, all columns
+    stay together.
+    """
     fixed = [*range(left if left < len(headers) else 1)]
     free = [*range(len(fixed), len(headers))]
     if not out.is_terminal or not free:
@@ -177,7 +179,7 @@ def _parts(
     again = [at for at in fixed if at == 0 or widest(at) <= WORDS]
     part = [*fixed]
     for at in free:
-        # A column wider than the terminal stands alone.
+        # A column wider than the terminal forms a part by itself.
         if part[-1] not in fixed and sum(map(columns, [*part, at])) - GAP > out.width:
             yield part
             part = [*again]
@@ -186,7 +188,7 @@ def _parts(
 
 
 def _turned(table: Table) -> tuple[Sequence[str], Sequence[Row]]:
-    """Rows as columns."""
+    """Returns the transposed table."""
     _, *names = table.headers
     headers = ["", *(_text(row[0]).plain for row in table.rows)]
     return headers, [[name, *(row[at] for row in table.rows)] for at, name in enumerate(names, 1)]

@@ -1,4 +1,4 @@
-"""Names of the times of a run: service times if no request can queue, else response times."""
+"""Names of the times of a run: service times if no request can queue, otherwise response times."""
 
 from ssdlab.model.config import Config
 
@@ -14,7 +14,7 @@ def name_of_times(config: Config) -> str:
 
 
 def title_of_times(config: Config) -> str:
-    """Title of a table of these times."""
+    """Returns the title of a table of these times."""
     if config["time"] == "event":
         return "Response times"
     title = "Service times of one chip, no queueing" if served_alone(config) else "Response times of one chip"

@@ -13,7 +13,7 @@ from ssdlab.analyse.drive import fio, use
 from ssdlab.analyse.drive.errors import CalibrationError
 
 BLOCK_BYTES = 4096
-"""Alignment of direct requests that suits all drives."""
+"""Alignment of direct requests that is valid for all drives."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def inspect(path: Path, write: bool) -> Target:
     """Checks that a file or device may be measured.
 
     Raises:
-        OSError: If it may not be opened.
+        OSError: If the target may not be opened.
     """
     name = text.path(path)
     if sys.platform != "linux":

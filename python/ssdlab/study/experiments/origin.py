@@ -1,4 +1,4 @@
-"""Reads the source of table cells that are not simulated: CSV files, other tables, a model."""
+"""Reads the source of table cells that are not simulated: CSV files, other tables or a model."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -75,8 +75,8 @@ def _check_paths(
     columns: Axis,
     optional: Collection[str] = (),
 ) -> None:
-    """Checks that values read all `names`, and otherwise only `optional` paths and the numbers in labels."""
-    # If one axis is both rows and columns, the number in its label is ambiguous.
+    """Checks that values read all `names`, and otherwise read only `optional` paths and the numbers in labels."""
+    # If the same axis is used for rows and columns, the number in its label is ambiguous.
     axes = {} if rows.name == columns.name else {axis.name: axis for axis in (rows, columns)}
     paths = [path for value in values for path in value.paths]
     known = (*names, *axes, *optional)

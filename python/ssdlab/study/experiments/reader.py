@@ -1,4 +1,4 @@
-"""Reads experiments strictly: misspelt keys are errors."""
+"""Strict reader for experiments: misspelt keys are errors."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -114,7 +114,7 @@ def _axis(place: str, name: str, labels: Any, traces: Mapping[str, Replay]) -> A
 
 
 def _expanded(place: str, labels: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yields labels with their values; one with `each` stands for a label per item, which replaces every `{}`."""
+    """Yields labels with their values. A label with `each` becomes one label per item, which replaces `{}`."""
     for label, values in labels.items():
         if not isinstance(values, dict) or "each" not in values:
             yield label, values
@@ -142,7 +142,7 @@ def _axis_of(keys: Keys, key: str, axes: Mapping[str, Axis]) -> Axis:
 
 
 def _anchor(keys: Keys, key: str, rows: Axis, columns: Axis) -> Anchor | None:
-    """Reads the cell that a key names; None without the key."""
+    """Reads the cell that a key selects; None if the key is missing."""
     if not keys.has(key):
         return None
     inner = Keys(f"{keys.place}: {key}", keys.get(key, dict), ("row", "column"))
@@ -247,7 +247,7 @@ class _Parts:
 
 
 def _inherited(place: str, values: Mapping[str, Any], above: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Returns the keys of a table on top of those of the table that it is `like`."""
+    """Returns the keys of a table on top of the keys of the table named by `like`."""
     if "like" not in values:
         return values
     name = values["like"]
@@ -290,7 +290,7 @@ def read(path: Path, name: str, file: str) -> Experiment:
     Args:
         path: TOML file; references are relative to its folder.
         name: Name of the experiment.
-        file: Path as messages show it.
+        file: Path to show in messages.
     """
     source, document = read_toml(path, file)
     keys = Keys(file, document, EXPERIMENT_KEYS)
@@ -329,5 +329,7 @@ def read(path: Path, name: str, file: str) -> Experiment:
     )
     for one in traces.values():
         if not any(one in experiment.replayed(table) for table in experiment.tables):
-            raise keys.error(f"[trace.{one.name}]", "no cell replays it; name it in a table, row or column, or remove it")
+            raise keys.error(
+                f"[trace.{one.name}]", "no cell replays it; name it in a table, row or column, or remove it"
+            )
     return experiment

@@ -1,4 +1,4 @@
-"""Runs a screening: all factors, then all combinations of the strongest."""
+"""Runs a screening: first all factors, then all combinations of the strongest factors."""
 
 import os
 import tempfile

@@ -19,7 +19,7 @@ class Cell(NamedTuple):
 
     x: str
     by: str
-    """Value of the other axis; empty without one."""
+    """Value of the other axis; empty if there is no other axis."""
     estimate: Estimate
 
 
@@ -41,7 +41,7 @@ class Curves(Survey):
     """Axis with a curve per value."""
     cells: Sequence[Cell]
     others: Sequence[str]
-    """Axes that are averaged over."""
+    """Axes over which values are averaged."""
     parts: Mapping[str, Sequence[str]]
     """Parts of the ranges of axes whose samples are grouped."""
 
@@ -85,7 +85,7 @@ class Curves(Survey):
 def grouped(
     points: Sequence[PointValues], ranges: Mapping[str, Range]
 ) -> tuple[list[PointValues], dict[str, list[str]]]:
-    """Replaces sampled values by the part of their range if there are more values than parts.
+    """If there are more sampled values than parts, replaces each value by its part of the range.
 
     Returns:
         The points, and the parts by axis.
@@ -113,7 +113,7 @@ def cells(points: Sequence[PointValues], x: str, by: str | None) -> list[Cell]:
         groups.setdefault((point.levels[x], point.levels[by] if by else ""), []).append(point)
     cells_of = []
     for (at, other), group in groups.items():
-        # A seed counts only if all points have it.
+        # A seed counts only if all points have a value for it.
         by_seed = zip(*(point.by_seed for point in group), strict=False)
         means = [sum(values) / len(group) for values in by_seed if None not in values]
         known = estimate(means) if means else Estimate(math.nan, None, 0)

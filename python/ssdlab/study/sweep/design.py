@@ -132,7 +132,7 @@ def _together(levels: Sequence[Point]) -> Point:
 
 
 def _random(axes: int, samples: int, seed: int) -> list[list[float]]:
-    # Python guarantees the same numbers of `random` for a seed in every version.
+    # Python guarantees that `random` gives the same numbers for a seed in every version.
     draw = random.Random(seed)
     return [[draw.random() for _ in range(axes)] for _ in range(samples)]
 

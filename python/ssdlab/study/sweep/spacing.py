@@ -30,7 +30,7 @@ class Spacing:
         return None if number is None else exact(number, low.base)
 
     def _around(self, wanted: float, least: int, most: int) -> Iterator[int]:
-        """Yields possible values from least to most, including the nearest to `wanted`."""
+        """Yields possible values from least to most, including the value nearest to `wanted`."""
         if self.power_of_two:
             numbers: Sequence[int] = [1 << power for power in range(max(most, 0).bit_length())]
         elif self.divides is not None:

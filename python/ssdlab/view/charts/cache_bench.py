@@ -8,7 +8,7 @@ from ssdlab.view.pages.cache_bench import share_text
 
 
 def shares(bench: CacheBench) -> Chart:
-    """Pages per second by share of the compressed pool, with the range of the runs; grey for raw caches."""
+    """Draws pages per second by share of the compressed pool, with the range of the runs; raw caches are grey."""
     order = list(dict.fromkeys(cell.share for cell in bench.cells))
     codecs = list(dict.fromkeys(cell.codec for cell in bench.cells))
     marks: list[Mark] = []

@@ -14,7 +14,7 @@ MOST_FILES = 24
 
 
 def _largest(bench: CompressBench) -> int | None:
-    """The largest page size; None for whole files."""
+    """Returns the largest page size; None for whole files."""
     return None if None in bench.page_sizes else max(size for size in bench.page_sizes if size is not None)
 
 
@@ -24,7 +24,7 @@ def _usual(bench: CompressBench) -> int | None:
 
 
 def overall(bench: CompressBench) -> Chart:
-    """Ratio of each codec over all files, by bytes and as the mean of the files (figure 6a)."""
+    """Draws the ratio of each codec over all files: by bytes, and as the mean of the files (figure 6a)."""
     cells = [bench.cell(codec, _largest(bench)) for codec in bench.codecs]
     marks = []
     for number, (name, field, tint) in enumerate((("by bytes", "ratio", BLUE), ("mean of files", "mean_ratio", GREY))):
@@ -50,7 +50,7 @@ def files(bench: CompressBench) -> Chart:
 
 
 def _by_page(bench: CompressBench, label: str, value: Callable[[Cell], tuple[float, float, float]]) -> Chart:
-    """A curve for each codec against the page size: median and range of the runs."""
+    """Draws a curve for each codec by page size: median and range of the runs."""
     sizes = sorted(size for size in bench.page_sizes if size is not None)
     if not sizes:
         return nothing("No pages were measured, only whole files.")
@@ -89,7 +89,7 @@ def _time(bench: CompressBench, verb: str, field: str) -> Chart:
 
 
 def rate(bench: CompressBench) -> Chart:
-    """Pages compressed and restored each second by all threads (figures 9a to 9d)."""
+    """Draws the pages compressed and restored per second by all threads (figures 9a to 9d)."""
     size = _usual(bench)
     panels = []
     for title, field in (("compressed", "compress"), ("restored", "decompress")):
@@ -116,5 +116,5 @@ FIGURES: dict[str, Callable[[CompressBench], Chart]] = {
 
 
 def draw(bench: CompressBench, figure: str) -> Chart:
-    """A figure by its name: `overall`, `files`, `ratio`, `compress`, `decompress` or `rate`."""
+    """Draws a figure by its name: `overall`, `files`, `ratio`, `compress`, `decompress` or `rate`."""
     return FIGURES[figure](bench)

@@ -36,7 +36,7 @@ def intervals(result: WriteIntervals) -> Chart:
 
 
 def invalidated(result: WriteIntervals) -> Chart:
-    """Share of page writes invalidated before eviction, by log size; dots are the requested logs."""
+    """Draws the share of page writes invalidated before eviction by log size; dots are the requested logs."""
     log_pages, share = result.curve()
     size = log_pages / result.written_pages * 100
     asked = result.windows.log_pages / result.written_pages * 100
@@ -44,7 +44,7 @@ def invalidated(result: WriteIntervals) -> Chart:
         column / result.page_writes * 100 for column in (result.windows.hot_writes, result.windows.warm_writes)
     )
     right = max(100.0, float(asked.max(initial=0)) * 1.1)
-    # Beyond the longest interval nothing more is invalidated.
+    # A log beyond the longest interval invalidates no more writes.
     size, share = np.append(size, max(2 * right, size[-1])), np.append(share, share[-1]) * 100
     marks: list[Mark] = [
         Line("with a second chance", size / 2, share, GREEN, step=True),
@@ -72,7 +72,7 @@ def time_address(result: WriteIntervals) -> Chart:
 
 
 def frequency(result: WriteIntervals) -> Chart:
-    """Written pages by their number of writes."""
+    """Draws the written pages by their number of writes."""
     pages = result.frequency
     return Chart([_shares(pages.writes, pages.pages, SKY, "writes per page", "share of written pages (%)")])
 

@@ -38,7 +38,7 @@ def utilisation(result: Result) -> Chart:
 
 
 def reclaim_cost(result: Result) -> Chart:
-    """Cumulative distribution of the cost of a reclaim: time or, without time, pages copied."""
+    """Draws the cumulative distribution of the cost of a reclaim: time or, without time, pages copied."""
     log = _log(result)
     if not log.reclaim_times.size:
         return nothing(NO_RECLAIMS, 2.8)

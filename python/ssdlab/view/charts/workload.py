@@ -10,7 +10,7 @@ from ssdlab.view.chart import Area, Axis, Chart, Line, Mark, Panel, nothing, sca
 from ssdlab.view.colours import BLUE, OF_OPERATION, ORANGE, SKY
 
 BARS = 256
-"""Maximum number of bars; beyond it, neighbours are merged."""
+"""Maximum number of bars; if there are more, neighbours are merged."""
 SHARE = "share of the operation's requests (%)"
 
 
@@ -21,7 +21,7 @@ class _Kind(NamedTuple):
 
 
 def _kinds(columns: object, *ops: str) -> Iterator[_Kind]:
-    """Columns of the operations that occur."""
+    """Yields the columns of the operations that occur."""
     for op in ops or ("read", "write", "trim"):
         counts = getattr(columns, f"{op}es" if op == "flush" else f"{op}s").astype(float)
         if counts.any():
@@ -64,7 +64,7 @@ def deviations(result: TraceAnalysis, *, log: bool = True) -> Chart:
 
     Args:
         result: The analysis.
-        log: Uses a logarithmic axis of counts; operations are not stacked then.
+        log: True for a logarithmic axis of counts; operations are then not stacked.
     """
     columns = result.deviations
     if not columns.lower.size:
@@ -82,7 +82,7 @@ def deviations(result: TraceAnalysis, *, log: bool = True) -> Chart:
 
 
 def sizes(result: TraceAnalysis) -> Chart:
-    """Share of the requests of each operation by size, on a logarithmic axis."""
+    """Draws the share of requests of each operation by size, on a logarithmic axis."""
     columns = result.sizes
     sectors = columns.lower.astype(float)
     # Sixteenths of an octave, centred on powers of two.
@@ -94,7 +94,7 @@ def sizes(result: TraceAnalysis) -> Chart:
 
 
 def _requests_axis(result: TraceAnalysis) -> tuple[Numbers, Axis]:
-    """Edges of the windows and their axis of requests."""
+    """Returns the edges of the windows and their axis of requests."""
     edges = np.append(result.windows.first_request, sum(result.requests.values())).astype(float)
     title = f"requests (windows of {text.count(result.window_requests)})"
     return edges, Axis(title, "short count", float(edges[0]), float(edges[-1]), whole=True)
@@ -140,7 +140,7 @@ def mix(result: TraceAnalysis) -> Chart:
 
 
 def runs(result: TraceAnalysis) -> Chart:
-    """For each operation, the share of its requests that belong to runs of at least a given length."""
+    """Draws, for each operation, the share of its requests that belong to runs of at least a given length."""
     columns = result.runs
     lengths = columns.lower.astype(float)
     right = float(columns.upper.max())
@@ -155,7 +155,7 @@ def runs(result: TraceAnalysis) -> Chart:
 
 
 def gaps(result: TraceAnalysis) -> Chart:
-    """Share of the requests of each operation by the time since its previous request."""
+    """Draws the share of requests of each operation by the time since its previous request."""
     columns = result.gaps
     if not columns.upper_ns.size or columns.upper_ns.max() <= 1:
         return nothing("All requests arrive at once.")
@@ -169,7 +169,7 @@ def gaps(result: TraceAnalysis) -> Chart:
 
 
 def alignments(result: TraceAnalysis) -> Chart:
-    """Share of the requests of each operation whose address and size are multiples of a power of two."""
+    """Draws the share of requests of each operation whose address and size are multiples of a power of two."""
     powers = 512 << np.arange(12)
     lines = []
     for op in ("read", "write", "trim"):

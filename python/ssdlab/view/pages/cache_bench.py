@@ -34,7 +34,7 @@ def page(bench: CacheBench) -> Page:
 
 
 def verdict(bench: CacheBench) -> str:
-    """The verdict on compressing part of the cache; undecided if the ranges of the runs overlap."""
+    """Returns the verdict on compressing part of the cache; undecided if the ranges of the runs overlap."""
     raw = next((cell for cell in bench.cells if cell.codec is None), None)
     compressed = [cell for cell in bench.cells if cell.codec is not None]
     if raw is None or not compressed:

@@ -9,11 +9,11 @@ from ssdlab.model.source import chosen, ingest_remarks, source_text
 from ssdlab.view.page import Facts, Figure, Page, Section, Table
 
 FEW = 100
-"""Sampled units below which an estimate is rough."""
+"""Number of sampled units below which an estimate is rough."""
 
 
 def page(simulation: CacheSimulation | MissRatioCurves) -> Page:
-    """The page of caches on one trace."""
+    """Builds the page of caches on one trace."""
     return Page(
         title=source_text(simulation.source),
         chosen=chosen(simulation.source),
@@ -29,7 +29,7 @@ def page(simulation: CacheSimulation | MissRatioCurves) -> Page:
 
 
 def _drawn(simulation: CacheSimulation | MissRatioCurves) -> list[Section]:
-    """The curves; a single size has only a table."""
+    """Returns the curves; a single size has only a table."""
     if len(simulation.capacities) == 1:
         return []
     note = "Misses per access by cache size; caches start empty."

@@ -38,7 +38,7 @@ def _drawn(calibration: Calibration, op: str) -> list[Figure]:
 
 
 def _how(calibration: Calibration) -> str:
-    """The method, in one line."""
+    """Describes the method in one line."""
     source = calibration.source
     if source["kind"] == "simulated":
         requests = text.count(source["requests"])
@@ -55,7 +55,7 @@ def _how(calibration: Calibration) -> str:
 
 
 def _table(calibration: Calibration, op: str) -> Table:
-    """A row for each region, with its knee marked."""
+    """Returns a table with a row for each region and its knee marked."""
     first, *others = map(text.count, calibration.in_flight)
     rows = []
     for row, region in enumerate(calibration.regions):
@@ -112,7 +112,8 @@ def _region(calibration: Calibration, region: int) -> str:
     """The reason for a region."""
     chosen = text.size(calibration.regions[region])
     reached = " and ".join(
-        f"{text.percent(table[region].max() / table.max())} of the maximum {op}s" for op, table in calibration.iops.items()
+        f"{text.percent(table[region].max() / table.max())} of the maximum {op}s"
+        for op, table in calibration.iops.items()
     )
     enough = [row for row, share in enumerate(shares(calibration.iops)) if share >= SHARE]
     if not enough:

@@ -16,9 +16,9 @@ FIGURES = {
     "rate": "Rate by threads",
 }
 BY_PAGE = ("ratio", "compress", "decompress")
-"""Curves over the page size; a single size has only a table."""
+"""Curves by page size; a single size has only a table."""
 MOST_FILES, MOST_SHOWN = 1000, 24
-"""Files in the table of a page and of a terminal; `compress.csv` has all."""
+"""Maximum number of files in the table of a page and of a terminal; `compress.csv` has all files."""
 HEADERS = (
     "", "ratio", "mean of files", "stored raw", "compress CPU", "restore CPU", "compress elapsed",
     "restore elapsed", "compressed", "restored",
@@ -96,7 +96,7 @@ def _tables(bench: CompressBench) -> list[Table]:
 
 
 def _files(bench: CompressBench) -> list[Item]:
-    """Size of each file, and its ratio with each codec at the first page size."""
+    """Returns the size of each file, and its ratio with each codec at the first page size."""
     size = bench.page_sizes[0]
     cells = [bench.cell(codec, size) for codec in bench.codecs]
     members = bench.corpus.members

@@ -1,4 +1,4 @@
-"""The page of a configuration: settings that were given, and defaults."""
+"""Builds the page of a configuration: settings that were given, and defaults."""
 
 from collections.abc import Iterable
 
@@ -17,7 +17,7 @@ def page(config: Config) -> Page:
 
 
 def table(settings: Iterable[Setting]) -> Table:
-    """Settings with their origins."""
+    """Returns a table of settings with their origins."""
     styles: tuple[Style, ...] = ("code", "code", "soft")
     rows = [
         [Cell(cell, style) for cell, style in zip((key, value.strip('"'), origin), styles, strict=True)]

@@ -1,4 +1,4 @@
-"""The page of an experiment before it is run."""
+"""Builds the page of an experiment before it is run."""
 
 from ssdlab import text
 from ssdlab.study.experiments.definition import Experiment
@@ -15,7 +15,7 @@ def page_of(experiment: Experiment | Screening) -> Page:
 
 
 def factors_page(screening: Screening) -> Page:
-    """Factors of a screening with their levels, and the runs of each form."""
+    """Builds a page with the factors of a screening, their levels, and the runs of each form."""
     items: list[Item] = []
     for name, form in screening.forms.items():
         runs = len(screening.schedulers) * form.seeds * form.design.size(form.axes)

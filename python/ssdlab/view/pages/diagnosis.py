@@ -1,4 +1,4 @@
-"""The page of a diagnosis: findings, parts of response times and changes in words."""
+"""Builds the page of a diagnosis: findings, parts of response times, and changes in words."""
 
 from collections.abc import Callable, Mapping, Sequence
 from string import Formatter
@@ -20,7 +20,7 @@ TOP = 3
 """Findings on the page of a run."""
 
 NOTABLE = 0.02
-"""Smallest relative loss of throughput that is reported."""
+"""Minimum relative loss of throughput that is reported."""
 
 PARTS = {
     "own_work": "own flash operations",
@@ -37,7 +37,7 @@ PARTS = {
     "block_layer": "block layer",
     "host_queue": "drive queues",
 }
-"""Parts of a response time: what a request waited for."""
+"""Names of the parts of a response time."""
 
 WHAT_IFS = {
     "dies": "halve the NAND latencies",
@@ -69,7 +69,7 @@ HOST = {
     "dirty_limit": "waiting at the dirty limit",
     "cache": "work of the cache",
 }
-"""What requests of a host with a cache wait for."""
+"""Names of the parts of a host request's latency if there is a cache."""
 
 
 def _percent(share: float) -> str:
@@ -77,7 +77,7 @@ def _percent(share: float) -> str:
 
 
 class _Sentence(Formatter):
-    """Fills in a template, with a writer of figures as the format of a field: `{p99_ns:ns}`."""
+    """Fills in a template; a field may have a formatter of figures, as in `{p99_ns:ns}`."""
 
     WRITERS: Mapping[str, Callable[[float], str]] = {
         "%": _percent, "share": text.percent, "count": text.count, "decimal": text.decimal, "ns": text.duration,
@@ -93,7 +93,7 @@ class _Sentence(Formatter):
 
 _SENTENCE = _Sentence()
 _Words = tuple[str, ...]
-"""Templates of a headline and of the pieces of evidence; a piece is omitted if one of its fields is missing."""
+"""Templates of a headline and of the pieces of evidence. A piece is omitted if one of its fields is missing."""
 
 _BUSY = ("busy: {busy}; {outstanding:decimal} requests outstanding{where} on average",)
 _OF_TIMES = "{share:%} of the response times{where}"
@@ -112,7 +112,7 @@ THROUGHPUT: Mapping[str, str] = {
         for name in ("controller", "link", "channels", "dies", "cache")
     },
     **{
-        name: f"the dies: busy {{dies:%}} of the time, including {{cells_{'collection' if name == 'merges' else name}:%}} of it "
+        name: f"the dies: busy {{dies:%}} of the time, {{cells_{'collection' if name == 'merges' else name}:%}} of it "
         f"with {work}"
         for name, work in WORK.items()
     },
@@ -128,7 +128,7 @@ THROUGHPUT: Mapping[str, str] = {
     "think_time": "the host: think time is {share:%} of its time, {think_ns:ns} after each request",
     "arrivals": "the workload: the drive keeps up with all requests",
 }
-"""What limits throughput."""
+"""Names of the limits of throughput."""
 
 _AT_WORK = "{work}: {share:%} of the response times, while {dies_at_work:decimal} of {dies_count:count} dies work"
 
@@ -208,7 +208,7 @@ OTHERS: Mapping[tuple[str, str], _Words] = {
     ("input", "cache_too_small"): _MISSES,
     ("input", "idle_never_collects"): (
         "idle time is not used for GC, although it could be",
-        "all {collected:count} copies and erases of GC ran while requests were served, or within {after_ns:ns} after them",
+        "all {collected:count} copies and erases of GC ran during requests, or within {after_ns:ns} after them",
         "to collect during requests: --set drive.collect=background",
     ),
     ("input", "idle_collects_all"): (
@@ -217,7 +217,7 @@ OTHERS: Mapping[tuple[str, str], _Words] = {
         "without pauses: --set drive.collect=foreground",
     ),
 }
-"""All other findings but slow requests."""
+"""Words of all findings except slow requests."""
 
 
 def _templates(about: str, name: str, evidence: Mapping[str, float]) -> _Words:
@@ -228,7 +228,7 @@ def _templates(about: str, name: str, evidence: Mapping[str, float]) -> _Words:
 
 
 def _values(finding: Finding) -> dict[str, Any]:
-    """Evidence of a finding, and words that depend on it."""
+    """Returns the evidence of a finding, and words that depend on it."""
     about, name, evidence = finding["about"], finding["name"], finding["evidence"]
     resources = ("dies", "channels", "link", "controller", "cache")
     valid = evidence.get("valid_share_of_victims")
@@ -285,7 +285,7 @@ def page(diagnosis: Diagnosis) -> Page:
 
 
 def findings(diagnosis: Diagnosis) -> list[Paragraph]:
-    """Findings with their evidence and the changes to try, the weightiest first."""
+    """Returns findings with their evidence and the changes to try, most important first."""
     paragraphs = []
     for number, finding in enumerate(diagnosis.findings, 1):
         headline, evidence = words(finding)
@@ -367,7 +367,7 @@ def _remarks(diagnosis: Diagnosis) -> list[Paragraph]:
     changes = diagnosis.to_dict()["what_ifs"]
     remarks = []
     if any(finding["name"] in UNFINISHED for finding in diagnosis.findings):
-        # GC comes in bursts: the runs may be in different phases of it.
+        # GC comes in bursts, and the runs may be in different phases of GC.
         remarks.append("the drive has not settled: differences may come from the phase of GC")
     rates = [
         (change["name"], change["before"]["iops"] or 0.0, change["after"]["iops"] or 0.0)

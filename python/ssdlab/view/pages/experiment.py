@@ -1,4 +1,4 @@
-"""The page of an experiment: every cell, heat maps, lines and the verdict of each table."""
+"""Builds the page of an experiment: every cell, heat maps, lines and the verdict of each table."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -31,7 +31,7 @@ def page(result: ExperimentResult) -> Page:
 
 
 def page_of_table(result: TableResult) -> Page:
-    """The page of one table."""
+    """Builds the page of one table."""
     return Page(title=result.table.title, sections=[_section(result)])
 
 
@@ -106,7 +106,9 @@ def _rows(result: TableResult) -> Iterator[Row]:
 
 
 def ordered(result: TableResult) -> str | None:
-    """The axis to draw lines along: as the table says, else the first whose labels have numbers; None without one."""
+    """Returns the axis along which to draw lines: the axis that the table names, or else the first axis whose labels
+    have numbers; None if there is none.
+    """
     if result.table.lines is not None:
         return "rows" if result.table.lines == "column" else "columns"
     for name, labels in (("rows", result.rows), ("columns", result.columns)):
@@ -122,7 +124,9 @@ def _is_course(result: TableResult) -> bool:
 
 
 def number_format(*values: Array) -> Callable[[float], str]:
-    """Writer of the numbers of a table: five digits for the largest, at most 3 decimals, none if all are whole."""
+    """Returns a formatter of the numbers of a table: five digits for the largest, at most 3 decimals, none if all are
+    whole.
+    """
     known = [float(value) for array in values for value in array.flat if not math.isnan(value)]
     whole = len(f"{max(map(abs, known), default=0.0):.0f}")
     decimals = 0 if all(value.is_integer() for value in known) else max(0, min(3, 5 - whole))
@@ -134,7 +138,7 @@ def number_format(*values: Array) -> Callable[[float], str]:
 
 
 def signed(value: float) -> str:
-    """A difference with its sign."""
+    """Formats a difference with its sign."""
     return text.MISSING if math.isnan(value) else f"{value:+.2f}"
 
 
@@ -202,7 +206,7 @@ def _changes(result: TableResult) -> list[str]:
 
 
 def _winners(result: TableResult) -> list[str]:
-    """Number of winners that agree, and the winners that do not."""
+    """Returns the number of winners that agree, and lists the winners that do not."""
     winners = result.winners
     compared = [winner for winner in winners if winner.agrees is not None]
     if not compared:
@@ -221,7 +225,7 @@ def _winners(result: TableResult) -> list[str]:
 
 
 def _claim(result: TableResult) -> list[str]:
-    """Verdicts on the document's claim, for its values and ours."""
+    """Returns verdicts on the document's claim, for its values and for ours."""
     claim = result.table.claim
     if claim is None:
         return []
@@ -234,7 +238,7 @@ def _claim(result: TableResult) -> list[str]:
 
 
 def _missed(result: TableResult, missed: Missed) -> str:
-    """The value or the best, where a claim does not hold."""
+    """Describes the value, or the best value, at a place where a claim does not hold."""
     if missed.value is not None:
         return f"{number_format(result.document, result.ours)(missed.value)} {result.table.unit}".rstrip()
     off = "" if missed.excess is None else f": {missed.claimed} is {missed.excess:.2f} % off"

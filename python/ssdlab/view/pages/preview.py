@@ -1,4 +1,4 @@
-"""The page of a sweep before it begins."""
+"""Builds the page of a sweep before it begins."""
 
 from ssdlab import text
 from ssdlab.study.sweep.pilots import SECONDS
@@ -38,7 +38,7 @@ def page(preview: Preview) -> Page:
 
 
 def _times(preview: Preview) -> list[tuple[str, str]]:
-    """Times of the runs; empty if none is left to do."""
+    """Returns the times of the runs; empty if no run remains."""
     if preview.pilots is None:
         return []
     took = preview.pilots.seconds.values()
@@ -63,5 +63,7 @@ def _method(preview: Preview) -> str:
     if preview.range_seconds is not None:
         method += " The range shows the error at other points, including corners of the design."
     if not preview.pilots.complete:
-        method += f" Pilots ended after {text.duration(1e9 * SECONDS)}; values without a pilot count like the first value."
+        method += (
+            f" Pilots ended after {text.duration(1e9 * SECONDS)}; values without a pilot count like the first value."
+        )
     return method

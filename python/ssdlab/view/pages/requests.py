@@ -36,7 +36,7 @@ def _facts(trace: Trace) -> Iterator[tuple[str, str]]:
             )
     if len(trace):
         yield "time from first to last", text.duration(int(trace.time_ns[-1]))
-    # Flushes have no stream; 0 is no stream.
+    # Flushes have no stream; 0 means no stream.
     stream = trace.columns()["stream"][trace.op != OPS.index("flush")]
     if stream.any():
         yield "streams", text.count(len(np.unique(stream[stream > 0])))

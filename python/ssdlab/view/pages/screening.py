@@ -1,4 +1,4 @@
-"""The page of a screening: gains, their causes and the verdicts on claims."""
+"""Builds the page of a screening: gains, their causes, and the verdicts on claims."""
 
 import statistics
 
@@ -60,7 +60,7 @@ def _signed(value: float) -> str:
 
 
 def _gain(figure: Quantity, screened: Estimate) -> str:
-    """A gain in % with its interval."""
+    """Formats a gain in % with its interval."""
     mean = _signed(contrast.percent(figure, screened.mean))
     if screened.half_width is None:
         return mean
@@ -114,7 +114,7 @@ def _effect(effect: Effect | None) -> Cell:
 
 
 def _refined(screening: Screening, answer: Answer, part: Part) -> list[Item]:
-    """All combinations of the strongest factors for a claim, with fresh seeds."""
+    """Builds the part on all combinations of the strongest factors for a claim, with fresh seeds."""
     points = part.gains[Contrast(answer.claim.figure, answer.claim.against)]
     figure = screening.figure(answer.claim.figure)
     rows: list[Row] = [

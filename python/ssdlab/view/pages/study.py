@@ -1,4 +1,4 @@
-"""The page of a study: every point with its outcomes."""
+"""Builds the page of a study: every point with its outcomes."""
 
 from ssdlab import text
 from ssdlab.study.store.study import Study
@@ -54,7 +54,7 @@ def _rows(study: Study, outcomes: list[Outcome]) -> list[Row]:
 
 
 def _not_shown(study: Study) -> str:
-    """Runs in the folder that the page does not show."""
+    """Describes runs in the folder that the page does not show."""
     kept = f"the folder keeps {text.counted(study.earlier, 'runs')}"
     if study.plan["design"]["name"] == SEARCH:
         return f"{kept} with fresh seeds or from unfinished trials, not shown"
@@ -62,7 +62,7 @@ def _not_shown(study: Study) -> str:
 
 
 def figures(study: Study) -> Page:
-    """The figures available as outcomes, without figures that are 0 in all runs."""
+    """Builds a page with the figures available as outcomes, without figures that are 0 in all runs."""
     shown = [name for name in study.figures if study.table[name].drop_null().to_numpy().any()]
     left_out = len(study.figures) - len(shown)
     more = "one more is" if left_out == 1 else f"{text.count(left_out)} more are"

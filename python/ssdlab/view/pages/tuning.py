@@ -119,7 +119,7 @@ def _so_far(tuned: Tuned) -> list[str]:
 
 
 def _concluded(tuned: Tuned) -> list[str]:
-    """The configuration to choose, and how certain the choice is."""
+    """Returns the configuration to choose, and how certain the choice is."""
     if tuned.partial:
         return _so_far(tuned)
     if not tuned.finalists:
@@ -162,7 +162,7 @@ def _concluded(tuned: Tuned) -> list[str]:
 
 
 def _lead(tuned: Tuned, kept: int) -> list[str]:
-    """How far the best finalist leads the next one."""
+    """States by how much the best finalist leads the next one."""
     lead = tuned.lead()
     if lead is None:
         return []

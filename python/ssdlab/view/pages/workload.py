@@ -9,7 +9,7 @@ from ssdlab.model.source import chosen, ingest_remarks, source_text
 from ssdlab.view.page import Facts, Figure, Page, Section, Table
 
 STEPS = (1, 2, 5, 17, 65, 257)
-"""First deviation, in ranges, of each step of the table, in both directions."""
+"""First deviation, in ranges, of each step of the table in both directions."""
 
 TOP = 8
 """Number of sizes and ranges in the tables."""
@@ -35,7 +35,7 @@ def page(analysis: TraceAnalysis) -> Page:
         (
             "Sequential runs",
             analysis.plot_runs.chart,
-            "A request continues an open run of its kind if it begins where the run ends. The latest 32 runs are open, and "
+            "A request continues an open run of its kind if it begins where the run ends. Open are the latest 32 runs, and "
             "those continued meanwhile.",
         ),
         ("Time between requests", analysis.plot_gaps.chart, ""),
@@ -135,7 +135,7 @@ def _overview(analysis: TraceAnalysis, figures: Mapping[str, Any], kinds: list[s
 
 
 def _top(columns: Any, kinds: list[str]) -> Iterator[tuple[int, list[str]]]:
-    """The rows with most requests: index, requests of each kind and share of all."""
+    """Yields the rows with most requests: index, requests of each kind and share of all."""
     totals = sum(getattr(columns, f"{kind}s").astype("int64") for kind in KINDS)
     whole = int(totals.sum())
     for row in (-totals).argsort(kind="stable")[:TOP]:
@@ -155,7 +155,7 @@ def _sizes(analysis: TraceAnalysis, kinds: list[str]) -> Table:
 
 
 def _steps() -> list[tuple[str, float, float]]:
-    """Steps of deviations: name, and first and last deviation."""
+    """Returns the steps of deviations: name, first and last deviation."""
     ends = [*(step - 1 for step in STEPS[1:]), float("inf")]
     ahead = [
         (f"{low}" if low == high else f"{low} or more" if high == float("inf") else f"{low} to {high}", low, high)

@@ -1,1 +1,1 @@
-"""Charts as matplotlib draws them, for papers."""
+"""Charts drawn by matplotlib, for papers."""
