@@ -192,7 +192,7 @@ def test_a_grid_of_a_million_runs_needs_confirmation(cli: Cli) -> None:
         (["-A", "seed=1,2", "--seeds", "0"], "at least one"),
         (["-A", "trace=missing.csv"], "missing.csv"),
         (["-A", "preset=nope,tlc-chip"], "nope"),
-        (["-A", "seed=1,2", "--without", "seed>0"], "every combination is left out"),
+        (["-A", "seed=1,2", "--without", "seed>0"], "all combinations are excluded"),
     ],
 )
 def test_bad_input_is_one_clear_error(cli: Cli, tmp_path: Path, arguments: list[str], message: str) -> None:

@@ -73,7 +73,8 @@ impl FlashArray {
             return Err(Violation(format!("program of page {ppn}: programmed already since block {block} was erased")));
         }
         if self.order == ProgramOrder::Ascending && page < next {
-            return Err(Violation(format!("program of page {ppn}: block {block} is already at page {next}, past page {page}")));
+            let why = format!("block {block} is already at page {next}, past page {page}");
+            return Err(Violation(format!("program of page {ppn}: {why}")));
         }
         self.next[block] = next.max(page + 1);
         self.lpns[ppn.index()] = Entry::of(data.lpn.0);

@@ -24,7 +24,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "belady",
     help: "Evicts the item whose next use is farthest away: offline, optimal for items of one size that are always inserted.",
     source: "Belady 1966",
-    parameters: &[Parameter::switch("bypass", false, "1: rejects a new item whose next use is farther away than all others.")],
+    parameters: &[Parameter::switch("bypass", false, "1: rejects a new item whose next use is the farthest.")],
     role: PolicyRules {
         sizes: true,
         needs_future: true,

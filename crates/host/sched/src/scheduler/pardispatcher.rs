@@ -91,7 +91,7 @@ const TUNABLES: &[Parameter] = &[
     Parameter::switch(
         "late_arrivals",
         true,
-        "True to let requests that arrive during a turn join it; otherwise the turn serves only requests that waited when it began.",
+        "True to let requests that arrive during a turn join it; otherwise it serves only requests from before it began.",
     ),
     Parameter::switch(
         "served_direction",

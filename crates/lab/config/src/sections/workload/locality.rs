@@ -45,7 +45,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     option("workload.pattern.locality.decay", Kind::Float { min: 0.01, max: 1.0 })
         .default("0.847")
         .example("0.93")
-        .help("Decay of the chance of returning to an earlier run, per run since that run stopped."),
+        .help("Factor by which the chance of returning to an earlier run falls with each later run."),
     option("workload.pattern.locality.runs", Kind::Count { min: 1, max: 1 << 20 })
         .default("86")
         .example("20")

@@ -10,7 +10,7 @@ use super::{Class, DieSchedulerInfo, DieSchedulerRules, DieView};
 /// The registration.
 pub static INFO: DieSchedulerInfo = DieSchedulerInfo {
     name: "out_of_order",
-    help: "any operation, in the order in which they become ready",
+    help: "in the order in which operations become ready",
     source: "",
     parameters: &[],
     role: DieSchedulerRules { pick, in_order: false },
