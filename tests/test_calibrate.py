@@ -104,7 +104,8 @@ def test_the_region_is_the_smallest_good_for_reads_and_writes() -> None:
 def test_the_largest_sufficient_region_is_named() -> None:
     message = " ".join(calibration.sentences(made_up(read=[[100.0], [99.0], [98.0], [50.0]])))
     assert (
-        "The smallest region measured, 1.00 GiB, gives 100.00 % of the maximum reads; the largest that reaches" in message
+        "The smallest region measured, 1.00 GiB, gives 100.00 % of the maximum reads; the largest that reaches"
+        in message
     )
     assert "95 % is 4.00 GiB." in message
 

@@ -169,7 +169,9 @@ def test_a_contradictory_point_is_named_with_its_exclusion(cli: Cli, tmp_path: P
     grid += ["-A", "block.layer=single-queue,multi-queue", "-A", "seed=1,2"]
     output = cli("sweep", *grid, check=False).stderr.strip()
     assert output.startswith("ssdlab: --set: block.wbt_lat: ") and len(output.splitlines()) == 1
-    assert output.endswith("; at block.layer=single-queue; a sweep without 'block.layer=single-queue' skips these points")
+    assert output.endswith(
+        "; at block.layer=single-queue; a sweep without 'block.layer=single-queue' skips these points"
+    )
     assert "2 runs" in cli("sweep", *grid, "--without", "block.layer=single-queue", "--out", tmp_path / "s").stdout
     # Where no point is valid, an exclusion is no remedy.
     assert "without" not in cli("sweep", *grid, "--set", "device.capacity=1MiB", check=False).stderr

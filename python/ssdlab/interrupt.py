@@ -38,7 +38,7 @@ LOADED_SECONDS = 0.01
 """Seconds between checks that an import is over."""
 
 IMPORT = "<frozen importlib._bootstrap>"
-"""File name of Python's import machinery."""
+"""File name under which Python's import machinery runs."""
 
 
 @contextmanager

@@ -29,7 +29,7 @@ def shortened(names: Iterable[str], longest: int) -> dict[str, str]:
 
 
 def _digits(value: float) -> str:
-    """Three significant digits, or all digits of the integer part."""
+    """Formats a number with three significant digits, or with all digits of the integer part."""
     if value >= 99.95:
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
@@ -55,7 +55,7 @@ def count(value: float) -> str:
 
 
 def counted(value: float, things: str) -> str:
-    """`1,234 runs`, or `1 run`."""
+    """Formats a count with its noun: `1,234 runs`, or `1 run`."""
     return f"{count(value)} {things.removesuffix('s') if value == 1 else things}"
 
 
@@ -65,7 +65,7 @@ def ratio(value: float) -> str:
 
 
 def decimal(value: float) -> str:
-    """Three significant digits."""
+    """Formats a number with three significant digits."""
     return _digits(value)
 
 
@@ -75,7 +75,7 @@ def significant(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A fraction of 1 in percent, with two decimals."""
+    """Formats a fraction of 1 in percent, with two decimals."""
     return f"{100 * share:.2f} %"
 
 
@@ -99,7 +99,7 @@ def size_decimal(value: float) -> str:
 
 
 def bandwidth(value: float) -> str:
-    """Bytes per second in decimal units."""
+    """Formats bytes per second in decimal units."""
     return f"{size_decimal(value)}/s"
 
 

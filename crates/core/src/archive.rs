@@ -42,7 +42,7 @@ pub trait Output: Write {
     /// Writes an array.
     ///
     /// # Errors
-    /// If the array cannot be written.
+    /// Fails if the array cannot be written.
     fn save_array(&mut self, bytes: &[u8]) -> Archived {
         self.write_all(bytes)
     }
@@ -53,7 +53,7 @@ pub trait Input: BufRead {
     /// Reads the next array, whose size must equal the length of `bytes`.
     ///
     /// # Errors
-    /// If the array cannot be read, or is damaged.
+    /// Fails if the array cannot be read, or is damaged.
     fn load_array(&mut self, bytes: &mut [u8]) -> Archived {
         self.read_exact(bytes)
     }
@@ -84,7 +84,7 @@ impl Archive<'_> {
     /// Saves or loads a small field.
     ///
     /// # Errors
-    /// If the value cannot be written, or the saved bytes are not a value of this type.
+    /// Fails if the value cannot be written, or the saved bytes are not a value of this type.
     pub fn value<T: Serialize + DeserializeOwned>(&mut self, value: &mut T) -> Archived {
         match self {
             Self::Save(to) => {
@@ -107,7 +107,7 @@ impl Archive<'_> {
     /// Saves or loads an array whose length the configuration fixes; archives are little-endian.
     ///
     /// # Errors
-    /// If the array cannot be written, or the saved array has another length.
+    /// Fails if the array cannot be written, or the saved array has another length.
     pub fn array<T: Plain>(&mut self, numbers: &mut [T]) -> Archived {
         match self {
             Self::Save(to) => {
@@ -208,7 +208,7 @@ mod tests {
         bytes
     }
 
-    /// Small reader buffers make numbers straddle buffer ends.
+    /// Small reader buffers make numbers cross the ends of buffers.
     #[test]
     fn loading_restores_the_saved_state() {
         for (length, buffer_bytes) in [(0, 16), (3, 9), (1_000, 13), (40_000, 64 << 10)] {

@@ -87,7 +87,7 @@ impl LatencyHistogram {
         self.counts[bucket] += 1;
         self.count += 1;
         self.sum += u128::from(nanos);
-        // Saturates only beyond 10^14 records of a quarter of an hour each.
+        // The sum saturates only beyond 10^14 records of a quarter of an hour each.
         self.sum_of_squares = self.sum_of_squares.saturating_add(u128::from(nanos) * u128::from(nanos));
         self.min = self.min.min(nanos);
         self.max = self.max.max(nanos);

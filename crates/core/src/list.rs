@@ -18,7 +18,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// An item without neighbours.
+    /// Links of an item without neighbours.
     pub const ALONE: Self = Self { older: NONE, newer: NONE };
 }
 

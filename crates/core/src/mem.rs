@@ -70,7 +70,7 @@ pub fn shared(entries: &mut [Entry]) -> &[SharedEntry] {
 /// not read before the write, and the caches keep their contents.
 ///
 /// # Panics
-/// If a part exceeds the end.
+/// Panics if a part extends past the end of `into`.
 pub fn scatter<'a>(into: &mut [u8], parts: impl Iterator<Item = (usize, &'a [u8])>) {
     for (offset, from) in parts {
         let to = &mut into[offset..offset + from.len()];
@@ -120,7 +120,7 @@ impl Mapping {
     /// Maps `bytes` bytes of a file from `offset` on.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// Fails if the system refuses the mapping.
     pub fn new(file: impl MmapAsRawDesc, offset: u64, bytes: usize) -> io::Result<Self> {
         // SAFETY: the mapping is private, and callers do not modify the file (see the type).
         let map = unsafe { MmapOptions::new().offset(offset).len(bytes).map_copy(file) };
@@ -153,7 +153,7 @@ impl<T: Copy> HugeVec<T> {
     /// Creates an array of `len` copies of `value`.
     ///
     /// # Errors
-    /// If the memory cannot be allocated.
+    /// Fails if the memory cannot be allocated.
     pub fn try_filled(value: T, len: usize) -> Result<Self, TryReserveError> {
         let mut storage = Vec::new();
         storage.try_reserve_exact(len)?;

@@ -96,7 +96,7 @@ impl PageBits {
         archive.huge(&mut self.words, length, Access::InRuns)
     }
 
-    /// Memory in bytes.
+    /// Returns the memory in bytes.
     pub fn memory_bytes(&self) -> u64 {
         size_of_val(&*self.words) as u64
     }

@@ -54,7 +54,7 @@ pub enum Unit {
     Percent,
     /// A share of a whole in parts of a billion, written in percent.
     Share,
-    /// 1 for on, 0 for off.
+    /// A switch: 1 for on, 0 for off.
     Switch,
     /// One of several names; the value is the index of the name.
     OneOf(Names),
@@ -292,7 +292,7 @@ impl Settings {
     /// Creates settings from one value for each parameter of `table`, in the order of the table.
     ///
     /// # Panics
-    /// If the number of values differs from the number of parameters, or a value is out of range.
+    /// Panics if the number of values differs from the number of parameters, or a value is out of range.
     pub const fn with(table: &'static [Parameter], values: &[u64]) -> Self {
         assert!(values.len() == table.len(), "one value per parameter");
         let mut settings = Self::defaults(table);

@@ -52,7 +52,7 @@ impl<R> Info<R> {
     /// Chooses this member with changes to its default parameters.
     ///
     /// # Errors
-    /// If the member has no such parameter, or a value is out of range.
+    /// Fails if the member has no such parameter, or a value is out of range.
     pub fn set(&'static self, changes: &[(&str, u64)]) -> Result<Choice<R>, ParameterError> {
         let owner = Owner { kind: "choice", name: self.name, parameter: "parameter" };
         Ok(Choice { info: self, settings: Settings::new(owner, self.parameters, changes)? })
@@ -110,7 +110,7 @@ impl<R> Registry<R> {
     /// Adds a member. Must come before the first use of the registry, so that all users see the same members.
     ///
     /// # Errors
-    /// If the name is taken, or the registry has been used.
+    /// Fails if the name is taken, or the registry has been used.
     pub fn register(&self, info: &'static Info<R>) -> Result<(), RegisterError> {
         let (kind, name) = (self.kind, info.name);
         let mut registered = self.registered.lock().unwrap_or_else(PoisonError::into_inner);
@@ -133,7 +133,7 @@ impl<R> Registry<R> {
     /// Finds a member as [`Self::find`] does.
     ///
     /// # Errors
-    /// If no member has this name; the error lists all names.
+    /// Fails if no member has this name; the error lists all names.
     pub fn get(&self, name: &str) -> Result<&'static Info<R>, UnknownMember> {
         self.find(name).ok_or_else(|| UnknownMember { kind: self.kind, name: name.to_owned(), known: self.names() })
     }
@@ -141,7 +141,7 @@ impl<R> Registry<R> {
     /// Returns the names and help texts of all members, for a parameter that names one of them.
     ///
     /// # Panics
-    /// If a member has parameters.
+    /// Panics if a member has parameters.
     pub fn choices(&self) -> Vec<(&'static str, &'static str)> {
         assert!(self.iter().all(|info| info.parameters.is_empty()), "the choices of a parameter have no parameters");
         self.iter().map(|info| (info.name, info.help)).collect()

@@ -67,7 +67,7 @@ fn split_number(text: &str) -> (&str, &str) {
 #[derive(Clone, Copy, PartialEq)]
 enum Fraction {
     Refused,
-    /// Rounded to the nearest whole number, halves up.
+    /// The product is rounded to the nearest whole number, halves up.
     Rounded,
 }
 
@@ -140,7 +140,8 @@ fn parse(
 }
 
 impl Bytes {
-    /// Reads `"4KiB"`, `"64 gib"`, `"64G"` (binary), `"480GB"` (decimal), `"512B"`, and `"1.34GiB"` to the nearest byte.
+    /// Reads `"4KiB"`, `"64 gib"`, `"64G"` (binary), `"480GB"` (decimal), `"512B"`, and `"1.34GiB"` to the nearest
+    /// byte.
     pub fn parse(text: &str) -> Result<Self, UnitError> {
         Self::read(text, Fraction::Rounded)
     }

@@ -29,18 +29,18 @@ HASHPOWER = 20
 
 
 Timed = tuple[float, float, int]
-"""Seconds of wall time, seconds of processor time, misses."""
+"""Seconds of wall time, seconds of processor time, and misses."""
 
 
 def timed(simulate: Callable[[], int]) -> Timed:
-    """Time of a simulation."""
+    """Returns the time of a simulation."""
     passed, processor = time.monotonic(), time.process_time()
     misses = simulate()
     return time.monotonic() - passed, time.process_time() - processor, misses
 
 
 def peer(path: str, name: str, size: int) -> Timed:
-    """A cache of libCacheSim."""
+    """Returns a cache of libCacheSim."""
     import libcachesim
 
     def simulate() -> int:
@@ -55,7 +55,7 @@ def peer(path: str, name: str, size: int) -> Timed:
 
 
 def ours(path: str, name: str, size: int) -> Timed:
-    """A cache of ssdlab."""
+    """Returns a cache of ssdlab."""
     import numpy  # noqa: F401  # loaded on first use otherwise
 
     from ssdlab import TraceFile, cache

@@ -38,7 +38,7 @@ def seconds(trace: Path) -> float:
 
 
 def parting(trace: Path, folder: Path) -> float:
-    """Time of partitioning."""
+    """Returns the time of partitioning."""
     shutil.rmtree(folder, ignore_errors=True)
     began = time.perf_counter()
     volumes.part(ssdlab.TraceFile(trace), folder)

@@ -14,7 +14,7 @@ LARGE = [
 
 
 def running(*settings: str) -> list[str]:
-    """A run of a generated workload."""
+    """Returns a run of a generated workload."""
     return [
         "-m",
         "ssdlab",

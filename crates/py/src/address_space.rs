@@ -27,7 +27,7 @@ enum Seen {
 pub enum Space {
     /// First byte past the end of the trace.
     Extent(u64),
-    /// Addresses after packing.
+    /// Map from addresses to packed addresses.
     Packed(Packing),
 }
 

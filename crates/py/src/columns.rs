@@ -1,4 +1,4 @@
-//! NumPy arrays, and rows converted to columns.
+//! Creates NumPy arrays, and converts rows to columns.
 
 use numpy::{Element, IntoPyArray, PyArray1};
 use pyo3::intern;

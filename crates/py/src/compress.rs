@@ -1,4 +1,4 @@
-//! Measurement of page compressors.
+//! Binding to measure page compressors.
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;

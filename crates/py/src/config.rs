@@ -1,4 +1,4 @@
-//! Configurations and the table of options.
+//! Binding of configurations and the table of options.
 
 use pyo3::prelude::*;
 use ssdlab_config::{Layer, Step};

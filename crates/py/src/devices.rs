@@ -1,4 +1,4 @@
-//! Selection of devices from a table of several.
+//! Binding to select devices from a table of several.
 
 use std::sync::Mutex;
 

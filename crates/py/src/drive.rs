@@ -82,7 +82,7 @@ impl FlashDrive {
     }
 
     fn read(&self, py: Python<'_>, offset: u64, size: u64) -> PyResult<Py<PyBytes>> {
-        // Check before allocating.
+        // The range is checked before memory is allocated.
         self.check_range(offset, size)?;
         let bytes = self.work(py, |drive| {
             let mut bytes = vec![0; size as usize];

@@ -1,4 +1,4 @@
-//! Write intervals of pages.
+//! Binding to measure write intervals of pages.
 
 use std::sync::Mutex;
 

@@ -1,4 +1,4 @@
-//! Costs of map caches of many sizes on a trace.
+//! Binding to measure the costs of map caches of many sizes on a trace.
 
 use std::sync::Mutex;
 

@@ -8,9 +8,9 @@ use crate::errors::ConfigError;
 
 /// Bytes of FTL tables per logical and per physical page: the map and its inverse.
 const PER_PAGE: u64 = 4;
-/// Data checker, per logical and per physical page.
+/// Bytes of the data checker, per logical and per physical page.
 const PER_PAGE_CHECKED: u64 = 12;
-/// Tables per block.
+/// Bytes of tables per block.
 const PER_BLOCK: u64 = 40;
 /// Bytes that a mount reads per physical page: state, logical page, version and sequence number.
 const PER_PAGE_MOUNTED: u64 = 21;
@@ -63,7 +63,7 @@ pub fn require_budget(bytes: u64) -> Result<(), PyErr> {
 struct Shortage {
     /// True if the system refuses the allocation, independent of free memory.
     refused: bool,
-    /// Free bytes, if known.
+    /// Number of free bytes, if known.
     free: Option<u64>,
 }
 

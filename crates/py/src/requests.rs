@@ -133,7 +133,7 @@ impl InOrder {
         Self { inner: Mutex::default() }
     }
 
-    /// Takes requests in file order.
+    /// Adds requests in file order.
     fn push(&mut self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
         let order = exclusive(&mut self.inner);
         detached(py, None, || order.push(&mut requests.inner.clone()))

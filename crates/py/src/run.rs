@@ -172,7 +172,7 @@ impl Monitor for PythonMonitor<'_> {
         }
     }
 
-    /// A pending exception leaves no result.
+    /// If an exception is pending, the run has no result.
     fn abandons(&self) -> bool {
         self.error.is_some()
     }

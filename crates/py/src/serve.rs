@@ -20,7 +20,7 @@ use crate::memory;
 use crate::requests::Requests;
 use crate::run::latency_columns;
 
-/// Interval of checks for the end of the server.
+/// Interval at which the end of the server is checked.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// A drive served to NBD clients until it is stopped.
@@ -104,7 +104,7 @@ impl DriveServer {
     fn addresses(&self) -> Vec<String> {
         let written = |address: &Address| match (address, self.is_encrypted) {
             (Address::Unix(path), false) => format!("nbd+unix:///?socket={}", encoded(path)),
-            // The certificate has a host name.
+            // TLS checks the host name of the certificate, so the address contains a host name.
             (Address::Unix(path), true) => format!("nbds+unix://localhost/?socket={}", encoded(path)),
             (Address::Tcp(address), false) => format!("nbd://{address}"),
             (Address::Tcp(address), true) => format!("nbds://{address}"),

@@ -1,4 +1,4 @@
-//! Suggestions for misspelt words.
+//! Binding to suggest words for misspelt ones.
 
 use pyo3::prelude::*;
 

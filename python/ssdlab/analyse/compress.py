@@ -98,7 +98,7 @@ class Cell:
 
     @property
     def total(self) -> Stored:
-        """All files together."""
+        """Result for all files together."""
         return Stored(*(sum(getattr(file, field.name) for file in self.files) for field in fields(Stored)))
 
     @property

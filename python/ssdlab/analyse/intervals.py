@@ -140,7 +140,7 @@ class WriteIntervals(TraceFinding):
     def _tables(self) -> Contents:
         rows, columns = self.time_address.shape
         low, high = self.extent_pages
-        # The first integer of each step.
+        # Times are the first integer of each step.
         times = [-(-row * self.page_writes // rows) for row in range(rows)]
         pages = [low + -(-column * (high - low) // columns) for column in range(columns)]
         return {
@@ -167,8 +167,8 @@ class WriteIntervals(TraceFinding):
 
 
 def measure(source: Source, page: str, logs: Sequence[str], monitor: Monitor | None) -> WriteIntervals:
-    """See `Source.intervals`."""
-    # Refuses wrong sizes before the long pass.
+    """Measures write intervals; see `Source.intervals`."""
+    # Rejects invalid sizes before the long pass.
     written = _ssdlab.WrittenPages(page)
     logs = several(logs)
     for log in logs:

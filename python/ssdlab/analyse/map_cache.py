@@ -48,7 +48,7 @@ class MapCacheChoice:
     ram_bytes: int
     """RAM in bytes for segments and for the map of the map, which has 4 bytes per segment of the device."""
     hit_ratio: float
-    """Hits over look-ups."""
+    """Hits divided by look-ups."""
     iops: float
     """Predicted requests per second."""
     iops_share: float
@@ -65,7 +65,7 @@ class MapCacheCurve(NamedTuple):
     cache_bytes: "Counts"
     """RAM for segments."""
     hit_ratio: "Numbers"
-    """Hits over look-ups."""
+    """Hits divided by look-ups."""
     iops_share: "Numbers"
     """Lower bound of relative IOPS, assuming that each changed segment is written back alone."""
 
@@ -126,7 +126,7 @@ class MapCacheAdvice(TraceFinding):
         self.write_backs: Counts = np.stack([size["write_backs"] for size in sizes], axis=1)
         """Map pages written back."""
         self.hit_ratio: Numbers = (self.read_hits + self.change_hits) / self.look_ups
-        """Hits over look-ups."""
+        """Hits divided by look-ups."""
         self.busy_ns: Counts = np.stack([size["busy_ns"] for size in sizes], axis=1)
         """Predicted nanoseconds of all requests."""
         self.iops: Numbers = self.requests / (self.busy_ns / 1e9)

@@ -1,4 +1,4 @@
-"""An FTL step by step on the requests of a scene.
+"""Shows an FTL step by step on the requests of a scene.
 
 A scene is a TOML file with a small drive, one or two FTLs and requests; `scenes/` holds the scenes that ship with
 ssdlab. The simulation is in Rust; `ssdlab.view.stepper` is the page that plays it.
@@ -157,7 +157,7 @@ class _Kind(NamedTuple):
 
 
 def _is_whole(value: object) -> bool:
-    # Excludes bool, a subclass of int.
+    # Excludes bool, which is a subclass of int.
     return type(value) is int and 0 <= value < 1 << 32
 
 

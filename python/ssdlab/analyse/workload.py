@@ -233,7 +233,7 @@ def _share(part: int, whole: int) -> float | None:
 
 
 def measure(source: Source, range: str, monitor: Monitor | None) -> TraceAnalysis:
-    """See `Source.analyze`."""
+    """Analyses a trace; see `Source.analyze`."""
     counted = _ssdlab.Analysis(range)
     reader, ending = source.open(), Ending(monitor)
     try:

@@ -20,7 +20,7 @@ from ssdlab.model.files import naming
 
 
 class _Interrupted(BaseException):
-    """Ctrl-C ended a command."""
+    """Raised when Ctrl-C ends a command."""
 
 
 COMMANDS = {
@@ -121,7 +121,7 @@ def main() -> int:
     """Runs the command line. Returns 0 if done, 1 if a check failed, 2 for wrong input, 70 for a bug, 130 if
     interrupted.
     """
-    # Closed outputs are ignored.
+    # Missing outputs are replaced and ignored.
     sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):

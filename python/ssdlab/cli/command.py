@@ -173,7 +173,7 @@ def _suggesting(command: click.Command, args: Sequence[str]) -> Iterator[None]:
             said = f"; write {' or '.join(sets)}"
         else:
             names = [name for known in command.params if isinstance(known, click.Option) for name in known.opts]
-            # Single letters are not suggested.
+            # Single letters are never suggested.
             options = [name for name in names if min(len(name), len(error.option_name)) > 2]
             said = text.suggestion(error.option_name, options)
         raise click.UsageError(f"No such option {text.path(error.option_name)}{said}", error.ctx) from None

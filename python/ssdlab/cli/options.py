@@ -29,7 +29,7 @@ ONE_PRESET = (
     "a configuration starts from one preset; save the other with 'ssdlab presets show NAME > other.toml' and add it "
     "with --config other.toml"
 )
-"""Remedy for two presets."""
+"""Remedy if two presets are given."""
 
 
 def presets() -> list[tuple[str, str]]:

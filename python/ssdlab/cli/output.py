@@ -73,7 +73,7 @@ def deliver(
                 show(page or found.page(), further or (f"in {text.path(out)}" if out is not None else ""))
             sys.stdout.flush()
     finally:
-        # Saved even if standard output is full or closed.
+        # The finding is saved even if standard output is full or closed.
         if out is not None:
             _save(found, out, figures)
     if out is not None and not json:

@@ -31,7 +31,7 @@ def show(
     """Print a preset as TOML, with the sources of its numbers: a starting point for a file of your own."""
     known = {preset.name: preset for preset in all_presets()}
     name = _ssdlab.named(name, list(known)) or name
-    # Refuses an unknown preset.
+    # Rejects an unknown preset.
     config = Config(name)
     preset = known[name]
     if json:

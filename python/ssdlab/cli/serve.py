@@ -291,7 +291,7 @@ class _Line:
             self._status.stop()
 
     def tick(self) -> None:
-        """Updates the line, once a second."""
+        """Updates the line once a second."""
         now = clock.monotonic()
         if self._status is None or now - self._at < LINE_SECONDS:
             return

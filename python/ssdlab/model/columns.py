@@ -43,7 +43,7 @@ class SlowColumns(NamedTuple):
     """Slowest read and slowest write of each interval; uint64 arrays and lists of equal length."""
 
     op: list[str]
-    """`read` or `write`."""
+    """Operation: `read` or `write`."""
     offset: "npt.NDArray[np.uint64]"
     bytes: "npt.NDArray[np.uint64]"
     ended_ns: "npt.NDArray[np.uint64]"
@@ -110,7 +110,7 @@ class GanttColumns(NamedTuple):
     arrived_ns: "npt.NDArray[np.uint64]"
     """Arrival of that request at the drive, from the start of the measured phase; 0 if earlier or without a request."""
     kind: list[str]
-    """`read`, `program`, `erase` or `copyback`."""
+    """Kind of operation: `read`, `program`, `erase` or `copyback`."""
     cause: list[str]
     """Cause of the operation, as in the summary."""
 
@@ -202,7 +202,7 @@ def course_arrow(course: CourseColumns) -> "dict[str, pa.Table]":
 
 
 def course_of(intervals: "pa.Table", slowest: "pa.Table", parts: "pa.Table") -> CourseColumns:
-    """Inverts `course_arrow`."""
+    """Converts the tables of `course_arrow` back."""
     interval_ns, times = _intervals_of(intervals)
     return CourseColumns(interval_ns, times, SlowColumns(**_columns(slowest, SlowColumns._fields)), _parts_of(parts))
 
@@ -227,7 +227,7 @@ def _intervals_arrow(interval_ns: int, by_interval: "Mapping[tuple[str, str], In
 
 
 def _intervals_of(table: "pa.Table") -> "tuple[int, dict[tuple[str, str], IntervalColumns]]":
-    """Inverts `_intervals_arrow`."""
+    """Converts the table of `_intervals_arrow` back."""
     interval_ns = int(table.schema.metadata[b"interval_ns"])
     ops, kinds = (table[name].to_numpy(zero_copy_only=False) for name in ("op", "time"))
     interval = table["begin_ns"].to_numpy() // np.uint64(interval_ns)
@@ -256,7 +256,7 @@ def _parts_arrow(interval_ns: int, parts_ns: "Mapping[tuple[str, str], npt.NDArr
 
 
 def _parts_of(table: "pa.Table") -> "dict[tuple[str, str], npt.NDArray[np.uint64]]":
-    """Inverts `_parts_arrow`."""
+    """Converts the table of `_parts_arrow` back."""
     ops, parts = (table[name].to_numpy(zero_copy_only=False) for name in ("op", "part"))
     names = table.schema.metadata[b"parts"].decode().split()
     return {(op, part): table["sum_ns"].to_numpy()[(ops == op) & (parts == part)] for op in MOVING for part in names}

@@ -162,7 +162,7 @@ class Config(Mapping[str, Any]):
 
     @cached_property
     def _values(self) -> dict[str, Any]:
-        # A TOML scalar is a JSON scalar.
+        # Values can be read as JSON, because a TOML scalar is a JSON scalar.
         return {setting.key: json.loads(setting.value) for setting in self.settings}
 
     def __getitem__(self, key: str) -> Any:
@@ -214,7 +214,7 @@ class Config(Mapping[str, Any]):
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Returns every setting with its `value` and `origin`, in a form ready for JSON."""
-        # A TOML scalar is a JSON scalar.
+        # Values can be read as JSON, because a TOML scalar is a JSON scalar.
         return {key: {"value": json.loads(value), "origin": origin} for key, value, origin in self.settings}
 
     def to_toml(self, origins: bool = False) -> str:

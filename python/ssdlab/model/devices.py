@@ -12,7 +12,7 @@ from ssdlab.model.requests import BATCH
 
 
 def no_devices(device: str | None, where: str) -> None:
-    """Refuses a device name for a table without device names."""
+    """Rejects a device name for a table without device names."""
     if device not in (None, "all", "overlay"):
         raise TraceError(
             f"device {device!r} is not in {where}: it has no device column; omit device, or rename a column to device"
@@ -61,7 +61,7 @@ class DeviceReader(TableReader):
             self._rows.rewind()
 
     def _part(self) -> _ssdlab.Parted | None:
-        """The next requests of all devices; None at the end."""
+        """Returns the next requests of all devices; None at the end."""
         requests = self._rows.read(BATCH)
         if not len(requests):
             return None

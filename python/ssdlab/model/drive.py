@@ -26,13 +26,13 @@ class Faults:
     """Fault rates of a drive's flash, each as the mean number of operations per fault; 0 means no faults."""
 
     programs: int = 0
-    """Programs per reported program failure."""
+    """Number of programs per reported program failure."""
     erases: int = 0
-    """Erases per reported erase failure."""
+    """Number of erases per reported erase failure."""
     reads: int = 0
     """Number of page reads per page that becomes unreadable."""
     flips: int = 0
-    """Programs per page with a flipped bit."""
+    """Number of programs per page with a flipped bit."""
     factory: int = 0
     """Blocks per factory-bad block."""
     seed: int = 0

@@ -74,7 +74,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def check_version(path: Path, found: Mapping[str, Any]) -> None:
-    """Refuses an envelope of another version's shape."""
+    """Rejects an envelope in the form of another version."""
     version = found["version"]
     if version.get("shape") != SHAPE:
         raise of_another_version(path, version)

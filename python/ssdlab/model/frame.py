@@ -97,7 +97,7 @@ class Streams:
         values = [self.names.setdefault(word, len(self.names)) for word in column.words]
         if len(self.names) > 1 << 16:
             raise TraceError(f"{name} holds more than 65,535 different names; group them")
-        # Index -1, an empty row, takes the last value.
+        # Index -1, which marks an empty row, selects the last value.
         found: npt.NDArray[Any] = np.array([*values, 0], dtype=np.int64)[column.numbers]
         return found
 

@@ -46,7 +46,7 @@ class Metric:
     better: Better | None = None
     """Which value wins a comparison."""
     null: str = ""
-    """When the value is null."""
+    """Condition under which the value is null."""
     quiet: bool = False
     """True if pages omit the metric when it is 0."""
     section: str = ""
@@ -125,7 +125,7 @@ SPREAD = tuple(Metric(name, "share of 1", name, f"{name} over all of them") for 
 
 def _times(section: str, place: str, prefix: str, columns: tuple[str, ...], better: Better | None, *,
            quiet: bool = True) -> tuple[Metric, ...]:  # fmt: skip
-    """Some figures of the times at a place."""
+    """Returns some of the figures of the times at a place."""
     labels = {column: f"{prefix} {column}" for column in columns}
     return tuple(
         Metric(f"{place}.{QUANTILES[column]}", "ns", label, better=better, quiet=quiet, section=section)

@@ -85,7 +85,7 @@ def table_of(requests: _ssdlab.Requests, streams: Sequence[str] = ()) -> "pa.Tab
 
 
 def requests_of(table: "pa.Table") -> _ssdlab.Requests:
-    """Inverts `table_of`."""
+    """Converts the table of `table_of` back."""
     return from_columns(**Frame(table.schema, "the table").columns(table, "the table"))
 
 

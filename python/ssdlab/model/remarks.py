@@ -23,7 +23,7 @@ UNSETTLED = {
     "unsettled": ("over the whole run", "when the flash was last written"),
     "unsettled_replays": ("in the second-last replay", "in the last"),
 }
-"""Compared parts of the run, by finding."""
+"""Parts of the run that each finding compares."""
 
 UNFINISHED = {"too_short", *UNSETTLED}
 """Findings that a drive has not settled."""

@@ -22,7 +22,7 @@ LEAST_SCALE = 0.001
 """Slowest scale: 292 years of simulated time take over three months."""
 
 LEAST_MEMORY = 256 << 20
-"""Fits the longest requests of a few clients."""
+"""The minimum fits the longest requests of a few clients."""
 
 Ending = Literal["graceful", "at once"]
 
@@ -161,7 +161,7 @@ class DriveServer:
         try:
             self.ended = self.ended or self._rust.wait(seconds)
         except SsdlabError:
-            # Exited abnormally.
+            # The server ended abnormally.
             self.ended = "at once"
             raise
         return self.ended

@@ -159,7 +159,7 @@ def has_figure(path: str) -> bool:
 
 
 def figures(kind: Any = RESULT, above: str = "") -> Iterator[str]:
-    """Dotted paths of all named numbers."""
+    """Returns the dotted paths of all named numbers."""
     kind = kind.kind if isinstance(kind, Maybe) else kind
     if isinstance(kind, dict):
         for name in (key for key in kind if key is not ...):
@@ -169,7 +169,7 @@ def figures(kind: Any = RESULT, above: str = "") -> Iterator[str]:
 
 
 def complete(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """A result with 0 for each missing count, for means and bounds.
+    """Returns a result with 0 for each missing count, for means and bounds.
 
     Values that were not modelled stay null; so do ratios and times of events that did not occur.
     """

@@ -218,7 +218,7 @@ def ingest_dict(ingest: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def ingest_of(recorded: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Inverts `ingest_dict`.
+    """Converts the result of `ingest_dict` back.
 
     Raises:
         KeyError: If a counter is unknown.

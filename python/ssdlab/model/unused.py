@@ -32,7 +32,7 @@ def _conditions(key: str) -> tuple[Condition, ...]:
     explanation = _ssdlab.explain(key)
     conditions = []
     for used in () if explanation is None else explanation[4]:
-        # The wording of the table of settings.
+        # Uses the wording of the table of settings.
         word = " = " if " = " in used else " is not "
         other, _, value = used.partition(word)
         conditions.append(Condition(other, value, word == " = "))

@@ -193,7 +193,7 @@ class Heat:
 
     edges: Numbers
     values: Numbers
-    """Shape (rows, cells)."""
+    """Values by row and cell."""
     colour: str
     names: Sequence[str]
     """Names of the rows."""
@@ -208,11 +208,11 @@ class Cells:
     """A table of written values with the first row on top, coloured by distance from zero."""
 
     strengths: Numbers
-    """Shape (rows, columns), from -1 to 1."""
+    """Strengths by row and column, from -1 to 1."""
     texts: Sequence[Sequence[str]]
     colour: str
     below: str
-    """Colour below zero."""
+    """Colour of values below zero."""
 
 
 @dataclass(frozen=True)
@@ -237,7 +237,7 @@ class Spans:
     """
 
     def only(self, chosen: "npt.NDArray[np.bool_]") -> "Spans":
-        """The chosen bars."""
+        """Returns only the selected bars."""
         columns = (self.rows[chosen], self.begin[chosen], self.end[chosen], self.heights[chosen])
         requests = None if self.requests is None else self.requests[chosen]
         ready = None if self.ready is None else self.ready[chosen]
@@ -298,12 +298,12 @@ def nothing(why: str, height: float = 3.2) -> Chart:
 
 
 def rows(names: Sequence[str], title: str = "") -> Axis:
-    """The axis of rows with names, the first on top."""
+    """Returns the axis of rows with names, the first on top."""
     return Axis(title, low=len(names) - 0.5, high=-0.5, ticks=[*enumerate(names)])
 
 
 def places(names: Sequence[str], title: str = "") -> Axis:
-    """The axis across of places with names, from the left."""
+    """Returns the horizontal axis of places with names, from the left."""
     return Axis(title, low=-0.5, high=len(names) - 0.5, ticks=[*enumerate(names)])
 
 

@@ -27,7 +27,7 @@ _DASHES: tuple[Dash, ...] = ("solid", "dashed", "dotted")
 
 
 def colour(index: int) -> str:
-    """The colour of the series at an index."""
+    """Returns the colour of the series at an index."""
     return _TURNS[index % len(_TURNS)]
 
 
@@ -37,6 +37,6 @@ def dash(index: int) -> Dash:
 
 
 def blended(share: float) -> str:
-    """A colour between blue, at 0, and orange, at 1."""
+    """Returns a colour between blue, at 0, and orange, at 1."""
     ends = ([int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in (BLUE, ORANGE))
     return "#" + "".join(f"{round(low + (high - low) * share):02x}" for low, high in zip(*ends, strict=True))

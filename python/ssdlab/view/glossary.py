@@ -60,7 +60,7 @@ def used(html: str) -> Iterator[tuple[str, str]]:
 
 
 def document() -> str:
-    """The text of `docs/glossary.md`."""
+    """Returns the text of `docs/glossary.md`."""
     entries = "".join(f"**{term}**: {meaning}\n\n" for term, meaning in TERMS.items())
     return (
         "# Glossary\n\nTerms of reports, settings and messages; a report ends with the terms that it uses. "

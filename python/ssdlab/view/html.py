@@ -19,7 +19,7 @@ FRAME_INCHES = 0.6
 
 
 def _breakable(key: str) -> Markup:
-    """The name of a setting with possible line breaks after dots."""
+    """Returns the name of a setting with possible line breaks after dots."""
     return Markup(re.sub(r"\.(?=[a-z])", ".<wbr>", escape(key)))
 
 
@@ -92,7 +92,7 @@ def _without_figures(items: Sequence[pages.Item]) -> Iterator[pages.Item]:
 
 
 def frame(chart: Chart, title: str) -> str:
-    """A chart to explore in an iframe, for a notebook."""
+    """Returns an interactive chart in an iframe, for a notebook."""
     page = _template("frame.html.jinja").render(title=title, charts=[chart], explore=explore, code=Markup)
     height = f"{chart.height + FRAME_INCHES:g}in"
     style = f"width: 100%; height: {height}; border: 0"

@@ -47,15 +47,15 @@ class LocalServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
 
     def server_bind(self) -> None:
-        """Binds to the loopback."""
-        # HTTPServer.server_bind looks up the host name on the network.
+        """Binds the server to the loopback interface."""
+        # HTTPServer.server_bind would look up the host name on the network.
         socketserver.TCPServer.server_bind(self)
         host, self.server_port = self.socket.getsockname()
         self.server_name = str(host)
 
     @property
     def address(self) -> str:
-        """URL for a browser."""
+        """URL to open in a browser."""
         return f"http://{self.server_name}:{self.server_port}/{self.token}/"
 
     def operations(self, first: int) -> str:
@@ -69,7 +69,7 @@ class LocalServer(ThreadingHTTPServer):
             if self._read is None or self._read.files != files:
                 self._read = _Read(files, recorded(Result.load(self.page.parent)))
             record = self._read.record
-        # Past the last operation, shows the last operations.
+        # If `first` is past the last operation, the last operations are shown.
         first = min(first, max(0, (len(record.order) - 1) // MOST * MOST))
         chart = operations(record, first)
         earlier, later = max(0, first - MOST) if first else None, chart.following or None

@@ -22,7 +22,7 @@ Row = Sequence[str | Cell]
 
 
 class Paragraph(NamedTuple):
-    """A paragraph, or a line by itself."""
+    """A paragraph, or a separate line."""
 
     text: str
     style: Style = ""
@@ -71,7 +71,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure, drawn only on a page."""
+    """A figure, which only HTML pages show."""
 
     draw: "Callable[[], Chart]"
     title: str = ""
@@ -92,12 +92,12 @@ Item = Paragraph | Facts | Table | Figure | Beside
 
 @dataclass(frozen=True)
 class Section:
-    """Items under a heading."""
+    """Items of a page under a common heading."""
 
     title: str
     items: Sequence[Item]
     note: str = ""
-    """Explanation on a page."""
+    """Explanation that the page shows."""
     terminal: bool = True
     """False if only HTML pages show the section."""
 
@@ -112,7 +112,7 @@ class Page:
     lead: Sequence[Paragraph] = ()
     """Paragraphs below the title."""
     partial: str = ""
-    """Note on interrupted work, if any."""
+    """Note that the work was interrupted, if so."""
     remarks: Sequence[str] = ()
     """Warnings to read before the figures."""
     sections: Sequence[Section] = ()

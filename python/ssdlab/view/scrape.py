@@ -20,7 +20,7 @@ from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 
 if TYPE_CHECKING:
-    # Exists only in stubs.
+    # This module exists only in type stubs.
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 PATH = "/metrics"
@@ -45,7 +45,7 @@ class Endpoint:
 
     @property
     def address(self) -> str:
-        """URL for a scraper, or path for `curl --unix-socket`."""
+        """URL for a scraper, or path of the socket for `curl --unix-socket`."""
         if self._path is not None:
             return str(self._path)
         host, port = self._server.socket.getsockname()[:2]
@@ -73,7 +73,7 @@ class Endpoint:
 
 
 def _at_path(metrics: "WSGIApplication") -> "WSGIApplication":
-    """Answers at `PATH` only."""
+    """Answers requests only at `PATH`."""
 
     def answer(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
         if environ["PATH_INFO"] == PATH:
@@ -99,7 +99,7 @@ def _bound(place: str, path: Path | None) -> "_Server":
 
 
 def _is_address(place: str) -> bool:
-    """True without a slash, because a mistyped port is not a path."""
+    """True if there is no slash, because a mistyped port is not a path."""
     return "/" not in place
 
 
@@ -155,7 +155,7 @@ class _Server(socketserver.ThreadingMixIn, WSGIServer):
         super().__init__(address, handler)
 
     def server_bind(self) -> None:
-        # HTTPServer.server_bind looks up the host name on the network.
+        # HTTPServer.server_bind would look up the host name on the network.
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = "localhost", 0
         self.setup_environ()

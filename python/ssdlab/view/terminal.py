@@ -16,7 +16,7 @@ STYLES: dict[Style, str] = {
 FACT_COLUMNS = 42, 16
 """Minimum widths of labels and values, so that the facts of a page align."""
 GAP = 2
-"""Spaces between two columns of a table."""
+"""Number of spaces between two columns of a table."""
 WITH_OUT = "with --out"
 WORDS = 32
 """Maximum width of folded words next to numbers."""
@@ -118,7 +118,7 @@ def _table(out: Console, item: Facts | Table, labels: int, further: str) -> None
         heads, left = [headers[at] for at in columns], sum(at < item.left for at in columns)
         grid = _grid(heads if own else [item.title, *heads[1:]], left)
         if out.is_terminal:
-            # Fold words instead of breaking lines anywhere.
+            # Lines are broken between words where possible.
             for column in grid.columns[1:left]:
                 column.no_wrap = False
         for row in rows:
@@ -147,7 +147,7 @@ def _facts(item: Facts) -> Grid:
 
 
 def _print_grid(out: Console, grid: Grid) -> None:
-    # Numbers must not be cut.
+    # Numbers must not be cut off.
     whole = out.width
     needed = out.measure(grid, options=out.options.update(width=10_000))
     out.width = max(whole, needed.minimum if out.is_terminal else needed.maximum)
@@ -175,7 +175,7 @@ def _parts(
             return max(widest(0) + 2, labels) + GAP
         return (min(widest(at), WORDS) if at < left else widest(at)) + GAP
 
-    # Long words stand in the first part only.
+    # Columns of long words appear only in the first part.
     again = [at for at in fixed if at == 0 or widest(at) <= WORDS]
     part = [*fixed]
     for at in free:
@@ -195,7 +195,7 @@ def _turned(table: Table) -> tuple[Sequence[str], Sequence[Row]]:
 
 
 def _grid(headers: Sequence[str], left: int) -> Grid:
-    """A table without lines."""
+    """Returns a table without lines."""
     grid = Grid(box=None, padding=(0, GAP, 0, 0), header_style="dim", pad_edge=False)
     for index, header in enumerate(headers):
         grid.add_column(Text(header), justify="left" if index < left else "right", no_wrap=True)

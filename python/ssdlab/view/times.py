@@ -9,7 +9,7 @@ def served_alone(config: Config) -> bool:
 
 
 def name_of_times(config: Config) -> str:
-    """Name of the time of a request."""
+    """Returns the name of the time of a request."""
     return "service time" if served_alone(config) else "response time"
 
 

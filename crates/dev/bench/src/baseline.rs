@@ -8,7 +8,7 @@ use ssdlab_core::Rng;
 
 const CHUNK: usize = 64;
 
-/// Host pages written and pages programmed.
+/// Number of host pages written and of pages programmed.
 pub struct Work {
     pub host: u64,
     pub programs: u64,

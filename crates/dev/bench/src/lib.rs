@@ -27,7 +27,7 @@ use ssdlab_trace::{Generator, Workload};
 pub enum Scale {
     /// Small size that only shows that the benchmark runs.
     Smoke,
-    /// Enough to measure.
+    /// Full size, for measurements.
     Real,
 }
 

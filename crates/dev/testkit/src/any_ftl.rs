@@ -27,7 +27,7 @@ impl<V: AnyFtl> Visitor for AllFamilies<V> {
 /// Builds the FTL of `setup` and passes it to `visitor`.
 ///
 /// # Panics
-/// If the set-up is invalid.
+/// Panics if the set-up is invalid.
 pub fn visit<V: AnyFtl>(setup: &Setup, visitor: V) -> V::Output {
     setup.ftl.build(setup.shape(), setup.seed, AllFamilies(visitor)).expect("the set-up is valid")
 }

@@ -19,13 +19,13 @@ use proptest::test_runner::{Config, RngSeed};
 /// Name of the environment variable.
 pub const VARIABLE: &str = "SSDLAB_TESTS";
 
-/// Arbitrary fixed seed.
+/// The seed is arbitrary but fixed.
 const SEED: u64 = 1;
 
 /// Returns the configuration of a property test with `ci` cases in tier `ci`.
 ///
 /// # Panics
-/// If the value of the variable is not a tier.
+/// Panics if the value of the variable is not a tier.
 pub fn cases(ci: u32) -> Config {
     let tier = std::env::var(VARIABLE).ok();
     // `PROPTEST_CASES` and `PROPTEST_RNG_SEED` are read here.

@@ -113,7 +113,7 @@ impl Buffer {
         self.pages.get(&lpn)
     }
 
-    /// All waiting pages.
+    /// Returns all waiting pages.
     pub fn waiting(&self) -> impl Iterator<Item = (u32, &BufferedPage)> {
         self.pages.iter().map(|(&lpn, held)| (lpn, held))
     }

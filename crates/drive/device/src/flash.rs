@@ -90,7 +90,7 @@ impl<B: Backend> Medium<B> {
         BlockId(ppn.0 / self.backend.geometry().pages_per_block)
     }
 
-    /// Number of bad blocks.
+    /// Returns the number of bad blocks.
     pub fn bad_blocks(&self) -> u32 {
         let blocks = (0..self.backend.geometry().blocks).map(BlockId);
         blocks.filter(|&block| self.backend.is_bad(block)).count() as u32
@@ -169,7 +169,7 @@ impl<B: Backend> Medium<B> {
         })
     }
 
-    /// Version of the programmed page at `ppn`, if any.
+    /// Returns the version of the programmed page at `ppn`, if any.
     pub fn version(&self, ppn: Ppn) -> Result<Option<u64>, Fault> {
         let mut spare = [0; SPARE_BYTES];
         self.backend.read_spares(ppn, &mut spare)?;
@@ -200,7 +200,7 @@ impl<B: Backend> Medium<B> {
 
 /// Data that the operations of one FTL call transfer.
 pub(crate) enum Payload<'a> {
-    /// The FTL moves data within the flash only.
+    /// The FTL only moves data within the flash.
     None,
     /// Host pages, by number in the request.
     Write(&'a Pages<'a>),

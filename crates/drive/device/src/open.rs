@@ -27,7 +27,7 @@ pub enum OpenError {
 /// mount report; a new drive has none.
 ///
 /// # Errors
-/// If the file contains another drive, or the drive cannot be created or mounted.
+/// Fails if the file contains another drive, or the drive cannot be created or mounted.
 pub fn open<B: Backend>(
     path: Option<&Path>,
     geometry: Geometry,

@@ -68,7 +68,7 @@ pub(crate) struct BufferJournal {
 /// Records of a page in a journal.
 #[derive(Debug, Default)]
 pub(crate) struct PageRecords {
-    /// Sequence number of a trim.
+    /// Sequence number of the latest trim of the page.
     pub trimmed: Option<u64>,
     /// Sequence number of a trim logged since the last checkpoint.
     pub logged_trim: Option<u64>,

@@ -49,7 +49,7 @@ pub(crate) struct Reading<'a> {
 
 #[derive(Default)]
 struct Share {
-    /// Above every page's sequence number.
+    /// Number above the sequence number of every page.
     sequence: u64,
     /// The last programmed page of each block.
     latest: Vec<Page>,
@@ -234,13 +234,13 @@ impl Scan for Reading<'_> {
 }
 
 pub(crate) struct Read {
-    /// Above every page's sequence number.
+    /// Number above the sequence number of every page.
     pub sequence: u64,
     /// Damaged pages, which [`Reading`] presents as sound.
     pub damaged: Vec<DamagedPage>,
 }
 
-/// Pages with damaged data among `pages`.
+/// Returns the pages among `pages` that have damaged data.
 fn damaged_among(flash: &dyn Backend, pages: &[Page]) -> Result<Vec<DamagedPage>, Fault> {
     let mut page = vec![0; flash.geometry().page_bytes as usize];
     let mut damaged = Vec::new();

@@ -138,7 +138,7 @@ fn repaired(ppn: Ppn, bytes: &SpareBytes) -> Option<SpareBytes> {
     corrected(bytes, |bytes| Content::as_is(ppn, bytes) != Content::Damaged)
 }
 
-/// Pages of a block with their decoded spare areas.
+/// Returns pages of a block with their decoded spare areas.
 pub(crate) fn decode_block(block: BlockId, spares: &[u8]) -> impl ExactSizeIterator<Item = (Ppn, Content)> {
     let (spares, _) = spares.as_chunks::<SPARE_BYTES>();
     let first = block.0 * spares.len() as u32;

@@ -16,14 +16,14 @@ use crate::spare::ROLES;
 
 const ERASED: u64 = 0;
 const DAMAGED: u64 = 1;
-/// Higher states are roles.
+/// State of a programmed page; higher states are roles.
 const PROGRAMMED: u64 = 2;
 
 const STATES: u64 = PROGRAMMED + ROLES.len() as u64;
 
 const HEADER_BYTES: usize = 37;
 
-/// Slopes of the columns, in order.
+/// Slopes of the columns, in the order of the columns.
 const SLOPES: [u64; 4] = [0, 1, 1, 0];
 
 /// Minimum and maximum size of the parts for blocks that are read again. Each part is twice as long as the previous
@@ -33,8 +33,8 @@ const MOST_PART: usize = 16 << 20;
 
 const LANES: usize = 64;
 
-/// Pages of a block that is not erased, in columns: states (0 erased, 1 damaged, else 2 + role), logical pages, sequence
-/// numbers, and sequence number minus version.
+/// Pages of a block that is not erased, in columns: states (0 erased, 1 damaged, else 2 + role), logical pages,
+/// sequence numbers, and sequence number minus version.
 ///
 /// ```text
 /// 0 width of each column (1 each)   4 whether there are marks (1)   5 base of each column (8 each)
@@ -114,7 +114,7 @@ impl<'a> BlockPages<'a> {
         }
     }
 
-    /// Damaged pages among the first `count`; None if a state is invalid.
+    /// Returns damaged pages among the first `count`; None if a state is invalid.
     pub fn damaged(self, count: usize) -> Option<Vec<u32>> {
         let state = |at: u32| self.states.number(at as usize);
         if self.states.is_straight() && PROGRAMMED <= state(0) && state(0) < STATES {
@@ -231,7 +231,7 @@ impl Parts {
 
 /// Contents of all pages, and states of the blocks.
 pub(crate) struct PageTable {
-    /// The checkpoint, then blocks read again.
+    /// Encoded blocks: first the checkpoint, then blocks read again.
     parts: Parts,
     written: Vec<Option<Written>>,
     pages_per_block: usize,
@@ -239,7 +239,7 @@ pub(crate) struct PageTable {
     pub trusts_marks: bool,
     /// Value returned by [`Scan::erased_before`].
     pub erased_before: u64,
-    /// Above every page's sequence number.
+    /// Number above the sequence number of every page.
     pub sequence: u64,
     pub bad: Vec<bool>,
     pub erases: Vec<u32>,

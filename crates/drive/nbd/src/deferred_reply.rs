@@ -14,7 +14,7 @@ pub struct Completer(Arc<Link>);
 struct Link(Mutex<LinkState>);
 
 enum LinkState {
-    /// Neither a time nor a callback.
+    /// The link has neither a time nor a callback yet.
     Open,
     Completed(Instant),
     Awaited(Box<dyn FnOnce(Instant) + Send>),

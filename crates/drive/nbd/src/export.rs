@@ -9,13 +9,13 @@ pub enum Errno {
     /// Operation not permitted: a write to a read-only export.
     #[error("operation not permitted")]
     Perm = 1,
-    /// Input/output error.
+    /// Input or output failed.
     #[error("input/output error")]
     Io = 5,
-    /// Cannot allocate memory.
+    /// Memory could not be allocated.
     #[error("cannot allocate memory")]
     NoMem = 12,
-    /// Invalid argument.
+    /// An argument is invalid.
     #[error("invalid argument")]
     Inval = 22,
     /// No space left on the device.
@@ -32,13 +32,13 @@ pub enum Errno {
     Shutdown = 108,
 }
 
-/// When the reply to a request may be sent.
+/// Time at which the reply to a request may be sent.
 #[derive(Debug, Default)]
 pub enum ReplyTime {
-    /// Send with the next batch.
+    /// The reply is sent with the next batch.
     #[default]
     Now,
-    /// When the simulated drive completes the request.
+    /// The reply is sent when the simulated drive completes the request.
     Deferred(DeferredReply),
 }
 
@@ -48,7 +48,7 @@ pub type ExportResult = Result<ReplyTime, Errno>;
 /// Capabilities of an export, which the server reports to clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Features {
-    /// Writes, trims and zeroing are refused.
+    /// The export refuses writes, trims and zeroing.
     pub read_only: bool,
     /// Seeks take time, as on a hard disk.
     pub rotational: bool,

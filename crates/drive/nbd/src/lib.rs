@@ -1,6 +1,6 @@
 //! Network Block Device server: programs on Linux can use any [`Export`] as a disk.
 //!
-//! - [`protocol`] encodes and decodes messages and keeps no state.
+//! - [`protocol`] encodes and decodes messages and has no state.
 //! - [`Session`] is a connection without its socket. Received bytes go in, bytes to send come out, and the session
 //!   calls the export in between. Tests and the fuzzer need no socket.
 //! - [`Server`] owns the sockets and runs one thread with a session per connection.

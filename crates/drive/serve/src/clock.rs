@@ -74,7 +74,7 @@ impl Clock {
     /// Starts the drive at the given pace.
     ///
     /// # Errors
-    /// If no thread is available.
+    /// Fails if no thread is available.
     pub fn start(drive: Box<dyn LiveDrive>, pace: Pace) -> std::io::Result<Self> {
         let (sender, submissions) = mpsc::channel();
         let measured = Arc::new(Mutex::new(Measurements::default()));
@@ -83,7 +83,7 @@ impl Clock {
             ClockThread { before, drive, pace, submissions, measured: Arc::clone(&measured), replies: HashMap::new() };
         let thread = thread::Builder::new().name("simulated drive".into()).spawn(move || {
             if let Err(error) = clock.run() {
-                // Pending replies are dropped with the thread and thereby sent.
+                // Dropping the thread drops pending replies, which sends them.
                 lock(&clock.measured).failed = Some(Arc::new(error));
             }
         })?;
@@ -145,7 +145,7 @@ impl ClockThread {
                 measured.buffered_pages = self.drive.buffered_pages();
             }
             self.complete(&mut done);
-            // Wait for a request, at most until the next simulated event is due.
+            // Waits for a request, at most until the next simulated event is due.
             let received = match next {
                 Some(next) => {
                     let left = self.pace.moment(next).saturating_duration_since(Instant::now());

@@ -57,7 +57,7 @@ impl From<ssdlab_device::OpenError> for OpenError {
 /// Opens the drive of a set-up, which `settings` describe.
 ///
 /// # Errors
-/// If the file, the stored drive or the simulated drive cannot be opened.
+/// Fails if the file, the stored drive or the simulated drive cannot be opened.
 pub fn open(setup: &Setup, settings: &[(String, String)], options: ServeOptions<'_>) -> Result<Arc<Served>, OpenError> {
     let (mut drive, mount) = ssdlab_device::open(options.file, setup.geometry, drive_options(setup)?, settings, Ok)?;
     let description = match options.file {
@@ -92,14 +92,14 @@ pub fn open(setup: &Setup, settings: &[(String, String)], options: ServeOptions<
 pub enum DriveFile {
     /// A stored drive, complete or still being created.
     Bytes,
-    /// The kept state of a simulated drive.
+    /// The saved state of a simulated drive.
     State,
 }
 
 /// Returns the kind of drive that the file at a path contains; `None` if it is not a drive file.
 ///
 /// # Errors
-/// If the file cannot be read.
+/// Fails if the file cannot be read.
 pub fn drive_file(path: &Path) -> io::Result<Option<DriveFile>> {
     match fs::metadata(path) {
         // Opening a pipe would wait for a writer.

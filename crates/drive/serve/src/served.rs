@@ -232,7 +232,7 @@ impl Served {
         loop {
             let left = state.powered().and_then(|drive| drive.program_oldest(MOST_FLUSHED));
             let left = left.map_err(|error| number_of(&error))?;
-            // Later pages are not waited for.
+            // Pages written after the flush began are not waited for.
             let slices = slices.get_or_insert_with(|| left.div_ceil(MOST_FLUSHED));
             if *slices == 0 {
                 break;
@@ -252,7 +252,7 @@ impl Served {
             Some(file) if (programmed - state.synced_pages) * self.page.bytes() > MOST_UNSYNCED => {
                 state.synced_pages = programmed;
                 drop(state);
-                // The drive syncs again and reports errors then.
+                // The drive syncs again later and then reports errors.
                 let _ = file.sync_data();
                 self.lock()
             }

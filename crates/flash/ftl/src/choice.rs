@@ -122,7 +122,7 @@ impl FtlChoice {
     /// Builds the FTL on an erased device and passes it to `visitor`.
     ///
     /// # Errors
-    /// If the device is too small for the FTL, or the options contradict each other.
+    /// Fails if the device is too small for the FTL, or the options contradict each other.
     pub fn build<V: Visitor>(&self, shape: Shape, seed: u64, visitor: V) -> Result<V::Output, String> {
         self.build_from(Start::Erased, shape, seed, visitor)
     }
@@ -152,7 +152,7 @@ impl FtlChoice {
         self.build(shape, seed, Boxed)
     }
 
-    /// Number of map pages kept in flash for this many logical pages of this size.
+    /// Returns the number of map pages kept in flash for this many logical pages of this size.
     pub fn map_pages(&self, logical_pages: u32, page_bytes: u32) -> u32 {
         match self {
             Self::Page(_, map) => (map.info.role.pages)(map, logical_pages, page_bytes),
@@ -169,7 +169,7 @@ impl FtlChoice {
         }
     }
 
-    /// Number of blocks that the FTL keeps open, erased or full of map pages on a device.
+    /// Returns the number of blocks that the FTL keeps open, erased or full of map pages on a device.
     pub fn device_reserve_blocks(&self, shape: &Shape) -> u32 {
         match self {
             Self::Page(options, _) => {

@@ -66,7 +66,7 @@ pub struct Shape {
     pub planes: u32,
 }
 
-/// Hints of a write request, from the host.
+/// Hints that the host gives with a write request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WriteContext {
     /// Number of the stream (process) that writes, as numbered in the trace.
@@ -122,7 +122,7 @@ pub trait Ftl {
     where
         Self: Sized;
 
-    /// Place of the newest copy of `lpn`.
+    /// Returns the place of the newest copy of `lpn`.
     fn lookup(&self, lpn: Lpn) -> Option<Ppn>;
 
     /// Visits the newest copies of the first `logical_pages` pages.
@@ -144,7 +144,7 @@ pub trait Ftl {
     /// separately). Must precede the first write. Without these blocks, such a failure may wear out the drive.
     ///
     /// # Errors
-    /// If the FTL does not handle failures, or the logical pages no longer fit.
+    /// Fails if the FTL does not handle failures, or the logical pages no longer fit.
     fn keep_for_failures(&mut self, _blocks: u32) -> Result<(), String> {
         Err("this FTL cannot handle failing flash blocks".into())
     }
@@ -167,7 +167,7 @@ pub trait Ftl {
         None
     }
 
-    /// Bytes of memory held for maps and block state.
+    /// Returns the bytes of memory held for maps and block state.
     fn memory_bytes(&self) -> u64 {
         0
     }
@@ -204,7 +204,7 @@ pub trait Ftl {
     /// Saves or loads the whole state. The loading FTL must have the shape and options of the saved one.
     ///
     /// # Errors
-    /// If the FTL cannot save its state; for other errors see [`Archive`].
+    /// Fails if the FTL cannot save its state; for other errors see [`Archive`].
     fn archive(&mut self, _archive: &mut Archive<'_>) -> Archived {
         Err(io::Error::new(io::ErrorKind::Unsupported, "this FTL cannot save its state"))
     }
@@ -217,8 +217,8 @@ pub trait Ftl {
     /// undone or completed, by operations with [`Cause::Recovery`]. Power may be lost during recovery too.
     ///
     /// # Errors
-    /// If the FTL cannot recover, or the flash contains data that this FTL cannot have written; the error names the
-    /// block. The attempt loses no data.
+    /// Fails if the FTL cannot recover, or the flash contains data that this FTL cannot have written; the error names
+    /// the block. The attempt loses no data.
     fn recover<S: FlashSink>(&mut self, _scan: &dyn Scan, _trims: &[Trimmed], _sink: &mut S) -> Result<(), String>
     where
         Self: Sized,

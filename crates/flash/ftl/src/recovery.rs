@@ -24,7 +24,7 @@ use ssdlab_nand::{Found, Role, Scan, SpareArea, Trimmed};
 
 /// No page: nothing was programmed here, or the logical page has no copy.
 pub(crate) const NONE: u32 = u32::MAX;
-/// The page cannot be read, nor programmed before the next erase.
+/// The page can neither be read nor be programmed before the next erase.
 pub(crate) const SPOILED: u32 = u32::MAX - 1;
 
 /// True if the contents of a flash page can be read.
@@ -45,7 +45,7 @@ pub(crate) struct BlockSurvey {
     pub valid: u32,
     /// Role of the first page; `Data` if no page can be read.
     pub role: Role,
-    /// Sequence number of the first page.
+    /// Sequence number of the block's first page.
     pub opened: u64,
     /// Highest sequence number of the block's pages.
     pub written: u64,
@@ -96,7 +96,7 @@ pub(crate) struct Survey {
     pub blocks: Vec<BlockSurvey>,
     /// True for each flash page with a newest copy.
     pub valid: PageBits,
-    /// Above every sequence number of a program or trim.
+    /// Number above every sequence number of a program or trim.
     pub sequence: u64,
 }
 
@@ -145,8 +145,8 @@ struct Filled<'a> {
 }
 
 impl Survey {
-    /// Finds the newest copy of each logical page by the rule of [`SpareArea`], ignoring the blocks in `without`, except
-    /// for their sequence numbers. The maps must be empty.
+    /// Finds the newest copy of each logical page by the rule of [`SpareArea`], ignoring the blocks in `without`,
+    /// except for their sequence numbers. The maps must be empty.
     pub fn new(
         maps: &mut Maps<'_>,
         scan: &dyn Scan,
@@ -258,7 +258,7 @@ impl Survey {
     }
 }
 
-/// Index of the word with the bit of a page.
+/// Returns the index of the word with the bit of a page.
 fn word_of(ppn: u32) -> usize {
     (ppn / u64::BITS) as usize
 }
@@ -361,7 +361,7 @@ fn recency(page: &Found) -> Option<(u64, u64)> {
     }
 }
 
-/// Version of the copy at `ppn`, if any.
+/// Returns the version of the copy at `ppn`, if any.
 fn version(scan: &dyn Scan, ppn: u32) -> Option<u64> {
     if ppn == NONE { None } else { scan.version(Ppn(ppn)) }
 }
@@ -436,7 +436,7 @@ mod tests {
                     }
                 })
                 .collect();
-            // Shuffled pages make the bounds of blocks useless.
+            // Shuffled pages make the version bounds of blocks useless.
             for at in (1..pages.len()).rev().filter(|_| is_shuffled) {
                 pages.swap(at, rng.below(at as u64 + 1) as usize);
             }

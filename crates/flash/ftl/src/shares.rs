@@ -48,7 +48,7 @@ impl Shares {
         Self { pages, slice: Reciprocal::new(slice), begins, functions, keys }
     }
 
-    /// Number of shares.
+    /// Returns the number of shares.
     pub fn count(&self) -> u32 {
         self.begins.len() as u32
     }
@@ -92,7 +92,7 @@ impl Shares {
         (0..self.keys.len() as u32).map(|number| Tile::of(self, number))
     }
 
-    /// Permuted place of a number within a tile.
+    /// Returns the permuted place of a number within a tile.
     #[inline]
     fn placed(&self, tile: &Tile, mut number: u32) -> u32 {
         loop {

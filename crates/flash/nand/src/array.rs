@@ -35,7 +35,7 @@ pub struct FlashArray {
 }
 
 impl FlashArray {
-    /// An erased array.
+    /// Returns an erased array.
     pub fn new(geometry: &Geometry) -> Self {
         let pages = geometry.pages() as usize;
         Self {
@@ -82,7 +82,7 @@ impl FlashArray {
         Ok(())
     }
 
-    /// Programmed pages, in ascending order.
+    /// Returns programmed pages, in ascending order.
     pub fn programmed(&self) -> impl Iterator<Item = Ppn> + '_ {
         (0..).zip(self.lpns.iter()).filter(|&(_, &lpn)| lpn != Entry::NONE).map(|(ppn, _)| Ppn(ppn))
     }

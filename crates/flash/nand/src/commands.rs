@@ -33,7 +33,7 @@ pub enum Suspend {
     Never,
     /// Erases.
     Erase(Interruption),
-    /// Erases and programs.
+    /// Host reads may interrupt erases and programs.
     EraseAndProgram(Interruption),
 }
 

@@ -33,7 +33,7 @@ impl Geometry {
         Self { page_bytes, pages_per_block, blocks, order, parallelism }
     }
 
-    /// Pages in all.
+    /// Returns the number of pages in all.
     pub const fn pages(&self) -> u64 {
         self.pages_per_block as u64 * self.blocks as u64
     }

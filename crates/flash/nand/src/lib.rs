@@ -1,8 +1,8 @@
 //! NAND flash: the interface to the FTL, and the models behind that interface.
 //!
 //! An FTL emits flash operations into a [`FlashSink`], in dependency order. A sink counts them ([`Counts`]), times them
-//! ([`backend::SerialFlash`], [`backend::parallel::ParallelFlash`]), records them (`Vec<FlashOp>`) or checks them against the
-//! rules of a chip ([`FlashArray`]). Geometry, timing and commands describe the chips.
+//! ([`backend::SerialFlash`], [`backend::parallel::ParallelFlash`]), records them (`Vec<FlashOp>`) or checks them
+//! against the rules of a chip ([`FlashArray`]). Geometry, timing and commands describe the chips.
 //!
 //! Sinks compose as tuples, and the sink `()` does nothing. An FTL is generic in its sink, so it is compiled for each
 //! back end and does not pay for unused operations. `&mut dyn FlashSink` is a sink too.
@@ -12,8 +12,8 @@
 //! - **The spare area suffices for recovery.** [`SpareArea`] has the logical page, a sequence number and the [`Role`]
 //!   of the page. Flash that stores spare areas adds a version, which identifies the newest of several copies.
 //!   [`FlashSink::trimmed`] orders a trim among the programs. Recovery reads all of this through a [`Scan`].
-//! - **Failures are optional.** Where [`FlashSink::fails`] is constantly false, the handling of failed programs and erases
-//!   compiles to nothing.
+//! - **Failures are optional.** Where [`FlashSink::fails`] is constantly false, the handling of failed programs and
+//!   erases compiles to nothing.
 //! - **Decisions are notes.** A [`Note`] reports what was merged, looked up or chosen as a victim, and why. Observers
 //!   add streams and times that the FTL does not know.
 

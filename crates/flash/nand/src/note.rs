@@ -123,7 +123,7 @@ named_enum! {
 }
 
 impl MergeKind {
-    /// Cause of the operations.
+    /// Returns the cause of the operations.
     pub const fn cause(self) -> Cause {
         match self {
             Self::Switch => Cause::SwitchMerge,

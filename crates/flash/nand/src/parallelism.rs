@@ -13,13 +13,13 @@ pub enum Level {
     Plane,
 }
 
-/// Order of the planes, fastest changing level first. `CWDP` puts successive pages on different channels, then on different
-/// chips, dies and planes (the notation of MQSim and of Hu et al., ICS 2011).
+/// Order of the planes, fastest changing level first. `CWDP` puts successive pages on different channels, then on
+/// different chips, dies and planes (the notation of MQSim and of Hu et al., ICS 2011).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StripeOrder(pub [Level; 4]);
 
 impl StripeOrder {
-    /// Channel, way, die, plane.
+    /// Stripe order channel, way, die, plane.
     pub const CWDP: Self = Self([Level::Channel, Level::Way, Level::Die, Level::Plane]);
 
     /// Returns the order with this name, a permutation of the letters C, W, D and P.
@@ -89,7 +89,7 @@ impl Parallelism {
         self.ways * self.dies
     }
 
-    /// Place of plane number `index`.
+    /// Returns the place of plane number `index`.
     pub fn place(&self, index: u32) -> Place {
         let mut rest = index;
         let mut at = [0; 4];

@@ -26,7 +26,7 @@ impl PageTimes {
         Some(Self { times: all, types: times.len() as u8 })
     }
 
-    /// Duration of page `page` of a block.
+    /// Returns the duration for page `page` of a block.
     #[inline]
     pub const fn of_page(&self, page: u32) -> Nanos {
         if self.types == 1 { self.times[0] } else { self.times[(page % self.types as u32) as usize] }
@@ -37,7 +37,7 @@ impl PageTimes {
         &self.times[..self.types as usize]
     }
 
-    /// Mean over the page types, rounded down.
+    /// Returns the mean over the page types, rounded down.
     pub const fn mean(&self) -> Nanos {
         let mut sum = 0;
         let mut index = 0;
@@ -67,7 +67,7 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Mean time to copy a page inside the flash, over the page types.
+    /// Returns the mean time to copy a page inside the flash, over the page types.
     pub const fn copy_mean(&self, page_bytes: u32) -> Nanos {
         let bus_ns = if self.copyback { 0 } else { 2 * self.transfer(page_bytes).0 };
         Nanos(self.read.mean().0 + self.program.mean().0 + bus_ns)

@@ -61,7 +61,7 @@ impl AccessTrace {
     /// Adds an expiry time to each access.
     ///
     /// # Panics
-    /// If `lives` and the accesses differ in number.
+    /// Panics if `lives` and the accesses differ in number.
     pub fn expiring(self, lives: Vec<Life>) -> Self {
         assert_eq!(self.accesses.len(), lives.len(), "one life per access");
         Self { lives, ..self }
@@ -103,12 +103,12 @@ impl AccessTrace {
         &self.accesses
     }
 
-    /// Number of items.
+    /// Returns the number of items.
     pub fn items(&self) -> u32 {
         self.items
     }
 
-    /// Number of accesses that use an item, without removals.
+    /// Returns the number of accesses that use an item, without removals.
     pub fn uses(&self) -> u64 {
         self.accesses.len() as u64 - self.drops
     }

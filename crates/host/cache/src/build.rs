@@ -13,7 +13,7 @@ use crate::policy::{POLICIES, Policy, PolicyInfo};
 /// ([`ADMISSIONS`](crate::ADMISSIONS)).
 ///
 /// # Errors
-/// If the policy has no such parameter, or does not support this capacity or items of different sizes.
+/// Fails if the policy has no such parameter, or does not support this capacity or items of different sizes.
 pub fn build_policy(
     info: &PolicyInfo,
     changes: &[(String, u64)],
@@ -42,7 +42,7 @@ impl AccessTrace {
     /// Builds an empty cache of `capacity` units for this trace.
     ///
     /// # Errors
-    /// If the policy rejects the parameters, or needs next uses that this trace lacks.
+    /// Fails if the policy rejects the parameters, or needs next uses that this trace lacks.
     pub fn policy(
         &self,
         info: &PolicyInfo,

@@ -43,7 +43,7 @@ impl Expiry {
     /// Processes accesses and removals in order, each with its time and TTL; adds the results to `counts`.
     ///
     /// # Panics
-    /// If `lives` and `accesses` differ in length, or an item is out of range.
+    /// Panics if `lives` and `accesses` differ in length, or an item is out of range.
     pub fn simulate(&mut self, policy: &mut dyn Policy, accesses: &[Access], lives: &[Life], counts: &mut Counts) {
         assert_eq!(accesses.len(), lives.len(), "one life per access");
         for (access, life) in accesses.iter().zip(lives) {

@@ -41,7 +41,7 @@ impl<K: Copy + Ord> Heap<K> {
         reserve(&mut self.entries, self.at.len(), self.capacity);
     }
 
-    /// Memory of the heap in bytes.
+    /// Returns the memory of the heap in bytes.
     pub fn bytes(&self) -> usize {
         self.entries.capacity() * size_of::<Entry<K>>() + size_of_val(&*self.at)
     }
@@ -58,17 +58,17 @@ impl<K: Copy + Ord> Heap<K> {
         self.at[item as usize] != ABSENT
     }
 
-    /// Size in units of an item in the heap.
+    /// Returns the size in units of an item in the heap.
     pub fn size(&self, item: u32) -> u32 {
         self.entries[self.at[item as usize] as usize].size
     }
 
-    /// Number of items in the heap.
+    /// Returns the number of items in the heap.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Total units of all items.
+    /// Returns the total units of all items.
     pub fn units(&self) -> u64 {
         self.units
     }

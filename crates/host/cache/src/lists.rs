@@ -73,7 +73,7 @@ impl<const N: usize> Lists<N> {
         grow(&mut self.nodes, ABSENT, items as usize);
     }
 
-    /// Memory of the nodes in bytes.
+    /// Returns the memory of the nodes in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.nodes)
     }
@@ -84,7 +84,7 @@ impl<const N: usize> Lists<N> {
         prefetch(&self.nodes, item as usize);
     }
 
-    /// The list of an item, or [`NOWHERE`].
+    /// Returns the list of an item, or [`NOWHERE`].
     #[inline]
     pub fn list(&self, item: u32) -> u8 {
         self.nodes[item as usize].list
@@ -102,7 +102,7 @@ impl<const N: usize> Lists<N> {
         self.nodes[item as usize].size
     }
 
-    /// Mark of an item, initially 0; kept when the item changes lists or is removed.
+    /// Returns the mark of an item, initially 0; kept when the item changes lists or is removed.
     #[inline]
     pub fn mark(&self, item: u32) -> u8 {
         self.nodes[item as usize].mark
@@ -114,7 +114,7 @@ impl<const N: usize> Lists<N> {
         self.nodes[item as usize].mark = mark;
     }
 
-    /// Total units of the items of a list.
+    /// Returns the total units of the items of a list.
     #[inline]
     pub fn units(&self, list: u8) -> u64 {
         self.ends[list as usize].units
@@ -162,13 +162,13 @@ impl<const N: usize> Lists<N> {
         }
     }
 
-    /// The oldest item of a list.
+    /// Returns the oldest item of a list.
     #[inline]
     pub fn oldest(&self, list: u8) -> Option<u32> {
         self.ends[list as usize].order.oldest()
     }
 
-    /// The newest item of a list.
+    /// Returns the newest item of a list.
     #[inline]
     pub fn newest(&self, list: u8) -> Option<u32> {
         self.ends[list as usize].order.newest()

@@ -30,7 +30,7 @@ impl PageSizes {
     /// Checks the ranges.
     ///
     /// # Errors
-    /// If a number is out of its range.
+    /// Fails if a number is out of its range.
     pub fn check(&self) -> Result<(), CacheError> {
         let Self { ratio, spread, incompressible, max_stored } = *self;
         let within = |field, value: f64, fits: bool, range| {
@@ -79,7 +79,7 @@ mod tests {
         let (least, most) = (*all.iter().min().expect("pages"), *all.iter().max().expect("pages"));
         assert!((962..965).contains(&least) && (2882..=2885).contains(&most), "{least} {most}");
         let shrinking = lengths(PageSizes { incompressible: 0.3, ..LZ4 }).len();
-        // Six standard deviations of a binomial count.
+        // The bound is six standard deviations of a binomial count.
         assert!(shrinking.abs_diff(70_000) < 870, "{shrinking}");
     }
 

@@ -53,12 +53,13 @@ counters! {
 }
 
 impl Transitions {
-    /// Number of pages evicted from the raw pool. If there is a compressed pool, each of them was compressed.
+    /// Returns the number of pages evicted from the raw pool. If there is a compressed pool, each of them was
+    /// compressed.
     pub fn demoted(&self) -> u64 {
         self.compressed + self.incompressible_dropped + self.raw_dropped
     }
 
-    /// Pages evicted from the cache.
+    /// Returns the number of pages evicted from the cache.
     pub fn dropped(&self) -> u64 {
         self.incompressible_dropped + self.raw_dropped + self.compressed_dropped
     }
@@ -115,7 +116,7 @@ impl Pools {
         self.raw.used()
     }
 
-    /// Number of compressed pages, and their bytes.
+    /// Returns the number of compressed pages, and their bytes.
     pub fn compressed(&self) -> (u64, u64) {
         self.compressed.as_ref().map_or((0, 0), |pool| (pool.pages, pool.policy.used()))
     }

@@ -72,7 +72,7 @@ impl Sketch {
         }
     }
 
-    /// Memory of the counters and the doorkeeper in bytes.
+    /// Returns the memory of the counters and the doorkeeper in bytes.
     pub fn bytes(&self) -> usize {
         self.counters.len() + size_of_val(&*self.doorkeeper)
     }
@@ -88,7 +88,7 @@ impl Sketch {
         })
     }
 
-    /// The bits of an item in the doorkeeper.
+    /// Returns the bits of an item in the doorkeeper.
     #[inline]
     pub fn bits_of(&self, item: u32) -> [u64; PROBES] {
         let hash = mix(u64::from(!item));

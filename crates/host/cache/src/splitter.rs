@@ -29,7 +29,7 @@ impl Granularity {
         !matches!(self, Self::SizedObjects)
     }
 
-    /// Bytes per unit of the capacity; None if the capacity counts objects.
+    /// Returns the bytes per unit of the capacity; None if the capacity counts objects.
     pub const fn unit_bytes(self) -> Option<u32> {
         match self {
             Self::Objects => None,
@@ -107,7 +107,7 @@ impl Splitter {
     /// Returns the ids from number `first` on, and the filter.
     ///
     /// # Panics
-    /// If the splitter has no filter.
+    /// Panics if the splitter has no filter.
     pub(crate) fn ids_from(&mut self, first: usize) -> (&[u64], &mut HashFilter) {
         (&self.universe.ids()[first..], self.filter.as_mut().expect("a splitter created with a filter"))
     }

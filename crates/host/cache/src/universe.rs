@@ -45,7 +45,7 @@ impl Default for Universe {
 }
 
 impl Universe {
-    /// Number of items seen so far.
+    /// Returns the number of items seen so far.
     pub fn len(&self) -> u32 {
         self.ids.len() as u32
     }

@@ -69,13 +69,13 @@ pub enum Why {
     Miss,
     /// Read of the part of an uncached page that a write leaves untouched.
     Fill,
-    /// Write-back of evicted pages.
+    /// The dirty page was evicted.
     Evicted,
-    /// Write-back above the hard limit.
+    /// The number of dirty pages exceeded the hard limit.
     Limit,
-    /// Write-back above the background limit.
+    /// The number of dirty pages exceeded the background limit.
     Background,
-    /// Write-back for a flush, and the flush itself.
+    /// A flush wrote back the dirty page, or is itself passed on.
     Flush,
     /// Write-through.
     Through,
@@ -113,7 +113,7 @@ counters! {
 }
 
 impl WriteBackCounters {
-    /// Dirty pages written back, for any reason.
+    /// Returns the number of dirty pages written back, for any reason.
     pub fn written_back(&self) -> u64 {
         self.evicted + self.limited + self.background + self.flushed
     }
@@ -179,7 +179,7 @@ impl WriteBackCache {
     /// Adds a compressed pool.
     ///
     /// # Errors
-    /// If the options of the pool are invalid.
+    /// Fails if the options of the pool are invalid.
     pub fn compressing(mut self, pool: CompressedPool) -> Result<Self, CacheError> {
         self.pools.compress(pool)?;
         Ok(self)
@@ -195,27 +195,27 @@ impl WriteBackCache {
         self.pools.counts()
     }
 
-    /// Number of dirty pages.
+    /// Returns the number of dirty pages.
     pub fn dirty_pages(&self) -> u64 {
         self.dirty.units(DIRTY)
     }
 
-    /// Hard limit of dirty pages.
+    /// Returns the hard limit of dirty pages.
     pub fn hard_pages(&self) -> u64 {
         self.hard_pages
     }
 
-    /// Number of distinct pages touched so far.
+    /// Returns the number of distinct pages touched so far.
     pub fn pages_touched(&self) -> u64 {
         self.universe.len().into()
     }
 
-    /// Number of pages in the raw pool.
+    /// Returns the number of pages in the raw pool.
     pub fn raw_pages(&self) -> u64 {
         self.pools.raw_pages()
     }
 
-    /// Number of pages in the compressed pool, and their compressed bytes.
+    /// Returns the number of pages in the compressed pool, and their compressed bytes.
     pub fn compressed_pages(&self) -> (u64, u64) {
         self.pools.compressed()
     }

@@ -34,7 +34,7 @@ impl Flags {
     pub const NONE: Self = Self(0);
     /// Synchronous write (`O_DIRECT`, fsync); reads are always synchronous.
     pub const SYNC: Self = Self(1);
-    /// File system metadata.
+    /// The bio reads or writes file system metadata.
     pub const META: Self = Self(1 << 1);
     /// No related request follows, so idling is pointless.
     pub const NOIDLE: Self = Self(1 << 2);
@@ -44,7 +44,8 @@ impl Flags {
     pub const FLUSH: Self = Self(1 << 4);
     /// Forced unit access: the data is on stable media at completion.
     pub const FUA: Self = Self(1 << 5);
-    /// Barrier: no request passes it in either direction (single-queue layer). Treated as flush and FUA in the multi-queue layer.
+    /// Barrier: no request passes it in either direction (single-queue layer). Treated as flush and FUA in the
+    /// multi-queue layer.
     pub const BARRIER: Self = Self(1 << 6);
     /// Discard: the sectors are no longer needed.
     pub const DISCARD: Self = Self(1 << 7);

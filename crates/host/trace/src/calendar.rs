@@ -62,7 +62,7 @@ fn clock(text: &[u8]) -> Result<u64, &'static str> {
     let mut next = || parts.next().ok_or(NOT_A_TIME);
     let (hours, minutes, seconds) = (small(next()?, 23)?, small(next()?, 59)?, next()?);
     let before_point = seconds.split(|&byte| byte == b'.').next().unwrap_or_default();
-    // A leap second is numbered 60.
+    // A leap second has the number 60.
     small(before_point, 60)?;
     let seconds_ns = fraction(seconds, SECOND_NS).map_err(|_| NOT_A_TIME)?;
     Ok((hours * 60 + minutes) * MINUTE_S * SECOND_NS + seconds_ns)

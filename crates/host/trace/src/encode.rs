@@ -4,7 +4,7 @@ use crate::Op;
 
 /// Properties of a request that a format can hold. The writer rounds other properties and counts the losses.
 pub(crate) struct Supported {
-    /// Operations the format has.
+    /// Operations that the format supports.
     pub ops: &'static [Op],
     /// True if operations are written; otherwise all requests read back as reads.
     pub names_op: bool,

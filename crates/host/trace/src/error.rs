@@ -9,7 +9,7 @@ pub enum TraceError {
     Io {
         /// File name.
         path: String,
-        /// Message of the system and the remedy.
+        /// Message of the system, with a remedy.
         why: String,
     },
     /// A line or record violates its format.
@@ -17,7 +17,7 @@ pub enum TraceError {
     Malformed {
         /// File name.
         path: String,
-        /// Line number, or record number and byte offset in a binary file.
+        /// Line number or, in a binary file, record number and byte offset.
         place: String,
         /// Field, its content and the fault.
         why: String,
@@ -57,7 +57,7 @@ pub enum TraceError {
     Workload {
         /// Field of [`crate::Workload`].
         field: &'static str,
-        /// Fault and remedy.
+        /// Description of the fault, with a remedy.
         why: String,
     },
 }

@@ -9,7 +9,7 @@ pub(crate) const NOT_WHOLE: &str = "is not a whole number";
 const NOT_A_NUMBER: &str = "is not a number";
 /// Predicate for a field after the last one of its format.
 pub(crate) const SURPLUS: &str = "follows the last column: an extra field, or a second record on this line";
-/// Predicate for a record in the middle of a line.
+/// End of the message for a record that begins in the middle of a line.
 pub(crate) const JOINED: &str = "is a second record on this line";
 pub(crate) const TOO_LARGE: &str = "does not fit 64 bits";
 

@@ -11,7 +11,7 @@ use crate::{Files, Format, ReadOptions, TraceError};
 /// Returns the common format of all inputs at `paths`; the first bytes stay in their windows.
 ///
 /// # Errors
-/// If the formats differ or an input is empty, unless it is part of a recording (the file of an idle CPU).
+/// Fails if the formats differ or an input is empty, unless it is part of a recording (the file of an idle CPU).
 pub(crate) fn format_of<I: BorrowMut<Input>>(
     paths: &[&Path],
     inputs: impl Iterator<Item = Result<I, TraceError>>,

@@ -16,7 +16,7 @@ pub struct UsedPages {
     page_shift: u32,
     /// Runs in address order, with gaps between them.
     runs: Vec<Range<u64>>,
-    /// Ranges not yet merged into the runs.
+    /// Ranges that are not yet merged into the runs.
     fresh: Vec<Range<u64>>,
 }
 
@@ -24,7 +24,7 @@ impl UsedPages {
     /// Creates an empty set.
     ///
     /// # Panics
-    /// If `page_bytes` is not a power of two.
+    /// Panics if `page_bytes` is not a power of two.
     pub fn new(page_bytes: u32) -> Self {
         assert!(page_bytes.is_power_of_two(), "page size {page_bytes} is not a power of two");
         Self { page_shift: page_bytes.ilog2(), runs: Vec::new(), fresh: Vec::new() }
@@ -121,7 +121,7 @@ impl Packing {
     /// used page.
     ///
     /// # Errors
-    /// If the request uses a page that the first pass did not see.
+    /// Fails if the request uses a page that the first pass did not see.
     pub fn pack(&self, request: &Request) -> Result<Option<Request>, TraceError> {
         if request.bytes == 0 {
             return Ok(Some(*request));

@@ -38,7 +38,7 @@ pub struct VolumeReader {
     options: ReadOptions,
     format: Format,
     intake: Intake,
-    /// File being read.
+    /// The file that is being read.
     lane: Option<Lane>,
     files_done: usize,
     /// Sizes of the files in bytes.
@@ -122,7 +122,7 @@ impl VolumeReader {
 /// Totals of a volume.
 #[derive(Clone, Debug, Default)]
 pub struct VolumeTotals {
-    /// Name in the trace.
+    /// Name of the volume in the trace.
     pub name: String,
     /// Number of requests.
     pub requests: u64,
@@ -189,7 +189,7 @@ impl Partition {
     /// Appends a batch to the files.
     ///
     /// # Errors
-    /// If a file cannot be written.
+    /// Fails if a file cannot be written.
     pub fn add(&mut self, batch: &Parted) -> Result<(), TraceError> {
         for name in &batch.names[self.volumes.len()..] {
             self.volumes.push(VolumeTotals { name: name.clone(), ..VolumeTotals::default() });

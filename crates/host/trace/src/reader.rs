@@ -52,7 +52,7 @@ impl Lane {
 
     /// Returns the request of the last step if it ends beyond `capacity_bytes`.
     fn stepped_beyond(&self, capacity_bytes: u64) -> Option<Placed> {
-        // A split request has several pieces.
+        // A request that was split has several pieces.
         let (first, last) = self.batch.first().zip(self.batch.last())?;
         last.ends_beyond(capacity_bytes).then(|| {
             let place = format!("{}:{}", shown(self.input.path()), self.decoder.place());
@@ -173,7 +173,7 @@ impl TraceReader {
     /// is needed because requests do not store their line number.
     ///
     /// # Errors
-    /// If the files cannot be read.
+    /// Fails if the files cannot be read.
     pub fn find_beyond(&mut self, capacity_bytes: u64, most: usize) -> Result<ControlFlow<Option<Placed>>, TraceError> {
         for _ in 0..most {
             let Some(lane) = self.lanes.get_mut(self.lane) else {
@@ -282,7 +282,7 @@ impl Source for TraceReader {
         Progress { done, total: Some(total) }
     }
 
-    /// Reopens the files and resets the report.
+    /// Opens the files again and resets the report.
     fn rewind(&mut self) -> Result<(), TraceError> {
         *self = Self::over(&self.origins, &self.options)?;
         Ok(())

@@ -1,4 +1,4 @@
-//! Stable sort of requests by time within a bounded window.
+//! Sorts requests by time within a bounded window; the sort is stable.
 //!
 //! Requests are held until two windows are full; then the older half is sorted if necessary and released. A request
 //! earlier than a released request is *late*: it stays in file order and gets the time of its predecessor. An ordered
@@ -18,7 +18,7 @@ pub(crate) struct Reorder {
     earlier: Vec<Request>,
     later: Vec<Request>,
     ordered: bool,
-    /// Latest time seen.
+    /// Latest time of all requests so far.
     newest: u64,
     /// Time of the last request seen, after clamping.
     previous: u64,
@@ -115,7 +115,7 @@ impl InOrder {
         self.spread.get_or_insert_with(Spread::new);
     }
 
-    /// Takes requests in file order.
+    /// Adds requests in file order.
     pub fn push(&mut self, batch: &mut [Request]) {
         self.order(|reorder, ready, counts| reorder.push(batch, ready, counts));
     }

@@ -6,11 +6,11 @@ use crate::rwbs::Rwbs;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Op {
-    /// Read `bytes` at `offset`.
+    /// The request reads `bytes` at `offset`.
     Read = 0,
-    /// Write `bytes` at `offset`.
+    /// The request writes `bytes` at `offset`.
     Write = 1,
-    /// Discard `bytes` at `offset` (TRIM, UNMAP).
+    /// The request discards `bytes` at `offset` (TRIM, UNMAP).
     Trim = 2,
     /// Makes earlier writes durable; has no address.
     Flush = 3,
@@ -129,7 +129,7 @@ impl Request {
 /// A request and its place in the trace, for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
-    /// File and line, file and record, or row.
+    /// Place of the request in the trace: file and line, file and record, or row.
     pub place: String,
     /// Operation.
     pub op: Op,

@@ -49,7 +49,7 @@ impl Rwbs {
                         b'A' => flag::AHEAD,
                         b'S' => flag::SYNC,
                         b'M' => flag::META,
-                        // A barrier flushes earlier writes.
+                        // A barrier flushes all earlier writes.
                         b'B' => flag::PREFLUSH,
                         b'E' | b'U' => 0,
                         _ => return None,
@@ -70,7 +70,7 @@ impl Rwbs {
 mod tests {
     use super::*;
 
-    /// Expected values follow the letter order in blk_fill_rwbs.
+    /// The expected values follow the order of letters in blk_fill_rwbs.
     #[test]
     fn every_kernel_string_parses() {
         let (sync, meta, ahead, fua, preflush) = (flag::SYNC, flag::META, flag::AHEAD, flag::FUA, flag::PREFLUSH);

@@ -13,7 +13,7 @@ const CAPACITY: usize = 1 << 20;
 /// Requests of the current second.
 pub(crate) struct Spread {
     held: Vec<Request>,
-    /// Start of the next block within the second, in ns.
+    /// Start of the next block of requests within the second, in ns.
     from: u64,
     capacity: usize,
 }

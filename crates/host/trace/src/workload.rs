@@ -5,7 +5,7 @@ use crate::generate::Personality;
 /// Address pattern of a workload. Addresses are multiples of `align_bytes` within `span_bytes`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pattern {
-    /// All addresses equally likely.
+    /// All addresses are equally likely.
     Uniform,
     /// The probability of rank k is proportional to `1 / k^theta`; ranks are scattered over the span.
     Zipf {
@@ -59,7 +59,7 @@ pub enum Pattern {
 pub enum Placement {
     /// Hot addresses form one range at the start of the span.
     Together,
-    /// Scattered individually over the span.
+    /// Hot addresses are scattered individually over the span.
     Scattered,
 }
 
@@ -67,7 +67,7 @@ pub enum Placement {
 /// accesses `length` consecutive slots from a random start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Streams {
-    /// Concurrent streams, 1 to 65,534.
+    /// Number of concurrent streams, from 1 to 65,534.
     pub streams: u32,
     /// Slots per sub-stream, at least 2. A request uses as many slots as it touches. A request that would pass the end
     /// starts the next sub-stream.
@@ -118,7 +118,7 @@ pub struct Locality {
 /// Parameters of [`Pattern::Filebench`]. Sizes are in bytes, times in ns.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Filebench {
-    /// Properties of the files and operations of the threads.
+    /// Personality, which determines the files and the operations of the threads.
     pub personality: &'static Personality,
     /// Number of files in the fileset.
     pub files: u32,
@@ -147,21 +147,21 @@ pub struct Filebench {
 pub enum Seeding {
     /// The same seed for all processes, as Filebench does.
     Filebench,
-    /// A separate seed for each process.
+    /// Each process has its own seed.
     Independent,
 }
 
 /// Arrival process of the requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrival {
-    /// All at time 0, for closed-loop replay.
+    /// All requests arrive at time 0, for closed-loop replay.
     Closed,
     /// One request every `1 / per_second` seconds.
     Fixed {
         /// Requests per second.
         per_second: f64,
     },
-    /// Exponential gaps with a mean of `1 / per_second` seconds.
+    /// Times between arrivals are exponential, with a mean of `1 / per_second` seconds.
     Poisson {
         /// Requests per second.
         per_second: f64,

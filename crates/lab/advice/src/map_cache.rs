@@ -108,11 +108,11 @@ pub struct SegmentAdvice {
     pub look_ups: UseCounts,
     /// First look-ups of each segment; they miss in every cache.
     pub first: UseCounts,
-    /// Hits of look-ups for page reads.
+    /// Number of hits of look-ups for page reads.
     pub read_hits: Vec<u64>,
-    /// Hits of look-ups for page writes and trims.
+    /// Number of hits of look-ups for page writes and trims.
     pub change_hits: Vec<u64>,
-    /// Map pages written back, for each requested cache size.
+    /// Number of map pages written back, for each requested cache size.
     pub write_backs: Vec<u64>,
     /// Time of all requests in nanoseconds, for each requested cache size.
     pub busy_ns: Vec<u64>,
@@ -128,7 +128,7 @@ impl MapAdvisor {
     /// Creates an advisor for the device of `setup`; its FTL is ignored.
     ///
     /// # Errors
-    /// If the set-up has no serial timing, or the sizes are inconsistent.
+    /// Fails if the set-up has no serial timing, or the sizes are inconsistent.
     pub fn new(setup: &Setup, sizes: &MapSizes) -> Result<Self, SimError> {
         let page_bytes = setup.geometry.page_bytes;
         sizes.check(page_bytes).map_err(SimError::Setup)?;
@@ -186,7 +186,7 @@ impl MapAdvisor {
     /// Adds requests in replay order.
     ///
     /// # Errors
-    /// If a request exceeds the device and the set-up does not fit such requests.
+    /// Fails if a request exceeds the device and the set-up does not fit such requests.
     pub fn add(&mut self, requests: &[Request]) -> Result<(), SimError> {
         for request in requests {
             let request = self.mapper.fit(request)?.request;

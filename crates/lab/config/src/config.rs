@@ -12,7 +12,7 @@ use crate::value::Value;
 pub struct Layer {
     /// Name in messages: the path of a file, or an option such as `--set`.
     pub origin: String,
-    /// The document, setting or name.
+    /// Text of the document, setting or name.
     pub text: String,
 }
 
@@ -41,7 +41,7 @@ impl Config {
     /// [`DEFAULT_PRESET`].
     ///
     /// # Errors
-    /// All unknown keys, invalid values and contradictions of every layer.
+    /// Returns all unknown keys, invalid values and contradictions of every layer.
     pub fn resolve(preset: Option<&str>, files: &[Layer], sets: &[Layer]) -> Result<Self, ConfigError> {
         Self::resolve_on(
             preset.map(|name| Layer { origin: "preset".into(), text: name.into() }),
@@ -112,7 +112,7 @@ fn preset_chain(presets: &'static [Preset], base: Named, violations: &mut Vec<Vi
     chain
 }
 
-/// Start of the origins of values of the default drive.
+/// Prefix of the origin of values from the default drive.
 pub(crate) const OF_DEFAULT_DRIVE: &str = "default (preset ";
 
 /// Returns the layers of the default preset, marked as defaults.
@@ -125,7 +125,7 @@ fn default_drive(violations: &mut Vec<Violation>) -> Vec<Written> {
     chain
 }
 
-/// Lays `higher` over `lower`.
+/// Adds the entries of `higher` to `lower`; they replace entries with equal keys.
 pub(crate) fn merge(lower: &mut Entries, higher: Entries) {
     for (key, entry) in higher {
         if let Value::Choice(variant) = entry.value {

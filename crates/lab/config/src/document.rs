@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Contents of a layer.
+/// Contents of a layer, as written by the user.
 #[derive(Default, Debug)]
 pub(crate) struct Written {
     /// Values by key.
@@ -271,7 +271,7 @@ fn chosen_elsewhere(choice: &OptionSpec, name: &str) -> Option<String> {
     let common =
         |other: &OptionSpec| other.key.split('.').zip(choice.key.split('.')).take_while(|(a, b)| a == b).count();
     let others = OPTIONS.iter().filter(|other| other.key != choice.key && variant(other).is_some());
-    // The first of equals.
+    // Of equally similar keys, the first is suggested.
     let nearest = others.rev().max_by_key(|other| common(other))?;
     Some(format!("did you mean {} = {:?}?", nearest.key, variant(nearest)?.name))
 }

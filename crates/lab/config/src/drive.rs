@@ -21,7 +21,7 @@ impl Config {
     /// blocks. `None` for other drives.
     ///
     /// # Errors
-    /// If the drive is invalid.
+    /// Fails if the drive is invalid.
     pub fn spared(&self) -> Result<Option<(&'static str, String)>, ConfigError> {
         let all = Value::LogSpace(LogSpace::All);
         let Some((key, _)) = self.entries.iter().find(|(_, entry)| entry.value == all) else { return Ok(None) };

@@ -7,7 +7,7 @@ pub struct Violation {
     pub origin: String,
     /// Key of the option; empty for errors of a whole document.
     pub key: String,
-    /// Problem and remedy.
+    /// Message with the problem and its remedy.
     pub message: String,
 }
 

@@ -4,23 +4,23 @@
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[allow(missing_docs, reason = "`min` and `max` of each kind are in the unit that its comment names")]
 pub enum Kind {
-    /// Size in bytes, `"4KiB"`.
+    /// Size in bytes, such as `"4KiB"`.
     Bytes { min: u64, max: u64 },
-    /// Duration in nanoseconds, `"25us"`.
+    /// Duration in nanoseconds, such as `"25us"`.
     Nanos { min: u64, max: u64 },
     /// Duration of all pages, or a duration per page type, in nanoseconds: `"40us,80us"`.
     Durations { max: u64 },
-    /// Share in percent, `"7%"`.
+    /// Share in percent, such as `"7%"`.
     Percent { min: f64, max: f64 },
     /// Whole number.
     Count { min: u64, max: u64 },
-    /// Up to `most` whole numbers, `"4,2,1"`.
+    /// Up to `most` whole numbers, such as `"4,2,1"`.
     Counts { min: u64, max: u64, most: usize },
     /// Number.
     Float { min: f64, max: f64 },
     /// `true` or `false`.
     Bool,
-    /// Events per second above 0, `"20k/s"`.
+    /// Events per second, above 0, such as `"20k/s"`.
     Rate,
     /// Bytes per second, such as `"600MB/s"`; `"none"` is unlimited.
     Bandwidth,
@@ -52,7 +52,7 @@ pub enum Step {
 /// One value of a [`Kind::Choice`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Variant {
-    /// Name in settings.
+    /// Name of the variant in settings.
     pub name: &'static str,
     /// Help text.
     pub help: &'static str,

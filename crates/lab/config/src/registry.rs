@@ -19,8 +19,8 @@ pub(crate) static SECTIONS: &[Section] = &[
     workload::SECTION,
 ];
 
-/// All options, in the order of the reference page; a choice comes before the parameters of its variants. Built on first
-/// use from the registries, which accept no further members afterwards.
+/// All options, in the order of the reference page; a choice comes before the parameters of its variants. Built on
+/// first use from the registries, which accept no further members afterwards.
 pub static OPTIONS: LazyLock<Vec<OptionSpec>> =
     LazyLock::new(|| SECTIONS.iter().flat_map(|section| (section.options)()).map(spaced).collect());
 

@@ -22,7 +22,7 @@ impl Config {
     /// if [`Self::packed_page_bytes`] requires it; see [`Self::needs_extent`].
     ///
     /// # Errors
-    /// All violations across options, each with a remedy.
+    /// Returns all violations of rules between options, each with a remedy.
     pub fn settings(&self, extent_bytes: Option<u64>) -> Result<Settings, ConfigError> {
         let mut checker = self.checker(extent_bytes);
         match settings(&mut checker)? {

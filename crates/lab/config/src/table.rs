@@ -75,7 +75,7 @@ pub enum Fallback {
 /// Default computed from other options.
 #[derive(Clone, Copy, Debug)]
 pub struct Derived {
-    /// The rule in words.
+    /// The rule of the default, in words.
     pub rule: &'static str,
     /// Computes the default, in the form of `--set`, from the options that are set.
     pub(crate) value: fn(&Entries) -> String,
@@ -87,7 +87,7 @@ impl PartialEq for Derived {
     }
 }
 
-/// Condition for another default.
+/// Condition under which an option has another default.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Case {
     /// Option that decides between the cases. The default of this option must not match any case.
@@ -139,7 +139,7 @@ impl OptionSpec {
     /// Returns the default of an option, given the other `entries`; `None` if it has no default and needs no value.
     ///
     /// # Errors
-    /// If users must set the option.
+    /// Fails if users must set the option.
     pub(crate) fn default_entry(&self, entries: &Entries) -> Result<Option<Entry>, String> {
         let (text, origin) = match self.fallback {
             Fallback::Value(text) => (text.into(), "default".into()),
@@ -201,7 +201,7 @@ impl Section {
     }
 }
 
-// Limits of ranges.
+// Numbers used as limits of ranges.
 pub(crate) const SECOND: u64 = 1_000_000_000;
 pub(crate) const KIB: u64 = 1 << 10;
 pub(crate) const MEBI: u64 = 1 << 20;

@@ -45,18 +45,18 @@ pub(crate) enum LogSpace {
     Percent(f64),
 }
 
-/// Word for unlimited bandwidth.
+/// Word that means unlimited bandwidth.
 const NONE: &str = "none";
-/// Word for the span of the whole device.
+/// Word that means the span of the whole device.
 const DEVICE: &str = "device";
-/// Word for all log blocks.
+/// Word that means all log blocks.
 const ALL: &str = "all";
 
 impl Kind {
     /// Reads a TOML value.
     ///
     /// # Errors
-    /// The problem, and the expected form.
+    /// Returns the problem and the expected form.
     pub(crate) fn read(&self, value: &DeValue<'_>) -> Result<Value, String> {
         match *self {
             Self::Stepped(kind, _) => kind.read(value),

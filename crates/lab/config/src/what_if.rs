@@ -72,7 +72,7 @@ impl Config {
     /// log blocks unless they are `all`.
     fn more_spare(&self) -> Vec<(&'static str, Option<Value>)> {
         let of_physical = |value: &Value| match value {
-            // Relative to the larger flash, rounded up to 0.01 %.
+            // The share relates to the larger flash, rounded up to 0.01 %.
             Value::Percent(percent) => Some(Value::Percent((20_000.0 * percent / (100.0 + percent)).ceil() / 100.0)),
             _ => None,
         };

@@ -71,7 +71,7 @@ pub struct Times {
     pub program_us: Vec<f64>,
     /// Block erase.
     pub erase_us: f64,
-    /// Bus transfer of 1,024 bytes.
+    /// Time to transfer 1,024 bytes on the bus, in microseconds.
     #[serde(default)]
     pub transfer_us_per_kib: f64,
     /// True if copies stay inside the chip and do not use the bus.
@@ -105,7 +105,7 @@ impl Times {
     /// Converts the times to those of a chip.
     ///
     /// # Errors
-    /// If the number of page types is not supported.
+    /// Fails if the number of page types is not supported.
     pub(crate) fn timing(&self) -> Result<Timing, String> {
         let ns = |us: f64| Nanos((us * 1000.0).round() as u64);
         let by_type = |times: &[f64]| {
@@ -119,7 +119,7 @@ impl Times {
             erase: ns(self.erase_us),
             transfer_per_kib: ns(self.transfer_us_per_kib),
             copyback: self.copyback,
-            // A recording reads whole pages for the host.
+            // In a recording, the host reads whole pages.
             partial_read: false,
         })
     }
@@ -274,7 +274,7 @@ impl Drive {
     /// Returns the shape of the device for its FTL.
     ///
     /// # Errors
-    /// If the drive is too large to draw, or its page counts are inconsistent.
+    /// Fails if the drive is too large to draw, or its page counts are inconsistent.
     pub fn shape(&self) -> Result<Shape, String> {
         let Self { logical_pages, blocks, pages_per_block, page_bytes, planes, .. } = *self;
         let pages = u64::from(blocks) * u64::from(pages_per_block);
@@ -298,7 +298,7 @@ impl Drive {
     /// Returns the FTL with its options.
     ///
     /// # Errors
-    /// If a name or a value is invalid.
+    /// Fails if a name or a value is invalid.
     pub fn choice(&self) -> Result<FtlChoice, String> {
         match &self.ftl {
             Scheme::Log(LogScheme { scheme, log }) => Ok(FtlChoice::Log(scheme.choice("FTL", &LOG_FTLS)?, *log)),

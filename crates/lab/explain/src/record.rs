@@ -25,7 +25,7 @@ pub enum Op {
     Trim,
 }
 
-/// Host request, in pages.
+/// A host request, in pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
@@ -37,7 +37,7 @@ pub struct Request {
     pub count: u32,
 }
 
-/// Map entries cached in RAM, starting at a step.
+/// Map entries cached in RAM from a step on.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Ram {
     /// First step at which the cache has these entries.
@@ -90,7 +90,7 @@ pub struct Recording {
 /// Records `requests` on a drive that was filled and has served the requests `before`.
 ///
 /// # Errors
-/// If the drive is invalid or too large to draw, if a request exceeds the drive, or if there are too many steps.
+/// Fails if the drive is invalid or too large to draw, if a request exceeds the drive, or if there are too many steps.
 pub fn record(drive: &Drive, before: &[Request], requests: &[Request]) -> Result<Recording, String> {
     let shape = drive.shape()?;
     for (list, name) in [(before, "before"), (requests, "requests")] {

@@ -8,7 +8,7 @@ use crate::Op;
 /// Flash operation or decision of the FTL.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
-// The fields are documented with the flash operations and notes.
+// The flash operations and notes document the fields.
 #[allow(missing_docs)]
 pub enum Step {
     /// Host request.

@@ -28,7 +28,7 @@ pub(crate) const LOOK_EVERY: usize = 1 << 14;
 pub struct CacheChoice {
     /// The policy.
     pub info: &'static PolicyInfo,
-    /// Parameters by name.
+    /// Parameters with names and values.
     pub changes: Vec<(String, u64)>,
     /// Capacity in units.
     pub capacity: u64,
@@ -37,9 +37,9 @@ pub struct CacheChoice {
 /// A point of a miss-ratio curve.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CurvePoint {
-    /// Misses per access, 0 to 1.
+    /// Misses per access, from 0 to 1.
     pub miss_ratio: f64,
-    /// Missed units per unit, 0 to 1.
+    /// Missed units per accessed unit, from 0 to 1.
     pub unit_miss_ratio: f64,
     /// Standard error of `miss_ratio`; `None` if the ratio is exact.
     pub standard_error: Option<f64>,
@@ -59,7 +59,7 @@ pub type Watch<'a> = &'a mut (dyn FnMut() -> Control + Send);
 /// Simulates a cache over the trace; returns `None` if stopped.
 ///
 /// # Errors
-/// If the parameters are invalid.
+/// Fails if the parameters are invalid.
 pub fn simulate_cache(
     trace: &Arc<AccessTrace>,
     cache: CacheChoice,
@@ -75,11 +75,11 @@ pub fn simulate_cache(
     )
 }
 
-/// Simulates a write-back cache with the capacity of `cache`. Returns its counters and the pages left dirty, or `None` if
-/// stopped.
+/// Simulates a write-back cache with the capacity of `cache`. Returns its counters and the pages left dirty, or `None`
+/// if stopped.
 ///
 /// # Errors
-/// If the parameters are invalid.
+/// Fails if the parameters are invalid.
 pub fn simulate_write_back(
     requests: &Arc<Vec<Request>>,
     options: WriteBackOptions,
@@ -108,7 +108,7 @@ pub fn simulate_write_back(
 /// Returns the exact miss ratio of a cache, or `None` if stopped.
 ///
 /// # Errors
-/// See [`simulate_cache`].
+/// Fails for the same reasons as [`simulate_cache`].
 pub fn exact_point(
     trace: &Arc<AccessTrace>,
     cache: CacheChoice,
@@ -120,7 +120,7 @@ pub fn exact_point(
 /// Estimates the miss ratio of a cache from a sample; returns `None` if stopped.
 ///
 /// # Errors
-/// See [`simulate_cache`].
+/// Fails for the same reasons as [`simulate_cache`].
 pub fn sampled_point(
     sample: &Arc<Sample>,
     cache: CacheChoice,
@@ -144,10 +144,11 @@ pub fn sampled_point(
     )
 }
 
-/// Returns the miss ratios of a stack algorithm at several capacities, in one pass over the trace, or `None` if stopped.
+/// Returns the miss ratios of a stack algorithm at several capacities, in one pass over the trace, or `None` if
+/// stopped.
 ///
 /// # Errors
-/// If the policy has no curve in one pass on this trace.
+/// Fails if the policy has no curve in one pass on this trace.
 pub fn one_pass_points(
     trace: &Arc<AccessTrace>,
     info: &'static PolicyInfo,
@@ -196,7 +197,7 @@ pub(crate) fn watched<T: Send + 'static>(
     let stopped = Arc::clone(&stop);
     thread::spawn(move || {
         let result = catch_unwind(AssertUnwindSafe(|| task(&stopped)));
-        // The receiver is gone if the task was stopped.
+        // If the task was stopped, nobody receives the result.
         let _ = sender.send(result);
     });
     loop {

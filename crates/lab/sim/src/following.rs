@@ -43,7 +43,7 @@ impl Followers {
     /// Adds a cache, which sees all further accesses.
     ///
     /// # Errors
-    /// If the parameters are invalid, or the policy must know the future.
+    /// Fails if the parameters are invalid, or the policy must know the future.
     pub fn follow(&mut self, cache: &CacheChoice) -> Result<Follower, CacheError> {
         let simulation = Simulation::new(cache.info, &cache.changes, cache.capacity, self.granularity)?;
         let (sender, parts) = mpsc::channel();
@@ -54,7 +54,7 @@ impl Followers {
     /// Splits requests into accesses and passes them to all caches.
     ///
     /// # Errors
-    /// If there are too many items.
+    /// Fails if there are too many items.
     pub fn split(&mut self, requests: &[Request], splitter: &mut Splitter) -> Result<(), CacheError> {
         for requests in requests.chunks(LOOK_EVERY) {
             let mut accesses = Vec::with_capacity(requests.len());

@@ -29,14 +29,14 @@ pub trait LiveDrive: Send {
     /// Accepts a request at its `time_ns`, or at once if that time has passed.
     ///
     /// # Errors
-    /// If the request ends past the end of the drive, or the data check fails.
+    /// Fails if the request ends past the end of the drive, or the data check fails.
     fn submit(&mut self, request: Request) -> Result<(), SimError>;
 
     /// Runs up to a time, and appends each completed request with its completion time. Returns the time of the next
     /// event if no further request arrives.
     ///
     /// # Errors
-    /// If the data check fails, or the drive is stuck.
+    /// Fails if the data check fails, or the drive is stuck.
     fn advance(&mut self, until: Nanos, done: &mut Vec<(Request, Nanos)>) -> Result<Option<Nanos>, SimError>;
 
     /// Returns the flash operations since the device was made.
@@ -50,7 +50,7 @@ pub trait LiveDrive: Send {
 /// model and warm-up.
 ///
 /// # Errors
-/// If the set-up is invalid, has a cache, or does not model time.
+/// Fails if the set-up is invalid, has a cache, or does not model time.
 pub fn live(setup: &Setup, monitor: &mut dyn Monitor) -> Result<Option<Box<dyn LiveDrive>>, SimError> {
     check(setup)?;
     let setup = Setup { replay: Replay::Open { time_scale: 1.0 }, gantt: None, attribution: false, ..setup.clone() };

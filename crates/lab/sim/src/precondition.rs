@@ -61,7 +61,7 @@ pub(crate) trait Device {
     fn preload(&mut self);
 
     /// # Errors
-    /// If the data check failed.
+    /// Fails if the data check failed.
     fn checked(&self) -> Result<(), SimError>;
 
     /// Saves the state, or loads it if the FTL was built for loading.
@@ -71,7 +71,7 @@ pub(crate) trait Device {
 /// Preconditions the device according to its set-up.
 ///
 /// # Errors
-/// If the method does not suit the device, the trace is missing or unreadable, or the data check fails.
+/// Fails if the method does not suit the device, the trace is missing or unreadable, or the data check fails.
 pub(crate) fn prepare(
     device: &mut dyn Device,
     trace: Option<&mut Replays<'_>>,
@@ -292,7 +292,7 @@ impl Target<'_> {
         let least = least_windows(pages, flash_pages);
         let limit = least + MAX_PASSES * WINDOWS_PER_PASS;
         let mut earlier: Option<f64> = None;
-        // Relative change of each of the last two windows.
+        // Relative changes of the write amplification in the last two windows.
         let mut differences = (None, None);
         for number in 0..limit {
             let windows = expected_windows(differences, number, least..limit);

@@ -63,8 +63,8 @@ pub type CodecInfo = Info<CodecRules>;
 /// Parameters of a codec, and its constructor.
 #[derive(Debug)]
 pub struct CodecRules {
-    /// Parameters that may follow the name, in this order, each after a colon. They may be negative or fractions, unlike
-    /// the parameters of other registries.
+    /// Parameters that may follow the name, in this order, each after a colon. They may be negative or fractions,
+    /// unlike the parameters of other registries.
     pub parameters: &'static [Parameter],
     /// Creates the codec from a value for each parameter.
     pub make: fn(&[f64]) -> io::Result<Box<dyn Codec>>,

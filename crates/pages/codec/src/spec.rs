@@ -24,7 +24,7 @@ impl CodecSpec {
     /// Builds a codec with its own contexts.
     ///
     /// # Errors
-    /// If the library cannot allocate a context.
+    /// Fails if the library cannot allocate a context.
     pub fn build(&self) -> io::Result<Box<dyn Codec>> {
         (self.info.role.make)(&self.values)
     }
@@ -73,11 +73,11 @@ pub enum SpecError {
     /// More values than the codec has parameters.
     #[error("too many parameters in \"{text}\"; the form is \"{form}\"")]
     TooMany {
-        /// Specification given.
+        /// The given specification.
         text: String,
         /// Codec name.
         codec: &'static str,
-        /// Form of a valid specification.
+        /// The form of a valid specification.
         form: String,
     },
 }

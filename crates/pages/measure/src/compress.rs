@@ -17,7 +17,7 @@ use crate::watch::until_ended;
 /// Options of a measurement.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Codecs, measured in turn within each run.
+    /// Codecs, which are measured in turn within each run.
     pub codecs: Vec<CodecSpec>,
     /// Page length in bytes; `None` takes each file as one page. The last page of a file may be shorter.
     pub page_bytes: Option<usize>,
@@ -46,7 +46,7 @@ pub enum Error {
     /// The system could not start all threads.
     #[error(transparent)]
     Threads(#[from] TooMany),
-    /// The caller cancelled.
+    /// The caller cancelled the measurement.
     #[error("stopped")]
     Stopped,
 }

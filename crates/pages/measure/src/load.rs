@@ -51,7 +51,7 @@ pub enum Error<E: std::error::Error> {
     /// The system could not start all threads.
     #[error(transparent)]
     Threads(#[from] TooMany),
-    /// The caller cancelled.
+    /// The caller cancelled the run.
     #[error("stopped")]
     Stopped,
 }

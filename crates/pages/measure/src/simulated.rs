@@ -46,7 +46,7 @@ impl SimulatedDrive {
     /// Submits a request and returns when the drive has completed it.
     ///
     /// # Errors
-    /// If the simulation rejects the request or fails.
+    /// Fails if the simulation rejects the request or fails.
     pub fn serve(&self, op: Op, offset: u64, bytes: u32) -> Result<(), SimError> {
         let mut running = self.lock();
         let arrival_ns = self.now_ns().max(running.latest_ns + 1);

@@ -53,7 +53,7 @@ pub struct PagedFile {
     direct: bool,
     writable: bool,
     page_bytes: usize,
-    /// Idle aligned buffers, for reuse.
+    /// Unused aligned buffers, kept for reuse.
     buffers: Mutex<Vec<Aligned>>,
 }
 
@@ -61,7 +61,7 @@ impl PagedFile {
     /// Opens `path` with pages of `page_bytes` bytes; opens it read-only if it cannot be written.
     ///
     /// # Errors
-    /// If the file does not exist or cannot be read.
+    /// Fails if the file does not exist or cannot be read.
     pub fn open(path: &Path, page_bytes: usize) -> Result<Self, StorageError> {
         let error = |source| StorageError::Io { path: path.to_owned(), source };
         if page_bytes.is_multiple_of(512)
@@ -197,7 +197,7 @@ impl Aligned {
     }
 }
 
-/// Contents in memory with a fixed latency. Writes are discarded.
+/// Storage in memory with a fixed latency, which discards writes.
 #[derive(Debug)]
 pub struct FixedCost<C> {
     /// Whole pages, which repeat past their end.
@@ -233,7 +233,7 @@ pub struct Storage<C> {
 pub enum Kind<C> {
     /// File.
     File(PagedFile),
-    /// Contents in memory with a fixed latency.
+    /// Storage in memory with a fixed latency.
     Fixed(FixedCost<C>),
     /// Contents in memory with the latency of a simulated drive: whole pages, which repeat past their end. Writes are
     /// discarded.

@@ -16,13 +16,13 @@ use crate::sync::{Condvar, Mutex};
 /// Codec with its buffers, for one thread at a time.
 pub struct CodecContext {
     codec: Box<dyn Codec>,
-    /// Copy of a compressed page to restore.
+    /// Copy of a compressed page that is to be restored.
     pub incoming: Box<[u8]>,
     outgoing: Box<[u8]>,
     broken: bool,
 }
 
-/// Pool of kits, created on demand up to a limit.
+/// Pool of kits, which are created on demand up to a limit.
 pub struct Kits {
     state: Mutex<KitState>,
     /// Signalled when a kit is returned or discarded.

@@ -14,11 +14,11 @@ use crate::{PageId, PoolError, Transitions};
 /// Place where a page was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The raw pool.
+    /// The page was in the raw pool.
     Raw,
     /// The page was in the compressed pool and was restored.
     Compressed,
-    /// The backing storage.
+    /// The page was read from the backing storage.
     Loader,
 }
 

@@ -14,7 +14,7 @@ use crate::sync::{Condvar, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 /// The counter comes first, next to the word of the lock. A hit changes both, so they should share a cache line.
 #[repr(C, align(128))]
 pub struct SharedShard {
-    /// Raw hits under the shared lock.
+    /// Number of raw hits under the shared lock.
     pub raw_hits: AtomicU64,
     state: RwLock<Shard>,
     /// A waiting thread locks this gate before it unlocks the shard, so that it misses no change in between.
@@ -53,7 +53,7 @@ impl SharedShard {
     }
 }
 
-/// Lock of a shard, held.
+/// Guard that holds the lock of a shard.
 pub struct ShardGuard<'a> {
     shared: &'a SharedShard,
     state: Option<RwLockWriteGuard<'a, Shard>>,

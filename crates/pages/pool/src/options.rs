@@ -30,9 +30,9 @@ pub enum Share {
 /// Treatment of pages that do not shrink enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Incompressible {
-    /// Drop the page from the cache.
+    /// The page is dropped from the cache.
     Drop,
-    /// Move the page uncompressed to the compressed pool.
+    /// The page moves uncompressed to the compressed pool.
     StoreRaw,
 }
 

@@ -43,7 +43,7 @@ impl<L: Loader> Pool<L> {
     /// Creates a cache in front of `loader`.
     ///
     /// # Errors
-    /// If an option is invalid, or the codec is modelled and stores no data.
+    /// Fails if an option is invalid, or the codec is modelled and stores no data.
     pub fn new(options: Options, loader: L) -> Result<Self, ConfigError> {
         let spec = options.codec.clone();
         Self::with_codec(options, loader, Arc::new(move || spec.build()))
@@ -52,7 +52,7 @@ impl<L: Loader> Pool<L> {
     /// Creates a cache with the caller's codec instead of the one in `options`.
     ///
     /// # Errors
-    /// If an option is invalid, or the codec stores no data or cannot be set up.
+    /// Fails if an option is invalid, or the codec stores no data or cannot be set up.
     pub fn with_codec(options: Options, loader: L, make: CodecFactory) -> Result<Self, ConfigError> {
         options.check()?;
         let codec_error = |remedy: String| ConfigError::new("codec", &options.codec, remedy);

@@ -50,7 +50,7 @@ impl<'a, L: Loader> Room<'a, L> {
     /// Returns a frame. Demotes `victim` first if it is given, then other victims. A given victim requires a kit.
     ///
     /// # Errors
-    /// If no page is evictable, or storing the dirty victims failed.
+    /// Fails if no page is evictable, or storing the dirty victims failed.
     pub fn frame(mut self, mut victim: Option<Job>, kit: Option<&mut Borrowed<'a>>) -> PoolResult<Frame, L> {
         let mut new_kit;
         let kit = match kit {

@@ -150,7 +150,7 @@ impl Slabs {
         let class = self.class(content.len());
         let nearest = (class..=(class + NEIGHBOURS).min(STEPS)).find(|&class| !self.partial[class].is_empty());
         let chunk = match nearest {
-            // Prefer an empty chunk to a place of a larger class.
+            // An empty chunk is better than a place of a larger class.
             Some(nearest) if nearest == class || self.empty.is_empty() => self.partial[nearest].last().copied()?,
             _ => self.cut(class, room_bytes)?,
         };

@@ -54,7 +54,7 @@ class Load:
 
     @property
     def title(self) -> str:
-        """The load in a few words."""
+        """Describes the load in a few words."""
         return f"{self.access} over {text.count(self.pages)} pages" if self.trace is None else "trace"
 
 

@@ -124,7 +124,7 @@ class CacheSimulation(_Caches):
         self.misses: Counts = accesses - hits
         """Accesses that missed."""
         self.miss_ratio: Numbers = self.misses / np.maximum(accesses, 1)
-        """Misses over accesses."""
+        """Misses divided by accesses."""
         sized = self.unit_bytes is not None
         self.bytes_missed: Counts | None = missed_units * np.uint64(self.unit_bytes or 0) if sized else None
         """Bytes of missed items; None for counted objects."""
@@ -169,7 +169,7 @@ class CacheSimulation(_Caches):
 
 
 class MissRatioCurves(_Caches):
-    """Miss ratios against the size of the cache, for some policies.
+    """Miss ratios by cache size, for several policies.
 
     Arrays have a row for each policy and a column for each size, in the order of `policies` and `capacities`.
     """
@@ -190,7 +190,7 @@ class MissRatioCurves(_Caches):
         self.footprint_exact = footprint_exact
         """True if `items` and `footprint_units` are counted; false if they are estimates from the sample."""
         self.miss_ratio: Numbers = points["miss_ratio"]
-        """Misses over accesses."""
+        """Misses divided by accesses."""
         self.standard_error: Numbers = points["standard_error"]
         """Standard error of `miss_ratio`; 0 if the ratio is exact."""
         sized = self.unit_bytes is not None

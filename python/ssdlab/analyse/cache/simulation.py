@@ -308,7 +308,7 @@ def mrc(
     parsed = None if sizes is None else read_sizes(sizes, items)
     threads = _jobs(jobs)
     part = _sample(sample, replicas)
-    # If all policies are sampled, not every access must be kept.
+    # If all policies are sampled, accesses outside the sample need not be kept.
     exact = part is None or (items.one_size and any(policy.one_pass for policy in asked))
     future = any(policy.needs_future for policy in asked)
     gathered = _ssdlab.CacheTrace(granularity, page, not ignore_trims, exact, future, False, False, part)

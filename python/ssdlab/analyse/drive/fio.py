@@ -30,7 +30,7 @@ PATIENCE_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Fio:
-    """The installed fio."""
+    """The fio program installed on this machine."""
 
     program: str
     version: str
@@ -43,7 +43,7 @@ class Job:
 
     path: Path
     op: str
-    """`read` or `write`."""
+    """Operation: `read` or `write`."""
     request_bytes: int
     offset_bytes: int
     region_bytes: int

@@ -20,7 +20,7 @@ from ssdlab.analyse.drive.target import Target, engine_of, inspect
 
 IN_FLIGHT = 4
 RUN = 9
-"""Sequential reads after each jump."""
+"""Number of sequential reads after each jump."""
 SECONDS = 1.0
 """Default measuring time."""
 SIZES = tuple(4096 << step for step in range(6))
@@ -33,7 +33,7 @@ class Device:
 
     path: str
     how: str
-    """The measuring program."""
+    """Program or method that measures."""
     iops: dict[int, float]
     """Reads per second, by read size in bytes."""
     remarks: tuple[str, ...]

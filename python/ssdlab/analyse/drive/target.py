@@ -23,7 +23,7 @@ class Target:
     path: Path
     """Path with links resolved."""
     kind: str
-    """`file` or `block device`."""
+    """Kind of the target: `file` or `block device`."""
     bytes: int
     direct: bool
     """True if direct I/O is possible."""

@@ -40,7 +40,7 @@ class Missed:
     """A row, column or cell in which a claim does not hold."""
 
     place: str
-    """Cell, column or row."""
+    """Name of the cell, column or row."""
     value: float | None = None
     """Value that violates a bound."""
     claimed: str | None = None

@@ -184,7 +184,7 @@ class Table:
     unit: str
     """Unit of the values; empty if they have no unit."""
     note: str
-    """Assumptions, readings of the document, gaps."""
+    """Notes on assumptions, interpretations of the document, and gaps."""
     rows: Axis
     columns: Axis
     value: Value | None

@@ -16,7 +16,7 @@ from ssdlab.text import suggestion
 def read_source(
     keys: Keys, folder: Path, value: Value | None, rows: Axis, columns: Axis, above: Mapping[str, Table]
 ) -> CellSource:
-    """Reads `from` and `model`.
+    """Reads the keys `from` and `model`.
 
     Args:
         keys: Keys of the table.

@@ -216,7 +216,7 @@ class TableResult:
         return best_of(what, labels, lines)
 
     def stars(self, which: Which) -> set[tuple[int, int]]:
-        """Row and column of the winning cells, documented or ours; empty for differences."""
+        """Returns the row and column of the winning cells, documented or ours; empty for differences."""
         stars = set()
         for winner in self.winners if which != "difference" else ():
             for label in winner.document if which == "document" else winner.best:
@@ -303,7 +303,7 @@ class ExperimentResult(Finding):
         return self.finished < self.runs
 
     def __getitem__(self, table: str) -> TableResult:
-        """The table of a name.
+        """Returns the table with a name.
 
         Raises:
             KeyError: If the table was not run.

@@ -108,7 +108,7 @@ def run(
     jobs: int | None,
     monitor: Monitor | None,
 ) -> ExperimentResult:
-    """See `Experiment.run`."""
+    """Runs an experiment; see `Experiment.run`."""
     sets = as_written(overrides)
     sources = supplied(experiment, traces)
     plan = _Plan(experiment, Library(experiment, sources), sets)
@@ -184,7 +184,7 @@ def _result(
     missing: tuple[Replay, ...],
     above: Mapping[str, TableResult],
 ) -> TableResult:
-    """Averages over the seeds."""
+    """Averages the values of a table over the seeds."""
     simulated = table.simulated or any(above[name].seeds for name in table.source.tables)
     shape = by_seed.shape[1:]
     ours = [statistics.fmean(values) for values in by_seed.reshape(len(by_seed), -1).T.tolist()]
@@ -216,7 +216,7 @@ def _measured(table: Table, cells: Cells, finished: Mapping[Key, Finished]) -> t
         summaries += own
         remarks |= {f"trace {table.replays(*at)}: {remark}": None for one in done for remark in one.remarks}
         values = [value for one in own if (value := table.value_of(*at).of(one)) is not None]
-        # An overflow has no value to compare.
+        # A value that overflowed cannot be compared.
         if len(values) == len(keys) and all(map(math.isfinite, values)):
             by_seed.reshape(len(by_seed), -1)[:, index] = values
     return by_seed, (*_remarks(table, summaries), *remarks)

@@ -27,7 +27,7 @@ def run(
     cluster: str | None,
     monitor: Monitor | None,
 ) -> Screened:
-    """See `Screening.run`."""
+    """Runs a screening; see `Screening.run`."""
     if out is None:
         with tempfile.TemporaryDirectory(prefix="ssdlab-screening-") as made:
             return run(screening, form, overrides, made, jobs, cluster, monitor)

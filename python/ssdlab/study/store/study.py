@@ -73,7 +73,7 @@ class Study(Questions):
         return {"study.csv": self.table, "study.parquet": self.table}
 
     def to_arrow(self) -> "pa.Table":
-        """The table."""
+        """Returns the table."""
         return self.table
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:

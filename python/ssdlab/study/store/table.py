@@ -90,7 +90,7 @@ def dataset(
     columns[SEED] = pa.array([point.seed for _, point in done], pa.uint64())
     columns[KEY] = pa.array([point.key for _, point in done], pa.string())
     columns[ERROR] = pa.array([records[point.key].error for _, point in done], pa.string())
-    # Points may share a run.
+    # Several points may share a run.
     by_run = {key: figures(records[key].summary) for key in {point.key for _, point in done}}
     rows = [by_run[point.key] for _, point in done]
     for name in dict.fromkeys(name for row in rows for name in row):

@@ -88,7 +88,7 @@ def grouped(
     """If there are more sampled values than parts, replaces each value by its part of the range.
 
     Returns:
-        The points, and the parts by axis.
+        The points, and the parts of each axis.
     """
     parts: dict[str, list[str]] = {}
     for axis, between in ranges.items():
@@ -118,7 +118,7 @@ def cells(points: Sequence[PointValues], x: str, by: str | None) -> list[Cell]:
         means = [sum(values) / len(group) for values in by_seed if None not in values]
         known = estimate(means) if means else Estimate(math.nan, None, 0)
         if any(len(point.values) > len(means) for point in group):
-            # The mean uses all values, the interval the common seeds.
+            # The mean uses all values; the interval uses the common seeds.
             known = known._replace(mean=sum(point.mean for point in group) / len(group))
         cells_of.append(Cell(at, other, known))
     return cells_of

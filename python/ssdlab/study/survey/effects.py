@@ -25,9 +25,9 @@ class Effect(NamedTuple):
     """Effect of one axis, or of two together, on the outcome."""
 
     term: str
-    """The axis, or two joined by `×`."""
+    """Name of the axis, or of two axes joined by `×`."""
     level: str
-    """The value, or the change of the value."""
+    """Value of the axis, or its change."""
     size: float
     """Change of the outcome."""
     half_width: float | None

@@ -44,7 +44,7 @@ DEFAULT_SAMPLES = 64
 
 @dataclass(frozen=True)
 class Design:
-    """Choice of points."""
+    """A choice of points in the space of the axes."""
 
     name: str = "grid"
     samples: int | None = None

@@ -111,7 +111,7 @@ class Aims(NamedTuple):
 
     @property
     def measured(self) -> list[Goal | Constraint]:
-        """Goals, then constraints."""
+        """Returns the goals, followed by the constraints."""
         return [*self.goals, *self.constraints]
 
 

@@ -143,7 +143,7 @@ class Outcome:
 
     @property
     def difference(self) -> float:
-        """Generated minus captured."""
+        """Returns the generated value minus the captured value."""
         return self.generated - self.row.captured
 
     @property

@@ -63,7 +63,7 @@ def issued(workload: Trace, taking: Taking) -> Trace:
     """Returns the requests of a file system on a partition."""
     columns = workload.columns()
     if taking.partition:
-        # Flushes have no address.
+        # Flushes have no address to move.
         before = np.uint64(taking.partition * SECTOR_BYTES)
         columns["offset"] = np.where(columns["bytes"] > 0, columns["offset"] + before, columns["offset"])
     if taking.sync:

@@ -150,7 +150,7 @@ class DaskWorkers(Workers):
             asyncio.run(_greet(address))
             return distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False, name="ssdlab")
         except ConfigError:
-            # Dask is not installed.
+            # This is the error if Dask is not installed.
             raise
         except TimeoutError:
             reason = f"no answer in {CONNECT_SECONDS:g} s"
@@ -355,7 +355,7 @@ class DaskWorkers(Workers):
         self._carriers.shutdown()
         with suppress(Exception):
             self._client.close()
-        # Dask goes on logging a lost connection.
+        # Dask continues to log a lost connection.
         if not is_lost:
             self._unmute()
 

@@ -61,7 +61,7 @@ def utilisation(result: Result) -> Chart:
 
 
 def _heat(result: Result, bin_ns: int, busy_ns: Counts, row: str) -> Heat:
-    """A heat map with a row for each row of `busy_ns`, the first on top."""
+    """Draws a heat map with a row for each row of `busy_ns`, the first on top."""
     if not busy_ns.size:
         # There are no bins because nothing was ever busy.
         busy_ns, bin_ns = np.zeros((len(busy_ns), 1), np.uint64), result.summary["time"]["elapsed_ns"]
@@ -71,7 +71,7 @@ def _heat(result: Result, bin_ns: int, busy_ns: Counts, row: str) -> Heat:
 
 
 def queue_depth(result: Result) -> Chart:
-    """Outstanding requests over simulated time, with mean and maximum."""
+    """Draws outstanding requests over simulated time, with mean and maximum."""
     activity = _activity(result)
     if not activity.outstanding_ns.size:
         return nothing(NOTHING, 2.6)
@@ -113,7 +113,7 @@ class Recorded(NamedTuple):
 
 
 def recorded(result: Result) -> Recorded:
-    """The recorded operations of a drive in time."""
+    """Returns the recorded operations of a drive with event timing."""
     activity, drive = _activity(result), result.summary["drive"]
     bars, dies_per_channel, planes = activity.gantt, drive["dies"] // drive["channels"], drive["planes_per_die"]
     channel, of_channel = np.divmod(bars.die.astype(int), dies_per_channel)

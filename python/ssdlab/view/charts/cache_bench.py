@@ -25,7 +25,7 @@ def shares(bench: CacheBench) -> Chart:
 
 
 def hits(bench: CacheBench) -> Chart:
-    """Raw and compressed hits of each cell."""
+    """Draws raw and compressed hits of each cell."""
     raw, compressed = (
         np.array([100 * getattr(cell, f"{kind}_hit_ratio").median for cell in bench.cells])
         for kind in ("raw", "compressed")

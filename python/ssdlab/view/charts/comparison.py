@@ -65,7 +65,7 @@ def headlines(comparison: Comparison) -> Chart:
 
 
 def differences(comparison: Comparison) -> Chart:
-    """Changes of the headline metrics from the first case."""
+    """Draws the changes of the headline metrics from the first case."""
     first, *others = comparison.runs
     changes: dict[str, dict[str, float]] = {}
     for metric, spreads in _headlines(comparison):

@@ -19,7 +19,7 @@ def _largest(bench: CompressBench) -> int | None:
 
 
 def _usual(bench: CompressBench) -> int | None:
-    """The 8 KiB of the document, else the first page size."""
+    """Returns 8 KiB as in the paper, or else the first page size."""
     return 8192 if 8192 in bench.page_sizes else bench.page_sizes[0]
 
 
@@ -36,7 +36,7 @@ def overall(bench: CompressBench) -> Chart:
 
 
 def files(bench: CompressBench) -> Chart:
-    """Ratio of each file with each codec (figure 6b)."""
+    """Draws the ratio of each file with each codec (figure 6b)."""
     members = bench.corpus.members[:MOST_FILES]
     marks = []
     for index, codec in enumerate(bench.codecs):
@@ -66,17 +66,17 @@ def _by_page(bench: CompressBench, label: str, value: Callable[[Cell], tuple[flo
 
 
 def ratio(bench: CompressBench) -> Chart:
-    """Ratio over all files by size of a page (figures 7a to 7d)."""
+    """Draws the ratio over all files by page size (figures 7a to 7d)."""
     return _by_page(bench, "ratio by bytes", lambda cell: (cell.ratio, cell.ratio, cell.ratio))
 
 
 def compress(bench: CompressBench) -> Chart:
-    """Processor time to compress a page (figure 8a)."""
+    """Draws the processor time to compress a page (figure 8a)."""
     return _time(bench, "compress", "compress")
 
 
 def decompress(bench: CompressBench) -> Chart:
-    """Processor time to restore a page (figure 8b)."""
+    """Draws the processor time to restore a page (figure 8b)."""
     return _time(bench, "restore", "decompress")
 
 

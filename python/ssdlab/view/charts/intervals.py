@@ -8,13 +8,13 @@ from ssdlab.view.colours import BLUE, GREEN, INK, ORANGE, SKY
 
 
 def _half_octaves(highest: int) -> Numbers:
-    """Whole numbers from 1 to beyond `highest` with a ratio of about 1.4."""
+    """Returns whole numbers from 1 to beyond `highest` with a ratio of about 1.4."""
     edges: Numbers = np.unique(np.round(2 ** (np.arange(0, 130) / 2)).astype(float))
     return edges[: int(np.searchsorted(edges, highest, side="right")) + 1]
 
 
 def _shares(values: Counts, weights: Counts, colour: str, title: str, of: str) -> Panel:
-    """Weights by value on a logarithmic axis, in percent."""
+    """Draws weights by value on a logarithmic axis, in percent."""
     edges = _half_octaves(int(values.max()))
     counts, _ = np.histogram(values, edges, weights=weights.astype(float))
     across = Axis(title, "short count", float(edges[0]), float(edges[-1]), log=True)
@@ -57,7 +57,7 @@ def invalidated(result: WriteIntervals) -> Chart:
 
 
 def time_address(result: WriteIntervals) -> Chart:
-    """Heat map of page writes over time and address, on a logarithmic scale."""
+    """Draws a heat map of page writes over time and address, on a logarithmic scale."""
     counts = result.time_address.T.astype(float)
     low, high = (page * result.page_bytes for page in result.extent_pages)
     rows = len(counts)
@@ -78,7 +78,7 @@ def frequency(result: WriteIntervals) -> Chart:
 
 
 def concentration(result: WriteIntervals) -> Chart:
-    """Share of page writes to the most written pages."""
+    """Draws the share of page writes that went to the most written pages."""
     pages, writes = result.concentration()
     ends = np.array([0.0, 100.0])
     marks = [

@@ -22,7 +22,7 @@ def _timed(result: Result) -> None:
 
 
 def _internal(result: Result) -> Sequence[Area]:
-    """Share of die time spent on internal work, on the right axis."""
+    """Draws the share of die time spent on internal work, on the right axis."""
     activity = result.activity
     if activity is None or not activity.internal_busy_ns.any():
         return []
@@ -90,7 +90,7 @@ def by_percentile(times: LatencyColumns) -> tuple[Numbers, Numbers]:
 
 
 def percentile_axis(right: float) -> Axis:
-    """The axis of percentiles, for `by_percentile`."""
+    """Returns the axis of percentiles for `by_percentile`."""
     nines = range(1, int(right) + 1)
     ticks = [(float(np.log10(2)), "50 %"), *((n, f"{100 - 100 / 10.0**n:.{max(n - 2, 0)}f} %") for n in nines)]
     title = "share of requests at most this slow"

@@ -37,7 +37,7 @@ def _write_amplification_limits(each: Numbers) -> tuple[float, str]:
 
 
 def erase_counts(result: Result) -> Chart:
-    """Histogram of the erases per block in the measured phase."""
+    """Draws a histogram of the erases per block in the measured phase."""
     return bars(result.erase_counts.astype(float), None, "erases of a block", "blocks")
 
 

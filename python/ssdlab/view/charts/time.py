@@ -35,7 +35,7 @@ def time_axis(result: Result) -> tuple[Axis, float]:
 
 
 def durations(title: str, low: float | None = None) -> Axis:
-    """A logarithmic axis of nanoseconds."""
+    """Returns a logarithmic axis of nanoseconds."""
     return Axis(title, form="duration", log=True, low=low)
 
 

@@ -85,7 +85,7 @@ def sizes(result: TraceAnalysis) -> Chart:
     """Draws the share of requests of each operation by size, on a logarithmic axis."""
     columns = result.sizes
     sectors = columns.lower.astype(float)
-    # Sixteenths of an octave, centred on powers of two.
+    # Bins are sixteenths of an octave, centred on powers of two.
     last = int(np.ceil(np.log2(sectors.max()) * 16)) + 1
     edges = 2.0 ** ((np.arange(last + 1) - 0.5) / 16)
     marks = _shares(edges * SECTOR, _kinds(columns), sectors * SECTOR)
@@ -101,7 +101,7 @@ def _requests_axis(result: TraceAnalysis) -> tuple[Numbers, Axis]:
 
 
 def working_set(result: TraceAnalysis) -> Chart:
-    """Cumulative footprint, and the working set of each window."""
+    """Draws the cumulative footprint, and the working set of each window."""
     edges, across = _requests_axis(result)
     windows = result.windows
     so_far = np.append(0, windows.pages_so_far).astype(float) * PAGE
@@ -128,7 +128,7 @@ def working_set(result: TraceAnalysis) -> Chart:
 
 
 def mix(result: TraceAnalysis) -> Chart:
-    """Share of each operation in the requests of each window."""
+    """Draws the share of each operation in the requests of each window."""
     edges, across = _requests_axis(result)
     windows = result.windows
     total = (windows.reads + windows.writes + windows.trims + windows.flushes).astype(float)
@@ -148,7 +148,7 @@ def runs(result: TraceAnalysis) -> Chart:
     for kind in _kinds(columns):
         requests = kind.counts * lengths
         share = requests[::-1].cumsum()[::-1] / requests.sum() * 100
-        # The share holds up to and including the length.
+        # The share includes runs of exactly this length.
         lines.append(Line(kind.op, np.append(1.0, lengths), np.append(share, 0.0), kind.colour, step=True))
     across = Axis("length of the sequential run (requests)", "short count", 1, max(right, 10), log=True, whole=True)
     return Chart([Panel(lines, across, Axis("requests in runs of at least this length (%)", low=0, high=100))])
@@ -159,7 +159,7 @@ def gaps(result: TraceAnalysis) -> Chart:
     columns = result.gaps
     if not columns.upper_ns.size or columns.upper_ns.max() <= 1:
         return nothing("All requests arrive at once.")
-    # Zero stands at the left end of the logarithmic axis.
+    # Zero is drawn at the left end of the logarithmic axis.
     middle = np.sqrt(np.maximum(columns.lower_ns, 1) * columns.upper_ns.astype(float))
     edges = np.logspace(np.log10(middle.min() * 0.8), np.log10(middle.max() * 1.25), 90)
     marks = _shares(edges, _kinds(columns, "read", "write", "trim", "flush"), middle)

@@ -18,7 +18,7 @@ from ssdlab.view.colours import VARIABLES
 HERE = Path(__file__).parent
 SCRIPTS = ("options.js", "requests.js", "percentiles.js", "tables.js", "charts.js")
 ECHARTS_SHA256 = "b66b25aeb4df84e33199dc21694014d336d222cbd9deb0e5a7c14bd6aa0d0fd0"
-"""SHA-256 of the file from npm."""
+"""SHA-256 checksum of the file from npm."""
 
 
 def library() -> str:
@@ -48,7 +48,7 @@ def data(charts: list[Chart]) -> str:
 
 def _plain(value: Any) -> Any:
     """Returns a value for JSON: numbers with six digits, null for NaN."""
-    # The most frequent type comes first.
+    # Tests the most frequent type first.
     if isinstance(value, float):
         return float(f"{value:.6g}") if isfinite(value) else None
     if isinstance(value, str):

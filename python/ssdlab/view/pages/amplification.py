@@ -1,4 +1,4 @@
-"""The page of write amplification against theory."""
+"""Builds the page of write amplification against theory."""
 
 from ssdlab import text
 from ssdlab.study.validation.amplification import TOLERANCE, Amplification, Outcome
@@ -12,7 +12,7 @@ LEGEND = (
 
 
 def page(validation: Amplification) -> Page:
-    """A row for each row of the reference."""
+    """Returns a page with a row for each row of the reference."""
     rows = f"{sum(outcome.passed for outcome in validation.outcomes)} of {validation.asked} rows"
     worst = max((abs(outcome.difference) for outcome in validation.outcomes), default=0.0)
     return Page(

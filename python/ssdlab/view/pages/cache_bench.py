@@ -1,4 +1,4 @@
-"""The page of measured caches."""
+"""Builds the page of measured caches."""
 
 from ssdlab import text
 from ssdlab.analyse.cache.benchmark import CacheBench
@@ -13,7 +13,7 @@ LEGEND = "µs/page: on its thread; CPU: share of all processors; memory: share o
 
 
 def page(bench: CacheBench) -> Page:
-    """The page of measured caches."""
+    """Returns the page of measured caches."""
     contents = (
         f"{text.count(bench.accesses)} accesses measured in each of {bench.runs} runs, {bench.threads} threads; "
         f"contents: {bench.contents.title}"
@@ -56,7 +56,7 @@ def verdict(bench: CacheBench) -> str:
 
 
 def _remarks(bench: CacheBench) -> list[str]:
-    """Warnings to read before the figures."""
+    """Returns the warnings to read before the figures."""
     notes = bench.contents.remarks()
     late = [cell.late_us.median for cell in bench.cells if cell.late_us is not None]
     if late:
@@ -68,7 +68,7 @@ def _remarks(bench: CacheBench) -> list[str]:
 
 
 def _rows(bench: CacheBench) -> list[tuple[str, ...]]:
-    """A row for each cell."""
+    """Returns a row for each cell."""
     table: list[tuple[str, ...]] = []
     for cell in bench.cells:
         memory = cell.memory
@@ -92,5 +92,5 @@ def _rows(bench: CacheBench) -> list[tuple[str, ...]]:
 
 
 def share_text(share: str) -> str:
-    """The share of the compressed pool in words."""
+    """Returns the share of the compressed pool in words."""
     return share if share == "adaptive" else f"{share.rstrip('% ')} %"

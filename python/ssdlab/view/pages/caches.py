@@ -1,4 +1,4 @@
-"""The page of simulated caches."""
+"""Builds the page of simulated caches."""
 
 from collections.abc import Callable
 from typing import Any
@@ -37,7 +37,7 @@ def _drawn(simulation: CacheSimulation | MissRatioCurves) -> list[Section]:
 
 
 def _headlines(simulation: CacheSimulation | MissRatioCurves) -> list[tuple[str, str]]:
-    """Labels and values of the headlines."""
+    """Returns the labels and values of the headlines."""
     item = "pages" if simulation.granularity == "pages" else "objects"
     touched = text.count(simulation.items)
     if simulation.unit_bytes is not None:
@@ -55,7 +55,7 @@ def _headlines(simulation: CacheSimulation | MissRatioCurves) -> list[tuple[str,
 
 
 def _remarks(simulation: CacheSimulation | MissRatioCurves) -> list[str]:
-    """Warnings to read before the figures."""
+    """Returns the warnings to read before the figures."""
     notes = ingest_remarks(simulation.ingest)
     if simulation.outgrown is not None and simulation.bytes_outgrown is not None:
         hits, lacked = int(simulation.outgrown.max()), int(simulation.bytes_outgrown.max())
@@ -82,7 +82,7 @@ def _remarks(simulation: CacheSimulation | MissRatioCurves) -> list[str]:
 
 
 def _tables(simulation: CacheSimulation | MissRatioCurves) -> list[Table]:
-    """All tables, in reading order."""
+    """Returns all tables, in reading order."""
     if isinstance(simulation, MissRatioCurves):
         return [_curves(simulation)]
     through = simulation.pages_written_through
@@ -115,7 +115,7 @@ def _tables(simulation: CacheSimulation | MissRatioCurves) -> list[Table]:
 
 
 def _curves(simulation: MissRatioCurves) -> Table:
-    """A row for each size and a column for each policy."""
+    """Returns a row for each size and a column for each policy."""
     rows = [["found by", *simulation.methods]]
     for column, units in enumerate(simulation.capacities.tolist()):
         cells = []

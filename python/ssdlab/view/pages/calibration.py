@@ -1,4 +1,4 @@
-"""The page of a calibration."""
+"""Builds the page of a calibration."""
 
 from functools import partial
 
@@ -13,7 +13,7 @@ LEGEND = "*: fewest requests in flight that reach 95 % of the maximum of the reg
 
 
 def page(calibration: Calibration) -> Page:
-    """The page of a calibration."""
+    """Returns the page of a calibration."""
     settings = [f"--set {key}={value}" for key, value in calibration.settings.items()]
     return Page(
         title=calibration.title,
@@ -33,7 +33,7 @@ def page(calibration: Calibration) -> Page:
 
 
 def _drawn(calibration: Calibration, op: str) -> list[Figure]:
-    """The curves. A single queue depth gives only a table."""
+    """Returns the curves. A single queue depth gives only a table."""
     return [Figure(partial(calibration.plot.chart, op))] if len(calibration.in_flight) > 1 else []
 
 
@@ -68,7 +68,7 @@ def _table(calibration: Calibration, op: str) -> Table:
 
 
 def sentences(calibration: Calibration) -> list[str]:
-    """The outcome in sentences."""
+    """Returns the outcome in sentences."""
     region = calibration.region
     if region is None:
         return ["Stopped before the end: missing cells may be the best, so no values are advised."]
@@ -109,7 +109,7 @@ def sentences(calibration: Calibration) -> list[str]:
 
 
 def _region(calibration: Calibration, region: int) -> str:
-    """The reason for a region."""
+    """Returns the reason for a region."""
     chosen = text.size(calibration.regions[region])
     reached = " and ".join(
         f"{text.percent(table[region].max() / table.max())} of the maximum {op}s"

@@ -17,13 +17,13 @@ from ssdlab.view.pages.tables import above, under
 from ssdlab.view.times import name_of_times, title_of_times
 
 TIMES = "Response time"
-"""Section of the metrics of response times."""
+"""Name of the section with metrics of response times."""
 
 ALIKE = "all seeds of a case gave equal figures: nothing random affects the case"
 
 
 class _Line(NamedTuple):
-    """A metric over all cases."""
+    """A metric with its values in all cases."""
 
     metric: Metric
     spreads: list[Spread | None]

@@ -1,4 +1,4 @@
-"""The page of a measurement of codecs."""
+"""Builds the page of a measurement of codecs."""
 
 from collections.abc import Callable
 from functools import partial
@@ -31,7 +31,7 @@ LEGEND = (
 
 
 def page(bench: CompressBench) -> Page:
-    """The page of a measurement of codecs."""
+    """Returns the page of a measurement of codecs."""
     members = bench.corpus.members
     return Page(
         title="Page compressors",
@@ -58,7 +58,7 @@ def page(bench: CompressBench) -> Page:
 
 
 def size_text(page_bytes: int | None) -> str:
-    """A page size in words."""
+    """Returns a page size in words."""
     return "whole files" if page_bytes is None else text.size(page_bytes)
 
 
@@ -68,7 +68,7 @@ def spread_text(spread: Spread, number: Callable[[float], str] = text.significan
 
 
 def _tables(bench: CompressBench) -> list[Table]:
-    """A table for each number of threads and size of pages."""
+    """Returns a table for each number of threads and page size."""
     tables = []
     for threads in bench.threads:
         for size in bench.page_sizes:

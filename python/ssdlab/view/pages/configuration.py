@@ -7,7 +7,7 @@ from ssdlab.view.page import Cell, Page, Section, Style, Table
 
 
 def page(config: Config) -> Page:
-    """The page of a configuration."""
+    """Returns the page of a configuration."""
     made = [setting for setting in config.settings if not setting.origin.startswith("default")]
     left = [setting for setting in config.settings if setting.origin.startswith("default")]
     sections = [("Set", made), ("Defaults", left)]

@@ -10,7 +10,7 @@ HEADERS = ("table", "title", "unit", "cells", "seeds", "document")
 
 
 def page_of(experiment: Experiment | Screening) -> Page:
-    """The page of an experiment or a screening."""
+    """Returns the page of an experiment or a screening."""
     return factors_page(experiment) if isinstance(experiment, Screening) else page(experiment)
 
 
@@ -36,7 +36,7 @@ def factors_page(screening: Screening) -> Page:
 
 
 def page(experiment: Experiment) -> Page:
-    """Tables of an experiment, and the traces to supply."""
+    """Returns a page with the tables of an experiment and the traces to supply."""
     sections = [Section("", [Table(HEADERS, [*map(_row, experiment.tables)], left=3)])]
     supplied = [replay for replay in experiment.traces.values() if replay.supplied]
     if supplied:

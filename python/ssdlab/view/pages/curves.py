@@ -1,4 +1,4 @@
-"""The page of curves."""
+"""Builds the page of curves."""
 
 from ssdlab.study.survey.curves import Curves
 from ssdlab.view.page import Figure, Page, Paragraph, Section, Table

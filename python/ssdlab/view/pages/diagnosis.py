@@ -17,7 +17,7 @@ from ssdlab.view.pages.tables import below
 Finding = Mapping[str, Any]
 
 TOP = 3
-"""Findings on the page of a run."""
+"""Number of findings on the page of a run."""
 
 NOTABLE = 0.02
 """Minimum relative loss of throughput that is reported."""
@@ -62,7 +62,7 @@ WORK = {
     "collection": "garbage collection",
     "merges": "merges",
 }
-"""Work of the dies."""
+"""Names of the kinds of work of the dies."""
 
 HOST = {
     "drive": "waiting for the drive",
@@ -217,7 +217,7 @@ OTHERS: Mapping[tuple[str, str], _Words] = {
         "without pauses: --set drive.collect=foreground",
     ),
 }
-"""Words of all findings except slow requests."""
+"""Texts of all findings except slow requests."""
 
 
 def _templates(about: str, name: str, evidence: Mapping[str, float]) -> _Words:
@@ -255,7 +255,7 @@ def _values(finding: Finding) -> dict[str, Any]:
 
 
 def words(finding: Finding) -> tuple[str, str]:
-    """Headline and evidence of a finding."""
+    """Returns the headline and evidence of a finding."""
     values = _values(finding)
     headline, *pieces = _templates(finding["about"], finding["name"], finding["evidence"])
     known = [piece for piece in pieces if values.keys() >= _SENTENCE.fields(piece)]
@@ -263,12 +263,12 @@ def words(finding: Finding) -> tuple[str, str]:
 
 
 def top(findings: Sequence[Finding]) -> list[str]:
-    """Headlines of the weightiest findings."""
+    """Returns the headlines of the weightiest findings."""
     return [f"{number}. {words(finding)[0]}" for number, finding in enumerate(findings[:TOP], 1)]
 
 
 def page(diagnosis: Diagnosis) -> Page:
-    """The page of a diagnosis."""
+    """Returns the page of a diagnosis."""
     sections = [Section("Findings", findings(diagnosis))]
     if diagnosis.response is not None and has_parts(diagnosis.response):
         title = below("What requests wait for", diagnosis.summary)
@@ -315,7 +315,7 @@ def has_parts(response: Mapping[str, Any]) -> bool:
 
 
 def parts_table(response: Mapping[str, Any], summary: Summary) -> Table:
-    """Mean response times around percentiles, by part."""
+    """Returns the mean response times around percentiles, by part."""
     groups = {
         f"{op} {column}": response[op][key]
         for op in ("read", "write")
@@ -363,11 +363,11 @@ def _changes(diagnosis: Diagnosis) -> Table:
 
 
 def _remarks(diagnosis: Diagnosis) -> list[Paragraph]:
-    """Remarks on the table of changes."""
+    """Returns the remarks on the table of changes."""
     changes = diagnosis.to_dict()["what_ifs"]
     remarks = []
     if any(finding["name"] in UNFINISHED for finding in diagnosis.findings):
-        # GC comes in bursts, and the runs may be in different phases of GC.
+        # Garbage collection comes in bursts, and the runs may be in different phases.
         remarks.append("the drive has not settled: differences may come from the phase of GC")
     rates = [
         (change["name"], change["before"]["iops"] or 0.0, change["after"]["iops"] or 0.0)

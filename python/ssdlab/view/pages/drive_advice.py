@@ -1,4 +1,4 @@
-"""The page of advice on the over-provisioning of a drive."""
+"""Builds the page of advice on the over-provisioning of a drive."""
 
 import math
 
@@ -82,7 +82,7 @@ def _misses(advice: DriveAdvice, choice: DriveChoice) -> str:
 
 
 def _advised(advice: DriveAdvice) -> list[str]:
-    """The drive to choose, and why."""
+    """Returns the recommended drive, with reasons."""
     if advice.partial:
         return []
     best = advice.best

@@ -15,7 +15,7 @@ BEYOND = "!: beyond the tolerance of the table"
 
 
 def page(result: ExperimentResult) -> Page:
-    """The page of an experiment."""
+    """Returns the page of an experiment."""
     lead = [Paragraph(f"reproduces: {result.experiment.document}", "soft")]
     for title, names in (("Settings replaced", result.overrides), ("Traces supplied", [*result.traces])):
         if names:
@@ -36,7 +36,7 @@ def page_of_table(result: TableResult) -> Page:
 
 
 def _marks(result: ExperimentResult) -> Iterator[str]:
-    """Meanings of the marks in the tables."""
+    """Returns the meanings of the marks in the tables."""
     if any(table.winners for table in result.tables):
         yield BEST
     if any(table.misses.any() for table in result.tables):
@@ -70,13 +70,13 @@ def _any(values: Array) -> bool:
 
 
 def _rows(result: TableResult) -> Iterator[Row]:
-    """Rows of the document's values, ours, the difference and the spread."""
+    """Returns rows with the document's values, ours, the difference and the spread."""
     write = number_format(result.document, result.ours)
     best_there, best_here = result.stars("document"), result.stars("ours")
     anchors, misses, difference = result.anchors, result.misses, result.difference
 
     def values(of: Array, best: set[tuple[int, int]], cells: list[tuple[int, int]]) -> list[Cell]:
-        # Blanks align values without a star.
+        # Blanks align values that have no star.
         texts = [write(float(of[at])) for at in cells]
         return [
             Cell(f"{cell} *", "best") if at in best else Cell(f"{cell}  ")
@@ -151,7 +151,7 @@ _COMPARISONS = {
 
 
 def sentences(result: TableResult) -> list[str]:
-    """Agreement of a table with the document and the winners, in sentences."""
+    """Returns the agreement of a table with the document and the winners, in sentences."""
     table, unit = result.table, result.table.comparison.unit
     lines = [f"ours need a trace: supply {replay.help} with --trace {replay.name}=FILE" for replay in result.missing]
     if table.source.files:
@@ -191,7 +191,7 @@ def sentences(result: TableResult) -> list[str]:
 
 
 def _changes(result: TableResult) -> list[str]:
-    """Mean and range of each row of a table of changes."""
+    """Returns the mean and range of each row of a table of changes."""
     anchor = result.table.change_to
     if anchor is None:
         return []

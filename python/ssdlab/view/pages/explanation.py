@@ -1,4 +1,4 @@
-"""The page of a setting, and of a table of settings."""
+"""Builds the page of a setting, and of a table of settings."""
 
 from collections.abc import Sequence
 

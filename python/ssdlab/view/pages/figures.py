@@ -48,7 +48,7 @@ def _plain(value: float) -> str:
 
 
 def signed(figure: str, value: float) -> str:
-    """A change of a figure."""
+    """Returns the text of a change of a figure."""
     return f"{'-' if value < 0 else '+'}{form(figure)(abs(value))}"
 
 
@@ -72,4 +72,4 @@ def left_to_do(study: Study) -> str:
 
 
 INTERVALS = "mean ± half the width of its 95 % confidence interval over seeds"
-"""Legend of estimates."""
+"""Legend that explains estimates."""

@@ -7,13 +7,13 @@ from ssdlab.view.page import Facts, Figure, Page, Paragraph, Row, Section, Table
 from ssdlab.view.pages.figures import form
 
 MOST_ROWS = 20
-"""Drives on a terminal."""
+"""Maximum number of drives shown on a terminal."""
 
 HEADERS = {0.0: "least", 0.5: "median", 1.0: "most"}
 
 
 def page(fleet: Fleet) -> Page:
-    """The page of a fleet."""
+    """Returns the page of a fleet."""
     outcomes = fleet.outcomes()
     volumes, drives = text.counted(len(fleet.volumes), "volumes"), text.counted(len(fleet.drives), "drives")
     left = text.count(fleet.study.asked - fleet.study.finished)
@@ -72,7 +72,7 @@ def _facts(fleet: Fleet) -> list[tuple[str, str]]:
 
 
 def _reckoned(fleet: Fleet) -> str:
-    """The write rate of the projected lives."""
+    """Returns a sentence on the write rate used for lifetimes."""
     if fleet.rate == "trace":
         return f"life: at the rate of the trace, repeating its {text.duration(1e9 * fleet.seconds)}"
     return "life: at the rate of the replay, because the trace has no times"

@@ -10,7 +10,7 @@ MOST_ROWS = 20
 
 
 def page(preview: Preview) -> Page:
-    """The page of a preview."""
+    """Returns the page of a preview."""
     planned = preview.planned
     rows = [[*row.values.values(), str(row.seed)] for row in planned.rows]
     facts = [
@@ -54,7 +54,7 @@ def _times(preview: Preview) -> list[tuple[str, str]]:
 
 
 def _method(preview: Preview) -> str:
-    """Method of the estimate."""
+    """Returns the method of the estimate."""
     assert preview.pilots is not None
     method = (
         "Pilots vary one axis at a time from the first run: ends and middle of numbers, all names. The estimate for a "

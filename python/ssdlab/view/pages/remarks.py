@@ -22,7 +22,7 @@ def clock_remark(config: Config) -> str | None:
 
 
 FLASH = ("device.", "nand.channels", "nand.ways", "nand.dies", "nand.planes", "nand.page_size", "nand.pages_per_block")
-"""Prefixes of the settings of a drive's flash."""
+"""Prefixes of the settings that describe a drive's flash."""
 
 
 def unlike_flash(results: Mapping[str, Result]) -> str | None:

@@ -1,4 +1,4 @@
-"""The page of a trace in memory, for notebooks."""
+"""Builds the page of a trace in memory, for notebooks."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ SHOWN = 10
 
 
 def page(trace: Trace) -> Page:
-    """Numbers of requests by kind, and the first requests."""
+    """Returns the numbers of requests by kind, and the first requests."""
     return Page(
         title="A trace",
         remarks=[],

@@ -89,7 +89,7 @@ def _overview(result: Result) -> Section:
 
 
 def _diagnosis(result: Result) -> Iterator[Section]:
-    """Findings, and the parts of response times."""
+    """Returns the findings, and the parts of response times."""
     if result.summary["diagnosis"]:
         yield Section("Diagnosis", diagnosis.findings(result.diagnose()), terminal=False)
     response = (result.summary["drive"] or {}).get("response")

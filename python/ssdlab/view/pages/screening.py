@@ -16,7 +16,7 @@ from ssdlab.view.pages.figures import left_to_do
 
 
 def page(screened: Screened) -> Page:
-    """The page of a screening."""
+    """Returns the page of a screening."""
     screening, first = screened.screening, screened.parts[0]
     form = screening.forms[screened.form]
     points = form.design.size(form.axes)
@@ -85,7 +85,7 @@ def _gains(screening: Screening, first: Part) -> Table:
 
 
 def _effects(screening: Screening, first: Part) -> Item:
-    """Main effects on the figures of claims, the most significant first."""
+    """Returns the main effects on the figures of claims, the most significant first."""
     asked = [Contrast(claim.figure, claim.against) for claim in screening.claims]
     by_factor: dict[str, dict[Contrast, Effect]] = {}
     for gain in asked:
@@ -152,7 +152,7 @@ def _named(point: Point) -> str:
 
 
 def _answered(screening: Screening, answer: Answer) -> str:
-    """The verdict on a claim."""
+    """Returns the verdict on a claim."""
     figure = screening.figure(answer.claim.figure)
     said = answer.claim.says[0].upper() + answer.claim.says[1:]
     reached = f"{answer.reached} of {answer.screened} screened points have at least this mean gain"

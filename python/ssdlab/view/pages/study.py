@@ -8,11 +8,11 @@ from ssdlab.view.page import Figure, Page, Paragraph, Row, Section, Table
 from ssdlab.view.pages.figures import INTERVALS, estimated, left_to_do, of_seeds
 
 MOST_ROWS = 40
-"""Points on a terminal."""
+"""Maximum number of points shown on a terminal."""
 
 
 def page(study: Study) -> Page:
-    """The page of a study."""
+    """Returns the page of a study."""
     design = study.plan["design"]["name"]
     # Before the first result, columns are the planned outcomes.
     outcomes = study.outcomes() if study.figures else [Outcome.read(name) for name in study.plan["outcomes"] or USUAL]

@@ -71,7 +71,7 @@ def above(summary: Summary) -> dict[str, str]:
 
 
 def under(section: str, layer: str) -> str:
-    """The title of a section about requests below a layer."""
+    """Returns the title of a section about requests below a layer."""
     return f"Below the {layer}" if section == "Host" else f"{section}, below the {layer}"
 
 
@@ -127,7 +127,7 @@ def response_times(summary: Summary) -> Rows:
     """Returns the operations that occurred, with their count and the columns of `QUANTILES`."""
     occurred = {op: times for op, times in (summary.get("latency") or {}).items() if times is not None}
     if len(occurred) == 2:
-        # "all" repeats the only operation.
+        # With a single operation, "all" would repeat its values.
         occurred.pop("all", None)
     return [(op, [text.count(times["count"]), *_durations(times)]) for op, times in occurred.items()]
 
@@ -158,7 +158,7 @@ def stream_times(summary: Summary) -> tuple[Rows, int]:
     def requests(stream: Mapping[str, Any]) -> int:
         return sum(stream[op]["count"] for op in ("read", "write") if stream[op])
 
-    # The rest of too many streams comes last.
+    # If there are too many streams, the row of all others comes last.
     streams.sort(key=lambda stream: (stream["stream"] is None, -requests(stream)))
     rows = [
         (

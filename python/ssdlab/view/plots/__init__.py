@@ -1,1 +1,1 @@
-"""Charts drawn by matplotlib, for papers."""
+"""Draws charts with matplotlib, for papers."""

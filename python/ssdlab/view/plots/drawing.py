@@ -44,20 +44,20 @@ from ssdlab.view.colours import GRID, INK
 
 HATCH = "/////"
 LEGEND_COLUMNS = 4
-"""Legend columns of a figure of full width."""
+"""Number of legend columns in a figure of full width."""
 ROWS_IN_SMALL = 8
 """Number of names above which the font is small."""
 LETTERS_ACROSS, FEWEST_LETTERS = 100, 16
-"""Letters of all names along an axis, and the minimum for each."""
+"""Total number of letters along an axis, and the minimum for each name."""
 STRONGEST = 0.55
-"""Strongest colour behind the text of a cell."""
+"""Maximum strength of a colour behind text."""
 DASHES: dict[Dash, str] = {"solid": "-", "dashed": "--", "dotted": ":"}
 
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
-    # Ids in the SVG are random otherwise.
+    # Without a fixed salt, the ids in the SVG would be random.
     "svg.hashsalt": "ssdlab",
-    # Publishers reject type 3 fonts, the default.
+    # The default is type 3 fonts, which publishers reject.
     "pdf.fonttype": 42,
     "font.family": "sans-serif",
     "font.size": 10,
@@ -190,7 +190,7 @@ def _draw(axes: Axes, panel: Panel, *, named: bool) -> None:
         right.spines["right"].set_visible(True)
         right.grid(visible=False)
         _scale(right, "y", panel.right)
-        # Behind the lines.
+        # The left axis, with the lines, is drawn over the right axis.
         axes.set_zorder(right.get_zorder() + 1)
         axes.patch.set_visible(False)
     for height in panel.dividers:
@@ -221,7 +221,7 @@ def _scale(axes: Axes, side: Literal["x", "y"], of: Axis) -> None:
         axes.margins(x=0.01)
     axis.set_label_text(of.title)
     if of.is_backwards:
-        # The vertical axis counts rows, not heights.
+        # The vertical axis shows rows, which need no ticks.
         axis.set_tick_params(length=0)
         axes.grid(axis=side, visible=False)
 
@@ -231,7 +231,7 @@ def _mark(mark: Mark, axes: Axes) -> None:
 
 
 def _line(line: Line, axes: Axes) -> None:
-    # A single point is a dot.
+    # A single point is drawn as a dot.
     marker = "o" if line.dots else "." if np.isfinite(line.y).sum() == 1 else ""
     style = "steps-post" if line.step else "default"
     axes.plot(
@@ -290,7 +290,7 @@ def _share(share: Share, axes: Axes) -> None:
 
 
 def _ramp(colour: str, strongest: float = 1.0) -> LinearSegmentedColormap:
-    # Opacity works on any background.
+    # Colours differ in opacity, which works on any background.
     return LinearSegmentedColormap.from_list("heat", [(*to_rgb(colour), opacity) for opacity in (0.0, strongest)])
 
 

@@ -31,7 +31,7 @@ _LEGEND = {
 
 
 def render(explanation: Explanation) -> str:
-    """The page. Equal explanations give equal bytes."""
+    """Returns the page; equal explanations give equal bytes."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("ssdlab.view.stepper", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )

@@ -37,13 +37,13 @@ const FAILED: u8 = 0x5A;
 /// Fault rates: one fault per this many operations; 0 means no faults.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FaultPlan {
-    /// Programs per failure.
+    /// Number of programs per failure.
     pub programs: u64,
-    /// Erases per failure.
+    /// Number of erases per failure.
     pub erases: u64,
     /// Number of page reads per page that becomes uncorrectable.
     pub reads: u64,
-    /// Programs per page with a flipped bit.
+    /// Number of programs per page with a flipped bit.
     pub flips: u64,
     /// Number of blocks per block that is bad from the factory.
     pub factory: u64,
@@ -137,7 +137,7 @@ impl<B: Backend> FaultBackend<B> {
     /// Adds faults to flash. Marks blocks as bad from the factory if the flash is blank.
     ///
     /// # Errors
-    /// If the flash cannot be read.
+    /// Fails if the flash cannot be read.
     pub fn new(mut inner: B, plan: FaultPlan) -> Result<Self, Fault> {
         let Geometry { pages_per_block, blocks, .. } = *inner.geometry();
         let mut rng = Rng::named(plan.seed, "faults");
@@ -197,7 +197,7 @@ impl<B: Backend> FaultBackend<B> {
         std::mem::take(&mut self.chance.get_mut().spoiled)
     }
 
-    /// The first broken rule of the chip.
+    /// Returns the first broken rule of the chip.
     pub fn violation(&self) -> Option<&str> {
         self.violation.as_deref()
     }
@@ -343,7 +343,7 @@ impl<B: Backend> Backend for FaultBackend<B> {
         self.inner.is_deleted()
     }
 
-    /// False if each read may draw a fault.
+    /// Reads are independent only if no read may draw a fault.
     fn reads_at_once(&self) -> bool {
         self.plan.reads == 0 && self.inner.reads_at_once()
     }

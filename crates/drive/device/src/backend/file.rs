@@ -32,7 +32,7 @@ use crate::spare::SpareBytes;
 const MAGIC: &[u8; 14] = b"ssdlab flash\x1a\n";
 /// First bytes of a drive that is not completely created; nothing has been written to it.
 const BEGUN: &[u8; 14] = b"ssdlab begun\x1a\n";
-/// Raised with every change of the format.
+/// Format number, increased with every change of the format.
 const FORMAT: u32 = 8;
 const SUPERBLOCK_BYTES: u64 = 64 << 10;
 /// Bytes of magic, format, length and checksum.
@@ -74,7 +74,7 @@ pub enum FileError {
     Truncated {
         /// The file.
         path: PathBuf,
-        /// Length in bytes.
+        /// Actual length in bytes.
         found: u64,
         /// Length of the file that results from its settings.
         expected: u64,
@@ -97,7 +97,7 @@ pub enum FileError {
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// Length in bytes.
+        /// Requested length in bytes.
         bytes: u64,
     },
     /// The system reports an error.
@@ -117,7 +117,7 @@ impl FileError {
             Self::Exists(_) => Errno::EXIST,
             Self::InUse(_) => Errno::BUSY,
             Self::TooLarge { .. } => Errno::FBIG,
-            // An invalid path.
+            // The system reports an invalid path with these errors.
             Self::Io { error, .. } if error.kind() == io::ErrorKind::InvalidInput => Errno::INVAL,
             Self::Io { error, .. } => return error.raw_os_error().unwrap_or(Errno::IO.raw_os_error()),
             Self::Foreign(_) | Self::Version { .. } | Self::Differs { .. } => Errno::INVAL,
@@ -145,7 +145,7 @@ impl FileBackend {
     /// `lines` are the settings that shape the drive, `settings` its configuration.
     ///
     /// # Errors
-    /// If the file exists or cannot be written.
+    /// Fails if the file exists or cannot be written.
     pub fn create(path: &Path, geometry: Geometry, lines: &[Line], settings: &[Line]) -> Result<Self, FileError> {
         let io = |error| FileError::Io { path: path.into(), error };
         let file = match OpenOptions::new().read(true).write(true).create_new(true).open(path) {
@@ -189,7 +189,7 @@ impl FileBackend {
     /// Marks the drive in a new file as complete.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// Fails if the file cannot be written.
     pub fn finish(path: &Path) -> Result<(), FileError> {
         let made = OpenOptions::new().write(true).open(path);
         let made = made.and_then(|file| file.write_all_at(MAGIC, 0).and_then(|()| file.sync_all()));
@@ -210,7 +210,7 @@ impl FileBackend {
     /// flash, whatever its settings. `lines` and `settings` have the same meaning as in [`Self::create`].
     ///
     /// # Errors
-    /// If the file holds another drive, or another process uses it.
+    /// Fails if the file holds another drive, or another process uses it.
     pub fn open(path: &Path, geometry: Geometry, lines: &[Line], settings: &[Line]) -> Result<Self, FileError> {
         let io = |error| FileError::Io { path: path.into(), error };
         let file = OpenOptions::new().read(true).write(true).open(path).map_err(io)?;
@@ -244,7 +244,7 @@ impl FileBackend {
     /// Reads the configuration's settings that the drive in a file was created with.
     ///
     /// # Errors
-    /// If the file holds no drive.
+    /// Fails if the file holds no drive.
     pub fn settings(path: &Path) -> Result<Vec<Line>, FileError> {
         // Opens the file for writing too, because opening a pipe would otherwise wait for a writer.
         let opened = OpenOptions::new().read(true).write(true).open(path);
@@ -352,7 +352,7 @@ impl Backend for FileBackend {
     /// The system reads only this page from the disk, in the background.
     fn fetch(&self, ppn: Ppn) {
         let bytes = NonZero::new(self.geometry.page_bytes.into());
-        // Ignored advice only costs time.
+        // The advice is optional: without it, reads only take longer.
         let _ = fadvise(&self.file, self.page_at(ppn), bytes, Advice::WillNeed);
     }
 

@@ -24,7 +24,7 @@ pub enum Slot {
     B,
     /// Journal of a write buffer with power-loss protection.
     BufferJournal,
-    /// Note of the safe programs.
+    /// Note of the programs known to be safe.
     Safe,
 }
 
@@ -88,7 +88,7 @@ pub trait Backend: Send + Sync {
     /// Reads a page and its spare area.
     ///
     /// # Errors
-    /// If the page cannot be read.
+    /// Fails if the page cannot be read.
     fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault>;
 
     /// Hints that the page will be used soon, after one other page at the earliest.
@@ -100,13 +100,13 @@ pub trait Backend: Send + Sync {
     /// Reads the spare areas of consecutive pages, [`SPARE_BYTES`] each.
     ///
     /// # Errors
-    /// If the spare areas cannot be read.
+    /// Fails if the spare areas cannot be read.
     fn read_spares(&self, first: Ppn, spares: &mut [u8]) -> Result<(), Fault>;
 
     /// Programs an erased page and its spare area.
     ///
     /// # Errors
-    /// If the program fails.
+    /// Fails if the program fails.
     fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault>;
 
     /// Stores the data of pages that were programmed without data; only for flash that keeps pages unchanged.
@@ -117,13 +117,13 @@ pub trait Backend: Send + Sync {
     /// Erases a block.
     ///
     /// # Errors
-    /// If the erase fails.
+    /// Fails if the erase fails.
     fn erase(&mut self, block: BlockId) -> Result<(), Fault>;
 
     /// Waits until all earlier operations are safe from a power loss of the computer.
     ///
     /// # Errors
-    /// If the operations cannot be made safe.
+    /// Fails if the operations cannot be made safe.
     fn sync(&mut self) -> Result<(), Fault>;
 
     /// True if a block was marked as bad.
@@ -132,19 +132,19 @@ pub trait Backend: Send + Sync {
     /// Marks a block as bad, permanently.
     ///
     /// # Errors
-    /// If the mark cannot be written.
+    /// Fails if the mark cannot be written.
     fn mark_bad(&mut self, block: BlockId) -> Result<(), Fault>;
 
     /// Reads from a log; returns zeros where nothing was written.
     ///
     /// # Errors
-    /// If the log cannot be read.
+    /// Fails if the log cannot be read.
     fn read_log(&self, slot: Slot, offset: u64, bytes: &mut [u8]) -> Result<(), Fault>;
 
     /// Writes to a log.
     ///
     /// # Errors
-    /// If the log cannot be written.
+    /// Fails if the log cannot be written.
     fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault>;
 }
 

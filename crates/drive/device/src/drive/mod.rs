@@ -74,7 +74,7 @@ impl Options {
     /// Checks that a drive with these options is possible.
     ///
     /// # Errors
-    /// If something is missing.
+    /// Fails if the drive would be missing something, such as blocks or pages.
     pub fn check(&self, geometry: &Geometry) -> Result<(), String> {
         self.build(geometry).map(drop)
     }
@@ -90,7 +90,7 @@ impl Options {
 pub struct Zeroed {
     /// Byte ranges to write with zeros: the parts of pages before and after the whole pages.
     pub written: [Range<u64>; 2],
-    /// Whole pages, trimmed.
+    /// Whole pages, which are trimmed.
     pub trimmed: Range<u64>,
 }
 
@@ -112,7 +112,7 @@ impl Zeroed {
 ///
 /// # Promises
 ///
-/// The atomic unit is the logical page.
+/// The logical page is the atomic unit of writes.
 ///
 /// - A write acknowledged before an acknowledged flush, or with FUA, survives any power loss. Without a write buffer,
 ///   or with a protected buffer, every acknowledged write survives.
@@ -144,7 +144,7 @@ impl<B: Backend> Drive<B> {
     /// Reads bytes.
     ///
     /// # Errors
-    /// If the bytes exceed the drive or were lost, or the drive is off.
+    /// Fails if the bytes exceed the drive or were lost, or the drive is off.
     pub fn read(&mut self, offset: u64, bytes: &mut [u8]) -> Result<(), DriveError> {
         let end = self.end_of(offset, bytes.len() as u64)?;
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
@@ -185,8 +185,8 @@ impl<B: Backend> Drive<B> {
     /// Writes bytes; with `fua`, these and all earlier writes are safe on return.
     ///
     /// # Errors
-    /// If the bytes exceed the drive, the drive is read-only or off, or its power fails meanwhile. Any of the pages may
-    /// then have been written.
+    /// Fails if the bytes exceed the drive, the drive is read-only or off, or its power fails meanwhile. Any of the
+    /// pages may then have been written.
     pub fn write(&mut self, offset: u64, bytes: &[u8], fua: bool) -> Result<(), DriveError> {
         self.put(offset, bytes)?;
         self.medium.life.bytes_written += bytes.len() as u64;
@@ -246,7 +246,7 @@ impl<B: Backend> Drive<B> {
     /// Makes all acknowledged writes and trims durable.
     ///
     /// # Errors
-    /// If the drive is off or its power fails meanwhile.
+    /// Fails if the drive is off or its power fails meanwhile.
     pub fn flush(&mut self) -> Result<(), DriveError> {
         self.program_oldest(u32::MAX)?;
         self.make_safe()
@@ -285,7 +285,7 @@ impl<B: Backend> Drive<B> {
     /// Splits a range into runs of written and unwritten bytes, in whole pages.
     ///
     /// # Errors
-    /// If the range exceeds the drive, or the drive is off.
+    /// Fails if the range exceeds the drive, or the drive is off.
     pub fn allocation(&self, offset: u64, bytes: u64) -> Result<Vec<(Range<u64>, bool)>, DriveError> {
         let end = self.end_of(offset, bytes)?;
         let ftl = self.ftl.as_ref().ok_or(DriveError::Off)?;
@@ -368,7 +368,7 @@ impl<B: Backend> Drive<B> {
             flash.place();
             return Ok(());
         }
-        // Any page may wear the drive out.
+        // Each page may be the one that wears out the drive.
         for number in 0..count {
             let page = pages.page(number, page_bytes as usize);
             let pages = Pages { head: None, whole: page, tail: None, lost: false };

@@ -18,7 +18,7 @@ impl<B: Backend> Drive<B> {
     /// Creates a mounted drive on erased flash.
     ///
     /// # Errors
-    /// If the options do not fit the flash, or the flash cannot be written.
+    /// Fails if the options do not fit the flash, or the flash cannot be written.
     pub fn create(backend: B, options: Options) -> Result<Self, DriveError> {
         let mut drive = Self::off(backend, options)?;
         let has_bad = drive.bad_blocks() > 0;
@@ -49,7 +49,7 @@ impl<B: Backend> Drive<B> {
     /// Returns an unmounted drive on flash that contains a drive.
     ///
     /// # Errors
-    /// If the options do not fit the flash.
+    /// Fails if the options do not fit the flash.
     pub fn off(backend: B, options: Options) -> Result<Self, DriveError> {
         let page_bytes = backend.geometry().page_bytes;
         let mut drive = Self {
@@ -79,7 +79,7 @@ impl<B: Backend> Drive<B> {
     /// Mounts the drive; cuts its power first if it is on.
     ///
     /// # Errors
-    /// If the flash cannot be read or contains data that this FTL cannot have written. The drive is then off.
+    /// Fails if the flash cannot be read or contains data that this FTL cannot have written. The drive is then off.
     pub fn mount(&mut self) -> Result<MountReport, DriveError> {
         self.cut_power();
         let before = self.medium.counts;
@@ -203,7 +203,7 @@ impl<B: Backend> Drive<B> {
         Ok(Some(BufferJournal::begin(&mut self.medium.backend, before, pages, sequence, buffer.waiting())?))
     }
 
-    /// Version of a page's copy on the flash.
+    /// Returns the version of a page's copy on the flash.
     pub(super) fn version_on_flash(&self, lpn: Lpn) -> Result<Option<u64>, DriveError> {
         let ftl = self.ftl.as_ref().ok_or(DriveError::Off)?;
         Ok(match ftl.lookup(lpn) {

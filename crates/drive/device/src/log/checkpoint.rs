@@ -36,7 +36,7 @@ pub(super) const HEADER_BYTES: u64 = 40;
 
 type Header = [u8; HEADER_BYTES as usize];
 
-/// States of a block.
+/// State of a block in a checkpoint.
 const ERASED: u8 = 0;
 const WRITTEN: u8 = 1;
 const CLOSED: u8 = 2;

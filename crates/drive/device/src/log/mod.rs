@@ -34,7 +34,7 @@ const LOOKED_BEHIND: usize = 256;
 pub(crate) enum BlockChange {
     None,
     Erased,
-    /// Programmed, and perhaps erased before.
+    /// Programmed since the checkpoint, and perhaps erased before.
     Opened,
 }
 
@@ -195,7 +195,7 @@ impl Log {
         self.touched[block.index()]
     }
 
-    /// Number of records in the journal.
+    /// Returns the number of records in the journal.
     pub fn records(&self) -> u64 {
         self.records
     }

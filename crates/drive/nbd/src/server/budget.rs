@@ -101,7 +101,7 @@ impl Account {
     /// Waits for `bytes` bytes of memory.
     ///
     /// # Errors
-    /// If the connection is closed meanwhile.
+    /// Fails if the connection is closed meanwhile.
     pub fn room(self: &Arc<Self>, bytes: usize) -> io::Result<Room> {
         let Budget { common, freed, .. } = &*self.budget;
         let mut state = self.budget.lock();

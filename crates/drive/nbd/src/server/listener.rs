@@ -83,7 +83,7 @@ impl Listener {
             Self::Unix { listener, .. } => listener.as_fd(),
             Self::Tcp { listener, .. } => listener.as_fd(),
         };
-        // Fails only if already closed.
+        // Fails only if the socket is already closed.
         let _ = net::shutdown(socket, net::Shutdown::Both);
     }
 }

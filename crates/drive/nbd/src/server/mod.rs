@@ -186,7 +186,7 @@ impl Sockets {
     /// Binds sockets.
     ///
     /// # Errors
-    /// If an address cannot be used.
+    /// Fails if an address cannot be used.
     pub fn bind(addresses: &[Address]) -> Result<Self, ServerError> {
         Ok(Self(addresses.iter().map(Listener::bind).collect::<Result<_, _>>()?))
     }
@@ -242,7 +242,7 @@ impl Server {
     /// Serves until [`Handle::stop`] is called.
     ///
     /// # Errors
-    /// If no thread is available for a socket, or an export cannot be flushed at the end.
+    /// Fails if no thread is available for a socket, or an export cannot be flushed at the end.
     pub fn run(self) -> Result<Ending, ServerError> {
         let handle = self.handle();
         let mut served = Ok(());
@@ -256,7 +256,7 @@ impl Server {
                 Err(_) => handle.stop(),
             }
         });
-        // Removed here because handles may outlive the server.
+        // Sockets are removed here, because handles may outlive the server.
         self.shared.listeners.iter().for_each(Listener::remove);
         self.shared.drain();
         served.map_err(|_| ServerError::Thread)?;

@@ -14,7 +14,7 @@ pub enum Security {
     Plain,
     /// Connections are encrypted on request of the client, and for exports that require it (`SELECTIVETLS`).
     Selective,
-    /// Always (`FORCEDTLS`).
+    /// Connections are always encrypted (`FORCEDTLS`).
     Forced,
 }
 
@@ -47,8 +47,8 @@ impl Host {
     /// Creates a host of `entries`.
     ///
     /// # Panics
-    /// If `entries` is empty, names are equal or longer than 4,096 bytes, an export requires TLS although TLS is off,
-    /// or request sizes break the rules of [`crate::BlockSizes`].
+    /// Panics if `entries` is empty, names are equal or longer than 4,096 bytes, an export requires TLS although TLS is
+    /// off, or request sizes break the rules of [`crate::BlockSizes`].
     pub fn new(entries: Vec<Entry>, security: Security) -> Self {
         assert!(!entries.is_empty(), "there is nothing to serve");
         for (at, entry) in entries.iter().enumerate() {

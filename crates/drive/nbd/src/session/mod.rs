@@ -47,7 +47,7 @@ enum Step {
 }
 
 enum Phase {
-    /// Waiting for the client's flags.
+    /// The session waits for the client's flags.
     Greeting,
     Options(Negotiation),
     Transmission(Transmission),

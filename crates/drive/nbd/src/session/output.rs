@@ -13,7 +13,7 @@ const FULL: usize = 64 << 10;
 pub struct Held {
     /// Time when the reply may be sent.
     pub reply: DeferredReply,
-    /// The whole reply.
+    /// Bytes of the whole reply.
     pub bytes: Vec<u8>,
 }
 

@@ -58,24 +58,24 @@ impl ClosedBlocks {
         }
     }
 
-    /// The block table.
+    /// Returns the block table.
     #[inline]
     pub fn table(&self) -> &BlockTable {
         &self.table
     }
 
-    /// The blocks of one plane.
+    /// Returns the blocks of one plane.
     pub fn plane(&self, plane: usize) -> PlaneView<'_> {
         PlaneView { blocks: self, plane }
     }
 
-    /// Pages per block.
+    /// Returns the number of pages per block.
     #[inline]
     pub fn pages_per_block(&self) -> u32 {
         self.table.pages_per_block()
     }
 
-    /// Number of free blocks of a plane.
+    /// Returns the number of free blocks of a plane.
     #[inline]
     pub fn free(&self, plane: usize) -> u32 {
         self.table.free(plane)
@@ -89,7 +89,7 @@ impl ClosedBlocks {
     /// Opens a free block of a plane for writing.
     ///
     /// # Panics
-    /// If no block is free; the FTL's reserve prevents this.
+    /// Panics if no block is free; the FTL's reserve prevents this.
     pub fn open(&mut self, plane: usize) -> BlockId {
         let block = self.table.take(plane);
         self.write_on(block, self.pages_of(block));
@@ -163,7 +163,7 @@ impl ClosedBlocks {
         self.table.counts[block.index()] & FLAG == 0
     }
 
-    /// Number of valid pages of a closed or withdrawn block.
+    /// Returns the number of valid pages of a closed or withdrawn block.
     #[inline]
     pub fn valid(&self, block: BlockId) -> u32 {
         self.table.valid(block)
@@ -216,7 +216,7 @@ impl ClosedBlocks {
         archive.value(planes)
     }
 
-    /// Bytes held.
+    /// Returns the bytes of memory held.
     pub fn memory_bytes(&self) -> u64 {
         let per_block = size_of::<u64>() + Queue::BYTES_PER_ITEM;
         let own = self.closed_at.len() * per_block + self.chunk_min.len() * size_of::<u16>();
@@ -260,18 +260,18 @@ pub struct PlaneView<'a> {
 }
 
 impl<'a> PlaneView<'a> {
-    /// Block numbers of the plane.
+    /// Returns the block numbers of the plane.
     pub fn blocks(self) -> Range<u32> {
         let first = self.plane as u32 * self.blocks.table.blocks_per_list();
         first..first + self.blocks.table.blocks_per_list()
     }
 
-    /// Pages per block.
+    /// Returns the number of pages per block.
     pub fn pages_per_block(self) -> u32 {
         self.blocks.pages_per_block()
     }
 
-    /// Number of closed blocks.
+    /// Returns the number of closed blocks.
     pub fn closed(self) -> u32 {
         self.blocks.planes[self.plane].closed
     }
@@ -282,7 +282,7 @@ impl<'a> PlaneView<'a> {
         self.blocks.is_closed(block)
     }
 
-    /// Number of valid pages of a closed block.
+    /// Returns the number of valid pages of a closed block.
     #[inline]
     pub fn valid(self, block: BlockId) -> u32 {
         self.blocks.valid(block)

@@ -11,7 +11,7 @@ use crate::recovery;
 /// Order in which free blocks are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Allocation {
-    /// The block erased longest ago first.
+    /// The block that was erased longest ago comes first.
     Fifo,
     /// The block with the fewest erases comes first (dynamic wear levelling); ties by block number.
     LeastWorn,
@@ -20,7 +20,7 @@ pub enum Allocation {
 /// Free blocks, in the order in which they will be written.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum FreeList {
-    /// Erased longest ago first.
+    /// Blocks erased longest ago first.
     Fifo(VecDeque<u32>),
     /// Blocks with the fewest erases first; ties by block number.
     LeastWorn(BinaryHeap<Reverse<(u32, u32)>>),
@@ -35,7 +35,7 @@ impl FreeList {
         }
     }
 
-    /// Number of blocks.
+    /// Returns the number of blocks.
     #[inline]
     pub fn len(&self) -> usize {
         match self {
@@ -132,12 +132,12 @@ impl BlockTable {
         }
     }
 
-    /// Number of blocks.
+    /// Returns the number of blocks.
     pub fn len(&self) -> u32 {
         self.erases.len() as u32
     }
 
-    /// True without any blocks.
+    /// True if there are no blocks.
     pub fn is_empty(&self) -> bool {
         self.erases.is_empty()
     }
@@ -148,29 +148,29 @@ impl BlockTable {
         self.blocks_per_list
     }
 
-    /// Pages per block.
+    /// Returns the number of pages per block.
     #[inline]
     pub fn pages_per_block(&self) -> u32 {
         u32::from(self.pages_per_block)
     }
 
-    /// Number of free blocks in a list.
+    /// Returns the number of free blocks in a list.
     #[inline]
     pub fn free(&self, list: usize) -> u32 {
         self.free[list].len() as u32
     }
 
-    /// Number of free blocks in all lists.
+    /// Returns the number of free blocks in all lists.
     pub fn free_in_all(&self) -> u32 {
         self.free.iter().map(FreeList::len).sum::<usize>() as u32
     }
 
-    /// The free blocks of all lists.
+    /// Returns the free blocks of all lists.
     pub fn free_blocks(&self) -> Vec<u32> {
         self.free.iter().flat_map(FreeList::blocks).collect()
     }
 
-    /// Bad blocks, in ascending order.
+    /// Returns bad blocks, in ascending order.
     pub fn bad(&self) -> impl Iterator<Item = BlockId> + '_ {
         self.bad.iter().copied()
     }
@@ -178,7 +178,7 @@ impl BlockTable {
     /// Takes a free block of a list for writing; its valid count is 0.
     ///
     /// # Panics
-    /// If no block is free; the FTL's reserve prevents this.
+    /// Panics if no block is free; the FTL's reserve prevents this.
     pub fn take(&mut self, list: usize) -> BlockId {
         let block = self.free[list].take().expect("the reserve includes a free block for every need");
         self.counts[block as usize] = FLAG;
@@ -199,7 +199,7 @@ impl BlockTable {
         self.bad.insert(block);
     }
 
-    /// Number of valid pages of a block.
+    /// Returns the number of valid pages of a block.
     #[inline]
     pub fn valid(&self, block: BlockId) -> u32 {
         u32::from(self.counts[block.index()] & !FLAG)
@@ -256,12 +256,12 @@ impl BlockTable {
         archive.value(bad)
     }
 
-    /// Number of erases of every block since construction.
+    /// Returns the number of erases of every block since construction.
     pub fn erase_counts(&self) -> &[u32] {
         &self.erases
     }
 
-    /// Bytes held.
+    /// Returns the bytes of memory held.
     pub fn memory_bytes(&self) -> u64 {
         let per_block = size_of::<u16>() + size_of::<u32>() + self.free[0].bytes_per_block();
         (self.erases.len() * per_block) as u64

@@ -12,7 +12,7 @@ use super::random::random_closed;
 use super::{VictimInfo, VictimPolicy, rng};
 use crate::blocks::PlaneView;
 
-/// The registration.
+/// Registration of the policy.
 pub static INFO: VictimInfo = VictimInfo {
     name: "d_choices",
     help: "The block with the fewest valid pages among d random closed blocks.",

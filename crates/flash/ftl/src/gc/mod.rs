@@ -47,7 +47,7 @@ pub fn policy(choice: &VictimChoice, seed: u64) -> Box<dyn VictimPolicy> {
     (choice.info.role)(choice, seed)
 }
 
-/// Random stream of the victim policies.
+/// Returns the random stream of the victim policies.
 fn rng(seed: u64) -> Rng {
     Rng::named(seed, "gc")
 }

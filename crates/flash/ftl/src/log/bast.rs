@@ -26,14 +26,14 @@ use crate::log::{HostPage, Log, LogBlock, LogDevice, LogFtl, LogInfo, LogRules, 
 
 const NONE: u32 = u32::MAX;
 
-/// The registration.
+/// Registration of the FTL.
 pub static INFO: LogInfo = LogInfo {
     name: "bast",
     help: "BAST: each log block belongs to one logical block",
     source: "Kim et al., IEEE TCE 2002",
     parameters: &[LogVictim::PARAMETER],
     role: LogRules {
-        // The target of a full merge.
+        // One block is the target of a full merge.
         reserve_blocks: 1,
         least_log_blocks: |_| 1,
         check: |_, _| Ok(()),

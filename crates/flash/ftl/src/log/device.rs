@@ -47,7 +47,7 @@ pub(super) struct Waited {
 pub(crate) struct LogDevice {
     pub(super) pages_per_block: u32,
     pub(super) order: ProgramOrder,
-    /// Padded to whole blocks.
+    /// Flash page of each logical page, padded to whole blocks.
     pub(super) l2p: HugeVec<Entry>,
     pub(super) p2l: HugeVec<Entry>,
     /// Data block of each logical block.
@@ -102,7 +102,7 @@ impl LogDevice {
             p2l: HugeVec::zeros(physical as usize),
             data: vec![NONE; data_blocks as usize],
             next: vec![0; blocks as usize],
-            // Successive blocks lie on successive planes.
+            // Successive blocks are on successive planes.
             table: BlockTable::new(pages_per_block, vec![FreeList::new(Allocation::Fifo, striped)], 0),
             block_of: Reciprocal::new(pages_per_block),
             sequence: 0,
@@ -179,13 +179,13 @@ impl LogDevice {
         self.table.valid(BlockId(block))
     }
 
-    /// Offset after the last programmed page of `block`.
+    /// Returns the offset after the last programmed page of `block`.
     #[inline]
     pub fn next(&self, block: u32) -> u32 {
         u32::from(self.next[block as usize])
     }
 
-    /// Number of programmed pages of `block` that can be read.
+    /// Returns the number of programmed pages of `block` that can be read.
     pub fn programmed(&self, block: u32) -> u32 {
         let first = (block * self.pages_per_block) as usize;
         let held = &self.p2l[first..first + self.pages_per_block as usize];

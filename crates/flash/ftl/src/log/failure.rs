@@ -1,4 +1,5 @@
-//! Flash failures under the log-block FTLs. This code compiles to nothing where [`FlashSink::fails`] is constantly false.
+//! Flash failures under the log-block FTLs. This code compiles to nothing where [`FlashSink::fails`] is constantly
+//! false.
 //!
 //! ```text
 //! a program fails:           its block is closed: no more writes, still readable, bad once erased
@@ -43,7 +44,7 @@ impl LogDevice {
     /// Takes an erased block for pages of this role; None if failures have left no erased block.
     ///
     /// # Panics
-    /// If no block is free although no operation fails; the reserve prevents this.
+    /// Panics if no block is free although no operation fails; the reserve prevents this.
     pub fn take<S: FlashSink>(&mut self, role: Role, sink: &mut S) -> Option<u32> {
         if sink.fails() && self.table.free(0) == 0 {
             self.stuck = true;

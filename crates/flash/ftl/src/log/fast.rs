@@ -23,14 +23,14 @@ use ssdlab_nand::{FlashSink, RetireReason, Role};
 
 use crate::log::{HostPage, Log, LogBlock, LogDevice, LogFtl, LogInfo, LogRules, Ring, SEQUENTIAL, SequentialLog};
 
-/// The registration.
+/// Registration of the FTL.
 pub static INFO: LogInfo = LogInfo {
     name: "fast",
     help: "FAST: one sequential log block, and log blocks shared by all logical blocks",
     source: "Lee et al., ACM TECS 2007",
     parameters: &[SEQUENTIAL],
     role: LogRules {
-        // The target of a full merge.
+        // One block is the target of a full merge.
         reserve_blocks: 1,
         // Needs a random log block, in addition to the sequential log block if there is one.
         least_log_blocks: |settings| settings.get(SEQUENTIAL.name) as u32 + 1,
@@ -93,7 +93,7 @@ impl Log for Fast {
         self.random.blocks().chain(self.sequential.block()).collect()
     }
 
-    /// 4 bytes per page of the log.
+    /// Counts 4 bytes per page of the log.
     fn table_bytes(&self, device: &LogDevice) -> u64 {
         let blocks = self.random.capacity() + self.sequential.blocks();
         4 * u64::from(blocks) * u64::from(device.pages_per_block())

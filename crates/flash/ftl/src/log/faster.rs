@@ -34,7 +34,7 @@ use crate::log::{
 };
 use crate::recovery::{BlockSurvey, Survey};
 
-/// The registration.
+/// Registration of the FTL.
 pub static INFO: LogInfo = LogInfo {
     name: "faster",
     help: "FASTer: FAST with a second chance for valid pages and an isolation area",
@@ -76,7 +76,7 @@ const ISOLATION: Parameter = Parameter {
            these pages at once.",
 };
 
-/// Number of log blocks of the isolation area: 0, or at least 2.
+/// Returns the number of log blocks of the isolation area: 0, or at least 2.
 pub fn isolation_blocks(settings: &Settings, log_blocks: u32) -> u32 {
     (f64::from(log_blocks) * settings.fraction(ISOLATION.name)).round() as u32
 }

@@ -178,8 +178,8 @@ impl LogDevice {
         Some(before + self.gather(address.lbn, address.offset + 1..self.pages_per_block, to, cause, sink)?)
     }
 
-    /// Copies the valid pages of the logical block at `offsets` that are not yet in `to`; returns their number, None if a
-    /// program fails.
+    /// Copies the valid pages of the logical block at `offsets` that are not yet in `to`; returns their number, None if
+    /// a program fails.
     #[inline]
     fn gather<S: FlashSink>(
         &mut self,

@@ -94,7 +94,7 @@ impl LogVictim {
 
 /// The log of a log-block FTL: the place for pages that cannot be written in place.
 pub(crate) trait Log {
-    /// The registration.
+    /// Registration of the FTL.
     const INFO: &'static LogInfo;
 
     /// Role of pages in log blocks that may become data blocks as they are.
@@ -112,13 +112,13 @@ pub(crate) trait Log {
     /// erased block is left.
     fn write<S: FlashSink>(&mut self, device: &mut LogDevice, page: HostPage, sink: &mut S) -> Option<()>;
 
-    /// Current blocks of the log.
+    /// Returns the current blocks of the log.
     fn blocks(&self) -> Vec<u32>;
 
     /// Returns the size in bytes of the log's tables in a controller, as the papers count them.
     fn table_bytes(&self, device: &LogDevice) -> u64;
 
-    /// Bytes of memory held by the log.
+    /// Returns the bytes of memory held by the log.
     fn memory_bytes(&self) -> u64;
 
     /// Saves or loads the state of the log; the device is archived separately.
@@ -150,7 +150,8 @@ impl<L: Log> LogFtl<L> {
     /// Returns an erased device.
     ///
     /// # Errors
-    /// If there are too few log blocks, the device has too few blocks for them, or the settings contradict each other.
+    /// Fails if there are too few log blocks, the device has too few blocks for them, or the settings contradict each
+    /// other.
     pub fn new(shape: Shape, log_blocks: u32, settings: &Settings) -> Result<Self, String> {
         let LogRules { reserve_blocks, least_log_blocks, check } = L::INFO.role;
         let least = least_log_blocks(settings);
@@ -173,7 +174,7 @@ impl<L: Log> Ftl for LogFtl<L> {
     #[inline]
     fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, _context: WriteContext, sink: &mut S) {
         for number in 0..count {
-            // A failure at the page before may have left no room.
+            // A failure while the previous page was written may have left no room.
             if sink.fails() && self.device.is_worn_out() {
                 return;
             }
@@ -226,7 +227,7 @@ impl<L: Log> Ftl for LogFtl<L> {
     }
 
     fn mapping_table_bytes(&self) -> u64 {
-        // A block number of 4 bytes per logical block.
+        // Counts a block number of 4 bytes per logical block.
         4 * u64::from(self.device.logical_blocks()) + self.log.table_bytes(&self.device)
     }
 

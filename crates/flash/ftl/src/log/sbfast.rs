@@ -53,16 +53,16 @@ enum RlbMerge {
     Block,
 }
 
-/// The registration.
+/// Registration of the FTL.
 pub static INFO: LogInfo = LogInfo {
     name: "sbfast",
     help: "SBFAST: FAST with several sequential log blocks, entered at sub-block headers",
     source: "Yang, slides, 2013",
     parameters: &[SLB, LogVictim::PARAMETER, SUB_BLOCK, RLB_MERGE],
     role: LogRules {
-        // The target of a full merge.
+        // One block is the target of a full merge.
         reserve_blocks: 1,
-        // A sequential and a random log block.
+        // Needs a sequential and a random log block.
         least_log_blocks: |_| 2,
         check,
     },

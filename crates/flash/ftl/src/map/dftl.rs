@@ -27,7 +27,7 @@ const NONE: u32 = u32::MAX;
 /// Bytes of a cached entry: logical and physical page number.
 const CACHED_BYTES: u64 = 8;
 
-/// The registration.
+/// Registration of the map.
 pub static INFO: MapInfo = MapInfo {
     name: "dftl",
     help: "DFTL: in flash, with single entries cached in RAM",
@@ -50,7 +50,7 @@ const CMT: Parameter = Parameter {
 const PROTECTED: Parameter = Parameter {
     name: "protected",
     unit: Unit::Share,
-    // 6,552 of 8,192 in the authors' simulator.
+    // The authors' simulator protects 6,552 of 8,192 entries.
     default: percent(80),
     min: 0,
     max: percent(99),
@@ -220,7 +220,7 @@ impl Dftl {
     /// Returns an empty table.
     ///
     /// # Errors
-    /// If pages or entries are not powers of two.
+    /// Fails if pages or entries are not powers of two.
     pub fn new(logical_pages: u32, page_bytes: u32, settings: &Settings) -> Result<Self, String> {
         INFO.role.refuse(settings, page_bytes)?;
         let (room, entry_bytes) = (settings.get(CMT.name) as u32, settings.get(ENTRY.name) as u32);
@@ -393,7 +393,7 @@ impl MapModel for Dftl {
         false
     }
 
-    /// The CMT, and 4 bytes per translation page in the GTD.
+    /// Counts the CMT, and 4 bytes per translation page in the GTD.
     fn ram_bytes(&self) -> u64 {
         CACHED_BYTES * u64::from(self.entries) + 4 * u64::from(self.pages)
     }

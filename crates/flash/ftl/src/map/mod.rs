@@ -4,8 +4,8 @@
 //! pages* are read and programmed for a page, and cannot corrupt data. A map page is a flash page full of entries. It
 //! is relocated and collected like any other page, but is stored in separate blocks.
 //!
-//! To add a map: write its file with an `INFO` and a `new`, and a line in the table of [`crate::choice`]. Settings, help,
-//! documents and the oracle tests read the table.
+//! To add a map: write its file with an `INFO` and a `new`, and a line in the table of [`crate::choice`]. Settings,
+//! help, documents and the oracle tests read the table.
 
 pub mod cache;
 pub mod dftl;
@@ -50,7 +50,7 @@ pub trait MapModel: Send {
     /// True if anything is charged.
     const CHARGED: bool;
 
-    /// Number of map pages in flash.
+    /// Returns the number of map pages in flash.
     fn pages(&self) -> u32;
 
     /// Looks up the entry of `lpn`. The entry stays in RAM until the next look-up.
@@ -70,7 +70,7 @@ pub trait MapModel: Send {
     /// Reports that map page `page` was programmed with its cached entries.
     fn written(&mut self, page: u32);
 
-    /// Bytes read from flash to load an entry.
+    /// Returns the number of bytes read from flash to load an entry.
     fn load_bytes(&self) -> u32;
 
     /// True if RAM holds the whole map page at every write-back, so that the page is not read first.
@@ -84,7 +84,7 @@ pub trait MapModel: Send {
     /// Returns the bytes of RAM that a controller uses for the map.
     fn ram_bytes(&self) -> u64;
 
-    /// Bytes of memory held by the model.
+    /// Returns the bytes of memory held by the model.
     fn memory_bytes(&self) -> u64;
 
     /// Returns the map of some of the planes, with this many logical pages; None if map pages go to all planes in turn.
@@ -134,6 +134,6 @@ pub struct Lookup {
 }
 
 impl Lookup {
-    /// The entry was in RAM.
+    /// Cost of a hit: the entry was in RAM.
     pub const HIT: Self = Self { hit: true, write_back: None, load: None };
 }

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use ssdlab_core::units::write_bytes;
 use ssdlab_core::{Archive, Archived, Lpn, Parameter, Settings, Unit};
 
-/// The registration.
+/// Registration of the map.
 pub static INFO: MapInfo = MapInfo {
     name: "segments",
     help: "in flash, with segments cached in RAM",
@@ -131,7 +131,8 @@ impl SegmentCache {
     /// Returns an empty cache.
     ///
     /// # Errors
-    /// If sizes are not powers of two that divide each other, or the cache size is not a multiple of the segment size.
+    /// Fails if sizes are not powers of two that divide each other, or the cache size is not a multiple of the segment
+    /// size.
     pub fn new(logical_pages: u32, page_bytes: u32, settings: &Settings) -> Result<Self, String> {
         INFO.role.refuse(settings, page_bytes)?;
         let cache_bytes = settings.get(CACHE.name);
@@ -224,13 +225,13 @@ impl MapModel for SegmentCache {
         if self.preload { self.capacity.saturating_mul(1 << self.segment_shift) } else { 0 }
     }
 
-    /// The cache, and 4 bytes per segment in the map of the map.
+    /// Counts the cache, and 4 bytes per segment in the map of the map.
     fn ram_bytes(&self) -> u64 {
         self.cache_bytes + 4 * u64::from(self.segments)
     }
 
     fn memory_bytes(&self) -> u64 {
-        // Two links and a flag per segment, with any policy.
+        // Counts two links and a flag per segment, with any policy.
         u64::from(self.segments) * (size_of::<SegmentState>() + ssdlab_core::list::Queue::BYTES_PER_ITEM) as u64
     }
 

@@ -329,7 +329,7 @@ impl<M: MapModel> PageFtl<M> {
     }
 }
 
-/// Some of [`WINDOW`] pages in a row.
+/// A window of up to [`WINDOW`] successive pages.
 #[derive(Clone, Copy)]
 struct Window {
     first: u32,

@@ -36,9 +36,9 @@ const fn closed_map_blocks(map_pages: u32, pages_per_block: u32) -> u32 {
     2 * map_pages.div_ceil(pages_per_block) + 2
 }
 
-/// Number of blocks of a plane that stay unwritten for map pages: the open block, and three for pages written before a
-/// victim is erased. With several planes there is one more, because this plane may have a victim while others write map
-/// pages.
+/// Returns the number of blocks of a plane that stay unwritten for map pages: the open block, and three for pages
+/// written before a victim is erased. With several planes there is one more, because this plane may have a victim while
+/// others write map pages.
 const fn short_blocks(planes: u32) -> u32 {
     if planes > 1 { 5 } else { 4 }
 }
@@ -233,8 +233,8 @@ impl<M: MapModel> PageFtl<M> {
 }
 
 impl Plane {
-    /// Number of free blocks that map pages must leave: one for relocated map pages, and one for the relocated pages of
-    /// the current victim. A victim that has been emptied will free one block.
+    /// Returns the number of free blocks that map pages must leave: one for relocated map pages, and one for the
+    /// relocated pages of the current victim. A victim that has been emptied will free one block.
     fn kept_from_map(&self) -> u32 {
         match self.victim {
             None => 1,

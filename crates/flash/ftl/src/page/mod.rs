@@ -59,7 +59,7 @@ use collect::Victim;
 /// Maps up to this size stay in a processor's caches, where prefetching only costs instructions.
 const CACHED_MAP_BYTES: usize = 16 << 20;
 
-/// Room for open blocks per plane in a saved state.
+/// Number of open blocks per plane that a saved state has room for.
 const MOST_OPEN_BLOCKS: usize = 16;
 
 /// A block being written from its first page to its last.
@@ -155,8 +155,8 @@ impl<M: MapModel> PageFtl<M> {
     /// Returns an erased device with this map.
     ///
     /// # Errors
-    /// If the blocks cannot hold the logical and map pages plus the reserve of garbage collection, or do not divide
-    /// evenly among the planes; if page numbers exceed 32 bits; or if the options contradict each other.
+    /// Fails if the blocks cannot hold the logical and map pages plus the reserve of garbage collection, or do not
+    /// divide evenly among the planes; if page numbers exceed 32 bits; or if the options contradict each other.
     pub fn with_map(shape: Shape, options: PageOptions, map: M, seed: u64) -> Result<Self, String> {
         let mut ftl = Self::to_load(shape, options, map, seed)?;
         let mapped = shape.logical_pages + ftl.map.pages();
@@ -236,7 +236,7 @@ impl<M: MapModel> PageFtl<M> {
         Ok(ftl)
     }
 
-    /// Number of logical pages.
+    /// Returns the number of logical pages.
     pub fn logical_pages(&self) -> u32 {
         self.shape.logical_pages
     }
@@ -284,7 +284,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Number of the open block for map pages.
+    /// Returns the number of the open block for map pages.
     fn map_number(&self) -> u8 {
         self.options.placement.role.open_blocks() as u8
     }
@@ -339,7 +339,7 @@ impl<M: MapModel> Ftl for PageFtl<M> {
         let number = PlacementRules::HOST;
         for page in 0..count {
             self.charge(lpn.0 + page, true, sink);
-            // A failure at the page before, or in the map, may have left no room.
+            // A failure while the previous page was written, or in the map, may have left no room.
             if sink.fails() && self.is_worn_out() {
                 return;
             }

@@ -29,7 +29,7 @@ impl PlacementRules {
         self.own_gc_block as u8
     }
 
-    /// Number of open blocks for the host and GC.
+    /// Returns the number of open blocks for the host and GC.
     ///
     /// Number of blocks that a plane keeps unwritten while the host may write. With them every open block can be
     /// replaced, and the pages of one victim find room.

@@ -8,7 +8,7 @@
 
 use super::{PlacementInfo, PlacementRules};
 
-/// The registration.
+/// Registration of the policy.
 pub static INFO: PlacementInfo = PlacementInfo {
     name: "own",
     help: "a separate block (less write amplification under skew)",

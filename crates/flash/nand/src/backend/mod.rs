@@ -20,13 +20,13 @@ pub trait Flash: FlashSink {
     /// Operations so far.
     fn counts(&self) -> Counts;
 
-    /// Simulated time in nanoseconds.
+    /// Returns the simulated time in nanoseconds.
     #[inline]
     fn now_ns(&self) -> u64 {
         0
     }
 
-    /// Busy time in nanoseconds.
+    /// Returns the busy time in nanoseconds.
     fn busy_ns(&self) -> u64 {
         0
     }
@@ -74,7 +74,7 @@ impl Resume for Counts {
 
 impl OneByOne for Counts {}
 
-/// Duration of a merge whose operations follow one another, in nanoseconds.
+/// Returns the duration of a merge whose operations follow one another, in nanoseconds.
 pub fn cost_ns(timing: &Timing, page_bytes: u32, cost: MergeCost) -> u64 {
     u64::from(cost.copies) * timing.copy_mean(page_bytes).0 + u64::from(cost.erases) * timing.erase.0
 }

@@ -10,7 +10,7 @@ pub struct SerialFlash {
     counts: Counts,
     is_timed: bool,
     now_ns: u64,
-    /// Time without any operation.
+    /// Time during which the chip was idle.
     idle_ns: u64,
     transfer_ns: u64,
     copy_transfer_ns: u64,

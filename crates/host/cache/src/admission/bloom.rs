@@ -44,7 +44,7 @@ const PROBES: u64 = 6;
 struct Bloom {
     /// Current and previous filter.
     filters: [Vec<u64>; 2],
-    /// Items in the current filter.
+    /// Number of items in the current filter.
     noted: u64,
     remembered: u64,
 }

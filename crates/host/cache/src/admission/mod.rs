@@ -110,7 +110,7 @@ trait Admission: Send + Debug + 'static {
     /// True if an uncached item is admitted.
     fn admits(&mut self, access: Access) -> bool;
 
-    /// Memory in bytes, independent of the trace.
+    /// Returns the memory in bytes, independent of the trace.
     fn bytes(&self) -> usize;
 }
 

@@ -29,13 +29,13 @@ pub struct ExactCurve {
 }
 
 impl ExactCurve {
-    /// Number of accesses.
+    /// Returns the number of accesses.
     pub fn accesses(&self) -> u64 {
         self.accesses
     }
 
-    /// Misses of caches of 1, 2, 3 ... items. If the curve covers all items, larger caches miss as often as the last
-    /// entry.
+    /// Returns the misses of caches of 1, 2, 3 ... items. If the curve covers all items, larger caches miss as often as
+    /// the last entry.
     pub fn misses(&self) -> &[u64] {
         &self.misses
     }
@@ -61,7 +61,7 @@ fn stackable(trace: &AccessTrace) -> Result<&[Access], CacheError> {
     Ok(trace.accesses())
 }
 
-/// Number of points of the curve.
+/// Returns the number of points of the curve.
 fn sizes(trace: &AccessTrace, most: u32) -> usize {
     most.min(trace.items()).max(1) as usize
 }

@@ -42,7 +42,7 @@ pub struct SampleOptions {
 }
 
 impl Default for SampleOptions {
-    /// Eight replicas of 8,192 items together.
+    /// The default is eight replicas with 8,192 items together.
     fn default() -> Self {
         Self { size: SampleSize::Items(8192), replicas: 8, seed: 1 }
     }
@@ -177,7 +177,7 @@ pub struct Estimate {
 }
 
 impl Sample {
-    /// Share of the trace's items in all replicas together.
+    /// Returns the share of the trace's items in all replicas together.
     pub fn rate(&self) -> f64 {
         self.rate
     }
@@ -187,7 +187,7 @@ impl Sample {
         &self.replicas
     }
 
-    /// Number of accesses of the whole trace.
+    /// Returns the number of accesses of the whole trace.
     pub fn accesses(&self) -> u64 {
         self.accesses
     }

@@ -111,7 +111,7 @@ impl Plan {
     /// Checks the parameters and creates a plan.
     ///
     /// # Errors
-    /// If a number is not finite or out of range; the error names the first such number.
+    /// Fails if a number is not finite or out of range; the error names the first such number.
     pub fn new(memory: Memory, compressor: Compressor) -> Result<Self, PlanError> {
         let Memory { budget_bytes, data_bytes, page_bytes, device_us, .. } = memory;
         let Compressor { ratio, compress_us, decompress_us, shrinking } = compressor;
@@ -147,7 +147,7 @@ impl Plan {
     /// `R_cost * HR% * %ChanceComp + miss cost * (1 - HR%)`.
     ///
     /// # Errors
-    /// If `share` is outside of 0 to 1.
+    /// Fails if `share` is outside of 0 to 1.
     pub fn point(&self, share: f64, corrections: &[Correction]) -> Result<Point, PlanError> {
         if (0.0..=1.0).contains(&share) {
             Ok(self.at(share, corrections))
@@ -159,7 +159,7 @@ impl Plan {
     fn at(&self, share: f64, corrections: &[Correction]) -> Point {
         let has = |correction| corrections.contains(&correction);
         let Compressor { ratio, compress_us, decompress_us, shrinking } = self.compressor;
-        // Relative to the data size.
+        // Size of the cached data relative to the data set.
         let cached = self.memory.budget_bytes / self.memory.data_bytes;
         let raw = cached * (1.0 - share);
         let compressed = cached * share * ratio;
@@ -208,7 +208,7 @@ impl Plan {
         let fast = Self { memory: Memory { device_us: 0.0, ..self.memory.clone() }, compressor: self.compressor };
         (1..=STEPS)
             .map(|step| fast.at(f64::from(step) / f64::from(STEPS), corrections))
-            // Ignore gains due to rounding.
+            // Ignores gains that are due to rounding.
             .filter(|point| point.hit_ratio - raw_hits > 1e-12)
             .map(|point| point.us / (point.hit_ratio - raw_hits))
             .reduce(f64::min)
@@ -235,7 +235,7 @@ fn exceeded_by(mut times: [(f64, f64); 2], share: f64) -> f64 {
 
 /// Returns the smallest share at which `function` is negative.
 fn first_below_zero(function: impl Fn(f64) -> f64) -> Option<f64> {
-    // Ignore gains due to rounding.
+    // Ignores gains that are due to rounding.
     let negative = |share: f64| function(share) < -1e-9;
     let step = (0..=STEPS).find(|&step| negative(f64::from(step) / f64::from(STEPS)))?;
     let (mut above, mut below) = (f64::from(step.max(1) - 1) / f64::from(STEPS), f64::from(step) / f64::from(STEPS));

@@ -54,7 +54,7 @@ impl Popularity {
     /// Adds the origin, and a cache of all pages with the hit ratio of the last point.
     ///
     /// # Errors
-    /// If a point is outside of 0 to 1, or a coordinate decreases.
+    /// Fails if a point is outside of 0 to 1, or a coordinate decreases.
     pub fn measured(points: &[(f64, f64)]) -> Result<Self, PlanError> {
         let mut lines = vec![(0.0, 0.0)];
         for &(pages, hits) in points {

@@ -120,7 +120,7 @@ struct Cacheus {
     lists: Lists<4>,
     /// Cached items by number of uses and time of the last use.
     heap: Heap<(u64, Reverse<u64>)>,
-    /// Uses of evicted items.
+    /// Number of uses of evicted items.
     uses: HugeVec<u64>,
     /// Maximum size of S.
     s_share: u64,

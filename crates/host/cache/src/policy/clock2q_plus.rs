@@ -100,7 +100,7 @@ struct Clock2QPlus {
 impl Clock2QPlus {
     /// True if an item entered the small FIFO so recently that its use does not count.
     fn is_correlated(&self, item: u32) -> bool {
-        // Scaled by 100 to avoid rounding.
+        // Both sides are scaled by 100 to avoid rounding.
         u128::from(self.arrivals.since(item)) * 100 < u128::from(self.queues.small) * u128::from(self.window_percent)
     }
 }

@@ -57,7 +57,7 @@ const EVICTED: u8 = 8;
 
 #[derive(Debug)]
 struct ClockPro {
-    /// HAND-hot is at the oldest item, the head at the newest.
+    /// HAND-hot is at the oldest item, and the head at the newest.
     clock: Lists<1>,
     hand_cold: Option<u32>,
     hand_test: Option<u32>,

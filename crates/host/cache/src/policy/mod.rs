@@ -69,19 +69,19 @@ pub trait Policy: Send + Debug {
     /// True if the item is cached.
     fn contains(&self, item: u32) -> bool;
 
-    /// Size in units of a cached item, fixed at its insertion.
+    /// Returns the size in units of a cached item, fixed at its insertion.
     fn size(&self, item: u32) -> u32;
 
-    /// Used units.
+    /// Returns the number of used units.
     fn used(&self) -> u64;
 
-    /// Capacity in units.
+    /// Returns the capacity in units.
     fn capacity(&self) -> u64;
 
     /// Makes room for items `0..items`; must not shrink.
     fn grow(&mut self, items: u32);
 
-    /// Memory in bytes of everything that grows with items or capacity. Only [`Policy::grow`] changes it.
+    /// Returns the memory in bytes of everything that grows with items or capacity. Only [`Policy::grow`] changes it.
     fn bytes(&self) -> usize;
 
     /// Prefetches the memory that an access to this item needs.

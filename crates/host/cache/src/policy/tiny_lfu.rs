@@ -29,11 +29,8 @@ pub(crate) static SAMPLE: Parameter = Parameter {
     help: "Accesses after which counters are halved, per item of the cache.",
 };
 
-pub(crate) static DOORKEEPER: Parameter = Parameter::switch(
-    "doorkeeper",
-    false,
-    "1: a Bloom filter absorbs the first access to each item of a sample.",
-);
+pub(crate) static DOORKEEPER: Parameter =
+    Parameter::switch("doorkeeper", false, "1: a Bloom filter absorbs the first access to each item of a sample.");
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "tinylfu",

@@ -94,7 +94,7 @@ impl BlockLayer {
         let cache = self.options.volatile_cache;
         let data = bio.sectors > 0;
         if self.options.kind == BlockLayerKind::SingleQueue {
-            // 2.6.32 has barriers only.
+            // Linux 2.6.32 only has barriers.
             return Some(Steps { before: cache, data, after: cache && data });
         }
         let steps = Steps {

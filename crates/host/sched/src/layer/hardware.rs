@@ -108,7 +108,7 @@ impl BlockLayer {
     /// Returns the hardware queue of a process.
     #[inline(always)]
     pub(super) fn queue_of(&self, pid: u32) -> u16 {
-        // Avoids a division.
+        // The test avoids a division.
         if self.queues.has_others() { (pid % u32::from(self.queues.len())) as u16 } else { 0 }
     }
 

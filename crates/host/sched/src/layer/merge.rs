@@ -24,7 +24,7 @@ struct Link {
 pub(super) struct Ends {
     /// Slot of the latest request of each chain; the length is a power of two.
     chains: Vec<u32>,
-    /// Indexed by slot.
+    /// Links of the requests, indexed by slot.
     links: Vec<Link>,
     pub last: Option<RequestId>,
 }

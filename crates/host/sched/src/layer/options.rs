@@ -52,8 +52,8 @@ pub struct Options {
     pub segment_sectors: u32,
     /// Merges that are attempted.
     pub no_merges: NoMerges,
-    /// True to plug an idle queue (single-queue layer). Linux does not plug SSDs with block layer tagging, but does plug SSDs
-    /// behind libata.
+    /// True to plug an idle queue (single-queue layer). Linux does not plug SSDs with block layer tagging, but does
+    /// plug SSDs behind libata.
     pub plug: bool,
     /// Number of waiting requests that unplugs the queue (single-queue layer).
     pub unplug_threshold: u32,
@@ -67,8 +67,8 @@ pub struct Options {
     pub volatile_cache: bool,
     /// True if the device supports FUA; otherwise a flush follows the data (multi-queue layer).
     pub fua: bool,
-    /// Read latency target of writeback throttling in nanoseconds; 0 disables throttling (multi-queue layer). Linux uses 2 ms
-    /// for SSDs and 75 ms for disks, and no throttling with bfq.
+    /// Read latency target of writeback throttling in nanoseconds; 0 disables throttling (multi-queue layer). Linux
+    /// uses 2 ms for SSDs and 75 ms for disks, and no throttling with bfq.
     pub wbt_lat_ns: u64,
 }
 

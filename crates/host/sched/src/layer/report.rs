@@ -25,11 +25,11 @@ pub enum Operation {
     Read,
     /// Write sectors.
     Write,
-    /// Write sectors through to stable media.
+    /// Writes sectors through to stable media.
     WriteThrough,
-    /// Discard sectors.
+    /// Discards sectors.
     Discard,
-    /// Flush the volatile cache to stable media.
+    /// Flushes the volatile cache to stable media.
     Flush,
 }
 

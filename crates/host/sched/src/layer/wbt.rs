@@ -12,8 +12,8 @@
 //! | background write-back, discards | a quarter |
 //!
 //! `SYNC` writes without `NOIDLE` count as `O_DIRECT` and are never throttled. Writes of kswapd are not distinguished.
-//! The device's depth is its number of slots, as for SCSI; for NVMe Linux takes `nr_requests`, which is the same without
-//! a scheduler.
+//! The device's depth is its number of slots, as for SCSI; for NVMe Linux takes `nr_requests`, which is the same
+//! without a scheduler.
 
 use std::collections::VecDeque;
 
@@ -175,7 +175,7 @@ pub(super) struct Throttle {
     waiting: [VecDeque<(Bio, u64)>; 2],
     /// Released bios, which count as in flight.
     granted: VecDeque<Bio>,
-    /// Indexed by request slot.
+    /// State of each request, indexed by its slot.
     requests: Vec<Tracked>,
     window: Window,
     /// End of the current window.
@@ -497,7 +497,7 @@ mod tests {
             (&[], 0, 1, Some(72_727_272)),
             (&[], 0, 1, Some(72_727_272)),
             (&[], 0, 0, None),
-            // The depth stays at least 1.
+            // The depth never falls below 1.
             (&[3], 3, 1, Some(72_727_272)),
             (&[3], 3, 2, Some(59_259_259)),
             (&[3], 3, 3, Some(50_000_000)),

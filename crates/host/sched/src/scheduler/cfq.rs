@@ -281,7 +281,7 @@ impl Cfq {
     /// Returns the request to serve first.
     fn choose(&self, requests: &Requests, a: Option<RequestId>, b: Option<RequestId>) -> Option<RequestId> {
         let (Some(a), Some(b)) = (a, b) else { return a.or(b) };
-        // Synchronous first, then metadata, then the nearest.
+        // Prefers synchronous requests, then metadata, then the nearest request.
         let rank = |id: RequestId| {
             let rq = &requests[id];
             let near = rank(rq.start, self.last_position, self.back_seek_max, self.back_seek_penalty);

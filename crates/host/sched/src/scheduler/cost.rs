@@ -15,7 +15,7 @@ const fn cost(name: &'static str, unit: Unit, default: u64, help: &'static str) 
 /// A plain number; the parameter names include the unit.
 const MICROS: Unit = Unit::Count("us");
 
-/// The defaults are ours, in the range of a SATA SSD of the papers' time.
+/// The defaults are our choice, in the range of a SATA SSD of the papers' time.
 pub(super) const READ_BASE: Parameter =
     cost("read_base_us", MICROS, 100, "Base device time of a read; the default is our choice.");
 pub(super) const READ_SECTOR: Parameter =

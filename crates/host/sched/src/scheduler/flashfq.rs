@@ -4,8 +4,8 @@
 //! Each process has a queue. A request's start tag is the finish tag of its predecessor or the virtual time of its
 //! arrival, whichever is later; the lowest start tag is dispatched first. Two additions make this fair on flash:
 //!
-//! - *Throttled dispatch*: a request waits while it is ahead of the slowest active process by more than `throttle_ms` of
-//!   virtual time.
+//! - *Throttled dispatch*: a request waits while it is ahead of the slowest active process by more than `throttle_ms`
+//!   of virtual time.
 //! - *Anticipation*: a process whose last request has just completed stays active for `antic_expire`, so that other
 //!   processes do not run ahead while it thinks.
 //!

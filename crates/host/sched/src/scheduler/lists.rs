@@ -36,7 +36,7 @@ impl Node for Place {
 /// Requests in arrival order, each with a deadline; any of them can be removed.
 #[derive(Debug, Default)]
 pub(crate) struct Fifo {
-    /// Indexed by slot.
+    /// Place of each request, indexed by its slot.
     places: Vec<Place>,
     order: List,
 }

@@ -3,8 +3,8 @@
 //! To add a scheduler, write a file with its tunables and an implementation of [`IoScheduler`], and register it here.
 //! Property tests, configuration and the list of schedulers use this table.
 //!
-//! Process state is kept for the scheduler's lifetime, so that a process keeps its statistics after a pause. A trace has
-//! at most 65,536 processes of some hundred bytes each.
+//! Process state is kept for the scheduler's lifetime, so that a process keeps its statistics after a pause. A trace
+//! has at most 65,536 processes of some hundred bytes each.
 
 mod anticipatory;
 mod bfq;
@@ -110,8 +110,8 @@ pub trait IoScheduler: Send + Debug {
         None
     }
 
-    /// Removes the waiting request `absorbed`, which was merged into the waiting `survivor`. Never called if `former` and
-    /// `latter` return `None`.
+    /// Removes the waiting request `absorbed`, which was merged into the waiting `survivor`. Never called if `former`
+    /// and `latter` return `None`.
     fn merged(&mut self, _survivor: &Request, absorbed: &Request, _requests: &Requests) {
         unreachable!("{:?} was merged although the scheduler proposed no neighbour", absorbed.id)
     }
@@ -189,7 +189,7 @@ fn tunables(info: &SchedulerInfo, changes: &[(String, u64)]) -> Result<Settings,
 /// Checks `changes` to the defaults of a scheduler's tunables without building the scheduler.
 ///
 /// # Errors
-/// If a tunable does not exist, is out of range or exceeds the device.
+/// Fails if a tunable does not exist, is out of range or exceeds the device.
 pub fn check_tunables(
     info: &SchedulerInfo,
     changes: &[(String, u64)],

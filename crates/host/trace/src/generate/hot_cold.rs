@@ -1,4 +1,4 @@
-//! Hot and cold addresses, each uniformly distributed.
+//! Generates hot and cold addresses, each uniformly distributed.
 
 use ssdlab_core::Rng;
 

@@ -39,7 +39,7 @@ pub(super) struct Walk {
     rules: Locality,
     /// Region numbers in address order.
     regions: Vec<u64>,
-    /// Slots per region.
+    /// Number of slots per region.
     region_slots: u64,
     /// Start slots in a region from which the largest request still ends within the region.
     starts: u64,
@@ -144,7 +144,7 @@ fn regions(rules: &Locality, space: Space, rng: &mut Rng) -> Vec<u64> {
 
 /// Splits `whole` into `parts` parts of at least 1; all splits are equally likely.
 fn parts(whole: u64, parts: u64, rng: &mut Rng) -> Vec<u64> {
-    // Floyd's algorithm for distinct random cuts in 1..whole.
+    // Floyd's algorithm chooses distinct random cuts in 1..whole.
     let mut cuts = BTreeSet::new();
     for most in whole - parts + 1..whole {
         let cut = 1 + rng.below(most);

@@ -59,7 +59,7 @@ pub struct Generator {
 /// Source of requests.
 #[derive(Clone, Debug)]
 enum Requests {
-    /// The parts of a request are drawn independently.
+    /// The parts of each request are drawn independently.
     Drawn(Box<RequestParts>),
     /// A simulated system produces whole requests.
     Filebench(Box<FilebenchRun>),
@@ -290,7 +290,7 @@ impl Workload {
             Pattern::Sequential { streams } => sequential::check(streams, space)?,
             Pattern::Streams(ref streams) => streams::check(streams, space)?,
             Pattern::CopyFiles { files, file_bytes } => {
-                // Each byte of the span is written at most once.
+                // The pattern writes each byte of the span at most once.
                 return copy_files::check(files, file_bytes, sizes::only(&self.sizes), space);
             }
             Pattern::Oltp { block_bytes, hot_blocks, hot_requests, idle_blocks } => {

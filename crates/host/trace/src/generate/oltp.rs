@@ -45,7 +45,7 @@ pub(super) struct Oltp {
     hot_blocks: u64,
     /// Number of blocks neither hot nor idle.
     other_blocks: u64,
-    /// Slots per block.
+    /// Number of slots per block.
     block_slots: u64,
     /// Start slots in a block from which the largest request still ends within the block.
     starts: u64,

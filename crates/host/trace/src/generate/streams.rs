@@ -1,4 +1,4 @@
-//! Interleaved sequential sub-streams and random requests.
+//! Generates interleaved sequential sub-streams and random requests.
 
 use ssdlab_core::Rng;
 use ssdlab_core::units::write_bytes;
@@ -69,7 +69,7 @@ fn greatest_common_divisor(first: u32, second: u32) -> u32 {
 pub(super) struct Interleaved {
     options: Streams,
     align: u64,
-    /// Slots per block and per sub-block.
+    /// Number of slots per block and per sub-block.
     block: u64,
     sub_block: u64,
     /// Slots at which a whole sub-stream fits into the span.
@@ -170,7 +170,7 @@ mod tests {
     use crate::{Generator, Pattern, Request, Workload};
 
     const SLOT: u64 = 4096;
-    /// Slots per block.
+    /// Number of slots per block.
     const BLOCK: u64 = 32;
     const SUB_BLOCK: u64 = 8;
 
@@ -221,7 +221,7 @@ mod tests {
             let kinds: Vec<u64> = requests.iter().map(|r| u64::from(r.stream <= 4)).collect();
             // The standard deviation is below 0.0016; the bound is six times that.
             assert!((share(&kinds, |kind| kind == 1) - sequential).abs() < 0.01);
-            // Consecutive requests are independent.
+            // The kinds of consecutive requests are independent.
             let both: Vec<u64> = kinds.windows(2).map(|pair| pair[0] * pair[1]).collect();
             assert!((share(&both, |both| both == 1) - sequential * sequential).abs() < 0.01);
         }
@@ -232,7 +232,7 @@ mod tests {
         let options = options();
         let starts = sub_streams(&generate(&pages(options.clone())), &options);
         assert!((780..=784).contains(&starts.len()), "{}", starts.len());
-        // 782 draws with probabilities 1/32 and 1/8.
+        // The tolerances fit 782 draws with probabilities 1/32 and 1/8.
         assert!(share(&starts, |slot| slot.is_multiple_of(BLOCK)) < 0.07);
         assert!((share(&starts, |slot| slot.is_multiple_of(SUB_BLOCK)) - 0.125).abs() < 0.07);
         assert!((starts.iter().sum::<u64>() as f64 / starts.len() as f64 / 8160.0 - 1.0).abs() < 0.15);

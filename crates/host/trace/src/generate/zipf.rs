@@ -1,4 +1,4 @@
-//! Exact Zipf ranks in O(1) time and memory.
+//! Draws exact Zipf ranks in O(1) time and memory.
 //!
 //! Rejection-inversion (Hormann and Derflinger, "Rejection-inversion to generate variates from monotone discrete
 //! distributions", ACM TOMACS 1996): invert the integral of a continuous hat function and reject points outside the
@@ -111,7 +111,7 @@ mod tests {
         let zipf = Zipf::new(count, theta);
         let mut rng = Rng::named(3, "zipf");
         let hits = (0..200_000).filter(|_| zipf.sample(&mut rng) == 1).count() as f64 / 200_000.0;
-        // Generalized harmonic number by Euler-Maclaurin.
+        // The sum approximates a generalized harmonic number by the Euler-Maclaurin formula.
         let n = count as f64;
         let zeta_099 = -99.423_512_9; // zeta(0.99) = -1/(1-0.99) + Euler's constant + O(0.01)
         let expected = 1.0 / (n.powf(1.0 - theta) / (1.0 - theta) + zeta_099);

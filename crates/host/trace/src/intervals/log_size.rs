@@ -44,7 +44,7 @@ impl LogSize {
     ///
     /// # Errors
     ///
-    /// If the log is smaller than a page.
+    /// Fails if the log is smaller than a page.
     pub fn pages(&self, written: &WrittenPages) -> Result<u64, TraceError> {
         let (pages, text) = match *self {
             Self::Share(share) => {

@@ -138,7 +138,7 @@ impl Intervals {
     ///
     /// # Errors
     ///
-    /// If memory runs out.
+    /// Fails if memory runs out.
     pub fn add(&mut self, requests: &[Request]) -> Result<(), TraceError> {
         for request in requests {
             let pages = pages_of(request, self.page_bytes);
@@ -213,7 +213,7 @@ impl Intervals {
         for page in self.pages() {
             let (whole, intervals) = (u128::from(page.last - page.first), u128::from(page.writes - 1));
             for window in &mut windows {
-                // The mean is compared through the sum, to stay exact.
+                // The test compares the sum instead of the mean, because the sum is exact.
                 let limit = u128::from(window.log_pages) * intervals;
                 let class = if intervals > 0 && whole <= limit {
                     &mut window.hot_pages

@@ -25,7 +25,7 @@ use ssdlab_core::mem::prefetch;
 
 use recency::{LastUse, Recency};
 
-/// Prefetch distance in uses.
+/// Number of uses by which prefetching is ahead.
 const AHEAD: usize = 16;
 
 /// Index of reads among the kinds of uses.
@@ -34,9 +34,9 @@ const READS: usize = 0;
 /// Histogram of the uses of one kind by stack distance.
 #[derive(Clone, Debug)]
 struct Uses {
-    /// Uses by distance, below the largest cache.
+    /// Number of uses at each distance below the size of the largest cache.
     near: HugeVec<u64>,
-    /// Uses at larger distances.
+    /// Number of uses at larger distances.
     far: u64,
     /// First uses of items, which miss in every cache.
     first: u64,
@@ -80,7 +80,7 @@ pub struct CacheCurves {
     pub write_backs: Vec<u64>,
 }
 
-/// Numbers of uses by kind.
+/// Number of uses of each kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct UseCounts {
     /// Reads.
@@ -228,7 +228,7 @@ mod tests {
     struct Cache {
         items: Vec<(u32, bool)>,
         capacity: usize,
-        /// Hits of reads and of changes.
+        /// Number of hits of reads and of changes.
         hits: [u64; 2],
         write_backs: u64,
     }
@@ -313,7 +313,7 @@ mod tests {
         }
     }
 
-    /// Enough items for several groups of words and many compactions.
+    /// The items fill several groups of words and cause many compactions.
     #[test]
     fn large_caches_are_exact_too() {
         let mut rng = ssdlab_core::Rng::named(1, "uses");

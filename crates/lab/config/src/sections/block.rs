@@ -125,7 +125,7 @@ const DEFAULT_LAYER: Derived = Derived {
     rule: "the layer of the scheduler's kernel version",
     value: |entries| match SCHEDULERS.get(chosen(entries, SCHEDULER)).map(|info| info.role.kind) {
         Ok(BlockLayerKind::SingleQueue) => "single-queue".into(),
-        // Unused with "direct".
+        // With "direct", the value is not used.
         Ok(BlockLayerKind::MultiQueue) | Err(_) => "multi-queue".into(),
     },
 };
@@ -213,7 +213,7 @@ impl Checker<'_> {
             Err(TunableError::BeyondDevice { name, value, device, unit, .. }) => {
                 let tunable = info.parameters.iter().find(|tunable| tunable.name == name);
                 let remedy = match tunable {
-                    // The default adapts to the device.
+                    // A default is fitted to the limits of the device.
                     Some(tunable) if device < tunable.min => format!("set it to {}", unit.write(tunable.default)),
                     _ => format!("lower it to {}", unit.write(device)),
                 };

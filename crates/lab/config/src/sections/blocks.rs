@@ -37,7 +37,7 @@ pub(super) struct Blocks {
     pub added: u64,
     /// Blocks for data.
     data: u64,
-    /// FTL reserve among the provided blocks.
+    /// Number of blocks that the FTL keeps in reserve.
     kept: u64,
     /// Minimum number of blocks that the FTL needs in addition to data and reserve.
     work: u64,

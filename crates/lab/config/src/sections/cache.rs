@@ -57,7 +57,7 @@ fn options() -> Vec<OptionSpec> {
     options
 }
 
-/// Model of a compressor.
+/// A modelled compressor, with the names of its settings.
 struct Codec {
     name: &'static str,
     help: &'static str,

@@ -31,7 +31,7 @@ const SIZE: &[OptionSpec] = &[
         ),
 ];
 
-/// Assumed extent of an empty or unknown trace.
+/// Extent in bytes that is assumed if the trace is empty or unknown.
 const ASSUMED_BYTES: u64 = 1 << 30;
 
 /// True if the reserve is added to the over-provisioning.

@@ -28,7 +28,7 @@ static REPLAYS: Choices<fn(&mut Checker<'_>) -> Read<Replay>, 3> = Choices::new(
     }),
 ]);
 
-/// Handling of addresses past the end of the device.
+/// Rule for addresses past the end of the device.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Fitting {
     Error,

@@ -1,4 +1,4 @@
-//! Over-provisioning or spare factor, in whole blocks.
+//! Converts over-provisioning or a spare factor to whole blocks.
 
 use crate::checker::{Checker, Read};
 use crate::kind::Kind;

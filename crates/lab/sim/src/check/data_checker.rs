@@ -150,7 +150,7 @@ impl FlashSink for DataChecker {
             }
             Source::Copy(from) => {
                 self.unsettled = true;
-                // The read of the copied page has been counted already.
+                // A copy-back has already counted the read of the source page.
                 let data = match self.array.read(from) {
                     Ok(data) => data,
                     Err(Violation(text)) => return self.blame(text),

@@ -31,7 +31,7 @@ counters! {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum SlotState {
     Free,
-    /// Waits to be programmed.
+    /// The page waits until a program begins.
     Waiting,
     Programming,
 }
@@ -283,7 +283,7 @@ mod tests {
         // Three of four pages are waiting. Programming continues down to one page, oldest first.
         let programming = flushed(&mut buffer);
         assert_eq!(programming.iter().map(|&(_, lpn)| lpn).collect::<Vec<_>>(), [7, 8]);
-        // A page being programmed is not overwritten in place.
+        // While a page is programmed, a rewrite takes another slot.
         assert_eq!(buffer.accept(7, writer(), true, 0), Accepted::Stored);
         assert_eq!(buffer.accept(5, writer(), true, 0), Accepted::Full);
         buffer.programmed(programming[0].0);
@@ -303,7 +303,7 @@ mod tests {
             assert_eq!((held.lpn, held.whole), (lpn, comes_whole));
             programming.push(slot);
         }
-        // Programmed and trimmed pages are no longer here.
+        // Programmed and trimmed pages leave the buffer.
         programming.iter().for_each(|&slot| buffer.programmed(slot));
         buffer.accept(1, writer(), false, 0);
         assert!(!buffer.flush_next().unwrap().1.whole);

@@ -253,7 +253,7 @@ impl<P: TimedParts> TimedDrive<P> {
     }
 
     /// # Errors
-    /// If the oracle of the buffer found a violation.
+    /// Fails if the oracle of the buffer found a violation.
     pub(super) fn check_buffer(&self) -> Result<(), SimError> {
         let oracle = self.buffer.as_ref().and_then(|stage| stage.oracle.as_ref());
         match oracle.and_then(|oracle| oracle.violation.clone()) {

@@ -16,7 +16,7 @@ use crate::run::error::SimError;
 /// End of a run of the event loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Until {
-    /// All requests are complete.
+    /// Run until all requests are complete.
     Complete,
     /// All events up to this time have been processed.
     Time(u64),
@@ -28,7 +28,7 @@ pub(super) enum Owner {
     Request(u32),
     /// A slot of the write buffer.
     Buffer(u32),
-    /// A plane is being collected ahead of need.
+    /// Garbage collection ahead of need, on the plane with this number.
     Collection(u32),
 }
 

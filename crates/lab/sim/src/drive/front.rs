@@ -20,7 +20,7 @@ pub(crate) struct Queues {
     queues: Vec<Queue>,
     /// Maximum number of requests of one queue in the drive.
     depth: u32,
-    /// Most requests in the drive.
+    /// Maximum number of requests in the drive.
     slots: u32,
     inside: u32,
     waiting: u32,
@@ -154,7 +154,7 @@ impl Pipe {
     }
 }
 
-/// The controller's work on commands, and the link.
+/// The controller's command processing, and the link to the host.
 #[derive(Debug)]
 pub(crate) struct FrontEnd {
     options: Front,

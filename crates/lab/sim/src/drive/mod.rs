@@ -70,14 +70,14 @@ struct InFlightRequest {
     /// Time spent waiting for other requests.
     waited_ns: u64,
     queue: u16,
-    /// Number among the requests submitted, from 1.
+    /// Number of the request in order of submission, from 1.
     number: u64,
     /// True if a request of the other direction was in the drive when this request was taken.
     met_other: bool,
 }
 
 impl InFlightRequest {
-    /// Identifier of the request for the flash.
+    /// Returns the identifier of the request for the flash.
     fn requester(&self) -> Requester {
         Requester { number: self.number, arrived_ns: self.issued_ns }
     }
@@ -118,7 +118,7 @@ impl<P: TimedParts> TimedDrive<P> {
     /// Creates a drive whose flash is idle.
     ///
     /// # Errors
-    /// If the options of the cache or the block layer are invalid.
+    /// Fails if the options of the cache or the block layer are invalid.
     pub fn new(mut stack: Stack<P>, options: DriveOptions) -> Result<Self, SimError> {
         let measurement = Measurement::start(&mut stack);
         let setup = &stack.setup;
@@ -295,7 +295,7 @@ mod tests {
     use crate::setup::drive::{Collect, Front, Protocol};
     use crate::setup::{Clock, Setup};
 
-    /// Lets no operation begin.
+    /// A scheduler that lets no operation begin.
     static BLOCKED: DieSchedulerInfo = DieSchedulerInfo {
         name: "blocked",
         help: "none ever",

@@ -110,7 +110,7 @@ pub(crate) struct BlockStage {
 
 impl BlockStage {
     /// # Errors
-    /// If the scheduler or a tunable is unknown.
+    /// Fails if the scheduler or a tunable is unknown.
     pub fn new(setup: &Setup, options: &BlockOptions, closed_loop: bool) -> Result<Self, SimError> {
         let scheduler =
             ssdlab_sched::SCHEDULERS.get(&options.scheduler).map_err(|error| SimError::Setup(error.to_string()))?;

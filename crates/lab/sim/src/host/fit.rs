@@ -47,7 +47,7 @@ impl AddressMapper {
     /// Maps the next request of the host.
     ///
     /// # Errors
-    /// If the request ends past the end of the device and the rule does not allow that.
+    /// Fails if the request ends past the end of the device and the rule does not allow that.
     #[inline(always)]
     pub fn fit(&mut self, request: &Request) -> Result<Fitted, SimError> {
         if self.stays(request) { Ok(Fitted { request: *request, wrapped: false }) } else { self.place(*request) }

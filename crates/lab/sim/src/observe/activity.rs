@@ -70,7 +70,7 @@ pub struct Interference {
     pub writes_beside_reads: Option<LatencySummary>,
 }
 
-/// Channels, dies, queues and write buffer in the measured phase.
+/// Figures of channels, dies, queues and write buffer in the measured phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DriveSummary {
     /// Channels.
@@ -93,11 +93,11 @@ pub struct DriveSummary {
     pub waiting: LatencyByOp,
     /// Service times: response times without waiting.
     pub service: LatencyByOp,
-    /// Multi-plane commands.
+    /// Number of multi-plane commands.
     pub multiplane_commands: u64,
-    /// Programs and erases interrupted by a read.
+    /// Number of programs and erases interrupted by a read.
     pub suspensions: u64,
-    /// Interference of reads and writes.
+    /// Figures on reads and writes that delay each other.
     pub interference: Interference,
     /// Response times by stream, if there are several streams.
     pub streams: Vec<StreamSummary>,
@@ -107,7 +107,7 @@ pub struct DriveSummary {
     pub fairness: Option<f64>,
     /// Block layer of the host, if any.
     pub block: Option<BlockSummary>,
-    /// Write buffer, if any.
+    /// Counters of the write buffer, if any.
     pub buffer: Option<BufferCounters>,
     /// Latency breakdown, if attribution was on.
     pub response: Option<ResponseSummary>,
@@ -306,7 +306,7 @@ impl Meters {
                 (0..bins.rows()).map(|row| bins.row(row).iter().sum::<u64>() as f64 / elapsed_ns).collect();
             Spread::of(shares.into_iter())
         };
-        // A million outstanding requests exceed 64 bits within hours.
+        // With a million outstanding requests, 64 bits would overflow within hours.
         let total =
             |bins: &Bins| -> u128 { (0..bins.rows()).flat_map(|row| bins.row(row)).map(|&sum| u128::from(sum)).sum() };
         let cells_ns = total(&record.cells);
@@ -400,7 +400,7 @@ mod tests {
 
     use ssdlab_core::Rng;
 
-    /// Covers the times before the second stream.
+    /// The test also covers the times before the second stream.
     #[test]
     fn each_stream_has_its_response_times() {
         let mut rng = Rng::named(1, "streams");

@@ -18,7 +18,7 @@ use ssdlab_trace::{Op, Request};
 use crate::observe::breakdown::{ByBucket, LatencyBreakdown, Part, PartTimes, ResponseSummary};
 use crate::observe::intervals::{Intervals, OPS, Timeline};
 
-/// Attribution of a request in the drive.
+/// Attribution of the time of a request in the drive.
 #[derive(Clone, Copy, Debug, Default)]
 struct InDrive {
     parts_ns: PartTimes,
@@ -41,7 +41,7 @@ impl InDrive {
 pub(crate) struct LatencyAttribution {
     /// Requests in the drive, by number.
     in_drive: Vec<InDrive>,
-    /// Times of the dies when measuring began.
+    /// Stall times of the dies when measuring began.
     dies_at_start: StallTimes,
     intervals: Intervals,
     /// Requests of the run by operation and response time.

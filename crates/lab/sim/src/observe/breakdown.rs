@@ -11,15 +11,15 @@ use ssdlab_trace::Op;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Part {
-    /// The host's block layer, until the drive receives the request.
+    /// Time in the host's block layer, until the drive receives the request.
     BlockLayer = CAUSES as u8,
-    /// The drive's queues, until the drive takes the request.
+    /// Time in the drive's queues, until the drive takes the request.
     HostQueue,
     /// The controller: processing of this request or of earlier requests.
     Controller,
     /// The link to the host: transfer of this request or of earlier requests.
     Link,
-    /// Programming of everything written before a flush.
+    /// Time to program everything written before a flush.
     Flush,
 }
 
@@ -49,7 +49,7 @@ pub const PART_NAMES: [&str; PARTS] = [
 /// Half-width of the band around a percentile, as a share of the requests above the percentile.
 const BAND: f64 = 0.5;
 
-/// Sum of response times by part.
+/// Sum of the parts of response times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct LatencyBreakdown {
     /// Requests.
@@ -94,7 +94,7 @@ fn by_part<S: Serializer>(parts_ns: &[u128; PARTS], serializer: S) -> Result<S::
 pub struct BreakdownByPercentile {
     /// All requests.
     pub all: LatencyBreakdown,
-    /// The middle half.
+    /// Requests of the middle half, around the median.
     pub p50: LatencyBreakdown,
     /// Requests from percentile 98.5 to 99.5.
     pub p99: LatencyBreakdown,

@@ -16,7 +16,7 @@ const ENOUGH_PAIRS: u64 = 200;
 pub(crate) struct Concentration {
     /// Writes of each page of the sample, by scrambled number.
     writes: Vec<u32>,
-    /// Mask of a scrambled number.
+    /// Bits kept of a scrambled page number.
     mask: u32,
     logical_pages: u32,
     all: u64,
@@ -85,7 +85,7 @@ mod tests {
                 );
             assert!((skewed * (0.81 / 0.1 + 0.01 / 0.9) - 1.0).abs() < 0.1, "{pages}: {skewed}");
         }
-        // Few pages, each written very often.
+        // Few pages are written very often.
         let few = shares(2_000, 400_000, |rng| rng.below(3) as u32);
         assert!((few * 2_000.0 - 3.0).abs() < 0.05, "{few}");
         let few = Concentration::new(1_000);

@@ -25,7 +25,7 @@ struct Interval {
     counts: [[Vec<(u16, u32)>; KINDS]; OPS],
     /// Sums of the parts of response times, by operation.
     parts_ns: [PartTimes; OPS],
-    /// The first of the slowest requests, by operation.
+    /// The slowest request of each operation; the first of equally slow ones.
     slowest: [Option<Slow>; OPS],
 }
 
@@ -211,7 +211,7 @@ mod tests {
     /// A completed request: operation, completion since the origin, response time, and its only part.
     type Completed = (Op, u64, u64, usize);
 
-    /// Compares intervals with a list of all requests.
+    /// The test compares intervals with a list of all requests.
     #[test]
     fn each_interval_holds_the_requests_that_end_in_it() {
         for (seed, longest_step_ns, longest_ns) in

@@ -1,4 +1,4 @@
-//! Projected lifetime of a drive under the load of the measured phase.
+//! Projects the lifetime of a drive under the load of the measured phase.
 
 use serde::Serialize;
 
@@ -9,7 +9,7 @@ const DAYS_PER_YEAR: f64 = 365.25;
 /// Usual warranty in years, for drive writes per day.
 const WARRANTY_YEARS: f64 = 5.0;
 
-/// Write rate of a projection.
+/// Write rate that a projection assumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WriteRate {
@@ -33,14 +33,14 @@ pub struct LifetimeSummary {
     pub rate: Option<WriteRate>,
     /// Bytes written per day.
     pub host_bytes_per_day: Option<f64>,
-    /// Host writes per day in capacities.
+    /// Host writes per day, in capacities of the drive.
     pub host_drive_writes_per_day: Option<f64>,
     /// Years until worn out at this write rate.
     pub years: Option<f64>,
     /// Bytes per day by the times of the trace, at the speed of the replay; `None` if the trace has no times or writes
     /// nothing.
     pub trace_bytes_per_day: Option<f64>,
-    /// Years until worn out at the rate of the trace.
+    /// Years until the drive is worn out at the write rate of the trace.
     pub trace_years: Option<f64>,
 }
 
@@ -86,7 +86,7 @@ impl Life {
         }
     }
 
-    /// Returns bytes per day by the times of the trace.
+    /// Returns the bytes written per day according to the times of the trace.
     fn traced(&self) -> Option<f64> {
         (self.trace_ns > 0 && self.written_bytes > 0).then(|| per_day(self.written_bytes as f64, self.trace_ns))
     }

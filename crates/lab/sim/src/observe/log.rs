@@ -46,22 +46,22 @@ pub(crate) struct Measured {
 /// Merges of one kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct MergeTally {
-    /// Logical blocks merged.
+    /// Number of merged logical blocks.
     pub count: u64,
     /// Pages copied.
     pub copies: u64,
-    /// Data blocks erased, excluding reclaimed log blocks.
+    /// Number of erased data blocks, without reclaimed log blocks.
     pub erases: u64,
 }
 
 /// Merges by kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Merges {
-    /// A log block became a data block.
+    /// Merges in which a log block became a data block.
     pub switch: MergeTally,
-    /// A log block was completed and became a data block.
+    /// Merges in which a log block was completed and became a data block.
     pub partial: MergeTally,
-    /// The newest pages were copied to a free block.
+    /// Merges in which the newest pages were copied to a free block.
     pub full: MergeTally,
 }
 
@@ -82,7 +82,7 @@ counters! {
 pub struct CaptureSummary {
     /// Number of the stream in the trace; `None` for all streams together.
     pub stream: Option<u16>,
-    /// Sequential sub-streams.
+    /// Number of sequential sub-streams.
     pub sub_streams: u64,
     /// Random pages.
     pub random_pages: u64,
@@ -112,7 +112,7 @@ impl CaptureSummary {
     }
 }
 
-/// The log of a log-block FTL in the measured phase.
+/// Figures of the log of a log-block FTL in the measured phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LogSummary {
     /// Merges by kind.
@@ -131,7 +131,7 @@ pub struct LogSummary {
     pub utilisation_mean: Option<f64>,
     /// Captures of all streams together; `None` for a log without sequential blocks.
     pub capture: Option<CaptureSummary>,
-    /// Captures by stream, if the trace names streams.
+    /// Captures of each stream, if the trace names streams.
     pub capture_by_stream: Vec<CaptureSummary>,
 }
 
@@ -140,9 +140,9 @@ pub struct LogSummary {
 pub struct LogFigures {
     /// The summary.
     pub summary: LogSummary,
-    /// Reclaims by the number of logical blocks merged (index).
+    /// Number of reclaims, indexed by the number of logical blocks merged.
     pub associativity: Vec<u64>,
-    /// Retired log blocks by the number of pages programmed (index).
+    /// Number of retired log blocks, indexed by the number of programmed pages.
     pub utilisation: Vec<u64>,
     /// Reclaims by cost, cheapest first: cost, nanoseconds (0 if time is not modelled), and number of reclaims.
     pub reclaim_costs: Vec<(MergeCost, u64, u64)>,

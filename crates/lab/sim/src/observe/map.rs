@@ -11,7 +11,7 @@ use crate::observe::log::{Measured, Meter};
 pub struct LookupTally {
     /// Number of look-ups, one per page touched.
     pub count: u64,
-    /// Look-ups found in RAM.
+    /// Number of look-ups found in RAM.
     pub hits: u64,
     /// Hits divided by look-ups; `None` without look-ups.
     pub hit_ratio: Option<f64>,
@@ -20,21 +20,21 @@ pub struct LookupTally {
 /// A map in flash, in the measured phase.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MapSummary {
-    /// Look-ups for pages read.
+    /// Look-ups for page reads.
     pub reads: LookupTally,
-    /// Look-ups for pages written or trimmed.
+    /// Look-ups for page writes and trims.
     pub changes: LookupTally,
     /// All look-ups.
     pub all: LookupTally,
-    /// Map pages read for any cause.
+    /// Number of map pages read, for any cause.
     pub pages_read: u64,
-    /// Map pages programmed for any cause.
+    /// Number of map pages programmed, for any cause.
     pub pages_programmed: u64,
     /// Map pages programmed per host page; `None` if the host wrote nothing.
     pub translation_write_amplification: Option<f64>,
     /// Share of look-ups for pages read that had to read a map page first; `None` without reads.
     pub double_read_share: Option<f64>,
-    /// Map pages in flash.
+    /// Number of map pages in flash.
     pub pages: u32,
     /// Misses of entries that had been in RAM before, for pages that were written.
     #[serde(skip)]
@@ -45,7 +45,7 @@ pub struct MapSummary {
 #[derive(Default)]
 pub(crate) struct MapMeter {
     pages: u32,
-    /// Look-ups and hits, for reads and for changes.
+    /// Number of look-ups and of hits, for reads and for changes.
     counts: [(u64, u64); 2],
     /// True if the latest look-up was for a read and missed; a load that follows belongs to it.
     reading: bool,

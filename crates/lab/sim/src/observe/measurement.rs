@@ -28,7 +28,7 @@ use crate::setup::host::Replay;
 /// Measurement of a stack.
 pub(crate) struct Measurement {
     latency: [LatencyHistogram; 4],
-    /// Arrival of the first and the latest measured request, in trace time.
+    /// Arrival times of the first and the latest measured request, by the times of the trace.
     arrivals_ns: Option<(u64, u64)>,
     /// Delay of arrivals relative to the trace timestamps, on the clock of the run.
     shift_ns: u64,
@@ -79,7 +79,7 @@ struct End<'a> {
     check: Option<CheckSummary>,
 }
 
-/// Results of a timed drive.
+/// Results of a drive that models time.
 pub(crate) struct OfDrive {
     pub summary: DriveSummary,
     pub activity: Activity,

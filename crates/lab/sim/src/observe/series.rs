@@ -33,7 +33,7 @@ struct Epoch {
     longest: Longest,
 }
 
-/// Longest response times, in nanoseconds.
+/// Maximum response times, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Longest {
     read_ns: u64,

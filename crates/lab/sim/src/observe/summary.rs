@@ -83,15 +83,15 @@ pub struct DeviceSummary {
     pub logical_pages: u64,
     /// Physical pages.
     pub physical_pages: u64,
-    /// (physical - logical) / logical.
+    /// Spare capacity: (physical - logical) / logical.
     pub op_over_logical: f64,
-    /// (physical - logical) / physical.
+    /// Spare capacity: (physical - logical) / physical.
     pub spare_of_physical: f64,
     /// Blocks reserved by the FTL for open and free blocks, merges or a map in flash; included in `blocks`.
     pub reserve_blocks: u32,
     /// `op_over_logical` without the reserved blocks. See also [`CollectionSummary::effective_op`].
     pub op_without_reserve: f64,
-    /// Program/erase cycles a block endures.
+    /// Number of program/erase cycles that a block endures.
     pub endurance_cycles: u32,
     /// Bytes of mapping tables in the RAM of a controller, counted as in the FTL's paper.
     pub mapping_table_bytes: u64,
@@ -112,7 +112,7 @@ pub struct PreconditionSummary {
     pub write_amplification: Option<f64>,
     /// True if write amplification was steady; `None` unless the set-up requires a steady state.
     pub stable: Option<bool>,
-    /// Replays of the trace's writes, if the trace overwrote the device.
+    /// Number of replays of the trace's writes, if the trace overwrote the device.
     pub replays: Option<u64>,
     /// Number of planes preconditioned as a sample for all planes; `None` without sampling.
     pub sampled_planes: Option<u32>,
@@ -139,7 +139,7 @@ pub struct RepeatSummary {
     pub replays: u64,
     /// True if write amplification became steady; `None` unless the set-up requires a steady state.
     pub steady: Option<bool>,
-    /// Logical pages written in all replays, in capacities of the device.
+    /// Data written in all replays, in capacities of the device.
     pub capacities_written: f64,
     /// Write amplification of each complete replay without its warm-up; `None` if the replay wrote nothing.
     pub write_amplification: Vec<Option<f64>>,
@@ -183,9 +183,9 @@ const BEHIND: f64 = 0.05;
 pub struct TimeSummary {
     /// Time from the start of measuring to the last completion.
     pub elapsed_ns: u64,
-    /// Time the flash worked.
+    /// Time during which the flash worked.
     pub busy_ns: u64,
-    /// Busy over elapsed.
+    /// Busy time divided by elapsed time.
     pub utilisation: f64,
     /// Requests completed per second; all rates are `None` if no time passed.
     pub iops: Option<f64>,
@@ -223,15 +223,15 @@ pub struct LatencySummary {
     pub min_ns: u64,
     /// Median. All quantiles are exact to 1.6 %.
     pub p50_ns: u64,
-    /// 90 of 100 are no slower.
+    /// Time that 90 of 100 requests do not exceed.
     pub p90_ns: u64,
-    /// 95 of 100 are no slower.
+    /// Time that 95 of 100 requests do not exceed.
     pub p95_ns: u64,
-    /// 99 of 100 are no slower.
+    /// Time that 99 of 100 requests do not exceed.
     pub p99_ns: u64,
-    /// 999 of 1,000 are no slower.
+    /// Time that 999 of 1,000 requests do not exceed.
     pub p99_9_ns: u64,
-    /// 9,999 of 10,000 are no slower.
+    /// Time that 9,999 of 10,000 requests do not exceed.
     pub p99_99_ns: u64,
     /// Largest.
     pub max_ns: u64,
@@ -308,7 +308,7 @@ impl CollectionSummary {
     }
 }
 
-/// Erases of the measured phase over the blocks.
+/// Distribution of the erases of the measured phase over the blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct WearSummary {
     /// All erases.
@@ -317,9 +317,9 @@ pub struct WearSummary {
     pub erase_mean: f64,
     /// Standard deviation over the blocks.
     pub erase_std_dev: f64,
-    /// Erases of the least worn block.
+    /// Number of erases of the least worn block.
     pub erase_min: u32,
-    /// Erases of the most worn block.
+    /// Number of erases of the most worn block.
     pub erase_max: u32,
 }
 
@@ -342,7 +342,7 @@ impl WearSummary {
 /// Extent of the data check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct CheckSummary {
-    /// Flash operations checked against the NAND rules, with preconditioning.
+    /// Number of flash operations checked against the NAND rules, including preconditioning.
     pub flash_operations_checked: u64,
     /// Pages read and compared with the last write, with the warm-up.
     pub page_reads_checked: u64,
@@ -357,13 +357,13 @@ pub struct Summary {
     pub device: DeviceSummary,
     /// State before the first request.
     pub precondition: PreconditionSummary,
-    /// Repeated replays, if any.
+    /// Figures of repeated replays, if any.
     pub repeat: Option<RepeatSummary>,
-    /// Cache above the drive, if any.
+    /// Figures of the cache above the drive, if any.
     pub cache: Option<CacheSummary>,
     /// Host requests; with a cache, requests below the cache.
     pub host: HostCounters,
-    /// Flash operations.
+    /// Counts of flash operations.
     pub flash: FlashSummary,
     /// Pages programmed per host page; `None` if the host wrote nothing.
     pub write_amplification: Option<f64>,
@@ -387,7 +387,7 @@ pub struct Summary {
     pub wear: WearSummary,
     /// Projected lifetime.
     pub lifetime: LifetimeSummary,
-    /// Data check, if enabled.
+    /// Extent of the data check, if enabled.
     pub check: Option<CheckSummary>,
     /// Findings, the weightiest first.
     pub diagnosis: Vec<Finding>,

@@ -40,7 +40,7 @@ type OfPart<P> = Combined<<P as Parts>::Ftl, CountingFlash, (), ()>;
 /// Preconditions a device by a sample, if its set-up requires it or the device is large; otherwise returns `None`.
 ///
 /// # Errors
-/// If the set-up requires a sample that the device does not allow.
+/// Fails if the set-up requires a sample that the device does not allow.
 pub(crate) fn prepare<P: Parts<Flash: Resume>>(
     stack: &mut Stack<P>,
     monitor: &mut dyn Monitor,

@@ -64,7 +64,7 @@ pub enum SimError {
         /// Reason.
         why: String,
     },
-    /// The data check found the FTL wrong.
+    /// The data check found an error of the FTL.
     #[error("data check failed at request {number}: {violation}; this is a bug in the FTL, please report it")]
     Check {
         /// Number of the request, from 1; 0 during preconditioning.

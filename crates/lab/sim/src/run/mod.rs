@@ -62,7 +62,7 @@ pub struct Outcome {
 /// Replays `source` against the device of `setup`, through its cache if there is one.
 ///
 /// # Errors
-/// If the set-up is invalid, the source cannot be read or does not fit, or a check fails.
+/// Fails if the set-up is invalid, the source cannot be read or does not fit, or a check fails.
 pub fn run(setup: &Setup, source: &mut dyn Source, monitor: &mut dyn Monitor) -> Result<Outcome, SimError> {
     run_with_states(setup, States::default(), source, monitor)
 }

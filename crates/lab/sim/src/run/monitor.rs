@@ -7,18 +7,18 @@ use crate::observe::summary::SoFar;
 /// Part of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
-    /// Preconditioning writes each page to be filled once.
+    /// Preconditioning writes each page that is to be filled once.
     Fill,
     /// Preconditioning overwrites pages at random.
     Overwrite,
-    /// Replaying requests without measuring.
+    /// Requests are replayed but not measured.
     Warmup,
-    /// Replaying and measuring.
+    /// Requests are replayed and measured.
     Measure,
 }
 
 impl Phase {
-    /// Lower-case name.
+    /// Name in lower case.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Fill => "fill",
@@ -56,7 +56,7 @@ impl Status {
 pub enum Control {
     /// Continue.
     Continue,
-    /// Stop now and report partial results.
+    /// The run stops now and reports partial results.
     Stop,
 }
 

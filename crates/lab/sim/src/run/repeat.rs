@@ -75,7 +75,7 @@ pub(crate) struct Replays<'s> {
     source: &'s mut dyn Source,
     /// True if times are shifted.
     shifts: bool,
-    /// Added to the times of the trace.
+    /// Time added to the times of the trace.
     shift_ns: u64,
     /// Number of requests of this replay, and their first and last time in the trace.
     requests: u64,
@@ -94,10 +94,10 @@ impl<'s> Replays<'s> {
         Self { shifts: false, ..Self::new(source) }
     }
 
-    /// Rewinds to the first request and forgets all earlier replays.
+    /// Returns to the first request and forgets all earlier replays.
     ///
     /// # Errors
-    /// If the source cannot be read again.
+    /// Fails if the source cannot be read again.
     pub fn start_over(&mut self) -> Result<(), TraceError> {
         (self.shift_ns, self.requests) = (0, 0);
         self.source.rewind()

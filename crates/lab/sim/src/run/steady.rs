@@ -11,9 +11,9 @@ use crate::setup::host::Repeat;
 /// Pages written in a stretch of time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Written {
-    /// Written by the host.
+    /// Number of pages written by the host.
     pub host_pages: u64,
-    /// Programmed into flash.
+    /// Number of pages programmed into flash.
     pub programmed: u64,
 }
 

@@ -46,7 +46,7 @@ pub struct Front {
 /// Queues between host and drive.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Protocol {
-    /// The drive sees every request at once.
+    /// Requests reach the drive immediately, without queues.
     Direct,
     /// One queue of tags, as in SATA (NCQ), UFS and eMMC (command queueing).
     SingleQueue {
@@ -69,7 +69,7 @@ pub enum Protocol {
 /// Order in which queues are served (NVMe 2.0, section 3.4.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arbitration {
-    /// Round robin, `burst` requests each.
+    /// Queues take turns, with `burst` requests each.
     RoundRobin {
         /// Requests taken from a queue in a row.
         burst: u32,
@@ -86,7 +86,7 @@ pub enum Arbitration {
 pub struct WriteBuffer {
     /// Capacity in pages.
     pub pages: u32,
-    /// When pages are programmed.
+    /// Rule that decides when pages are programmed.
     pub flush: FlushPolicy,
     /// True if the contents survive a power loss, so that a flush request completes at once.
     pub protected: bool,
@@ -112,7 +112,7 @@ pub enum FlushPolicy {
 pub enum Collect {
     /// Garbage is never collected ahead of need.
     Foreground,
-    /// While the drive is idle.
+    /// Garbage is collected while the drive is idle.
     Idle {
         /// Idle time after which collection starts.
         after: Nanos,

@@ -5,7 +5,7 @@ use ssdlab_core::Nanos;
 pub use ssdlab_sched::Options as BlockOptions;
 use ssdlab_sched::{BlockLayerKind, SCHEDULERS};
 
-/// When the next request is issued.
+/// Rule that decides when the next request is issued.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Replay {
     /// Requests are issued when an earlier request completes; timestamps of the trace are ignored.
@@ -61,11 +61,11 @@ pub enum Repeat {
 }
 
 impl Repeat {
-    /// A single replay.
+    /// The trace is replayed once.
     pub const ONCE: Self = Self::Times(1);
 }
 
-/// Handling of addresses past the end of the device.
+/// Rule for addresses past the end of the device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fit {
     /// Stop with an error that names the request.
@@ -83,7 +83,7 @@ pub enum Fit {
 /// simulation later sets the size of the device.
 ///
 /// # Panics
-/// If no scheduler has this name.
+/// Panics if no scheduler has this name.
 pub fn block_options(scheduler: &str) -> BlockOptions {
     let info = SCHEDULERS.get(scheduler).expect("a registered scheduler");
     let options = match info.role.kind {
@@ -121,7 +121,7 @@ pub struct CacheOptions {
     pub capacity_pages: u64,
     /// Compressed pool, if any.
     pub compressed: Option<CompressedOptions>,
-    /// Write-back or write-through.
+    /// Mode of writes: write-back or write-through.
     pub writes: WriteMode,
     /// Share of the raw pages that may be dirty, in percent.
     pub dirty_percent: u32,

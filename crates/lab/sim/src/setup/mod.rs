@@ -39,7 +39,7 @@ pub enum Overwrite {
     None,
     /// Random overwrites: this many times the filled pages.
     Passes(f64),
-    /// Uniformly at random until write amplification is stable.
+    /// The device is overwritten uniformly at random until write amplification is stable.
     Steady(Method),
     /// Overwrites with the writes and trims of the trace, repeatedly. Not allowed with a host cache, which would absorb
     /// some of them.
@@ -103,7 +103,7 @@ pub struct Setup {
     pub gantt: Option<Window>,
     /// True to break down each response time (latency attribution). Needs [`Clock::Event`]; other clocks ignore it.
     pub attribution: bool,
-    /// Handling of addresses past the end of the device.
+    /// Rule for addresses past the end of the device.
     pub fit: Fit,
     /// Number of replays of the trace; the last replay is measured.
     pub repeat: Repeat,

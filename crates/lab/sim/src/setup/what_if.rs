@@ -48,7 +48,7 @@ what_ifs! {
     Controller = "controller",
     /// Doubles the write buffer.
     Buffer = "buffer",
-    /// Power-loss protection of the write buffer.
+    /// Adds power-loss protection to the write buffer.
     Protected = "protected",
     /// The drive and the block layer take twice as many requests at a time.
     Slots = "slots",

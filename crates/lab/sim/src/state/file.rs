@@ -25,7 +25,7 @@ use super::frames::{self, damaged};
 
 /// First bytes of a file.
 const MAGIC: &[u8; 14] = b"ssdlab drive\x1a\n";
-/// Raised with every change of the archive.
+/// Format number, increased with every change of the archive.
 const FORMAT: u32 = 7;
 
 /// Description of a drive, read before its state.
@@ -207,7 +207,7 @@ pub(super) fn write(
     let part = path.with_file_name(name);
     let written = write_part(&part, lines, state).and_then(|()| fs::rename(&part, path));
     if written.is_err() {
-        // Ignored, because an earlier error is already reported.
+        // This error is ignored, because an earlier one is already reported.
         let _ = fs::remove_file(&part);
     }
     written

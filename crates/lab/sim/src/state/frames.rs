@@ -26,7 +26,7 @@ pub(super) fn write(bytes: &[u8], to: &mut impl Write) -> io::Result<()> {
 /// Reads the bytes of all frames.
 ///
 /// # Errors
-/// If the bytes cannot be read, or differ from the bytes written.
+/// Fails if the bytes cannot be read, or differ from the bytes written.
 pub(super) fn read(from: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut number = 0;

@@ -26,11 +26,11 @@ use file::{Reader, Unusable};
 /// Files of the drive of a run.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct States<'a> {
-    /// Drive to start from, instead of preconditioning a new drive.
+    /// File of the drive to start from, instead of preconditioning a new drive.
     pub from: Option<&'a Path>,
     /// File of the preconditioned drive: loaded if it exists, otherwise saved.
     pub cache: Option<&'a Path>,
-    /// Destination of the drive after the run, unless the run is stopped.
+    /// File in which the drive is saved after the run, unless the run is stopped.
     pub save: Option<&'a Path>,
 }
 
@@ -79,7 +79,7 @@ fn line(key: &str, value: impl ToString) -> Line {
     (key.into(), value.to_string())
 }
 
-/// Origin of the drive of a run.
+/// Origin of the drive that a run uses.
 #[derive(Default)]
 pub(crate) struct Origin<'a> {
     /// Saved drive to start from.
@@ -119,7 +119,7 @@ pub(crate) fn prepare(
     let Origin { saved, cache } = origin;
     if let Some((path, reader)) = saved {
         let loaded = load(stack, reader).map_err(|unusable| match cache {
-            // The device may be half loaded.
+            // The device may be partly loaded.
             Some(_) => SimError::Cached { path: path.into(), why: why(unusable) },
             None => refused(path, unusable),
         });

@@ -73,7 +73,7 @@ impl Policy for Lru {
             } else if time < used {
                 self.heap.push(Reverse((used, slot)));
             } else if time >= limit {
-                // The current call has already rejected every page.
+                // In this case, the current call has already rejected every page.
                 self.heap.push(Reverse((time, slot)));
                 return None;
             } else if evictable(slot) {

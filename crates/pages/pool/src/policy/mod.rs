@@ -107,7 +107,7 @@ pub fn policies() -> impl Iterator<Item = Choice> {
 /// caches.
 ///
 /// # Errors
-/// If there is no policy with this name, or a parameter is unknown or invalid.
+/// Fails if there is no policy with this name, or a parameter is unknown or invalid.
 pub fn policy(text: &str) -> Result<Choice, ConfigError> {
     let invalid = |remedy: String| ConfigError::new("policy", format!("\"{text}\""), remedy);
     let mut parts = text.trim().split(':');

@@ -15,7 +15,7 @@ pub struct Numbers {
     ids: Vec<PageId>,
     /// How many numbers were assigned so far.
     assigned: u32,
-    /// Numbers of removed pages, the longest removed first.
+    /// Numbers of removed pages, starting with the page removed longest ago.
     removed: List,
     links: Links,
 }

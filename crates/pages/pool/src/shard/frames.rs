@@ -1,4 +1,4 @@
-//! Memory accounting of a shard, and frames of raw pages.
+//! Accounts for the memory of a shard, and manages frames of raw pages.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Insertion of pages into a shard, and writes to raw pages.
+//! Inserts pages into a shard, and writes to raw pages.
 
 use std::sync::Arc;
 

@@ -54,7 +54,7 @@ struct Slot {
     state: State,
     /// Next slot in the same bucket.
     next: u32,
-    /// Incremented by each write.
+    /// Version of the page, incremented by each write.
     version: u32,
     /// True if the page was used since it became raw, or since it was last chosen as a victim.
     touched: AtomicBool,
@@ -84,7 +84,7 @@ pub struct Job {
     pub page: Frame,
     /// True if the page must be stored.
     pub dirty: bool,
-    /// Action after storing, for victims.
+    /// Action for a victim after it has been stored.
     pub action: VictimAction,
 }
 

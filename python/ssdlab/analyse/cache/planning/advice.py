@@ -114,7 +114,7 @@ def plan(
         distribution = _curve(distribution)
     remarks: list[str] = []
     ending = Ending(monitor)
-    # Refuses wrong figures before measuring.
+    # Rejects invalid figures before measuring.
     _ssdlab.Plan(sizes, device_us or 0.0, distribution, (1.0, 0.0, 0.0, 1.0)).point(share or 0.0, [])
     if paper:
         contents, compared = None, [of_paper(wish) for wish in wanted]

@@ -46,7 +46,7 @@ class Compared:
     by_hits_us: float
     """Part of the difference between measurement and model due to the hit ratios."""
     by_device_us: float
-    """Part due to the time to load a page."""
+    """Part of the difference due to the time to load a page."""
     left_us: float
     """Remaining part of the difference, due to tables, locks, copies, and other programs."""
 

@@ -5,7 +5,7 @@
 use super::{CachePolicy, CachePolicyInfo};
 use ssdlab_core::{Archive, Archived};
 
-/// The registration.
+/// Registration of the policy.
 pub static INFO: CachePolicyInfo = CachePolicyInfo {
     name: "clock",
     help: "CLOCK: the next entry not used since the hand last passed it",

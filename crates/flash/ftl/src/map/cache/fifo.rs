@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::{CachePolicy, CachePolicyInfo};
 use ssdlab_core::{Archive, Archived};
 
-/// The registration.
+/// Registration of the policy.
 pub static INFO: CachePolicyInfo = CachePolicyInfo {
     name: "fifo",
     help: "the entry cached longest ago",

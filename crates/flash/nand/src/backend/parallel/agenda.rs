@@ -130,7 +130,7 @@ mod tests {
     use super::*;
     use ssdlab_core::Rng;
 
-    /// Drives may be idle for days.
+    /// Drives may be idle for days between two events.
     #[test]
     fn a_lonely_event_may_come_at_any_time() {
         const HOUR_NS: u64 = 3_600_000_000_000;

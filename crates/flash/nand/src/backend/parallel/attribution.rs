@@ -49,7 +49,7 @@ pub const CAUSES: usize = 8;
 pub type StallTimes = [u64; CAUSES];
 
 impl StallCause {
-    /// Cause of a delay while cells work on an operation of another request.
+    /// Returns the cause of a delay while cells work on an operation of another request.
     pub(super) fn of_work(op: &Op) -> Self {
         match (op.cause, op.kind) {
             (Cause::Host, Kind::Read) => Self::HostReads,
@@ -91,7 +91,7 @@ impl Clocks {
 /// since `a` adds `now - a`.
 #[derive(Debug, Default)]
 struct AllDies {
-    /// All stops minus all starts.
+    /// Sum of the clock values at all stops, minus the sum at all starts.
     sums: StallTimes,
     /// Number of running clocks.
     running: [u64; CAUSES],
@@ -131,7 +131,7 @@ struct RequestOnDie {
 
 #[derive(Clone, Copy, Debug)]
 struct Charged {
-    /// Charges before the present wait.
+    /// Charges of the operation before its current wait.
     times: StallTimes,
     waits_for: WaitsFor,
     die: u16,

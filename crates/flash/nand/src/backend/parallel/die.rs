@@ -73,7 +73,7 @@ pub(super) enum Cells {
     Busy(Work),
     /// The cells have finished reading, but the registers still hold the previous page (cache read).
     Full(Command),
-    /// Switching from a longer operation to reading.
+    /// The cells switch from a longer operation to reading.
     Suspending,
 }
 

@@ -1,7 +1,7 @@
 //! A timed flash array: channels, dies and planes work in parallel.
 //!
-//! The FTL changes its map when it emits an operation; this array adds the time. Each operation waits in the queue of its
-//! die for the operations that it depends on:
+//! The FTL changes its map when it emits an operation; this array adds the time. Each operation waits in the queue of
+//! its die for the operations that it depends on:
 //!
 //! - every operation waits for the previous one on the same block, so that a block's operations keep their order and a
 //!   read waits for the program of its page;
@@ -36,7 +36,8 @@
 //! **Two orders, two checks.** The simulator's `DataChecker` checks operations in the order of emission.
 //! [`TimingChecker`] checks them in the order in which the cells execute them.
 //!
-//! **Latency attribution.** If it is on, the waits of each operation of a request are charged to causes (`attribution.rs`).
+//! **Latency attribution.** If it is on, the waits of each operation of a request are charged to causes
+//! (`attribution.rs`).
 
 mod agenda;
 mod attribution;
@@ -203,7 +204,7 @@ pub struct ParallelFlash {
     layout: Layout,
     dies: Vec<Die>,
     channels: Vec<Channel>,
-    /// Dies, then channels.
+    /// Agenda with the dies first, then the channels.
     agenda: Agenda,
     ops: Ops,
     blocks: Vec<Block>,
@@ -291,7 +292,7 @@ impl ParallelFlash {
         self.attribution.as_ref().map(|attribution| attribution.of_dies(self.now_ns))
     }
 
-    /// The recording.
+    /// Returns the recording.
     pub fn recorded(&self) -> &Record {
         &self.record
     }

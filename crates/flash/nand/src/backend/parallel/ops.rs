@@ -128,7 +128,7 @@ impl std::ops::IndexMut<u32> for Ops {
 }
 
 impl Ops {
-    /// Number of operations in flight.
+    /// Returns the number of operations in flight.
     pub fn len(&self) -> usize {
         self.ops.len()
     }

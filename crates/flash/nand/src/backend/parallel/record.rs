@@ -25,9 +25,9 @@ pub struct Segment {
     pub plane: u32,
     /// True for a transfer.
     pub bus: bool,
-    /// Start, from the start of recording.
+    /// Time of the start, counted from the start of recording.
     pub begin_ns: u64,
-    /// End, from the start of recording.
+    /// Time of the end, counted from the start of recording.
     pub end_ns: u64,
     /// Kind of the operation.
     pub kind: Kind,

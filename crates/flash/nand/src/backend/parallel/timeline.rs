@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 const BINS: usize = 512;
-/// Bins begin at 2^10 ns.
+/// Initial length of a bin: 2^10 ns.
 const FIRST_SHIFT: u32 = 10;
 
 /// Sums over time, one row per resource.
@@ -85,7 +85,7 @@ impl Bins {
         row[last] += (to - from) * weight;
     }
 
-    /// Length of a bin, in nanoseconds.
+    /// Returns the length of a bin, in nanoseconds.
     pub fn bin_ns(&self) -> u64 {
         1 << self.shift
     }
@@ -95,7 +95,7 @@ impl Bins {
         &self.sums[row * BINS..row * BINS + self.used]
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }

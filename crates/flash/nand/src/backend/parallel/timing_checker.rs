@@ -1,7 +1,7 @@
 //! Checks the order in which dies execute operations in simulated time.
 //!
-//! Operations on one block begin in the order of emission. A page is read only after its program has ended, and programmed
-//! only after its erase. A block is erased only after every copy from it has been programmed.
+//! Operations on one block begin in the order of emission. A page is read only after its program has ended, and
+//! programmed only after its erase. A block is erased only after every copy from it has been programmed.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -216,7 +216,7 @@ impl ParallelFlash {
         if self.chips.commands.multiplane && self.layout.planes_per_die > 1 && self.ops[first].kind != Kind::Copyback {
             let mut last = first;
             let mut planes = 1_u64 << self.ops[first].plane;
-            // Looking further finds little.
+            // Searching further rarely finds another operation.
             for _ in 0..4 * self.layout.planes_per_die {
                 if candidate == NONE {
                     break;

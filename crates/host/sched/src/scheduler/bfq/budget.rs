@@ -20,10 +20,10 @@ const FAR_SECTORS: u64 = 800;
 /// Size from which a request never counts as a seek on an SSD.
 const SMALL_SECTORS: u32 = 64;
 
-/// Why a turn ends.
+/// Reason why a turn ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
-    /// Idling ended without a request.
+    /// The queue was idle until its idling period ended.
     TooIdle,
     Timeout,
     /// Budget used up.
@@ -131,7 +131,7 @@ impl Bfq {
         // long.
         let turn_us = ((until as i64 - self.turn_since as i64) / 1_000) as u32;
         if turn_us < MIN_TURN_US {
-            // The duration of a seek, at least.
+            // The queue is charged at least the duration of a seek.
             let ms = if self.device.rotational { 8 } else { SHORT_IDLE_NS / MS };
             return (q.is_seeky(), ms);
         }

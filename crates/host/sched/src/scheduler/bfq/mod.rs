@@ -1,5 +1,6 @@
 //! `bfq`: budget fair queueing, with sector budgets per process and fairness by weight (block/bfq-iosched.c and
-//! block/bfq-wf2q.c of Linux 6; Valente and Checconi: High Throughput Disk Scheduling with Fair Bandwidth Distribution).
+//! block/bfq-wf2q.c of Linux 6; Valente and Checconi: High Throughput Disk Scheduling with Fair Bandwidth
+//! Distribution).
 //!
 //! | module | task |
 //! |---|---|
@@ -136,7 +137,7 @@ pub(super) struct Bfq {
     queues: Vec<Queue>,
     /// Queues of asynchronous requests, by priority.
     async_queues: FxHashMap<Owner, usize>,
-    /// Indexed by the slot of a request.
+    /// Queue and process of each request, indexed by the request's slot.
     holders: Vec<Holder>,
     load: Load,
     service: Service,

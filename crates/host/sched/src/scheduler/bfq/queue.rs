@@ -197,7 +197,7 @@ impl Queue {
             just_created: sync,
             max_budget: 0,
             timeout: NEVER,
-            // The first request is almost certainly a seek.
+            // The first request counts as a seek, because it almost always is.
             seeks: 1,
             last_position: 0,
             think: Think { last_end: now + 1, short, io_bound: true, since: now, ..Think::default() },

@@ -232,7 +232,7 @@ impl Bfq {
     /// Puts a queue back into its tree, or moves it within the tree.
     pub(super) fn requeue(&mut self, queue: usize, expires: bool) {
         if self.service.current == Some(queue) {
-            // Charge only the service received.
+            // Charges only the service that was received.
             self.finish(queue, self.queues[queue].entity.service);
             let entity = &mut self.queues[queue].entity;
             entity.start = entity.finish;
@@ -250,7 +250,7 @@ impl Bfq {
         }
         let current = self.service.current == Some(queue);
         self.extract(queue);
-        // Charge only the service received.
+        // Charges only the service that was received.
         self.finish(queue, self.queues[queue].entity.service);
         if current {
             self.service.current = None;

@@ -19,7 +19,7 @@ pub(super) struct Extent {
     pub blocks: u32,
 }
 
-/// Free blocks of a device of whole groups.
+/// Allocator of the blocks of a device that consists of whole groups.
 #[derive(Clone, Debug)]
 pub(super) struct Allocator {
     /// Bitmap of allocated blocks.
@@ -31,7 +31,7 @@ pub(super) struct Allocator {
 #[derive(Clone, Copy, Debug)]
 struct Group {
     free: u32,
-    /// Upper bound for the length of a run of free blocks.
+    /// Upper bound of the length of a run of free blocks.
     longest: u32,
 }
 

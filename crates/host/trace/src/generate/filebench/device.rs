@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 /// Device that serves `depth` bios concurrently, each with the same service time, behind a link of limited bandwidth.
 #[derive(Clone, Debug)]
 pub(super) struct Device {
-    /// Time when each slot is free, in ns.
+    /// Time at which each slot becomes free, in ns.
     places: BinaryHeap<Reverse<u64>>,
     link_free_ns: u64,
     service_ns: u64,

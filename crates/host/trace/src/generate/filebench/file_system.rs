@@ -64,14 +64,14 @@ struct File {
     /// Start of the range that contains the dirty pages.
     dirty_first: u32,
     dirty_end: u32,
-    /// Time when the file became dirty, in ns.
+    /// Time at which the file became dirty, in ns.
     dirty_since_ns: u64,
     /// Transaction that last changed the file's inode.
     transaction: u32,
     tick: Option<u64>,
 }
 
-/// Selection of a file's dirty pages for write-back.
+/// Dirty pages of a file that are selected for write-back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Pages {
     /// Maximum number of pages.
@@ -86,7 +86,7 @@ pub(super) enum Pages {
 pub(super) struct Fate {
     /// Pages that became dirty.
     pub dirtied: u64,
-    /// Dirty pages written.
+    /// Number of dirty pages written.
     pub written: u64,
     /// Dirty pages dropped because their file was deleted before write-back.
     pub deleted: u64,

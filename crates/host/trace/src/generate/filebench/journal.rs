@@ -23,7 +23,7 @@ const LARGEST_SHARE: u32 = 4;
 /// A transaction: blocks changed together.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Transaction {
-    /// Home locations of the blocks, in order of first change.
+    /// Final addresses of the blocks, in the order of their first change.
     pub blocks: Vec<u32>,
     pub freed: Vec<Extent>,
 }

@@ -13,15 +13,15 @@ pub(super) const GROUP_BLOCKS: u32 = 32_768;
 const FLEX_GROUPS: u32 = 16;
 /// Inodes per group: one per 16 KiB.
 const INODES_PER_GROUP: u32 = 8192;
-/// Inodes (256 bytes) per block.
+/// Number of inodes of 256 bytes per block.
 const INODES_PER_BLOCK: u32 = 16;
 const TABLE_BLOCKS: u32 = INODES_PER_GROUP / INODES_PER_BLOCK;
-/// Group descriptors (64 bytes) per block.
+/// Number of group descriptors of 64 bytes per block.
 const DESCRIPTORS_PER_BLOCK: u32 = 64;
 /// Minimum number of groups: one for metadata, one for data.
 const GROUPS_MIN: u64 = 2;
 
-/// Layout of a device of whole groups.
+/// Layout of a device that consists of whole groups.
 #[derive(Clone, Debug)]
 pub(super) struct DiskLayout {
     groups: u32,

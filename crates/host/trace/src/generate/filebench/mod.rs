@@ -64,10 +64,10 @@ const COMMIT_NS: u64 = 5_000_000_000;
 /// Interval at which the flusher looks for expired pages.
 const FLUSH_NS: u64 = 5_000_000_000;
 
-/// Actor of an event.
+/// Part of the system that acts at an event.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Actor {
-    /// Creation of the fileset.
+    /// The process that creates the files.
     Creator,
     Thread(u32),
     /// jbd2.
@@ -114,7 +114,7 @@ pub(super) struct FilebenchRun {
     flusher: Flusher,
     events: BinaryHeap<Reverse<(u64, u64, Actor)>>,
     events_set: u64,
-    /// Bios of the current event.
+    /// Block I/O requests (bios) of the current event.
     bios: Vec<Bio>,
     /// Requests to return, after the fileset was created.
     out: VecDeque<Request>,
@@ -223,7 +223,7 @@ impl FilebenchRun {
         Ok(())
     }
 
-    /// Schedules an event.
+    /// Schedules an event of `actor`.
     fn at(&mut self, time_ns: u64, actor: Actor) {
         self.events.push(Reverse((time_ns, self.events_set, actor)));
         self.events_set += 1;

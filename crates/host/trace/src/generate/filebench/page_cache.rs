@@ -165,7 +165,7 @@ mod tests {
         let (third, gone) = cache.insert(7, 3);
         assert_eq!((gone, cache.dirty()), (Some((7, 2)), 1));
         cache.clean_page(frames[0]);
-        // 0 had returned to the head before 3 came.
+        // Page 0 had returned to the head before page 3 came.
         assert_eq!((cache.insert(7, 4).1, cache.dirty()), (Some((7, 0)), 0));
         cache.remove(third);
         assert_eq!(cache.insert(8, 0).1, None);

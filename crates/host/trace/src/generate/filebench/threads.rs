@@ -1,4 +1,4 @@
-//! Execution of the threads' operations.
+//! Executes the operations of the threads.
 
 use super::file_system::{Bio, Full, Pages};
 use super::layout::BLOCK;
@@ -10,7 +10,7 @@ use crate::{Op, flag};
 /// Size of one read or write of whole files in bytes.
 pub(super) const IO_BYTES: u64 = 1 << 20;
 const IO_PAGES: u32 = (IO_BYTES / BLOCK) as u32;
-/// Upper bound (exclusive) of an append in bytes.
+/// Appends are shorter than this number of bytes.
 const APPEND_BYTES: u64 = 16 << 10;
 
 /// Progress of a thread in making a file durable.
@@ -21,7 +21,7 @@ enum Durable {
     Dirty,
     /// Pages that have blocks are being written; other pages have no block yet.
     Placed,
-    /// All pages are written.
+    /// The pages of the file are written.
     Pages,
     /// The inode is committed too.
     All,
@@ -32,7 +32,7 @@ enum Durable {
 pub(super) struct Thread {
     role: Option<Role>,
     steps: &'static [Step],
-    /// Next or current step.
+    /// Number of the current or next step.
     step: usize,
     file: Option<u32>,
     /// Progress of the current step: bytes to append, pages read or bytes written; `None` before it starts.
@@ -64,7 +64,7 @@ impl Thread {
 }
 
 impl FilebenchRun {
-    /// Event of a thread.
+    /// Handles an event of a thread.
     pub(super) fn thread(&mut self, thread: u32, now_ns: u64) -> Result<(), Full> {
         match self.threads[thread as usize].role {
             Some(role) => self.access(thread, role, now_ns),

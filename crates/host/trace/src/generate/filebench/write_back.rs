@@ -13,7 +13,7 @@ const EXPIRE_NS: u64 = 30_000_000_000;
 /// Pages the flusher writes before it waits (fs/fs-writeback.c, MIN_WRITEBACK_PAGES).
 const BATCH_PAGES: u32 = 1024;
 
-/// Dirty page limits (mm/page-writeback.c).
+/// Limits of dirty pages (mm/page-writeback.c).
 #[derive(Clone, Debug)]
 pub(super) struct Throttle {
     background: u32,
@@ -33,7 +33,7 @@ impl Throttle {
 /// Guarantee for a thread that waits for a commit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Committed {
-    /// The transaction has already been committed.
+    /// The transaction is already committed.
     Before,
     /// The commit will wake the thread, and its flush also covers the thread's data.
     WithFlush,
@@ -50,9 +50,9 @@ enum CommitStage {
     Home,
     /// Updates the log's superblock after blocks were written home.
     Tail,
-    /// Writing descriptors and metadata to the log.
+    /// The commit writes descriptors and metadata to the log.
     Log,
-    /// Writing the commit block.
+    /// The commit writes the commit block.
     Seal,
 }
 

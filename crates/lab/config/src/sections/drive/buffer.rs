@@ -1,4 +1,4 @@
-//! Write buffer of the drive.
+//! Reads the settings of the drive's write buffer.
 
 use crate::checker::{Checker, Read, Reader};
 use crate::kind::{Choices, Kind};
@@ -7,7 +7,7 @@ use crate::table::{OptionSpec, TIB, option};
 use ssdlab_core::units::{write_bytes, write_percent};
 use ssdlab_sim::{FlushPolicy, WriteBuffer};
 
-/// Flush policy of the buffer, if any.
+/// Flush policies by name; None means no buffer.
 static BUFFERS: Choices<Reader<Option<FlushPolicy>>, 3> = Choices::new([
     ("none", "no buffer: a write completes when it is programmed", |_| Ok(None)),
     ("eager", "each page is programmed as soon as it arrives", |_| Ok(Some(FlushPolicy::Eager))),

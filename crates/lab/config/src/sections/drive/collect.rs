@@ -1,4 +1,4 @@
-//! Garbage collection ahead of need.
+//! Reads the settings of garbage collection ahead of need.
 
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};

@@ -1,4 +1,4 @@
-//! Queues between host and drive.
+//! Reads the settings of the queues between host and drive.
 
 use crate::checker::{Checker, Read, Reader};
 use crate::kind::{Choices, Kind};

@@ -1,4 +1,4 @@
-//! Flash translation layers.
+//! Reads the settings of flash translation layers.
 
 mod log;
 mod page;
@@ -37,7 +37,7 @@ pub(super) fn reserve_blocks(
     pages_per_block: u32,
     planes: u32,
 ) -> u32 {
-    // Larger drives are rejected elsewhere.
+    // Drives with more pages are rejected elsewhere.
     let logical_pages = u32::try_from(logical_pages).unwrap_or(u32::MAX);
     let order = ProgramOrder::Ascending;
     ftl.device_reserve_blocks(&Shape { logical_pages, page_bytes, blocks: 0, pages_per_block, order, planes })

@@ -1,4 +1,4 @@
-//! Trigger and extent of garbage collection.
+//! Reads the settings of the trigger and extent of garbage collection.
 
 use crate::checker::{Checker, Read, Reader};
 use crate::kind::{Choices, Kind};

@@ -79,7 +79,7 @@ impl CacheStage {
     /// Returns an empty cache.
     ///
     /// # Errors
-    /// If the options are invalid, or the page size does not divide the device.
+    /// Fails if the options are invalid, or the page size does not divide the device.
     pub fn new(setup: &Setup, options: &CacheOptions) -> Result<Self, SimError> {
         let cache = Cache::new(setup, options, options.background_percent.min(options.dirty_percent))?;
         Ok(Self {

@@ -45,7 +45,7 @@ impl Cache {
     /// Creates an empty cache with background write-back above `background_percent` of dirty pages.
     ///
     /// # Errors
-    /// If the options are invalid, or the page size does not divide the device.
+    /// Fails if the options are invalid, or the page size does not divide the device.
     fn new(setup: &Setup, options: &CacheOptions, background_percent: u32) -> Result<Self, SimError> {
         let impossible = |error: CacheError| SimError::Setup(format!("the host cache: {error}"));
         let device_bytes = setup.capacity_bytes();
@@ -139,7 +139,8 @@ impl Cache {
         }
     }
 
-    /// Returns the results of the measured phase: requests spent `cache_ns` in the cache and had a mean latency of `mean_ns`.
+    /// Returns the results of the measured phase: requests spent `cache_ns` in the cache and had a mean latency of
+    /// `mean_ns`.
     fn summary(&self, cache_ns: u64, mean_ns: Option<f64>) -> CacheSummary {
         let did = self.totals - self.start;
         let (counters, touched) = (did.counters, did.touched());

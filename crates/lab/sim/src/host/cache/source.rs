@@ -76,7 +76,7 @@ impl<'s, 'm> Cached<'s, 'm> {
     /// Creates an empty cache without background write-back, because it does not know when the drive is idle.
     ///
     /// # Errors
-    /// If the options are invalid, or the page size does not divide the device.
+    /// Fails if the options are invalid, or the page size does not divide the device.
     pub fn new(
         setup: &Setup,
         options: &CacheOptions,

@@ -74,7 +74,7 @@ impl<'s> HostReplay<'s> {
         }
     }
 
-    /// Takes a completed request.
+    /// Takes note of a completed request.
     #[inline(always)]
     pub fn completed(&mut self, request: &Request, now_ns: u64, latency_ns: u64) {
         match &mut self.model {

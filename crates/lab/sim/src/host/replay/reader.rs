@@ -156,7 +156,7 @@ impl<'s> TraceReader<'s> {
     /// Reports progress while requests are in flight.
     ///
     /// # Errors
-    /// If the monitor abandons the run.
+    /// Fails if the monitor abandons the run.
     #[cold]
     pub fn report_in_flight(&mut self) -> Result<(), SimError> {
         self.report();

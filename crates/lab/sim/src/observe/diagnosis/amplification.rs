@@ -1,4 +1,4 @@
-//! Causes of write amplification, and uneven wear.
+//! Finds the causes of write amplification, and uneven wear.
 
 use ssdlab_nand::Cause;
 

@@ -59,7 +59,7 @@ pub(super) fn findings(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
     // A stopped run does not show how long the trace is.
     let whole = !summary.partial;
 
-    // Earlier runs, warm-ups and replays count.
+    // Writes of preconditioning, warm-ups and replays count too.
     let logical_pages = device.logical_pages as f64;
     let pages_written = summary.precondition.host_pages_written as f64 + replayed(outcome) * logical_pages;
     let physical_pages = device.physical_pages as f64;

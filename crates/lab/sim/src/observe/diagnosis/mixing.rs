@@ -37,7 +37,8 @@ pub(super) fn hot_with_cold(setup: &Setup, summary: &Summary, written_share: Opt
     })
 }
 
-/// Returns the valid share of victims under even writes and FIFO collection, for `alpha` physical pages per logical page.
+/// Returns the valid share of victims under even writes and FIFO collection, for `alpha` physical pages per logical
+/// page.
 fn valid_share(alpha: f64) -> f64 {
     // Takes the smaller solution; the other solution is 1.
     let (mut low, mut high) = (0.0, 1.0 / alpha);

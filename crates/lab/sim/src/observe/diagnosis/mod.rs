@@ -22,7 +22,7 @@ use crate::setup::what_if::WhatIf;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Subject {
-    /// Limits of throughput.
+    /// Causes that limit the throughput.
     Throughput,
     /// Waits of the requests of a host with a cache.
     Host,
@@ -94,7 +94,7 @@ pub(crate) fn diagnose(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
         findings.extend(mixing::hot_with_cold(setup, summary, outcome.written_share));
     }
     findings.extend(inputs::findings(setup, outcome));
-    // Equal shares stay in the order of the subjects.
+    // Findings with equal shares stay in the order of the subjects.
     findings[first..].sort_by(|a, b| b.share.total_cmp(&a.share));
     for finding in &mut findings {
         finding.what_ifs.retain(|what_if| what_if.applied_to(setup).is_some());

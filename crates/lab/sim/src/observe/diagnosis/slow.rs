@@ -1,4 +1,4 @@
-//! Parts of the latencies of slow requests.
+//! Finds the largest parts of the latencies of slow requests.
 
 use ssdlab_nand::backend::parallel::{CAUSES, StallCause};
 

@@ -1,4 +1,4 @@
-//! Limits of throughput, the likeliest first.
+//! Finds what limits throughput, the likeliest limit first.
 //!
 //! If the drive keeps up, arrivals are the limit; otherwise it is a resource that is busy most of the time. If no
 //! resource is, each notable wait of requests is a cause, and so is a host that thinks or keeps too few requests

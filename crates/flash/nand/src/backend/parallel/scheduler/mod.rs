@@ -16,9 +16,9 @@ use ssdlab_core::{Info, Registry};
 pub enum Class {
     /// Reads that the host waits for.
     HostRead = 0,
-    /// Programs of the host's data.
+    /// Programs of host data.
     HostProgram = 1,
-    /// Collection, merges, the map's write-backs, erases.
+    /// Collection, merges, write-backs of the map, and erases.
     Internal = 2,
 }
 
@@ -40,7 +40,7 @@ pub struct DieView {
 }
 
 impl DieView {
-    /// The class of the earliest operation among the given classes.
+    /// Returns the class of the earliest operation among the given classes.
     #[inline]
     pub fn earliest(&self, classes: &[Class]) -> Option<Class> {
         let earliest = classes.iter().copied().min_by_key(|&class| self.ready[class as usize])?;

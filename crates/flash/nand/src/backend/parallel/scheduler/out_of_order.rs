@@ -7,7 +7,7 @@
 
 use super::{Class, DieSchedulerInfo, DieSchedulerRules, DieView};
 
-/// The registration.
+/// Registration of the scheduler.
 pub static INFO: DieSchedulerInfo = DieSchedulerInfo {
     name: "out_of_order",
     help: "in the order in which operations become ready",

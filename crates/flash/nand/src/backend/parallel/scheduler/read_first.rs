@@ -9,7 +9,7 @@
 
 use super::{Class, DieSchedulerInfo, DieSchedulerRules, DieView};
 
-/// The registration.
+/// Registration of the scheduler.
 pub static INFO: DieSchedulerInfo = DieSchedulerInfo {
     name: "read_first",
     help: "host reads first",

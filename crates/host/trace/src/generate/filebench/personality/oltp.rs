@@ -51,9 +51,9 @@ pub(in super::super) struct Access {
 /// Role of a thread.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in super::super) enum Role {
-    /// Reading process, by number.
+    /// Reading process with this number.
     Shadow(u32),
-    /// Asynchronous I/O thread, by database writer and number.
+    /// Asynchronous I/O thread, by the number of its database writer and its own number.
     Writer(u32, u32),
     /// Log writer.
     Log,
