@@ -53,7 +53,7 @@ class Commands(Group):
     """The group of all commands; Ctrl-C interrupts them."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Calls a command. Click would end without a message when interrupted."""
+        """Calls a command. On an interrupt, Click itself would end without a message."""
         try:
             with interrupt.raised():
                 return super().invoke(ctx)

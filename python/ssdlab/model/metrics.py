@@ -385,7 +385,7 @@ METRICS = (
                "from below", "less"),
         Metric("waits.limit_ns", "ns", "host requests' wait at the dirty limit", "time at the limit of dirty pages, "
                "including delayed issues of the host", "less"),
-        Metric("mean_ns", "ns", "response time of a host request, mean", "response time of a host request, mean; with "
+        Metric("mean_ns", "ns", "response time of a host request, mean", "mean response time of a host request; with "
                "`time = \"serial\"` its time in the cache plus the requests below that it causes", "less", _UNTIMED),
     ),
     *_group("Block layer", "drive.block",

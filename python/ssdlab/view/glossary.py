@@ -43,7 +43,7 @@ TERMS = {
     "working set": "The distinct addresses touched in a part of a trace.",
     "write amplification (WAF)": "Pages programmed in flash over pages that the host wrote; below 1 only if a "
     "write buffer absorbs rewrites or holds pages at the end.",
-    "write-back": "A cache acknowledges a write when it holds it and writes it below later.",
+    "write-back": "A cache acknowledges a write as soon as it holds the data, and writes the data to the drive later.",
 }
 """Sorted alphabetically."""
 

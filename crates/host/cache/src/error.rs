@@ -21,7 +21,7 @@ pub enum CacheError {
     TooLarge {
         /// The policy.
         policy: &'static str,
-        /// The capacity asked for.
+        /// The requested capacity.
         capacity: u64,
         /// Largest capacity.
         most: u64,

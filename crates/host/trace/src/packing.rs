@@ -92,7 +92,7 @@ fn pages(request: &Request, page_shift: u32) -> Range<u64> {
 #[derive(Clone, Copy, Debug)]
 struct PageRun {
     first: u64,
-    /// Page after the last.
+    /// First page after the run.
     end: u64,
     /// Packed page number of `first`.
     packed: u64,

@@ -195,7 +195,7 @@ class MissRatioCurves(_Caches):
         """Standard error of `miss_ratio`; 0 if the ratio is exact."""
         sized = self.unit_bytes is not None
         self.byte_miss_ratio: Numbers | None = points["unit_miss_ratio"] if sized else None
-        """Bytes missed over bytes accessed; None for counted objects."""
+        """Missed bytes divided by accessed bytes; None for counted objects."""
         self.byte_standard_error: Numbers | None = points["unit_standard_error"] if sized else None
         """Standard error of `byte_miss_ratio`; 0 if the ratio is exact."""
         grow = self.granularity == "sized-objects"

@@ -44,7 +44,7 @@ def inspect(path: Path, write: bool) -> Target:
     try:
         path = path.resolve(strict=True)
     except FileNotFoundError:
-        raise CalibrationError(f"{name} does not exist; name a file or block device that does") from None
+        raise CalibrationError(f"{name} does not exist; name an existing file or block device") from None
     mode = path.stat().st_mode
     if stat.S_ISBLK(mode):
         kind, why = "block device", use.why_in_use(use.device_number(path) or "")

@@ -97,7 +97,7 @@ def grouped(
             parts[axis] = [f"{low}..{high}" for low, high in pairwise(ends)]
 
     def part_of(axis: str, value: str) -> str:
-        # The upper end belongs to the last part.
+        # The last part includes its upper end.
         return parts[axis][min(int(PARTS * ranges[axis].share(value)), PARTS - 1)]
 
     return [

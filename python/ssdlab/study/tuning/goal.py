@@ -21,7 +21,7 @@ class Goal(NamedTuple):
     name: str
     value: Value
     large: bool
-    """True if more is better."""
+    """True if a larger value is better."""
 
     @classmethod
     def of(cls, written: str) -> "Goal":

@@ -30,7 +30,7 @@ def page(advice: DriveAdvice) -> Page:
         chosen="" if source is None else chosen(source),
         lead=[
             Paragraph(_goal(advice), "soft"),
-            Paragraph(f"measured, all figures of a row: {advice.measured}", "soft"),
+            Paragraph(f"the figures of a row are of {advice.measured}", "soft"),
         ],
         partial=left_to_do(study),
         remarks=[*study.failed, *study.caveats_by_trace],

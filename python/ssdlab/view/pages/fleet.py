@@ -74,8 +74,8 @@ def _facts(fleet: Fleet) -> list[tuple[str, str]]:
 def _reckoned(fleet: Fleet) -> str:
     """Returns a sentence on the write rate used for lifetimes."""
     if fleet.rate == "trace":
-        return f"life: at the rate of the trace, repeating its {text.duration(1e9 * fleet.seconds)}"
-    return "life: at the rate of the replay, because the trace has no times"
+        return f"lifetimes are at the write rate of the trace, which repeats every {text.duration(1e9 * fleet.seconds)}"
+    return "lifetimes are at the write rate of the replay, because the trace has no times"
 
 
 def _distributions(fleet: Fleet) -> Table:

@@ -6,7 +6,7 @@ from ssdlab.study.sweep.preview import Preview
 from ssdlab.view.page import Facts, Page, Paragraph, Section, Table
 
 MOST_ROWS = 20
-"""Runs on a terminal."""
+"""Maximum number of runs shown on a terminal."""
 
 
 def page(preview: Preview) -> Page:

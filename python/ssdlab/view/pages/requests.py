@@ -9,7 +9,7 @@ from ssdlab.model.trace import Trace
 from ssdlab.view.page import Facts, Page, Section, Table
 
 SHOWN = 10
-"""Requests in the table."""
+"""Number of requests in the table."""
 
 
 def page(trace: Trace) -> Page:

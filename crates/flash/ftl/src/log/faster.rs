@@ -96,7 +96,7 @@ fn check(settings: &Settings, log: &LogBlocks) -> Result<(), Problem> {
     } else if blocks > most {
         let share = if most < 2 { 0 } else { u64::from(most) * 100 / u64::from(count) };
         let share = ISOLATION.unit.write(percent(share));
-        format!("{part}, which leaves none for random pages; lower it to {share}")
+        format!("{part}, which leaves no block for random pages; lower it to {share}")
     } else {
         return Ok(());
     };

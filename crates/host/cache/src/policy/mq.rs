@@ -33,7 +33,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 1,
             max: 1 << 20,
             example: None,
-            help: "Idle accesses after which an item moves down, per item of the cache.",
+            help: "An item without use moves down after this many accesses, times the items of the cache.",
         },
         Parameter {
             name: "queues",

@@ -388,7 +388,7 @@ impl BlockLayer {
             wbt.ended(freed.id, freed.direction, now);
         }
         self.pass_on(freed.queue, freed.sync, now);
-        // Runs after the bios that wait for the request itself.
+        // Bios that wait for a request come first; throttled bios follow.
         if self.wbt.is_some() {
             self.let_throttled_go(now);
         }

@@ -71,7 +71,7 @@ counters! {
         unplugs_bio: "events", "Unplugs by a bio that asked for it.";
         unplugs_task: "events", "Unplugs because a task finished its plug or went to sleep.";
         unplugs_completion: "events", "Unplugs by the completion of a request.";
-        unplugs_scheduler: "events", "Unplugs by request of the scheduler.";
+        unplugs_scheduler: "events", "Times the scheduler asked to unplug the device.";
     }
 }
 

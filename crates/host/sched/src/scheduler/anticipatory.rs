@@ -325,7 +325,7 @@ impl Anticipatory {
         if kind == ASYNC {
             self.writes_left = self.writes_left.saturating_sub(1);
         }
-        // Applies after an expired request, too.
+        // This also applies after an expired request.
         self.next[kind] = self.successor(rq, requests);
         self.process(rq.pid).queued -= 1;
         self.queues[kind].remove(id);

@@ -79,7 +79,7 @@ impl Tokens {
         token
     }
 
-    /// Returns a token.
+    /// Gives back a token.
     pub fn give_back(&mut self, token: u32) {
         self.words[(token / self.word_bits) as usize].returned |= 1 << (token % self.word_bits);
         if token < self.limit {

@@ -21,7 +21,7 @@ pub(super) fn check(hot_requests: f64, hot_space: f64, slots: u64) -> Result<(),
     let all = if part == "hot" { "lower it to 0%" } else { "raise it to 100%" };
     let why = "the span has only one address, which cannot be both hot and cold";
     ensure!(slots > 1, "hot_requests", "{why}; {all}");
-    wrong("hot_space", format!("{} of {slots} addresses leaves none {part}; {remedy}", percent(hot_space)))
+    wrong("hot_space", format!("{} of {slots} addresses leaves no {part} address; {remedy}", percent(hot_space)))
 }
 
 #[derive(Clone, Debug)]

@@ -557,6 +557,6 @@ mod tests {
         assert!(refusal(&arriving(Pattern::Uniform, Arrival::Fixed { per_second: 0.0 })).contains("positive rate"));
         assert!(refusal(&arriving(Pattern::Uniform, Arrival::Poisson { per_second: 1e-9 })).contains("285 years"));
         let all_hot = Pattern::HotCold { hot_requests: 0.5, hot_space: 1.0, placement: Placement::Together };
-        assert!(refusal(&workload(all_hot)).contains("leaves none cold"));
+        assert!(refusal(&workload(all_hot)).contains("leaves no cold address"));
     }
 }

@@ -27,10 +27,10 @@ pub(super) fn check(
     let (size, hot_share, idle_share) = (write_bytes(block_bytes.into()), percent(hot), percent(idle));
     let why = format!("the span holds a single block of {size}, which gets all requests; raise it to 100%");
     ensure!(blocks > 1 || hot_requests <= 0.0 || hot_requests >= 1.0, "hot_requests", "{why}");
-    let why = format!("{hot_share} of {blocks} blocks leaves none hot; raise it to {}", percent(up(of(1))));
+    let why = format!("{hot_share} of {blocks} blocks leaves no hot block; raise it to {}", percent(up(of(1))));
     ensure!(hot_blocks > 0 || hot_requests <= 0.0, "hot_blocks", "{why}");
     let most = percent(down(of(blocks.saturating_sub(others))));
-    let why = format!("{hot_share} of {blocks} blocks leaves none for the other requests; lower it to {most}");
+    let why = format!("{hot_share} of {blocks} blocks leaves no block for the other requests; lower it to {most}");
     ensure!(hot_blocks + others <= blocks, "hot_blocks", "{why}");
     let most = percent(down(of(blocks - hot_blocks - others).min(1.0 - hot)));
     let why = format!("{idle_share} idle and {hot_share} hot of {blocks} blocks leave none for the other requests");
@@ -119,7 +119,7 @@ mod tests {
         );
         assert_eq!(refusal(&oltp(0.6, 0.66, 0.398_437)), "");
         assert!(
-            refusal(&oltp(0.0005, 0.66, 0.0)).ends_with("0.05% of 512 blocks leaves none hot; raise it to 0.1954%")
+            refusal(&oltp(0.0005, 0.66, 0.0)).ends_with("0.05% of 512 blocks leaves no hot block; raise it to 0.1954%")
         );
         assert_eq!(refusal(&oltp(0.001_954, 0.66, 0.0)), "");
         assert!(refusal(&oltp(0.001_954, 0.66, 0.9994)).contains("lower it to 99.6093%"));

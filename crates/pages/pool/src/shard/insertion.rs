@@ -92,7 +92,7 @@ impl Shard {
         self.progress = true;
     }
 
-    /// Makes a page in flight absent.
+    /// Forgets a page in flight, which is then no longer cached.
     pub fn abort(&mut self, at: u32) {
         self.unlink(at);
         self.progress = true;

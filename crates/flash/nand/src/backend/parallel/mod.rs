@@ -98,7 +98,7 @@ pub struct Window {
 pub enum JobKind {
     /// A request: waits for the operations that the host's data needs, but not for collection or merges.
     Request,
-    /// A page of the write buffer: waits like a request.
+    /// A page of the write buffer, which waits like a request.
     BufferedPage,
     /// A step of background collection: waits for all emitted operations.
     Collection,

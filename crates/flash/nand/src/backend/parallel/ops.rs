@@ -32,7 +32,7 @@ pub(crate) struct Op {
     pub class: u8,
     /// True if the next operation on the block has been released.
     pub passed: bool,
-    /// True if its waiting times are attributed to causes.
+    /// True if the waiting times of the operation are attributed to causes.
     pub attributed: bool,
     /// Page of the block.
     pub page: u16,

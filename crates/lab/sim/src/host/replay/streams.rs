@@ -65,7 +65,7 @@ pub(super) struct StreamReplay {
     streams: Vec<Stream>,
     /// Streams that may issue a request and have one.
     ready: VecDeque<u16>,
-    /// Requests taken from the trace and not issued.
+    /// Requests that were taken from the trace but are not issued yet.
     held_back: usize,
     pub thinking: ThinkTimes,
     /// Asynchronous writes; `None` if streams wait for every request.
