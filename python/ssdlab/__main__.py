@@ -1,6 +1,6 @@
 """`ssdlab`, and `python -m ssdlab`: the command line."""
 
-# Does not use the package's `__getattr__`, which would load many modules.
+# Importing these names directly avoids the package's `__getattr__`, which would load many modules.
 from ssdlab.leaving import STATUS, leave_at_once
 
 # Must come before the slow imports.

@@ -74,7 +74,7 @@ impl<R: Read> Input for BufReader<R> {}
 /// Access pattern of a large array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
-    /// Random access: huge pages pay, and most of the array is touched soon.
+    /// The array is accessed at random and mostly touched soon, so it gets huge pages.
     AtRandom,
     /// Access in scattered runs: untouched parts can stay in the file.
     InRuns,

@@ -131,7 +131,7 @@ impl Mapping {
 /// A `Vec` of fixed length whose storage asks the kernel for huge pages before it is first touched, or is a
 /// [`Mapping`].
 ///
-/// If the kernel refuses, it is an ordinary `Vec`; results never depend on this.
+/// If the kernel refuses huge pages, the array is an ordinary `Vec`; results never depend on this.
 pub struct HugeVec<T> {
     /// Pointer to the elements in either storage, so that access needs no branch.
     slice: NonNull<[T]>,

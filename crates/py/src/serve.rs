@@ -84,7 +84,7 @@ impl DriveServer {
         let tls = tls.map(|folder| Tls::load(&folder, true, verify_clients)).transpose();
         let tls = tls.map_err(|error| PyOSError::new_err(error.to_string()))?;
         let failed = |error: &dyn ToString| PyOSError::new_err(error.to_string());
-        // Binds first: creating the drive may take long, and leaves a file behind.
+        // The address is bound first, because creating the drive may take long and leaves a file behind.
         let sockets = Sockets::bind(&addresses).map_err(|error| failed(&error))?;
         let settings = config.inner.drive_settings();
         let options = ServeOptions { file: file.as_deref(), scale, record };

@@ -31,7 +31,7 @@ KINDS = ("read", "write", "trim")
 """Operations with an address."""
 
 TOP_SIZES = 10
-"""Most frequent sizes in `TraceAnalysis.to_dict`."""
+"""Maximum number of most frequent sizes in `TraceAnalysis.to_dict`."""
 
 ALIGNMENTS = tuple(512 << power for power in range(8))
 """Alignments listed in `TraceAnalysis.to_dict`: 512 B to 64 KiB."""

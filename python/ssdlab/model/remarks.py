@@ -97,7 +97,7 @@ def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
             unsteady = "write amplification was not steady when preconditioning ended"
             why = "on a drive with few blocks it varies with each collection"
             asked, summed = f"{unsteady}, after {times} times the capacity; {why}", f"{unsteady}; {why}"
-            # A drive written by earlier runs cannot be resized.
+            # A drive that an earlier run wrote cannot be resized.
             if not before["runs_pages_written"]:
                 larger = text.exact_size(_larger(summary["device"]["capacity_bytes"]))
                 asked, summed = f"{asked}: --set device.capacity={larger}", f"{summed}: raise device.capacity"

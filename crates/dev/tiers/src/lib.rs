@@ -42,7 +42,7 @@ pub fn cases(ci: u32) -> Config {
     if tier.as_deref() == Some("deep")
         && let RngSeed::Fixed(seed) = rng_seed
     {
-        // Shown for a test that fails.
+        // This is shown for a test that fails.
         println!("replay with PROPTEST_CASES={cases} PROPTEST_RNG_SEED={seed}");
     }
     // A file of failures would change the cases of the next run.

@@ -1,7 +1,7 @@
 //! Scan of all spare areas on all processors, for a mount without a log.
 //!
-//! The FTL recovers from the spare areas while they are read, at first sight. It must not change the flash before the
-//! damaged pages are known. The page programmed last in a block may be torn, so its checksum is compared, unless a
+//! The FTL recovers from the spare areas while they are read for the first time. It must not change the flash before
+//! the damaged pages are known. The page programmed last in a block may be torn, so its checksum is compared, unless a
 //! later page shows that all earlier pages were safe. Such pages are far apart, so they are fetched some time before
 //! they are needed.
 //!

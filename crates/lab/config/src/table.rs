@@ -103,7 +103,7 @@ pub struct Case {
 pub enum Is {
     /// Applies to a count greater than one.
     Many,
-    /// Applies to this variant.
+    /// The option must have this variant.
     Variant(&'static str),
 }
 

@@ -79,7 +79,7 @@ impl Follower {
     /// Simulates the cache over the whole trace; returns `None` if stopped.
     ///
     /// # Errors
-    /// Has none: [`Followers::follow`] has checked the parameters.
+    /// Fails if the parameters are invalid, which [`Followers::follow`] has already checked.
     pub fn simulate(self, watch: Watch<'_>) -> Result<Option<Counts>, CacheError> {
         let Self { mut simulation, parts } = self;
         watched(

@@ -343,7 +343,7 @@ CHANGED = {
     "write_p99_ns": BY_NAME["latency.write.p99_ns"],
     "write_amplification": BY_NAME["write_amplification"],
 }
-"""Metrics in the table of changes."""
+"""Metrics shown in the table of changes."""
 
 
 def _with_settings(change: Mapping[str, Any]) -> str:

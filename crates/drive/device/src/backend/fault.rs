@@ -56,7 +56,7 @@ pub struct FaultPlan {
 enum Cells {
     Erased,
     Programmed,
-    /// Disturbed by an interrupted operation; the block must be erased first.
+    /// An interrupted operation disturbed the block, which must be erased first.
     Disturbed,
 }
 

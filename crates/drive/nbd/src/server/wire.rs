@@ -213,7 +213,7 @@ impl Receiver {
             if let Some(bytes) = self.decrypt(space)? {
                 return Ok(bytes);
             }
-            // Unlocked, so that replies can be sent meanwhile.
+            // The lock is released here, so that replies can be sent meanwhile.
             self.records.resize(16 << 10, 0);
             let wire = &self.wire;
             let bytes = wire.patiently(holds_room, || wire.socket.receive(&mut self.records))?;

@@ -26,7 +26,7 @@ pub(crate) static SAMPLE: Parameter = Parameter {
     min: 1,
     max: 100,
     example: None,
-    help: "Accesses after which counters are halved, per item of the cache.",
+    help: "Counters are halved after this many accesses, times the items of the cache.",
 };
 
 pub(crate) static DOORKEEPER: Parameter =

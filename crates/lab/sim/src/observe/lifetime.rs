@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_slow_trace_wears_the_drive_at_the_rate_of_the_trace() {
-        // The trace lasts ten times as long as the drive needs: a closed loop.
+        // In this closed loop, the trace lasts ten times as long as the drive needs.
         assert_lives(Life { trace_ns: 10_000_000_000, ..LIFE }, WriteRate::Trace, 100.0);
         // A replay at the times of the trace ends shortly after the last arrival, and may leave much data in the
         // buffer.

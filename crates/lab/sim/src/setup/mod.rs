@@ -49,7 +49,8 @@ pub enum Overwrite {
 /// Method by which a drive reaches its steady state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Method {
-    /// [`Self::Sampled`] for drives from 64 GiB (with pages of 4 KiB) where possible, else [`Self::Exact`].
+    /// Chooses [`Self::Sampled`] for drives from 64 GiB (with pages of 4 KiB) where possible, otherwise
+    /// [`Self::Exact`].
     #[default]
     Auto,
     /// Every page of every plane is written.

@@ -1,4 +1,4 @@
-//! Dies and channels at work, event by event.
+//! Simulates the work of dies and channels, event by event.
 
 use super::agenda::NEVER;
 use super::attribution::Attribution;
