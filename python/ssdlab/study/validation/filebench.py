@@ -33,7 +33,7 @@ STATISTICS = {
     "write_sequential": ("writes that continue the previous write", "%"),
     "write_sync": ("synchronous writes", "%"),
     "write_meta": ("writes of metadata", "%"),
-    "flushes": ("flushes (separate or as part of a write) per write", "%"),
+    "flushes": ("flushes per write, alone or with a write", "%"),
     "read_distinct": ("distinct bytes read", "MiB"),
     "write_distinct": ("distinct bytes written", "MiB"),
 }
