@@ -33,7 +33,7 @@ pub(super) fn check(
     let why = format!("{hot_share} of {blocks} blocks leaves no block for the other requests; lower it to {most}");
     ensure!(hot_blocks + others <= blocks, "hot_blocks", "{why}");
     let most = percent(down(of(blocks - hot_blocks - others).min(1.0 - hot)));
-    let why = format!("{idle_share} idle and {hot_share} hot of {blocks} blocks leave none for the other requests");
+    let why = format!("{idle_share} idle and {hot_share} hot of {blocks} blocks leave no block for the other requests");
     let is_enough = hot_blocks + idle_blocks + others <= blocks && hot + idle <= WHOLE;
     ensure!(is_enough, "idle_blocks", "{why}; lower it to {most}");
     Ok(())
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(refusal(&oltp(0.022, 0.66, 0.208)), "");
         assert_eq!(
             refusal(&oltp(0.6, 0.66, 0.5)),
-            "workload idle_blocks: 50% idle and 60% hot of 512 blocks leave none for the other requests; lower it to \
+            "workload idle_blocks: 50% idle and 60% hot of 512 blocks leave no block for the other requests; lower it to \
              39.8437%"
         );
         assert_eq!(refusal(&oltp(0.6, 0.66, 0.398_437)), "");
@@ -123,8 +123,8 @@ mod tests {
         );
         assert_eq!(refusal(&oltp(0.001_954, 0.66, 0.0)), "");
         assert!(refusal(&oltp(0.001_954, 0.66, 0.9994)).contains("lower it to 99.6093%"));
-        assert!(refusal(&oltp(0.5, 0.66, 0.5)).contains("none for the other requests; lower it to 49.8046%"));
-        assert!(refusal(&oltp(1.0, 0.66, 0.5)).contains("none for the other requests; lower it to 99.8046%"));
+        assert!(refusal(&oltp(0.5, 0.66, 0.5)).contains("no block for the other requests; lower it to 49.8046%"));
+        assert!(refusal(&oltp(1.0, 0.66, 0.5)).contains("no block for the other requests; lower it to 99.8046%"));
         assert_eq!(refusal(&oltp(0.5, 1.0, 0.5)), "");
         assert!(refusal(&oltp(-0.1, 1.0, 0.5)).contains("from 0 to 1"));
         let block = |block_bytes| {
