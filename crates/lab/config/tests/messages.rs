@@ -409,7 +409,7 @@ fn files() {
         ),
         (
             "[workload.pattern.oltp]\nhot_blocks = \"80%\"",
-            "default: workload.pattern.oltp.idle_blocks: 20.8% idle and 80% hot of 32768 blocks leave none for the other requests; lower it to 19.9981%",
+            "default: workload.pattern.oltp.idle_blocks: 20.8% idle and 80% hot of 32768 blocks leave no block for the other requests; lower it to 19.9981%",
         ),
         (
             "device.capacity = \"64MiB\"\nworkload.pattern = \"locality\"",
