@@ -89,7 +89,7 @@ def test_the_region_is_the_smallest_good_for_reads_and_writes() -> None:
     message = "\n".join(calibration.sentences(measured))
     assert "Throughput of reads depends on the region size (largest difference 40.0 %)" in message
     assert "Throughput of writes does not depend on the region size (largest difference 0.0 %)" in message
-    assert "The smallest region that reaches 95 %, 2.00 GiB, gives 96.00 % of the most reads and 100.00 %" in message
+    assert "The smallest region that reaches 95 %, 2.00 GiB, gives 96.00 % of the maximum reads and 100.00 %" in message
     # Writes fall with the region: none has 95 % of both, and the middle one has the best worse share.
     measured = made_up(read=[[50.0], [90.0], [100.0]], write=[[100.0], [80.0], [60.0]])
     assert measured.region == 1 and "No region reaches 95 % of both; 2.00 GiB is closest" in " ".join(
@@ -104,7 +104,8 @@ def test_the_region_is_the_smallest_good_for_reads_and_writes() -> None:
 def test_the_largest_sufficient_region_is_named() -> None:
     message = " ".join(calibration.sentences(made_up(read=[[100.0], [99.0], [98.0], [50.0]])))
     assert (
-        "The smallest region measured, 1.00 GiB, gives 100.00 % of the most reads; the largest that reaches" in message
+        "The smallest region measured, 1.00 GiB, gives 100.00 % of the maximum reads; the largest that reaches"
+        in message
     )
     assert "95 % is 4.00 GiB." in message
 
@@ -119,7 +120,7 @@ def test_equal_regions_give_no_advice() -> None:
     assert noisy.region_matters
     noisy = replace(noisy, noise={"read": 0.6})
     assert not noisy.region_matters
-    assert "(largest difference 50.0 %, between rounds 60.0 %)" in " ".join(calibration.sentences(noisy))
+    assert "(largest difference 50.0 %, difference between rounds 60.0 %)" in " ".join(calibration.sentences(noisy))
 
 
 def test_a_stopped_calibration_gives_no_advice() -> None:

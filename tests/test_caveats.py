@@ -133,7 +133,7 @@ def test_few_of_many_cases_and_drives_are_listed() -> None:
     assert over_runs([*remarks_by_case, [slow]], by_trace=True)[1:] == ["1 of 7 runs: slow"]
     study = ssdlab.sweep({"device.op": "1%..60%:40"}, ROUNDED)
     same = [told for told in study.caveats if "give" in told]
-    assert len(same) == 4 and same[3].endswith("more drives are given by several values too")
+    assert len(same) == 4 and same[3].endswith("more drives result from several values")
 
 
 def test_workload_settings_are_reported_as_unused_with_a_trace(tmp_path: Path) -> None:

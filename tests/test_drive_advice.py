@@ -251,7 +251,7 @@ def test_the_measured_stretch_is_named(repeat: dict[str, object], measured: str)
     single = ssdlab.simulate({**asked, "device.op": "40%"}, PGBENCH).summary
     (one,) = advised.choices
     assert advised.measured == advised.to_dict()["measured"] == measured
-    assert advised.page().lead[1].text == f"measured, all figures of a row: {measured}"
+    assert advised.page().lead[1].text == f"the figures of a row are of {measured}"
     assert one.write_amplification.mean == single["write_amplification"]
     assert one.p99_ns is not None and one.p99_ns.mean == single["latency"]["all"]["p99_ns"]
     assert one.tbw_bytes == single["lifetime"]["host_tbw_bytes"]

@@ -124,7 +124,7 @@ def test_a_value_reads_its_own_column(sums: Path) -> None:
     values = ssdlab.experiments.load(sums).run(tables=["product"])["product"].ours
     assert values == pytest.approx(np.array([[10 - 1.5, 20 - 1, 25 - 0.5], [10 - 0.5, 20 - 1, 25 - 1.5]]) + 1.5)
     sums.write_text(text.replace("column.load", "column.gain"))
-    with pytest.raises(ssdlab.ConfigError, match=r"product: value: 'column\.gain' is unknown without a run"):
+    with pytest.raises(ssdlab.ConfigError, match=r"product: value: 'column\.gain' is known only after a run"):
         ssdlab.experiments.load(sums)
 
 
@@ -185,10 +185,10 @@ def test_claims_are_tested_on_the_document_and_ours(cli: Cli, sums: Path, result
     for line in (
         "claim: a is the fastest",
         "  document: holds in 1 of 1 rows",
-        "    not in light: c, where a is 60.00 % off",
+        "    not in light: c: a is 60.00 % off",
         "claim: c gains more than a tenth",
         "  ours: holds in 6 of 6 cells",
-        "    not in heavy: c, where a is 20.00 % off",
+        "    not in heavy: c: a is 20.00 % off",
         "ours: computed from the tables gain",
     ):
         assert line in out.splitlines(), out
@@ -325,7 +325,7 @@ columns = "limit"
         ('from = ["gain"]', 'from = ["gian"]', ["gains: from", "no earlier table 'gian'", "did you mean gain?"]),
         ('from = ["gain"]', "from = []", ["gains: from", "is empty"]),
         ('from = ["gain"]', 'from = ["gain", "rate"]', ["gains: from: rate", "is not used in 'value'"]),
-        ('value = "min(gain)"', 'value = "min(gian)"', ["gains: value", "'gian' is unknown without a run"]),
+        ('value = "min(gain)"', 'value = "min(gian)"', ["gains: value", "'gian' is known only after a run"]),
         ('value = "min(gain)"', 'value = "minimum(gain)"', ["[axis.sum]: worst: value", "'minimum' is not one of"]),
         ('value = "min(gain)"', "value = 3", ["[axis.sum]: worst: value", "3 is not text"]),
         ('mean = { value = "mean(gain)" }', "mean = {}", ["gains: value", "is missing"]),

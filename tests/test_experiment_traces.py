@@ -248,8 +248,8 @@ def test_stopping_while_a_trace_is_scanned_is_partial(file: Path, monkeypatch: p
 @pytest.mark.parametrize(
     ("option", "words"),
     [
-        ("mial=x.csv", ["trace 'mial': ", "takes no such trace", "did you mean mail?"]),
-        ("turns=x.csv", ["trace 'turns': ", "takes no such trace", "it takes mail, shop"]),
+        ("mial=x.csv", ["trace 'mial': ", "has no such trace", "did you mean mail?"]),
+        ("turns=x.csv", ["trace 'turns': ", "has no such trace", "it takes mail, shop"]),
         ("mail", ["--trace mail", "NAME=FILE"]),
         ("=x.csv", ["--trace =x.csv", "NAME=FILE"]),
         ("mail=x.csv", ["trace mail: x.csv", "check the path"]),
@@ -271,7 +271,7 @@ def test_wrong_traces_in_python(file: Path) -> None:
     experiment = experiments.load(file)
     with pytest.raises(ssdlab.TraceError, match="no file given"):
         experiment.run(traces={"mail": []})
-    with pytest.raises(ssdlab.ConfigError, match="leave it out: it takes none"):
+    with pytest.raises(ssdlab.ConfigError, match="leave the trace out: it needs none"):
         experiments.load("faster").run(traces={"mail": "x"})
 
 

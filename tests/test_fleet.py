@@ -245,7 +245,11 @@ def test_lives_follow_the_trace_rate_by_hand(tmp_path: Path, how: dict[str, obje
     assert lives["3"] is None and fleet.needed().unknown == 0
     years = lives["1"] * 2.5
     assert fleet.asked_for([], years).needed() == (years, 3, 1, 5, 0, "trace")
-    assert fleet.page().lead[1].text.startswith(f"life: at the rate of the trace, repeating its {10 * slower:.1f} s")
+    assert (
+        fleet.page()
+        .lead[1]
+        .text.startswith(f"lifetimes are at the write rate of the trace, which repeats every {10 * slower:.1f} s")
+    )
     assert not any("the projected life" in remark for remark in fleet.page().remarks)
     assert fleet.asked_for(["life_years:min"]).outcomes()[0].figure == "life_years"
 
@@ -260,7 +264,7 @@ def test_life_uses_the_replay_rate_without_trace_times(tmp_path: Path, clock: st
     assert (needed.rate, needed.unknown) == ("replay", unknown)
     if not unknown:
         assert fleet.table["life_years"].to_pylist() == [fleet.study.result(0)["lifetime"]["years"]]
-    assert fleet.page().lead[1].text == "life: at the rate of the replay, because the trace has no times"
+    assert fleet.page().lead[1].text == "lifetimes are at the write rate of the replay, because the trace has no times"
     rows = fleet.page().sections[0].items[0]
     assert isinstance(rows, Facts)
     facts = dict(rows.rows)

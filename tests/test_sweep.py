@@ -187,7 +187,9 @@ def test_a_contradictory_point_is_named_with_its_exclusion(cli: Cli, tmp_path: P
     grid += ["-A", "block.layer=single-queue,multi-queue", "-A", "seed=1,2"]
     output = cli("sweep", *grid, check=False).stderr.strip()
     assert output.startswith("ssdlab: --set: block.wbt_lat: ") and len(output.splitlines()) == 1
-    assert output.endswith("; at block.layer=single-queue; a sweep without 'block.layer=single-queue' leaves that out")
+    assert output.endswith(
+        "; at block.layer=single-queue; a sweep without 'block.layer=single-queue' skips these points"
+    )
     assert "2 runs" in cli("sweep", *grid, "--without", "block.layer=single-queue", "--out", tmp_path / "s").stdout
     # Where no point is valid, an exclusion is no remedy.
     assert "without" not in cli("sweep", *grid, "--set", "device.capacity=1MiB", check=False).stderr
@@ -210,7 +212,7 @@ def test_a_grid_of_a_million_runs_needs_confirmation(cli: Cli) -> None:
         (["-A", "seed=1,2", "--seeds", "0"], "at least one"),
         (["-A", "trace=missing.csv"], "missing.csv"),
         (["-A", "preset=nope,tlc-chip"], "nope"),
-        (["-A", "seed=1,2", "--without", "seed>0"], "every combination is left out"),
+        (["-A", "seed=1,2", "--without", "seed>0"], "all combinations are excluded"),
     ],
 )
 def test_bad_input_is_one_clear_error(cli: Cli, tmp_path: Path, arguments: list[str], message: str) -> None:

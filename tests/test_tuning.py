@@ -379,8 +379,8 @@ def test_the_original_drive_is_not_advised(cli: Cli, tmp_path: Path) -> None:
     drive = [f"-s{key}" for key in ("device.capacity=256MiB", "workload.requests=500", "time=count", "device.op=14%")]
     search = ["-O", "device.physical_bytes", "--trials", "4", "--repeats", "1"]
     for tried, first, as_given in (
-        ("15%,40%", "Keep the given drive; it equals --set device.op=15%.", True),
-        ("14%,40%", "Keep the given drive; it equals --set device.op=14%.", True),
+        ("15%,40%", "Keep the current drive; it equals --set device.op=15%.", True),
+        ("14%,40%", "Keep the current drive; it equals --set device.op=14%.", True),
         ("30%,40%", "Choose --set device.op=30%; rounded to whole blocks, its over-provisioning is ", False),
     ):
         asked = ["tune", *drive, *search, "-A", f"device.op={tried}"]
@@ -444,14 +444,14 @@ def test_points_that_cannot_run_are_skipped() -> None:
 @pytest.mark.parametrize(
     ("axis", "words"),
     [
-        ("device.op=20%..2000%", "axis device.op: its range cannot end at 2000%; 1000%, for example, is possible"),
+        ("device.op=20%..2000%", "axis device.op: the range cannot end at 2000%; use 1000%, for example"),
         (
             "nand.pages_per_block=1..64",
-            "axis nand.pages_per_block: its range cannot end at 1; 2, for example, is possible: ",
+            "axis nand.pages_per_block: the range cannot end at 1; use 2, for example: ",
         ),
         (
             "device.op=1100%..2000%",
-            "axis device.op: neither end of its range is possible: 1100% is out of range: 0% to "
+            "axis device.op: neither end of the range is valid: 1100% is out of range: 0% to "
             "1000%; same error with 2000%",
         ),
     ],
@@ -490,7 +490,7 @@ def test_bad_input_is_one_clear_error(
 
 
 def test_a_folder_keeps_one_question(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(ssdlab.ConfigError, match="a search with other outcomes, seeds; use another folder; a warm"):
+    with pytest.raises(ssdlab.ConfigError, match="a search with different outcomes, seeds; use another folder; a warm"):
         tuned(folder, outcomes=["write_amplification"], seeds=1)
     with pytest.raises(ssdlab.ConfigError, match="contains a search; use another folder"):
         ssdlab.sweep({"seed": ["1", "2"]}, BASE, out=folder)

@@ -4,7 +4,7 @@
     >>> result = ssdlab.simulate(ssdlab.Config(overrides={"device.capacity": "256MiB"}))
     >>> result.write_amplification  # doctest: +SKIP
 
-Packages import only the ones below them; `tests/test_rooms.py` checks that:
+A package imports only packages below it; `tests/test_rooms.py` checks this:
 
     cli       one file per command: parse, call, print
     view      presentation of findings: a `page`, rendered by `terminal` and `html`; `plots`
@@ -16,8 +16,8 @@ Packages import only the ones below them; `tests/test_rooms.py` checks that:
 Findings call `view` by name (`lazy.room`, `model.finding.Plot`), and traces call `analyse`. NumPy, pyarrow and
 matplotlib are loaded on first use (`lazy`).
 
-Functions raise ConfigError for wrong arguments and settings, and TraceError for faults in a trace. Both name the place
-and a remedy in one line; docstrings repeat that only in the public interface.
+Functions raise ConfigError for invalid arguments and settings, and TraceError for faults in a trace. Both name the
+place and a remedy in one line; only docstrings of the public interface repeat this.
 """
 
 from ssdlab.lazy import TYPE_CHECKING, room
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    # `from ssdlab import text` calls this first.
+    # `from ssdlab import text` calls this function first.
     try:
         value: object = room(name)
     except ModuleNotFoundError as error:

@@ -1,8 +1,8 @@
-"""Ctrl-C in all commands. SIGTERM, and SIGHUP from a closed terminal, have the same effect.
+"""Handles Ctrl-C in all commands. SIGTERM, and SIGHUP from a closed terminal, have the same effect.
 
 - While modules load before any work begins, the program exits at once.
 - A command is interrupted by KeyboardInterrupt, but not during an import, where Python would wrap or lose it.
-- Work that polls a monitor is asked to end through the monitor, so that it can return partial results.
+- Work that calls a monitor is asked to end through the monitor, so that it can return partial results.
 - A second Ctrl-C interrupts at once.
 """
 
@@ -25,19 +25,20 @@ if TYPE_CHECKING:
 
     from ssdlab.leaving import Handler
 else:
-    # `signal` loads much for its names.
+    # The module `signal` would load many others for its names.
     import _signal as signal
 
 SILENT_SECONDS = 1.0
-"""Work that has not polled for this long is assumed never to poll; other work polls some twenty times in this period.
-Time spent waiting for a processor does not count."""
+"""Work that has not called the monitor for this long is assumed never to do so; other work calls it about twenty times
+in this period. Time spent waiting for a processor does not count.
+"""
 AGAIN_SECONDS = 0.2
-"""Interval of checks that work has noticed the request to end."""
+"""Seconds between checks that work has noticed the request to end."""
 LOADED_SECONDS = 0.01
-"""Interval of checks that an import is over."""
+"""Seconds between checks that an import is over."""
 
 IMPORT = "<frozen importlib._bootstrap>"
-"""File name of Python's import machinery."""
+"""File name under which Python's import machinery runs."""
 
 
 @contextmanager
@@ -56,7 +57,7 @@ def handled(handler: Handler) -> Iterator[None]:
 def end() -> NoReturn:
     """Ends the program with the status of an interrupt.
 
-    `python -m` would instead end by the signal if KeyboardInterrupt passed through an `exec`, which dataclasses use.
+    Otherwise `python -m` would end by the signal if KeyboardInterrupt passed through an `exec`, which dataclasses use.
     """
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
@@ -66,11 +67,11 @@ def end() -> NoReturn:
 
 
 _begun = False
-"""True once work has begun that handles interrupts itself."""
+"""True once work that handles interrupts itself has begun."""
 _waits = False
 """True while an interrupt waits for the end of an import."""
 _was_raised = False
-"""True once KeyboardInterrupt was raised; any exception that ends the command then stems from it."""
+"""True once KeyboardInterrupt was raised. Any exception that ends the command then results from it."""
 
 
 def was_raised() -> bool:
@@ -101,7 +102,7 @@ def _raise_soon() -> None:
 
 
 def _on_unraisable(lost: sys.UnraisableHookArgs) -> None:
-    """Raises KeyboardInterrupt again if it was lost in a destructor."""
+    """Raises KeyboardInterrupt again if a destructor lost it."""
     if issubclass(lost.exc_type, KeyboardInterrupt):
         _raise_soon()
     else:
@@ -110,7 +111,7 @@ def _on_unraisable(lost: sys.UnraisableHookArgs) -> None:
 
 @contextmanager
 def raised() -> Iterator[None]:
-    """Makes Ctrl-C raise KeyboardInterrupt; afterwards it ends the program at once."""
+    """Makes Ctrl-C raise KeyboardInterrupt; after the block, Ctrl-C ends the program at once."""
     handle(_raise)
     sys.unraisablehook = _on_unraisable
     try:
@@ -124,9 +125,9 @@ def raised() -> Iterator[None]:
 
 
 def _own_seconds() -> float:
-    """Returns a clock that stops while the main thread waits for a processor, where the system reports that.
+    """Returns a clock that stops while the main thread waits for a processor, if the system reports such waits.
 
-    Signal handlers call this during imports too, so it must load no module; decoding text would load one.
+    Signal handlers call this function during imports too, so it must not load a module; decoding text would load one.
     """
     try:
         file = os.open("/proc/self/schedstat", os.O_RDONLY)
@@ -147,9 +148,9 @@ class Request:
         self._asked_at = float("-inf")
 
     def ask(self) -> bool:
-        """Called by the work, on any thread; returns true if the work should end."""
+        """Called by the work on any thread; returns true if the work should end."""
         self._asked_at = _own_seconds()
-        # Read once: a signal may come in between, and other threads call this too.
+        # Read only once: a signal may come in between, and other threads call this method too.
         made = self._made
         self._heard = self._heard or made
         return made

@@ -1,4 +1,4 @@
-"""Lazy imports: modules that are slow to import, and packages above the importing one.
+"""Lazy imports of modules that are slow to import, and of packages above the importing package.
 
 `from ssdlab.lazy import np` costs nothing until an attribute of `np` is used; type checkers see NumPy itself.
 """
@@ -11,7 +11,7 @@ __all__ = [
 ]  # fmt: skip
 
 TYPE_CHECKING = False
-"""As in `typing`, which is slow to import; this module is loaded before Ctrl-C is handled."""
+"""As in `typing`, which is slow to import. This module is loaded before Ctrl-C is handled."""
 
 if TYPE_CHECKING:
     from concurrent import futures
@@ -67,7 +67,7 @@ def room(module: str) -> "Any":
     """Returns the module `ssdlab.{module}`, for calls into a package above.
 
     Raises:
-        ConfigError: If it needs matplotlib, which is not installed.
+        ConfigError: If the module needs matplotlib, which is not installed.
     """
     try:
         return import_module(f"ssdlab.{module}")

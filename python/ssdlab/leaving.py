@@ -1,7 +1,7 @@
-"""Exit by Ctrl-C before any work begins; SIGTERM, and SIGHUP from a closed terminal, do the same.
+"""Ends the program on Ctrl-C before any work begins; SIGTERM, and SIGHUP from a closed terminal, have the same effect.
 
-The command line loads this first. It imports only modules that the interpreter has loaded already, as Ctrl-C prints a
-traceback until its handler is set.
+The command line loads this module first. It imports only modules that the interpreter has already loaded, because
+Ctrl-C prints a traceback until its handler is set.
 """
 
 import os
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Handler = Callable[[int, FrameType | None], object] | signal.Handlers
 else:
-    # Built in; `signal` loads `enum`.
+    # The module `_signal` is built in; `signal` would load `enum`.
     import _signal as signal
 
 STATUS = 130
@@ -26,7 +26,7 @@ STATUS = 130
 def handle(handler: "Handler") -> "dict[int, Any]":
     """Makes Ctrl-C, SIGTERM and SIGHUP call `handler`; returns the former handlers.
 
-    Keeps SIGHUP ignored if it was, as under `nohup`.
+    If SIGHUP is ignored, as under `nohup`, it stays ignored.
     """
     numbers = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:

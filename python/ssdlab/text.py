@@ -1,4 +1,4 @@
-"""Formats quantities, the same way on the terminal and in reports."""
+"""Formats quantities in the same way on the terminal and in reports."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,17 +11,17 @@ BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 """Binary units of bytes."""
 _DECIMAL = ("B", "kB", "MB", "GB", "TB", "PB")
 _TIMES = (("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 120e9), ("h", 7200e9))
-# Minutes and hours are used from two of them on.
+# Minutes and hours are used only for two or more of them.
 _SCALES = {"min": 60e9, "h": 3600e9}
 
 
 def path(name: object) -> str:
-    """Returns a path for a message: one line of printable characters."""
+    """Returns a path for a message, as one line of printable characters."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(name))
 
 
 def shortened(names: Iterable[str], longest: int) -> dict[str, str]:
-    """Returns names for figures; long names lose their middle, unless two would become equal."""
+    """Returns names for figures. Long names lose their middle, unless two would become equal."""
     whole = dict.fromkeys(names)
     half = longest // 2
     short = {name: name if len(name) <= longest else f"{name[:half]}…{name[half + 1 - longest :]}" for name in whole}
@@ -29,14 +29,14 @@ def shortened(names: Iterable[str], longest: int) -> dict[str, str]:
 
 
 def _digits(value: float) -> str:
-    """Three significant digits, or all digits of the integer part."""
+    """Formats a number with three significant digits, or with all digits of the integer part."""
     if value >= 99.95:
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
 
 
 def _small(value: float) -> str:
-    """A number without a unit prefix: whole, or with three digits if it would round to 0."""
+    """Formats a number without a unit prefix: whole, or with three digits if it would round to 0."""
     return significant(value) if 0 < value < 0.995 else f"{value:.0f}"
 
 
@@ -50,42 +50,42 @@ def _scaled(value: float, units: Sequence[str], step: int) -> str:
 
 
 def count(value: float) -> str:
-    """`1234567` as `1,234,567`."""
+    """Formats `1234567` as `1,234,567`."""
     return f"{value:,.0f}"
 
 
 def counted(value: float, things: str) -> str:
-    """`1,234 runs`, or `1 run`."""
+    """Formats a count with its noun: `1,234 runs`, or `1 run`."""
     return f"{count(value)} {things.removesuffix('s') if value == 1 else things}"
 
 
 def ratio(value: float) -> str:
-    """Three decimals, as for write amplification."""
+    """Formats a ratio with three decimals, as for write amplification."""
     return f"{value:.3f}"
 
 
 def decimal(value: float) -> str:
-    """Three significant digits."""
+    """Formats a number with three significant digits."""
     return _digits(value)
 
 
 def significant(value: float) -> str:
-    """Three significant digits, however small: `0.00412`."""
+    """Formats a number with three significant digits, however small: `0.00412`."""
     return f"{value:#.3g}" if 0 < value < 0.995 else _digits(value)
 
 
 def percent(share: float) -> str:
-    """A fraction of 1 in percent, with two decimals."""
+    """Formats a fraction of 1 in percent, with two decimals."""
     return f"{100 * share:.2f} %"
 
 
 def size(value: float) -> str:
-    """Bytes in binary units: capacities and volumes."""
+    """Formats bytes in binary units, for capacities and volumes."""
     return _scaled(value, BINARY, 1024)
 
 
 def exact_size(value: int) -> str:
-    """Bytes without rounding, in the form of settings: `64MiB`."""
+    """Formats bytes without rounding, in the form of settings: `64MiB`."""
     index = 0
     while index + 1 < len(BINARY) and value and value % 1024 == 0:
         value //= 1024
@@ -94,12 +94,12 @@ def exact_size(value: int) -> str:
 
 
 def size_decimal(value: float) -> str:
-    """Bytes in decimal units, as for endurance."""
+    """Formats bytes in decimal units, as for endurance."""
     return _scaled(value, _DECIMAL, 1000)
 
 
 def bandwidth(value: float) -> str:
-    """Bytes per second in decimal units."""
+    """Formats bytes per second in decimal units."""
     return f"{size_decimal(value)}/s"
 
 
@@ -114,7 +114,7 @@ def duration(nanoseconds: float) -> str:
 
 
 def years(value: float) -> str:
-    """Years; days below a year; a smaller unit below a tenth of a day."""
+    """Formats a time in years; in days below a year; in a smaller unit below a tenth of a day."""
     days = value * 365.25
     if 0 < days < 0.1:
         return duration(days * 86_400e9)
@@ -122,7 +122,7 @@ def years(value: float) -> str:
 
 
 def short_count(value: float) -> str:
-    """`1234567` as `1.23 M`, for rates and axes."""
+    """Formats `1234567` as `1.23 M`, for rates and axes."""
     for unit, scale in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if value >= scale * 0.9995:
             return f"{_digits(value / scale)} {unit}"
@@ -136,7 +136,7 @@ def suggestion(word: str, known: Iterable[str]) -> str:
 
 
 def unknown_setting(key: str, known: Iterable[str]) -> str:
-    """Returns the error for a setting, or a table of settings, that does not exist: its new name or a suggestion."""
+    """Returns the error for an unknown setting or table of settings: its new name or a suggestion."""
     renamed = _ssdlab.renamed(key)
     if renamed:
         return f"{path(key)}: {renamed}"

@@ -1,8 +1,8 @@
 //! Saving and loading of simulator state.
 //!
-//! A stateful type names each field once; the archive either writes the field or overwrites it with the saved value.
-//! Saving and loading therefore cannot disagree about the order or number of fields. Destructure the whole type first, so
-//! that no field can be forgotten:
+//! A stateful type names each field once. The archive either writes the field or overwrites it with the saved value. So
+//! saving and loading cannot disagree about the order or number of fields. Destructure the whole type first, so that no
+//! field can be forgotten:
 //!
 //! ```
 //! use ssdlab_core::archive::{Archive, Archived};
@@ -16,7 +16,8 @@
 //!     archive.value(hand)
 //! }
 //! ```
-//! Fields that the configuration determines are not saved; state loads into a value built from the same configuration.
+//! Fields that the configuration determines are not saved. State is loaded into a value built from the same
+//! configuration.
 
 use std::io::{self, BufRead, BufReader, Error, ErrorKind, Read, Write};
 
@@ -25,7 +26,7 @@ use serde::de::DeserializeOwned;
 
 use crate::mem::{HugeVec, Mapping, Plain, bytes_of, bytes_of_mut};
 
-/// Direction of an archive and its stream.
+/// Direction of an archive, and its stream.
 pub enum Archive<'a> {
     /// Writes fields.
     Save(&'a mut dyn Output),
@@ -36,31 +37,31 @@ pub enum Archive<'a> {
 /// Result of saving or loading a field.
 pub type Archived = io::Result<()>;
 
-/// A stream that state is written to. It may store arrays apart from other fields.
+/// A stream to which state is written. It may store arrays separately from other fields.
 pub trait Output: Write {
     /// Writes an array.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// Fails if the array cannot be written.
     fn save_array(&mut self, bytes: &[u8]) -> Archived {
         self.write_all(bytes)
     }
 }
 
-/// A stream that state is read from.
+/// A stream from which state is read.
 pub trait Input: BufRead {
     /// Reads the next array, whose size must equal the length of `bytes`.
     ///
     /// # Errors
-    /// If it cannot be read, or is damaged.
+    /// Fails if the array cannot be read, or is damaged.
     fn load_array(&mut self, bytes: &mut [u8]) -> Archived {
         self.read_exact(bytes)
     }
 
-    /// Maps the next array from its file. Returns None if the stream is no file; the array must then be read.
+    /// Maps the next array from its file. Returns None if the stream is not a file; the array must then be read.
     ///
     /// # Errors
-    /// See [`Self::load_array`].
+    /// See [`Self::load_array`] for the errors.
     fn map_array(&mut self, _bytes: usize) -> io::Result<Option<Mapping>> {
         Ok(None)
     }
@@ -73,9 +74,9 @@ impl<R: Read> Input for BufReader<R> {}
 /// Access pattern of a large array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
-    /// Random: huge pages pay, and most of the array is touched soon.
+    /// The array is accessed at random and mostly touched soon, so it gets huge pages.
     AtRandom,
-    /// Scattered runs: untouched parts can stay in the file.
+    /// Access in scattered runs: untouched parts can stay in the file.
     InRuns,
 }
 
@@ -83,7 +84,7 @@ impl Archive<'_> {
     /// Saves or loads a small field.
     ///
     /// # Errors
-    /// If it cannot be written, or the saved bytes are not such a value.
+    /// Fails if the value cannot be written, or the saved bytes are not a value of this type.
     pub fn value<T: Serialize + DeserializeOwned>(&mut self, value: &mut T) -> Archived {
         match self {
             Self::Save(to) => {
@@ -94,7 +95,8 @@ impl Archive<'_> {
             Self::Load(from) => {
                 let mut bytes = Vec::new();
                 let length = length(*from)?;
-                // Reads incrementally: a wrong length is found at the end of the input, not by running out of memory.
+                // Reads incrementally, so that a wrong length is found at the end of the input instead of exhausting
+                // memory.
                 Read::take(&mut **from, length).read_to_end(&mut bytes)?;
                 *value = postcard::from_bytes(&bytes).map_err(|error| Error::new(ErrorKind::InvalidData, error))?;
                 Ok(())
@@ -105,7 +107,7 @@ impl Archive<'_> {
     /// Saves or loads an array whose length the configuration fixes; archives are little-endian.
     ///
     /// # Errors
-    /// If it cannot be written, or the saved array has another length.
+    /// Fails if the array cannot be written, or the saved array has another length.
     pub fn array<T: Plain>(&mut self, numbers: &mut [T]) -> Archived {
         match self {
             Self::Save(to) => {
@@ -123,10 +125,10 @@ impl Archive<'_> {
         }
     }
 
-    /// Saves or loads a large array; it may be empty before loading.
+    /// Saves or loads a large array, which may be empty before loading.
     ///
     /// # Errors
-    /// See [`Self::array`].
+    /// See [`Self::array`] for the errors.
     pub fn huge<T: Plain>(&mut self, numbers: &mut HugeVec<T>, length: usize, access: Access) -> Archived {
         let Self::Load(from) = self else { return self.array(numbers) };
         expect_length(*from, length)?;
@@ -206,7 +208,7 @@ mod tests {
         bytes
     }
 
-    /// Small reader buffers make numbers straddle buffer ends.
+    /// Small reader buffers make numbers cross the ends of buffers.
     #[test]
     fn loading_restores_the_saved_state() {
         for (length, buffer_bytes) in [(0, 16), (3, 9), (1_000, 13), (40_000, 64 << 10)] {

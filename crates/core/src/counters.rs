@@ -1,5 +1,5 @@
-//! `counters!`: a plain struct of `u64` counts whose arithmetic, documentation, tables and serialised form all come
-//! from one declaration, so that no field can be forgotten in a subtraction, a report or an export.
+//! `counters!`: a plain struct of `u64` counts. Its arithmetic, documentation, tables and serialised form all come from
+//! one declaration, so that no field can be forgotten in a subtraction, a report or an export.
 
 use std::ops::{AddAssign, Sub};
 
@@ -10,7 +10,7 @@ pub struct Counter {
     pub name: &'static str,
     /// Unit of the value.
     pub unit: &'static str,
-    /// One sentence.
+    /// Help text, one sentence.
     pub help: &'static str,
 }
 
@@ -19,7 +19,7 @@ pub trait Counters: Copy + Default + AddAssign + Sub<Output = Self> {
     /// Every counter in the order of declaration.
     const COUNTERS: &'static [Counter];
 
-    /// Returns the values in the same order.
+    /// Returns the values in the order of the counters.
     fn values(&self) -> Vec<u64>;
 
     /// Returns every counter with its value.

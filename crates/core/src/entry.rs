@@ -3,16 +3,16 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A page number in a large map, or none.
+/// A page number in a large map, or no page.
 ///
-/// Stored as the complement, so that "none" is zero: fresh memory from the system is an empty map, and entries never set
-/// occupy no memory.
+/// Stored as the complement of the number, so that "none" is zero. Fresh memory from the system is an empty map, and
+/// entries never set occupy no memory.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 #[repr(transparent)]
 pub struct Entry(pub(crate) u32);
 
 impl Entry {
-    /// No page.
+    /// Entry without a page.
     pub const NONE: Self = Self(0);
 
     /// Creates the entry of a page; `u32::MAX` means none.
@@ -49,7 +49,7 @@ impl SharedEntry {
     /// Sets the entry if it still equals `known`.
     ///
     /// # Errors
-    /// Returns the current entry if it differs.
+    /// Returns the current entry if it differs from `known`.
     #[inline(always)]
     pub fn replace(&self, known: Entry, entry: Entry) -> Result<(), Entry> {
         let found = self.0.compare_exchange(known.0, entry.0, Ordering::AcqRel, Ordering::Acquire);

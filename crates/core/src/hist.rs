@@ -1,7 +1,7 @@
 //! A log-linear histogram of nanoseconds: 64 linear steps per power of two.
 //!
-//! The bucket width is at most 1/64 of the value (1.6 %); values below 128 ns are exact. Mean and standard deviation come
-//! from exact sums, not from the buckets. Histograms of parts of a run add up to the histogram of the run.
+//! The bucket width is at most 1/64 of the value (1.6 %); values below 128 ns are exact. Mean and standard deviation
+//! come from exact sums, not from buckets. Histograms of parts of a run add up to the histogram of the run.
 
 const SUB_BITS: u32 = 6;
 const SUB: usize = 1 << SUB_BITS;
@@ -63,13 +63,13 @@ impl LatencyHistogram {
     /// Number of buckets.
     pub const BUCKETS: usize = BUCKETS;
 
-    /// Returns the bucket of a duration; monotonic in the duration.
+    /// Returns the bucket of a duration; longer durations never have lower buckets.
     #[inline]
     pub const fn bucket(nanos: u64) -> usize {
         bucket_of(nanos)
     }
 
-    /// Returns the smallest value of a bucket and of the next one, in nanoseconds.
+    /// Returns the smallest value of a bucket and of the next bucket, in nanoseconds.
     pub fn bounds(bucket: usize) -> (u64, u64) {
         (lower_bound(bucket), if bucket + 1 < BUCKETS { lower_bound(bucket + 1) } else { u64::MAX })
     }
@@ -87,13 +87,13 @@ impl LatencyHistogram {
         self.counts[bucket] += 1;
         self.count += 1;
         self.sum += u128::from(nanos);
-        // Saturates only beyond 10^14 records of a quarter of an hour each.
+        // The sum saturates only beyond 10^14 records of a quarter of an hour each.
         self.sum_of_squares = self.sum_of_squares.saturating_add(u128::from(nanos) * u128::from(nanos));
         self.min = self.min.min(nanos);
         self.max = self.max.max(nanos);
     }
 
-    /// Adds all of `other`.
+    /// Adds all durations of `other`.
     pub fn merge(&mut self, other: &Self) {
         if other.count == 0 {
             return;
@@ -129,7 +129,7 @@ impl LatencyHistogram {
         if self.count == 0 {
             return 0.0;
         }
-        // n * sum(x^2) - sum(x)^2 in integers: no cancellation when the mean is large.
+        // Computes n * sum(x^2) - sum(x)^2 in integers, to avoid cancellation when the mean is large.
         let n = u128::from(self.count);
         match (n.checked_mul(self.sum_of_squares), self.sum.checked_mul(self.sum)) {
             (Some(a), Some(b)) => (a.saturating_sub(b) as f64).sqrt() / self.count as f64,
@@ -148,7 +148,7 @@ impl LatencyHistogram {
     }
 
     /// Returns the `quantile` (0 to 1) of all durations: the smallest recorded value that at least this share does not
-    /// exceed, to within one bucket (1.6 %) and never above the maximum; 0 when empty.
+    /// exceed. The result is exact to one bucket (1.6 %) and never above the maximum; 0 when empty.
     pub fn quantile_ns(&self, quantile: f64) -> u64 {
         let rank = ((quantile * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
         let mut seen = 0;

@@ -1,6 +1,6 @@
-//! Typed `u32` page and block numbers, so that a logical page cannot be passed for a physical one.
+//! Typed `u32` page and block numbers, so that a logical page number cannot be used as a physical one.
 //!
-//! `u32` page numbers address 16 TiB of 4 KiB pages and halve the maps against `u64`.
+//! `u32` page numbers address 16 TiB of 4 KiB pages. Maps take half the memory of `u64` maps.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ macro_rules! id {
         pub struct $name(pub u32);
 
         impl $name {
-            /// The value for "none" in dense arrays.
+            /// The value for "no page" or "no block" in dense arrays.
             pub const NONE: Self = Self(u32::MAX);
 
             /// Returns the number as an array index.

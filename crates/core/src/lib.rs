@@ -1,7 +1,7 @@
 //! Foundation of all ssdlab crates: units, ids, random numbers, histograms, counters, parameters, registries, lists,
 //! archives of state.
 //!
-//! Layer 0: nothing here knows flash or wall time, reads a file or starts a thread.
+//! Nothing here depends on flash or wall time, reads a file or starts a thread.
 
 pub mod archive;
 pub mod counters;

@@ -1,24 +1,24 @@
 //! Intrusive doubly linked lists of numbered items, with removal from any position.
 //!
-//! A [`List`] holds two ends; its links live in an array of nodes that the caller owns. Other data of an item can sit beside
-//! its links, and several lists can share the nodes as long as each item is in at most one list.
+//! A [`List`] holds two ends; its links are in an array of nodes that the caller owns. A node can also hold other data
+//! of its item. Several lists can share the nodes if each item is in at most one list.
 
 use serde::{Deserialize, Serialize};
 
-/// No item: the end of a list.
+/// Value for no item: the end of a list.
 pub const NONE: u32 = u32::MAX;
 
 /// Neighbours of an item in its list.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Link {
-    /// The item that came before, or [`NONE`].
+    /// The item added before this one, or [`NONE`].
     pub older: u32,
-    /// The item that came after, or [`NONE`].
+    /// The item added after this one, or [`NONE`].
     pub newer: u32,
 }
 
 impl Link {
-    /// An item without neighbours.
+    /// Links of an item without neighbours.
     pub const ALONE: Self = Self { older: NONE, newer: NONE };
 }
 
@@ -43,7 +43,7 @@ impl Node for Link {
     }
 }
 
-/// The ends of a list of items whose nodes lie at their numbers in an array.
+/// The ends of a list of items; the number of an item is the index of its node.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct List {
     oldest: u32,
@@ -84,7 +84,7 @@ impl List {
         some(self.newest)
     }
 
-    /// Makes two items neighbours; [`NONE`] is the end of the list on that side.
+    /// Makes two items neighbours; [`NONE`] stands for the end of the list on that side.
     #[inline(always)]
     fn join<N: Node>(&mut self, nodes: &mut [N], older: u32, newer: u32) {
         match older {
@@ -108,7 +108,7 @@ impl List {
         *nodes[item as usize].link_mut() = Link { older: newest, newer: NONE };
     }
 
-    /// Inserts an item just before `newer` (as the next older); the item must be in no list, `newer` in this one.
+    /// Inserts an item directly before `newer`. The item must be in no list, and `newer` in this list.
     #[inline]
     pub fn insert_before<N: Node>(&mut self, nodes: &mut [N], item: u32, newer: u32) {
         let older = nodes[newer as usize].link().older;

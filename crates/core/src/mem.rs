@@ -1,8 +1,8 @@
 //! Direct use of the memory system: huge pages, mapped files and prefetching.
 //!
-//! A map of a 64 GiB drive is 64 MiB of `u32` hit at random. With 4 KiB pages each access misses the
-//! TLB as well as the cache, and memory-bound loops run up to twice as slow. This is the only module
-//! of the workspace's pure crates that may contain `unsafe`.
+//! A map of a 64 GiB drive is 64 MiB of `u32` accessed at random. With 4 KiB pages each access misses the TLB as well
+//! as the cache, and memory-bound loops run up to twice as slow. In the pure crates of the workspace, only this module
+//! may contain `unsafe`.
 #![allow(unsafe_code)]
 
 use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
@@ -22,7 +22,7 @@ pub trait Plain: Copy + Default + sealed::Sealed {
 }
 
 mod sealed {
-    /// Only numbers without padding.
+    /// Restricts [`Plain`](super::Plain) to numbers without padding.
     pub trait Sealed {}
 }
 
@@ -50,13 +50,13 @@ impl Plain for Entry {
 
 /// Returns the bytes of numbers in native order.
 pub fn bytes_of<T: Plain>(numbers: &[T]) -> &[u8] {
-    // SAFETY: the same memory; numbers have no padding, and bytes need no alignment.
+    // SAFETY: both slices cover the same memory; numbers have no padding, and bytes need no alignment.
     unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), size_of_val(numbers)) }
 }
 
 /// Returns the bytes of numbers in native order, mutable.
 pub fn bytes_of_mut<T: Plain>(numbers: &mut [T]) -> &mut [u8] {
-    // SAFETY: as above; all byte patterns are valid numbers.
+    // SAFETY: both slices cover the same memory, and all byte patterns are valid numbers.
     unsafe { std::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast(), size_of_val(numbers)) }
 }
 
@@ -66,11 +66,11 @@ pub fn shared(entries: &mut [Entry]) -> &[SharedEntry] {
     unsafe { &*(std::ptr::from_mut(entries) as *const [SharedEntry]) }
 }
 
-/// Copies parts to their offsets in `into`, bypassing the CPU caches. Use it for data that is not read soon: memory is not
-/// read before the write, and the caches keep their contents.
+/// Copies parts to their offsets in `into`, bypassing the CPU caches. Use it for data that is not read soon: memory is
+/// not read before the write, and the caches keep their contents.
 ///
 /// # Panics
-/// If a part exceeds the end.
+/// Panics if a part extends past the end of `into`.
 pub fn scatter<'a>(into: &mut [u8], parts: impl Iterator<Item = (usize, &'a [u8])>) {
     for (offset, from) in parts {
         let to = &mut into[offset..offset + from.len()];
@@ -103,7 +103,7 @@ unsafe fn stream(to: &mut [u8], from: &[u8]) {
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
     for (to, from) in to.chunks_exact_mut(LINE_BYTES).zip(from.chunks_exact(LINE_BYTES)) {
         let (to, from) = (to.as_mut_ptr().cast::<__m128i>(), from.as_ptr().cast::<__m128i>());
-        // SAFETY: four words make a line, which the caller guarantees.
+        // SAFETY: four words are a line; the caller guarantees whole lines.
         unsafe {
             let words: [__m128i; 4] = std::array::from_fn(|at| _mm_loadu_si128(from.add(at)));
             (0..4).for_each(|at| _mm_stream_si128(to.add(at), words[at]));
@@ -120,7 +120,7 @@ impl Mapping {
     /// Maps `bytes` bytes of a file from `offset` on.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// Fails if the system refuses the mapping.
     pub fn new(file: impl MmapAsRawDesc, offset: u64, bytes: usize) -> io::Result<Self> {
         // SAFETY: the mapping is private, and callers do not modify the file (see the type).
         let map = unsafe { MmapOptions::new().offset(offset).len(bytes).map_copy(file) };
@@ -131,17 +131,17 @@ impl Mapping {
 /// A `Vec` of fixed length whose storage asks the kernel for huge pages before it is first touched, or is a
 /// [`Mapping`].
 ///
-/// Where the kernel refuses, it is an ordinary `Vec`: results never depend on it.
+/// If the kernel refuses huge pages, the array is an ordinary `Vec`; results never depend on this.
 pub struct HugeVec<T> {
-    /// Elements, in either storage, so that access needs no branch.
+    /// Pointer to the elements in either storage, so that access needs no branch.
     slice: NonNull<[T]>,
     _memory: Vec<T>,
     _file: Option<Mapping>,
 }
 
-// SAFETY: it owns its storage, as a `Vec` does.
+// SAFETY: the array owns its storage, as a `Vec` does.
 unsafe impl<T: Send> Send for HugeVec<T> {}
-// SAFETY: as above.
+// SAFETY: the array owns its storage, as a `Vec` does.
 unsafe impl<T: Sync> Sync for HugeVec<T> {}
 
 impl<T: Copy> HugeVec<T> {
@@ -153,7 +153,7 @@ impl<T: Copy> HugeVec<T> {
     /// Creates an array of `len` copies of `value`.
     ///
     /// # Errors
-    /// If the memory cannot be allocated.
+    /// Fails if the memory cannot be allocated.
     pub fn try_filled(value: T, len: usize) -> Result<Self, TryReserveError> {
         let mut storage = Vec::new();
         storage.try_reserve_exact(len)?;
@@ -220,7 +220,7 @@ impl<T> std::ops::Deref for HugeVec<T> {
 impl<T> std::ops::DerefMut for HugeVec<T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as above, and the borrow is exclusive.
+        // SAFETY: the slice is valid as for shared access, and the borrow is exclusive.
         unsafe { self.slice.as_mut() }
     }
 }
@@ -245,8 +245,8 @@ fn advise_huge(address: usize, bytes: usize) {
     let start = address.next_multiple_of(HUGE);
     let end = (address + bytes) / HUGE * HUGE;
     if start < end {
-        // SAFETY: the range lies inside an allocation of this module and is page-aligned. The advice changes the
-        // backing, never the contents. A refusal is harmless.
+        // SAFETY: the range is inside an allocation of this module and page-aligned. The advice changes the backing,
+        // never the contents. A refusal is harmless.
         let _ = unsafe { madvise(start as *mut _, end - start, Advice::LinuxHugepage) };
     }
 }
@@ -282,7 +282,7 @@ mod tests {
         assert_eq!((v.len(), v[0], v[1 << 20], v[(3 << 20) - 1]), (3 << 20, 7, 9, 7));
     }
 
-    /// Parts land at their offsets and nothing else changes, for whole lines and odd sizes at any offset.
+    /// Parts are copied to their offsets and nothing else changes, for whole lines and odd sizes at any offset.
     #[test]
     fn parts_are_scattered() {
         let from: Vec<u8> = (0..1000_u32).map(|at| (at % 251) as u8 + 1).collect();

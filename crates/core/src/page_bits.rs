@@ -42,7 +42,7 @@ impl PageBits {
     pub fn window(&self, first: u32, count: u32) -> u64 {
         let (word, shift) = ((first / WORD) as usize, first % WORD);
         let low = self.words[word] >> shift;
-        // Two steps, as a shift by 64 is not allowed.
+        // Shifts in two steps, because a shift by 64 is not allowed.
         let high = self.words[word + 1] << 1 << (WORD - 1 - shift);
         (low | high) & lowest(count)
     }
@@ -57,7 +57,7 @@ impl PageBits {
         self.words[word + 1] = self.words[word + 1] & !high(mask) | high(bits);
     }
 
-    /// Splits `pages` into windows: first page and number of pages.
+    /// Splits `pages` into windows, each with its first page and number of pages.
     fn windows(pages: Range<u32>) -> impl Iterator<Item = (u32, u32)> {
         let mut left = pages;
         std::iter::from_fn(move || {
@@ -79,7 +79,7 @@ impl PageBits {
         Self::windows(pages).map(|(first, count)| self.window(first, count).count_ones()).sum()
     }
 
-    /// Copies the bits of `pages` of `other` to the pages from `first` on.
+    /// Copies the bits of `pages` in `other` to the pages from `first` on.
     pub fn copy(&mut self, first: u32, other: &Self, pages: Range<u32>) {
         let shift = pages.start;
         for (from, count) in Self::windows(pages) {
@@ -96,7 +96,7 @@ impl PageBits {
         archive.huge(&mut self.words, length, Access::InRuns)
     }
 
-    /// Memory in bytes.
+    /// Returns the memory in bytes.
     pub fn memory_bytes(&self) -> u64 {
         size_of_val(&*self.words) as u64
     }

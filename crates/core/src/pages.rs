@@ -1,4 +1,4 @@
-//! Byte ranges as pages: the pages a range touches, covers whole or covers in part.
+//! Byte ranges as pages: the pages that a range touches, covers completely or covers in part.
 //!
 //! A range is `offset..end` in bytes. An empty range touches no page.
 
@@ -55,7 +55,7 @@ impl PageSize {
         first..if offset < end { self.page_from(end) } else { first }
     }
 
-    /// Returns the pages that a range covers whole.
+    /// Returns the pages that a range covers completely.
     #[inline(always)]
     pub const fn covered(self, offset: u64, end: u64) -> Range<u64> {
         let (first, after) = (self.page_from(offset), self.page_of(end));
@@ -67,7 +67,7 @@ impl PageSize {
     pub const fn split(self, offset: u64, end: u64) -> Pages {
         let first = self.page_of(offset);
         let in_page = self.bytes() - 1;
-        // The common case: no page is covered in part.
+        // In the common case no page is covered in part.
         if (offset | end) & in_page == 0 {
             let count = self.page_of(end).saturating_sub(first);
             return Pages { first: first as u32, count: count as u32, head: false, tail: false };
@@ -112,7 +112,7 @@ mod tests {
         assert_eq!(split(513, 1536), (1, 2, true, false));
         assert_eq!(split(512, 1535), (1, 2, false, true));
         assert_eq!(split(1023, 1025), (1, 2, true, true));
-        // A single partial page counts as head, not tail, whichever end lies inside.
+        // A single page covered in part counts as head, not tail, whichever end lies inside.
         assert_eq!(split(512, 513), (1, 1, true, false));
         assert_eq!(split(513, 1024), (1, 1, true, false));
         assert_eq!(split(513, 514), (1, 1, true, false));
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(split(device_bytes - 513, device_bytes), (u32::MAX - 1, 2, true, false));
     }
 
-    /// Checks every byte range over a few pages against counting byte by byte.
+    /// Checks every byte range over a few pages by counting byte by byte.
     #[test]
     fn pages_agree_with_counting_bytes() {
         const TINY: PageSize = PageSize::new(4);

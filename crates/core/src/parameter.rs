@@ -7,10 +7,10 @@ use crate::units::{write_bytes, write_nanos, write_percent};
 /// Maximum number of parameters in a table.
 pub const MOST: usize = 16;
 
-/// One percent in the units of [`Unit::Share`].
+/// One percent in units of [`Unit::Share`].
 const PARTS_OF_PERCENT: f64 = 1e7;
 
-/// Names to choose among, each with its meaning. A function, because members may have been registered at run time.
+/// Names to choose among, each with its meaning. It is a function, because members may be registered at run time.
 #[derive(Clone, Copy)]
 pub struct Names(fn() -> Vec<(&'static str, &'static str)>);
 
@@ -54,13 +54,13 @@ pub enum Unit {
     Percent,
     /// A share of a whole in parts of a billion, written in percent.
     Share,
-    /// 1 for on, 0 for off.
+    /// A switch: 1 for on, 0 for off.
     Switch,
-    /// One of several names; the value is an index.
+    /// One of several names; the value is the index of the name.
     OneOf(Names),
     /// A count of the thing named.
     Count(&'static str),
-    /// A count that the source fixes: not a setting, but tests vary it.
+    /// A count that the source fixes. It is not a setting, but tests vary it.
     Fixed(&'static str),
 }
 
@@ -137,17 +137,17 @@ impl fmt::Display for Unit {
 /// One parameter of a scheduler, policy or other registered member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Name in configurations; the name in the kernel or paper where there is one.
+    /// Name in configurations; the name used by the kernel or paper, if any.
     pub name: &'static str,
     /// Unit of the value.
     pub unit: Unit,
-    /// Default from the source; help or file say so where the default is ours.
+    /// Default from the source; if the default is our choice, the help or file says so.
     pub default: u64,
     /// Smallest value.
     pub min: u64,
     /// Largest value.
     pub max: u64,
-    /// Example value for documents, if the default is not a good one.
+    /// Example value for documents, if the default is not a good example.
     pub example: Option<u64>,
     /// Help text, one sentence.
     pub help: &'static str,
@@ -174,7 +174,7 @@ impl Parameter {
         Self { name, unit: Unit::Switch, default: default as u64, min: 0, max: 1, example: None, help }
     }
 
-    /// Creates a choice among names, each with its meaning; the first is the default. [`Self::largest`] is its maximum.
+    /// Creates a choice among names, each with its meaning; the first is the default. [`Self::largest`] is the maximum.
     pub const fn one_of(
         name: &'static str,
         names: fn() -> Vec<(&'static str, &'static str)>,
@@ -184,7 +184,7 @@ impl Parameter {
         Self { name, unit, default: 0, min: 0, max: u64::MAX, example: None, help }
     }
 
-    /// Returns the largest value, which a choice among names takes from the names there are now.
+    /// Returns the largest value. For a choice among names, it depends on the currently registered names.
     pub fn largest(&self) -> u64 {
         match self.unit {
             Unit::OneOf(names) => names.get().len() as u64 - 1,
@@ -192,7 +192,7 @@ impl Parameter {
         }
     }
 
-    /// True if users cannot set it.
+    /// True if users cannot set the parameter.
     pub const fn is_fixed(&self) -> bool {
         matches!(self.unit, Unit::Fixed(_))
     }
@@ -202,7 +202,7 @@ impl Parameter {
         Self { example: Some(value), ..self }
     }
 
-    /// Converts nanoseconds or bytes to the parameter's unit. The error names the nearest values that are whole.
+    /// Converts nanoseconds or bytes to the parameter's unit. The error names the nearest whole values.
     pub fn in_units(&self, quantity: u64) -> Result<u64, String> {
         let (Quantity::Time(unit) | Quantity::Size(unit)) = self.unit.quantity() else { return Ok(quantity) };
         let below = quantity / unit;
@@ -222,11 +222,11 @@ impl Parameter {
 /// Owner of a parameter table, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
-    /// Kind of owner: `scheduler`.
+    /// Kind of owner, such as `scheduler`.
     pub kind: &'static str,
     /// Name of the owner.
     pub name: &'static str,
-    /// Word for its parameters: `tunable`.
+    /// Word for the owner's parameters, such as `tunable`.
     pub parameter: &'static str,
 }
 
@@ -239,7 +239,7 @@ impl fmt::Display for Owner {
 /// An invalid parameter change.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParameterError {
-    /// The owner has no such parameter.
+    /// The owner has no parameter with this name.
     #[error("{owner} has no {} `{name}`; it has {known}", owner.parameter)]
     Unknown {
         /// Owner of the parameters.
@@ -289,10 +289,10 @@ impl Settings {
         Self { table, values, given: [false; MOST] }
     }
 
-    /// Creates settings from a value for each parameter of `table`, in its order.
+    /// Creates settings from one value for each parameter of `table`, in the order of the table.
     ///
     /// # Panics
-    /// If the number of values differs from the number of parameters, or a value is out of range.
+    /// Panics if the number of values differs from the number of parameters, or a value is out of range.
     pub const fn with(table: &'static [Parameter], values: &[u64]) -> Self {
         assert!(values.len() == table.len(), "one value per parameter");
         let mut settings = Self::defaults(table);
@@ -373,7 +373,7 @@ impl Settings {
     }
 }
 
-/// Settings are equal if their values are, whether set explicitly or by default.
+/// Settings are equal if their values are equal, set explicitly or by default.
 impl PartialEq for Settings {
     fn eq(&self, other: &Self) -> bool {
         self.table == other.table && self.values == other.values

@@ -1,8 +1,8 @@
 //! Division of `u32` by a number fixed at run time, as one multiplication.
 //!
-//! Real NAND blocks have 768 or 1,152 pages; padding page numbers to a power of two would waste map
-//! memory, and a hardware division per page costs more than the rest of a write.
-//! Method: Lemire, Kaser, Kurz, "Faster remainder by direct computation" (2019), exact for all `u32`.
+//! Real NAND blocks have 768 or 1,152 pages. Padding page numbers to a power of two would waste map memory, and a
+//! hardware division per page costs more than the rest of a write. Method: Lemire, Kaser, Kurz, "Faster remainder by
+//! direct computation" (2019), exact for all `u32`.
 
 /// A divisor of at least 2.
 #[derive(Clone, Copy, Debug)]
@@ -13,7 +13,7 @@ pub struct Reciprocal {
 
 impl Reciprocal {
     /// # Panics
-    /// If `divisor` is below 2.
+    /// Panics if `divisor` is below 2.
     pub fn new(divisor: u32) -> Self {
         assert!(divisor >= 2, "divisor must be at least 2, not {divisor}");
         Self { divisor, magic: u64::MAX / u64::from(divisor) + 1 }

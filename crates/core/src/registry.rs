@@ -1,8 +1,8 @@
-//! Registries: every interchangeable part (policy, scheduler, map, codec, ...) has a file with a static `INFO`, and a
-//! line in the registry of its kind. Other crates add parts with [`Registry::register`].
+//! Registries: every interchangeable part (policy, scheduler, map, codec and so on) has a file with a static `INFO`,
+//! and a line in the registry of its kind. Other crates add parts with [`Registry::register`].
 //!
-//! Settings, help, documents and random choices of tests derive from the registry. The first member is the default, the
-//! second the example in documents.
+//! Settings, help, documents and random choices of tests are derived from the registry. The first member is the
+//! default; documents use the second as an example.
 
 use std::fmt;
 use std::ops::Deref;
@@ -11,22 +11,22 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use crate::parameter::{Owner, Parameter, ParameterError, Settings};
 use crate::suggest::named;
 
-/// A registered member: its name, texts and parameters, and what its kind needs to build it.
+/// A registered member: its name, texts and parameters, and everything needed to build it.
 #[derive(Debug)]
 pub struct Info<R: 'static> {
-    /// Name in settings; the source's name where it has one.
+    /// Name in settings; the name used by the source, if any.
     pub name: &'static str,
     /// Short help text.
     pub help: &'static str,
-    /// Paper or program that describes it; empty if it has no single source.
+    /// Paper or program that describes the member; empty if there is no single source.
     pub source: &'static str,
     /// Parameters of the member, with defaults and ranges.
     pub parameters: &'static [Parameter],
-    /// What its kind needs: a constructor and properties.
+    /// Constructor and properties that members of this kind have.
     pub role: R,
 }
 
-/// Members are equal if they are the same static.
+/// Members are equal if they are the same static item.
 impl<R> PartialEq for Info<R> {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
@@ -44,7 +44,7 @@ impl<R> Info<R> {
     /// Chooses this member with a value for every parameter, in their order.
     ///
     /// # Panics
-    /// See [`Settings::with`].
+    /// See [`Settings::with`] for the panics.
     pub const fn with(&'static self, values: &[u64]) -> Choice<R> {
         Choice { info: self, settings: Settings::with(self.parameters, values) }
     }
@@ -52,14 +52,14 @@ impl<R> Info<R> {
     /// Chooses this member with changes to its default parameters.
     ///
     /// # Errors
-    /// If it has no such parameter, or the value is out of range.
+    /// Fails if the member has no such parameter, or a value is out of range.
     pub fn set(&'static self, changes: &[(&str, u64)]) -> Result<Choice<R>, ParameterError> {
         let owner = Owner { kind: "choice", name: self.name, parameter: "parameter" };
         Ok(Choice { info: self, settings: Settings::new(owner, self.parameters, changes)? })
     }
 }
 
-/// All members of one kind: those built in, then those registered before the first use.
+/// All members of one kind: first the built-in members, then those registered before the first use.
 #[derive(Debug)]
 pub struct Registry<R: 'static> {
     kind: &'static str,
@@ -68,7 +68,7 @@ pub struct Registry<R: 'static> {
     members: OnceLock<Vec<&'static Info<R>>>,
 }
 
-/// A member that could not be registered.
+/// Reason why a member could not be registered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegisterError {
     /// Another member has this name.
@@ -79,7 +79,7 @@ pub enum RegisterError {
         /// The name.
         name: &'static str,
     },
-    /// The registry has been used already, without this member.
+    /// The registry was already used, without this member.
     #[error("{kind} `{name}` was registered after the first use of the registry; register it before")]
     TooLate {
         /// The kind of member.
@@ -110,7 +110,7 @@ impl<R> Registry<R> {
     /// Adds a member. Must come before the first use of the registry, so that all users see the same members.
     ///
     /// # Errors
-    /// If the name is taken, or the registry has been used.
+    /// Fails if the name is taken, or the registry has been used.
     pub fn register(&self, info: &'static Info<R>) -> Result<(), RegisterError> {
         let (kind, name) = (self.kind, info.name);
         let mut registered = self.registered.lock().unwrap_or_else(PoisonError::into_inner);
@@ -133,15 +133,15 @@ impl<R> Registry<R> {
     /// Finds a member as [`Self::find`] does.
     ///
     /// # Errors
-    /// If there is none of this name; the error lists all.
+    /// Fails if no member has this name; the error lists all names.
     pub fn get(&self, name: &str) -> Result<&'static Info<R>, UnknownMember> {
         self.find(name).ok_or_else(|| UnknownMember { kind: self.kind, name: name.to_owned(), known: self.names() })
     }
 
-    /// Returns the names and help texts of all members, for a parameter that is one of them.
+    /// Returns the names and help texts of all members, for a parameter that names one of them.
     ///
     /// # Panics
-    /// If a member has parameters.
+    /// Panics if a member has parameters.
     pub fn choices(&self) -> Vec<(&'static str, &'static str)> {
         assert!(self.iter().all(|info| info.parameters.is_empty()), "the choices of a parameter have no parameters");
         self.iter().map(|info| (info.name, info.help)).collect()
@@ -159,7 +159,7 @@ impl<R> Registry<R> {
     }
 }
 
-/// The members, in their order. The first use ends registration.
+/// The members in their order. The first use ends registration.
 impl<R> Deref for Registry<R> {
     type Target = [&'static Info<R>];
 
@@ -175,7 +175,7 @@ impl<R> Deref for Registry<R> {
 pub struct Choice<R: 'static> {
     /// The member.
     pub info: &'static Info<R>,
-    /// A value for each of its parameters.
+    /// A value for each parameter of the member.
     pub settings: Settings,
 }
 

@@ -1,8 +1,8 @@
 //! Deterministic random numbers: xoshiro256++ (Blackman and Vigna 2019) seeded through SplitMix64.
 //!
-//! Own code, because published results must replay years later and general crates may change values
-//! between minor versions. Each consumer draws from its own named stream, so adding a consumer never
-//! shifts the numbers of another.
+//! This is our own code, because published results must be reproducible years later and general crates may change
+//! values between minor versions. Each consumer draws from its own named stream, so adding a consumer never shifts the
+//! numbers of another.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ fn split_mix(state: &mut u64) -> u64 {
 impl Rng {
     /// Creates the sub-stream `name` of `seed`.
     pub fn named(seed: u64, name: &str) -> Self {
-        // FNV-1a folds the name; SplitMix64 then spreads the bits.
+        // FNV-1a hashes the name; SplitMix64 then spreads the bits.
         let mut key = name
             .bytes()
             .fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3))
@@ -89,7 +89,7 @@ mod tests {
         for _ in 0..100_000 {
             seen[rng.below(10) as usize] += 1;
         }
-        // Ten cells of mean 10,000 and standard deviation 95: six sigma either way.
+        // Ten cells have a mean of 10,000 and a standard deviation of 95; the bounds are six times that.
         assert!(seen.iter().all(|&n| (9_430..10_570).contains(&n)), "{seen:?}");
     }
 }

@@ -61,7 +61,7 @@ impl<T> IndexMut<u32> for Slab<T> {
     }
 }
 
-/// Returns the item with a number; fills the vector up to it with defaults.
+/// Returns the item with a number; extends the vector with defaults if necessary.
 #[inline(always)]
 pub fn numbered<T: Copy + Default>(items: &mut Vec<T>, number: u32) -> &mut T {
     if items.len() <= number as usize {

@@ -1,6 +1,6 @@
-//! Names as people type them: exact matches up to case and separators, and suggestions for misspelt ones.
+//! Names as people type them: exact matches except for case and separators, and suggestions for misspelt names.
 
-/// Returns the candidate equal to `name`, else the only one that differs in case or `-` for `_` alone.
+/// Returns the candidate equal to `name`; otherwise the only candidate that differs just in case or `-` for `_`.
 pub fn named<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> Option<&'a str> {
     candidates.clone().into_iter().find(|candidate| *candidate == name).or_else(|| {
         let mut alike = candidates.into_iter().filter(|candidate| is_alike(name, candidate));
@@ -14,8 +14,8 @@ fn is_alike(one: &str, other: &str) -> bool {
     one.bytes().map(folded).eq(other.bytes().map(folded))
 }
 
-/// Returns the best suggestion for `name`: the nearest candidate within a typing error, else the nearest that shares a
-/// prefix with it, else the first that contains it as a word. Ignores case.
+/// Returns the best suggestion for `name`, ignoring case: the nearest candidate within a typing error; else the nearest
+/// that shares a prefix with it; else the first that contains it as a word.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> Option<&'a str> {
     slip(name, candidates.clone()).or_else(|| {
         let name = name.to_lowercase();
@@ -44,8 +44,8 @@ fn slip<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option
         .map(|(_, candidate)| candidate)
 }
 
-/// Returns the known key nearest to `key`: last part misspelt, else the right name in the wrong table, else a typing error
-/// anywhere.
+/// Returns the known key nearest to `key`. Prefers a key with a misspelt last part, then the right name in the wrong
+/// table, then a typing error anywhere.
 pub fn nearest_key<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
     let (table, name) = split(key);
     let siblings = known.iter().filter(|known| split(known).0 == table).map(|known| split(known).1);

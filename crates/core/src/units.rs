@@ -1,8 +1,8 @@
 //! Quantities with units, as people write them: `"4KiB"`, `"4g"`, `"25us"`, `"7%"`, `"20k/s"`, `"1e6"`.
 //!
-//! Binary prefixes (`KiB`, `K`) differ from decimal ones (`kB`), case does not matter, and a quantity without a unit is an
-//! error. Fractions must be exact (`"1.5us"` is 1,500 ns, `"1.3ns"` is an error). Sizes are the exception and round to
-//! whole bytes, because ssdlab prints sizes with two decimals and users type them back.
+//! Binary prefixes (`KiB`, `K`) differ from decimal prefixes (`kB`), case does not matter, and a quantity without a
+//! unit is an error. Fractions must be exact (`"1.5us"` is 1,500 ns, `"1.3ns"` is an error). Sizes are the exception
+//! and round to whole bytes, because ssdlab prints sizes with two decimals and users type them back.
 
 /// A size in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -12,13 +12,13 @@ pub struct Bytes(pub u64);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Nanos(pub u64);
 
-/// A quantity that cannot be read; says what is wrong and how to write it.
+/// Error: a quantity cannot be read. The message says what is wrong and how to write it.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum UnitError {
-    /// Not a quantity, or a quantity without a unit.
+    /// The text is not a quantity, or a quantity without a unit.
     #[error("{0}")]
     Malformed(String),
-    /// A quantity that overflows 64 bits, and the largest whole number of the largest unit.
+    /// The quantity exceeds 64 bits; the largest possible quantity.
     #[error("{0:?} is too large; write at most {1}")]
     TooLarge(String, String),
 }
@@ -35,12 +35,12 @@ const BYTE_UNITS: &[(&str, u64)] = &[
     ("TB", 1_000_000_000_000),
 ];
 
-/// Accepted, never printed: a bare prefix is binary, as in `dd`, `qemu` and fio.
+/// Accepted but never printed: a prefix without `B` is binary, as in `dd`, `qemu` and fio.
 const SHORT_BYTE_UNITS: &[(&str, u64)] = &[("K", 1 << 10), ("M", 1 << 20), ("G", 1 << 30), ("T", 1 << 40)];
 
 const TIME_UNITS: &[(&str, u64)] = &[("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
 
-/// Accepted, never printed: the micro sign and the Greek letter mu.
+/// Accepted but never printed: the micro sign and the Greek letter mu.
 const SHORT_TIME_UNITS: &[(&str, u64)] = &[("\u{b5}s", 1_000), ("\u{3bc}s", 1_000)];
 
 const BANDWIDTH_UNITS: &[(&str, u64)] = &[
@@ -63,17 +63,17 @@ fn split_number(text: &str) -> (&str, &str) {
     (&text[..end], text[end..].trim_start())
 }
 
-/// Treatment of a product that is not whole.
+/// Treatment of a product that is not a whole number.
 #[derive(Clone, Copy, PartialEq)]
 enum Fraction {
     Refused,
-    /// Rounded to the nearest whole number, halves up.
+    /// The product is rounded to the nearest whole number, halves up.
     Rounded,
 }
 
 const TOO_LARGE: &str = "it is too large";
 
-/// Splits `"e30GiB"` into 30 and `"GiB"`; the exponent is 0 if there is none.
+/// Splits `"e30GiB"` into 30 and `"GiB"`; without an exponent the number is 0.
 fn split_exponent(unit: &str) -> (u32, &str) {
     let Some(rest) = unit.strip_prefix(['e', 'E']) else { return (0, unit) };
     let rest = rest.strip_prefix('+').unwrap_or(rest);
@@ -150,12 +150,13 @@ fn parse(
 }
 
 impl Bytes {
-    /// Reads `"4KiB"`, `"64 gib"`, `"64G"` (binary), `"480GB"` (decimal), `"512B"`, and `"1.34GiB"` to the nearest byte.
+    /// Reads `"4KiB"`, `"64 gib"`, `"64G"` (binary), `"480GB"` (decimal), `"512B"`, and `"1.34GiB"` to the nearest
+    /// byte.
     pub fn parse(text: &str) -> Result<Self, UnitError> {
         Self::read(text, Fraction::Rounded)
     }
 
-    /// Reads a size that must be whole bytes as written, for sizes that are multiplied later.
+    /// Reads a size that must be a whole number of bytes, for sizes that are multiplied later.
     pub fn parse_exact(text: &str) -> Result<Self, UnitError> {
         Self::read(text, Fraction::Refused)
     }
@@ -169,7 +170,7 @@ impl Nanos {
     /// Zero.
     pub const ZERO: Self = Self(0);
 
-    /// Reads `"25us"`, `"1.5ms"`, `"70060ns"`, `"2s"`; `"0"` is the same in all units.
+    /// Reads `"25us"`, `"1.5ms"`, `"70060ns"`, `"2s"`; `"0"` needs no unit.
     pub fn parse(text: &str) -> Result<Self, UnitError> {
         if text.trim() == "0" {
             return Ok(Self::ZERO);
@@ -191,7 +192,7 @@ pub fn parse_percent(text: &str) -> Result<f64, UnitError> {
     let Some(number) = text.trim().strip_suffix('%').map(str::trim_end) else {
         const UNSIGNED: &str = "the % sign is missing";
         return Err(match text.trim().parse::<f64>() {
-            // Zero means the same in percent and as a share of 1.
+            // Zero is the same in percent and as a share of 1.
             Ok(0.0) => return Ok(0.0),
             Ok(number) if (0.0..=MOST_WHOLES).contains(&number) => ambiguous_share(text, number),
             Ok(number) if number.is_finite() && number > 0.0 => fail(UNSIGNED, &format!("{:?}", write_percent(number))),
@@ -213,10 +214,10 @@ pub fn parse_percent(text: &str) -> Result<f64, UnitError> {
     Ok(value / 100.0)
 }
 
-/// Above this, a number without a sign means percent: no setting takes a share above 1000%.
+/// Above this value, a number without a sign means percent, because no setting takes a share above 1000 %.
 const MOST_WHOLES: f64 = 10.0;
 
-/// Error for a number without a sign that may mean percent or a share of 1; names both spellings.
+/// Returns the error for a number without a sign that may mean percent or a share of 1; it names both spellings.
 fn ambiguous_share(text: &str, number: f64) -> UnitError {
     let text = text.trim();
     // Rounds the binary noise off the decimal product.
@@ -247,7 +248,7 @@ pub fn parse_rate(text: &str) -> Result<f64, UnitError> {
         .map(|rate| rate as f64)
 }
 
-/// Reads a bandwidth such as `"600MB/s"` as bytes per second, to the nearest.
+/// Reads a bandwidth such as `"600MB/s"` as bytes per second, rounded to the nearest whole number.
 pub fn parse_bandwidth(text: &str) -> Result<u64, UnitError> {
     if text.trim_end().ends_with("b/s") {
         return Err(UnitError::Malformed(format!("{text:?} is in bits (b); write bytes (B), like \"600MB/s\"")));
@@ -264,7 +265,7 @@ fn with_decimals(value: u64, &(unit, scale): &(&str, u64)) -> String {
     format!("{}{point}{fraction}{unit}", value / scale)
 }
 
-/// Writes a value in the largest unit that keeps it whole; with decimals of the first unit if none does.
+/// Writes a value in the largest unit in which it is whole; if there is none, in the first unit with decimals.
 fn write_whole(value: u64, units: &[(&str, u64)]) -> String {
     let whole = units.iter().filter(|(_, scale)| value > 0 && value.is_multiple_of(*scale));
     match whole.min_by_key(|(_, scale)| value / scale) {
@@ -273,22 +274,22 @@ fn write_whole(value: u64, units: &[(&str, u64)]) -> String {
     }
 }
 
-/// Writes a size in its one exact form, which [`Bytes::parse`] reads: `4KiB`.
+/// Writes a size exactly, in the unique form that [`Bytes::parse`] reads: `4KiB`.
 pub fn write_bytes(bytes: u64) -> String {
     write_whole(bytes, BYTE_UNITS)
 }
 
-/// Writes a bandwidth in its one exact form, which [`parse_bandwidth`] reads: `600MB/s`.
+/// Writes a bandwidth exactly, in the unique form that [`parse_bandwidth`] reads: `600MB/s`.
 pub fn write_bandwidth(bytes: u64) -> String {
     write_whole(bytes, BANDWIDTH_UNITS)
 }
 
-/// Writes a rate in its one exact form, which [`parse_rate`] reads: `20k/s`.
+/// Writes a rate exactly, in the unique form that [`parse_rate`] reads: `20k/s`.
 pub fn write_rate(rate: u64) -> String {
     write_whole(rate, RATE_UNITS)
 }
 
-/// Writes a duration in its one exact form, which [`Nanos::parse`] reads, with its decimals: `70.06us`, not `70060ns`.
+/// Writes a duration exactly, in the unique form that [`Nanos::parse`] reads, with decimals: `70.06us`, not `70060ns`.
 pub fn write_nanos(nanos: u64) -> String {
     with_decimals(nanos, TIME_UNITS.iter().rev().find(|(_, scale)| nanos >= *scale).unwrap_or(&TIME_UNITS[0]))
 }
@@ -298,7 +299,7 @@ pub fn counted(count: u64, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Writes a value to three significant digits, in the largest unit that keeps it at least one.
+/// Writes a value with three significant digits, in the largest unit in which it is at least one.
 fn scaled(value: f64, units: &[(&str, f64)]) -> String {
     let &(name, scale) = units.iter().rev().find(|(_, scale)| value >= *scale).unwrap_or(&units[0]);
     let number = value / scale;
@@ -345,7 +346,7 @@ mod tests {
         }
     }
 
-    /// Printed sizes can be typed back, although `1.34 GiB` is not a whole number of bytes.
+    /// Users can type printed sizes back, although `1.34 GiB` is not a whole number of bytes.
     #[test]
     fn fractions_of_units_of_bytes_are_rounded_to_whole_bytes() {
         for (text, bytes) in [

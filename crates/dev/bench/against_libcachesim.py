@@ -1,8 +1,8 @@
-"""Simulated caches against libCacheSim: requests per second from one file, in turns, in the same run.
+"""Compares simulated caches with libCacheSim: requests per second from one file, alternating in the same run.
 
 Run it with the Python that has ssdlab; the first argument is the Python that has libcachesim. Both read the requests
-from the file and simulate one cache. ssdlab reads on its own thread, so both wall time and processor time are shown. A
-second table times whole processes, as users start them.
+from the file and simulate one cache. ssdlab reads on a separate thread, so both wall time and processor time are shown.
+A second table times whole processes, as users start them.
 """
 
 import json
@@ -29,18 +29,18 @@ HASHPOWER = 20
 
 
 Timed = tuple[float, float, int]
-"""Seconds of wall time, seconds of processor time, misses."""
+"""Seconds of wall time, seconds of processor time, and misses."""
 
 
 def timed(simulate: Callable[[], int]) -> Timed:
-    """Time of a simulation."""
+    """Returns the time of a simulation."""
     passed, processor = time.monotonic(), time.process_time()
     misses = simulate()
     return time.monotonic() - passed, time.process_time() - processor, misses
 
 
 def peer(path: str, name: str, size: int) -> Timed:
-    """A cache of libCacheSim."""
+    """Returns a cache of libCacheSim."""
     import libcachesim
 
     def simulate() -> int:
@@ -55,7 +55,7 @@ def peer(path: str, name: str, size: int) -> Timed:
 
 
 def ours(path: str, name: str, size: int) -> Timed:
-    """A cache of ssdlab."""
+    """Returns a cache of ssdlab."""
     import numpy  # noqa: F401  # loaded on first use otherwise
 
     from ssdlab import TraceFile, cache
@@ -78,19 +78,21 @@ print(libcachesim.{name}({size}, hashpower={HASHPOWER}).process_trace(reader))
 
 
 def environment() -> dict[str, str]:
-    """Environment of a timed process: idle threads of NumPy would otherwise spin beside the working ones."""
+    """Returns the environment of a timed process. Otherwise idle threads of NumPy would spin beside the working
+    threads.
+    """
     return {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
 
 
 def whole(command: list[str]) -> float:
-    """Seconds from the start of a process to its end."""
+    """Returns the seconds from the start of a process to its end."""
     began = time.monotonic()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment())
     return time.monotonic() - began
 
 
 def processes(theirs: str, path: str, size: int) -> None:
-    """Prints a table of whole processes: one per policy, and one of ours for all."""
+    """Prints a table of whole processes: one process of libCacheSim per policy, and one of ssdlab for all policies."""
     ssdlab = str(Path(sys.executable).with_name("ssdlab"))
     print(f"\n## Whole processes against libCacheSim: {WHOLE_REQUESTS:,} requests, {size:,} objects cached\n")
     print("| policy | libCacheSim, s | `ssdlab cache sim`, s | ratio |")
@@ -114,14 +116,14 @@ def processes(theirs: str, path: str, size: int) -> None:
 
 
 def ask(python: str, *arguments: str) -> Timed:
-    """The same in a process of its own, so that neither leaves memory for the other."""
+    """Measures in a separate process, so that no measurement leaves memory for the next."""
     done = subprocess.run([python, __file__, *arguments], check=True, capture_output=True, text=True, env=environment())
     passed, processor, misses = json.loads(done.stdout)
     return passed, processor, misses
 
 
 def main(theirs: str) -> None:
-    """Prints a table; stops if both disagree where they must agree."""
+    """Prints a table; stops if results differ that must be equal."""
     from ssdlab import Config, Trace, generate
 
     def generated(requests: int, path: str) -> Trace:

@@ -1,10 +1,10 @@
-"""NBD servers of ssdlab against `nbdkit memory`: fio's requests per second over a unix socket, and server processor
-time per request, in turns.
+"""Compares NBD servers of ssdlab with `nbdkit memory`: fio's requests per second over a unix socket, and server
+processor time per request, alternating.
 
     python crates/dev/bench/against_nbdkit.py NAME='COMMAND' ...
 
-A command starts a server at `{socket}` with `{size}` bytes, perhaps in `{file}`, that ends on SIGTERM. All drives are
-written once first, so that none answers from holes. Loads run in table order. Pages of a drive lie where they were
+A command starts a server at `{socket}` with `{size}` bytes, optionally in `{file}`, that ends on SIGTERM. All drives
+are written once first, so that none answers from holes. Loads run in table order. Pages of a drive lie where they were
 written, so long requests are timed before and after random writes.
 """
 
@@ -43,7 +43,7 @@ NBDKIT = "nbdkit --foreground --unix {socket} memory {size}"
 
 @contextmanager
 def serving(command: str, folder: Path) -> Iterator[tuple[str, int]]:
-    """URI and process of a server that was written once."""
+    """Yields URI and process of a server whose drive was written once."""
     folder.mkdir()
     socket = folder / "socket"
     words = shlex.split(command.format(socket=socket, size=SIZE, file=folder / "file"))
@@ -63,7 +63,7 @@ def serving(command: str, folder: Path) -> Iterator[tuple[str, int]]:
 
 
 def fio(uri: str, pattern: str, block: str, depth: int, jobs: int, *options: str) -> tuple[float, int]:
-    """Requests per second, and their number."""
+    """Returns the requests per second and the number of requests."""
     with tempfile.NamedTemporaryFile() as result:
         command = ["fio", "--name=load", "--ioengine=nbd", f"--uri={uri}", f"--rw={pattern}", f"--bs={block}"]
         command += [f"--iodepth={depth}", f"--numjobs={jobs}", f"--size={SIZE}", "--group_reporting", *options]
@@ -77,13 +77,13 @@ def fio(uri: str, pattern: str, block: str, depth: int, jobs: int, *options: str
 
 def worked(process: int) -> float:
     """Processor time of a process in seconds."""
-    # After the name, which may contain blanks, user and system time are the 12th and 13th field.
+    # User and system time are the 12th and 13th field after the name, which may contain blanks.
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def main(commands: dict[str, str]) -> None:
-    """Prints a table of medians. A ratio is the median over rounds, because a busy machine slows whole rounds."""
+    """Prints a table of medians. A ratio is the median over rounds, because a busy machine slows down whole rounds."""
     for program in ("fio", "nbdkit"):
         if not shutil.which(program):
             print(f"skipped the comparison with nbdkit: {program} is missing; install the Debian package of that name")

@@ -1,4 +1,4 @@
-"""Cost of latency attribution in processor time, for whole processes and for a run alone."""
+"""Measures the processor time of latency attribution, for whole processes and for a run alone."""
 
 import statistics
 from dataclasses import dataclass
@@ -37,27 +37,27 @@ class Case:
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds of processor time of a process with one run, from start to end, and of a run once all is loaded."""
+    """Seconds of processor time: of a process with one run, and of a second run after everything is loaded."""
 
     process: float
     again: float
 
 
 def took(case: Case, *, attribution: bool) -> Times:
-    """Replays the requests in a process of its own."""
+    """Replays the requests in a separate process."""
     process = measured("-c", RUN, "with" if attribution else "without", case.trace, *case.settings)
     again, both = map(float, process.printed.split())
     return Times(process.seconds - both, again)
 
 
 def pair(case: Case, *, with_first: bool) -> tuple[Times, Times]:
-    """Runs without and with attribution next to each other, so that a slow spell of the machine meets both."""
+    """Runs without and with attribution directly after each other, so that a slow machine affects both."""
     times = {attribution: took(case, attribution=attribution) for attribution in (with_first, not with_first)}
     return times[False], times[True]
 
 
 def cells(pairs: list[tuple[float, float]]) -> str:
-    """Returns the least time without and with, and the median of the differences within pairs."""
+    """Returns the least time without and with attribution, and the median of the differences within pairs."""
     without, with_ = (min(times) for times in zip(*pairs, strict=True))
     more = statistics.median(with_ / without - 1 for without, with_ in pairs)
     return f"{without:.3f} s | {with_:.3f} s | **{more:.1%}**"

@@ -1,7 +1,7 @@
-"""Cost of partitioning a trace by volume compared with plain ingest, and time and memory of a fleet.
+"""Measures partitioning a trace by volume compared with plain reading, and time and memory of a fleet.
 
 `--short` uses a hundredth of the requests; `--requests N` replaces the ten million. Memory is the maximum of this
-process, which partitions, and of a worker.
+process, which partitions the trace, and of a worker.
 """
 
 import shutil
@@ -19,7 +19,7 @@ SPEED = 10_000_000
 """Requests."""
 VOLUMES = 1000
 TRIES = 3
-"""Tries of a pass; the fastest counts."""
+"""Number of tries of a pass; the fastest counts."""
 
 SPENT = """
 import resource, sys
@@ -38,7 +38,7 @@ def seconds(trace: Path) -> float:
 
 
 def parting(trace: Path, folder: Path) -> float:
-    """Time of partitioning."""
+    """Returns the time of partitioning."""
     shutil.rmtree(folder, ignore_errors=True)
     began = time.perf_counter()
     volumes.part(ssdlab.TraceFile(trace), folder)

@@ -1,4 +1,4 @@
-"""Cost of calling the simulator from Python, compared with the same call from Rust in the same run."""
+"""Measures the overhead of calling the simulator from Python instead of Rust, in the same run."""
 
 import subprocess
 import sys
@@ -33,7 +33,7 @@ def from_python(config: ssdlab.Config) -> tuple[float, int]:
 
 
 def main() -> None:
-    """Calls both in turns, so that noise affects both alike, and prints the best of each."""
+    """Calls both alternately, so that noise affects both alike, and prints the best time of each."""
     config = ssdlab.Config(overrides=SETS)
     rust: list[float] = []
     python: list[float] = []

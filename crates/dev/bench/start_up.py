@@ -1,4 +1,4 @@
-"""Processor time (user and system) and memory of whole commands: loading, large drives and reports."""
+"""Measures processor time (user and system) and memory of whole commands: loading, large drives and reports."""
 
 import tempfile
 
@@ -14,7 +14,7 @@ LARGE = [
 
 
 def running(*settings: str) -> list[str]:
-    """A run of a generated workload."""
+    """Returns a run of a generated workload."""
     return [
         "-m",
         "ssdlab",
@@ -26,7 +26,7 @@ def running(*settings: str) -> list[str]:
 
 
 def main() -> None:
-    """Runs all in turns, so that noise affects them alike, and prints the least of each."""
+    """Runs all commands alternately, so that noise affects them alike, and prints the least time of each."""
     with tempfile.TemporaryDirectory() as directory:
         tiny = running(*TINY)
         commands = {

@@ -1,4 +1,4 @@
-"""Overhead of the study executor, and the gain of a second worker; `--short` for a tenth of the runs."""
+"""Measures the overhead of the study executor, and the gain of a second worker; `--short` uses a tenth of the runs."""
 
 import sys
 import tempfile
@@ -24,14 +24,14 @@ SECOND = {**TINY, "device.capacity": "256MiB", "precondition.overwrite": "passes
 
 
 def planned(settings: dict[str, object], runs: int) -> Plan:
-    """A plan of this many runs, which differ in their seeds."""
+    """Returns a plan of this many runs, which differ in their seeds."""
     config = ssdlab.Config("tlc-chip", overrides=settings)
     axes = {"seed": [*range(1, runs + 1)]}
     return plan(running.question(axes, config, None, design=Design(), without=[], seeds=1, outcomes=[]))
 
 
 def swept(asked: Plan, *, jobs: int | None = None, cluster: str | None = None) -> tuple[float, list[float]]:
-    """Seconds of a sweep, and the time at which each tenth of its runs was done."""
+    """Returns the seconds of a sweep, and the time at which each tenth of its runs was complete."""
     began = time.perf_counter()
     tenths: list[float] = []
 

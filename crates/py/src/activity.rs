@@ -9,9 +9,9 @@ use ssdlab_trace::Op;
 
 use crate::columns::{array, buckets};
 
-/// Returns the fields of [`Activity`] by name: integers, uint64 arrays (two-dimensional by die or channel, then bin),
-/// `gantt` as a dictionary of equally long columns, `waiting` like the response times of an outcome, `course` as in
-/// [`course_columns`], or None.
+/// Returns the fields of [`Activity`] by name: integers, and uint64 arrays (two-dimensional by die or channel, then
+/// bin). `gantt` is a dictionary of equally long columns. `waiting` has the form of the response times of an outcome.
+/// `course` is described in [`course_columns`]; it may be None.
 pub fn activity_columns<'py>(py: Python<'py>, activity: &Activity) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(py);
     columns.set_item("die_bin_ns", activity.die_bin_ns)?;
@@ -33,8 +33,8 @@ pub fn activity_columns<'py>(py: Python<'py>, activity: &Activity) -> PyResult<B
     Ok(columns)
 }
 
-/// Returns columns by intervals of `interval_ns`: those of [`InInterval`] by operation and kind in `times`, those of
-/// [`Slow`] in `slowest`, and sums by operation and part in `parts_ns`.
+/// Returns columns by intervals of `interval_ns`: `times` has the columns of [`InInterval`] by operation and kind,
+/// `slowest` those of [`Slow`], and `parts_ns` sums by operation and part.
 fn course_columns<'py>(py: Python<'py>, timeline: &Timeline) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(py);
     columns.set_item("interval_ns", timeline.interval_ns)?;

@@ -9,13 +9,13 @@ use crate::config::Config;
 use crate::errors::detached;
 use crate::requests::Requests;
 
-/// Extent of a trace from one pass, or its used pages if it is to be packed.
+/// Extent of a trace from one pass; its used pages if the trace will be packed.
 #[pyclass(frozen, module = "ssdlab._ssdlab")]
 pub struct AddressSpace {
     inner: Mutex<Seen>,
 }
 
-/// Addresses seen so far.
+/// Addresses of the trace seen so far.
 enum Seen {
     /// End of the trace.
     Extent(u64),
@@ -25,14 +25,14 @@ enum Seen {
 
 /// Address space of a whole trace.
 pub enum Space {
-    /// First byte past its end.
+    /// First byte past the end of the trace.
     Extent(u64),
-    /// Addresses after packing.
+    /// Map from addresses to packed addresses.
     Packed(Packing),
 }
 
 impl Space {
-    /// Returns the first byte past its end on the drive.
+    /// Returns the first byte past the end of the trace on the drive.
     pub fn end_bytes(&self) -> u64 {
         match self {
             Self::Extent(bytes) => *bytes,

@@ -1,4 +1,4 @@
-//! Analysis of a workload.
+//! Binding to analyse a workload.
 
 use std::sync::Mutex;
 

@@ -81,7 +81,7 @@ struct Gathering {
     future: bool,
     /// True if items expire.
     expire: bool,
-    /// Time of each access, with the stream of its request in place of the time to live; empty if items never expire.
+    /// Time of each access, with the stream of its request in place of the time to live. Empty if items never expire.
     lives: Vec<Life>,
     requests: Option<Vec<Request>>,
     sampler: Option<Sampler>,
@@ -115,7 +115,7 @@ impl Gathering {
 pub struct CacheTrace {
     gathering: Mutex<Option<Gathering>>,
     granularity: Granularity,
-    /// Accesses and items of a trace that was followed but not kept.
+    /// Number of accesses and items of a trace whose accesses are not kept.
     followed: Option<(u64, u32)>,
     trace: Option<Arc<AccessTrace>>,
     requests: Option<Arc<Vec<Request>>>,
@@ -125,10 +125,10 @@ pub struct CacheTrace {
 #[pymethods]
 impl CacheTrace {
     /// Creates an empty trace. `granularity` is `pages` (of the size `page`), `objects` or `sized-objects`. It keeps
-    /// the accesses with `accesses`, their future with `future`, their times with `expire`, the requests with
-    /// `requests`, and a sample with `sample`: its rate or else its items, and its replicas.
+    /// accesses if `accesses`, their next uses if `future`, their times if `expire`, and the requests if `requests`.
+    /// `sample` is a sampling rate or a number of items, with the number of replicas.
     #[new]
-    #[expect(clippy::too_many_arguments, reason = "each is named in Python")]
+    #[expect(clippy::too_many_arguments, reason = "Python passes each argument by name")]
     fn new(
         granularity: &str,
         page: &str,
@@ -170,8 +170,8 @@ impl CacheTrace {
         Ok(Self { gathering, granularity, followed: None, trace: None, requests: None, sample: None })
     }
 
-    /// Simulates caches while requests are added. Call it before the first request, and only for items of one size
-    /// that do not expire.
+    /// Simulates caches while requests are added. Must be called before the first request, and only for items of one
+    /// size that do not expire.
     fn follow(&mut self, caches: Vec<Asked>) -> PyResult<Vec<FollowingCache>> {
         let granularity = self.granularity;
         let Some(gathering) = exclusive(&mut self.gathering) else { return Ok(Vec::new()) };
@@ -189,8 +189,8 @@ impl CacheTrace {
         detached(py, None, || gathering.add(&requests.inner))?.or_raise()
     }
 
-    /// Ends the trace. If items expire, `ttls_s` has their lifetimes in seconds, 0 for infinite, by the stream of the
-    /// request that brings them in; the last one holds for later streams.
+    /// Ends the trace. If items expire, `ttls_s` has their lifetimes in seconds (0 is infinite), by the stream of the
+    /// request that inserts the item. The last lifetime holds for later streams.
     fn finish(&mut self, py: Python<'_>, ttls_s: Vec<u32>) -> PyResult<()> {
         let Some(gathering) = exclusive(&mut self.gathering).take() else { return Ok(()) };
         let finished = detached(py, None, || {
@@ -213,8 +213,8 @@ impl CacheTrace {
         Ok(())
     }
 
-    /// Returns accesses, items, and units of all items at their largest sizes. With only a sample, the last two are
-    /// estimates.
+    /// Returns the number of accesses, of items, and of units of all items at their largest sizes. With only a sample,
+    /// the last two are estimates.
     fn footprint(&self) -> (u64, u64, u64) {
         let units = |trace: &AccessTrace| {
             if trace.one_size() {
@@ -241,7 +241,7 @@ impl CacheTrace {
         }
     }
 
-    /// True if one pass gives the curve of all sizes: items have one size and none is dropped.
+    /// True if a single pass gives the curve of all sizes: all items have one size and none is dropped.
     fn is_stack(&self) -> bool {
         let no_drops = |trace: &Arc<AccessTrace>| trace.uses() == trace.accesses().len() as u64;
         self.granularity.one_size() && self.trace.as_ref().is_some_and(no_drops)
@@ -252,8 +252,8 @@ impl CacheTrace {
         self.sample.as_ref().map(|sample| sample.rate())
     }
 
-    /// Returns the counters of a cache by name. Calls `stopped()` about twenty times a second, here and below, and
-    /// returns None once it is true.
+    /// Returns the counters of a cache by name. Here and below, `stopped()` is called about twenty times a second; once
+    /// it returns true, the result is None.
     fn simulate<'py>(
         &self,
         py: Python<'py>,
@@ -266,8 +266,8 @@ impl CacheTrace {
         counts.map(|counts| counters::dict(py, &counts)).transpose()
     }
 
-    /// Returns the counters of a write-back cache, with the pages left dirty as `dirty_pages`; at most `dirty_percent`
-    /// of the pages may be dirty.
+    /// Returns the counters of a write-back cache; `dirty_pages` is the number of pages left dirty. At most
+    /// `dirty_percent` of the pages may be dirty.
     fn simulate_write_back<'py>(
         &self,
         py: Python<'py>,
@@ -294,8 +294,8 @@ impl CacheTrace {
         Ok(Some(named))
     }
 
-    /// Returns the point of a fully simulated cache, in a list: miss ratios, their standard errors, and the units of
-    /// each replica's cache, which are 0 for exact results.
+    /// Returns the point of a fully simulated cache in a list: miss ratios, their standard errors, and the units of
+    /// each replica's cache. The last two are 0 for exact results.
     fn exact(&self, cache: Asked, stopped: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Point>>> {
         let cache = choice(cache)?;
         let trace = self.kept(self.trace.as_ref())?;
@@ -310,7 +310,7 @@ impl CacheTrace {
             .map(|result| vec![point(&result)]))
     }
 
-    /// Returns the points of a policy at all capacities, from one pass.
+    /// Returns the points of a policy at all capacities, from a single pass.
     fn one_pass(&self, name: &str, capacities: Vec<u64>, stopped: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Point>>> {
         let info = POLICIES.get(name).or_raise()?;
         let trace = self.kept(self.trace.as_ref())?;
@@ -319,7 +319,7 @@ impl CacheTrace {
     }
 }
 
-/// A cache simulated while its trace is gathered.
+/// A cache that is simulated while its trace is read.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct FollowingCache {
     inner: Mutex<Option<Follower>>,
@@ -327,7 +327,7 @@ pub struct FollowingCache {
 
 #[pymethods]
 impl FollowingCache {
-    /// Returns the counters, once, when the trace is finished; see `CacheTrace.simulate`.
+    /// Returns the counters when the trace is finished; can be called once. See `CacheTrace.simulate`.
     fn simulate<'py>(&mut self, py: Python<'py>, stopped: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(follower) = exclusive(&mut self.inner).take() else { return Ok(None) };
         let counts = watched(stopped, |watch| follower.simulate(watch))?;
@@ -341,8 +341,8 @@ impl CacheTrace {
     }
 }
 
-/// Miss ratio by accesses and by units, their standard errors, units of each replica's cache, hits on outgrown items
-/// and the units these lacked.
+/// Miss ratio by accesses and by units, their standard errors, units of each replica's cache, hits on outgrown items,
+/// and the units that were missing.
 type Point = (f64, f64, f64, f64, u64, u64, u64);
 
 fn point(point: &CurvePoint) -> Point {

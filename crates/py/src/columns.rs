@@ -1,4 +1,4 @@
-//! NumPy arrays, and rows as columns of them.
+//! Creates NumPy arrays, and converts rows to columns.
 
 use numpy::{Element, IntoPyArray, PyArray1};
 use pyo3::intern;
@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use ssdlab_core::LatencyHistogram;
 
-/// Returns the values as an array. Imports numpy explicitly, because the bindings would panic if that failed, even by
-/// Ctrl-C.
+/// Returns the values as an array. Imports numpy explicitly, because the bindings would panic if the import failed,
+/// even by Ctrl-C.
 pub fn array<T: Element>(py: Python<'_>, values: Vec<T>) -> PyResult<Bound<'_, PyArray1<T>>> {
     py.import(intern!(py, "numpy"))?;
     Ok(values.into_pyarray(py))

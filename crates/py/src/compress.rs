@@ -1,4 +1,4 @@
-//! Measurement of page compressors.
+//! Binding to measure page compressors.
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -20,8 +20,8 @@ pub fn codec(text: &str) -> PyResult<CodecSpec> {
     text.parse::<CodecSpec>().or_raise()
 }
 
-/// Returns ratio and microseconds to compress and to restore a page for a modelled codec; None for a real one. Fails
-/// for an unknown codec.
+/// Returns, for a modelled codec, the ratio and the microseconds to compress and to restore a page; None for a real
+/// codec. Fails for an unknown codec.
 #[pyfunction]
 pub fn modelled_codec(text: &str) -> PyResult<Option<(f64, f64, f64)>> {
     let spec = codec(text)?;
@@ -29,7 +29,7 @@ pub fn modelled_codec(text: &str) -> PyResult<Option<(f64, f64, f64)>> {
     Ok(built.modelled().map(|costs| (costs.ratio, costs.compress_us, costs.decompress_us)))
 }
 
-/// Asks Python whether to stop, passes the progress and lets Ctrl-C through. Keeps the first exception.
+/// Asks Python whether to stop, passes on the progress and lets Ctrl-C through. Keeps the first exception.
 pub struct Watch<'a> {
     stop: &'a Py<PyAny>,
     error: Option<PyErr>,
@@ -52,16 +52,16 @@ impl<'a> Watch<'a> {
         })
     }
 
-    /// Returns the exception that Python raised, or else that of the error.
+    /// Returns the exception that Python raised; otherwise the exception for the error.
     pub fn exception(self, error: impl FnOnce() -> PyErr) -> PyErr {
         self.error.unwrap_or_else(error)
     }
 }
 
-/// Measures codecs on the contents of files; returns a dictionary per codec. Calls `stop(done)` now and then with the
-/// finished runs of a codec; if true, raises KeyboardInterrupt.
+/// Measures codecs on the contents of files; returns a dictionary per codec. Periodically calls `stop(done)` with the
+/// number of finished runs of a codec; if it returns true, raises KeyboardInterrupt.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "each is a named argument of its one caller")]
+#[expect(clippy::too_many_arguments, reason = "its only caller names each argument")]
 pub fn bench_codecs<'py>(
     py: Python<'py>,
     files: Vec<PyBackedBytes>,

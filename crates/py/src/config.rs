@@ -1,4 +1,4 @@
-//! Configurations and the table of options.
+//! Binding of configurations and the table of options.
 
 use pyo3::prelude::*;
 use ssdlab_config::{Layer, Step};
@@ -16,7 +16,8 @@ pub struct Config {
 
 #[pymethods]
 impl Config {
-    /// Merges defaults, a preset, files and groups of `key=value` overrides, all as `(origin, text)`; later ones win.
+    /// Merges defaults, a preset, files and groups of `key=value` overrides, all given as `(origin, text)`. Later ones
+    /// win.
     #[new]
     #[pyo3(signature = (preset, files, overrides))]
     fn new(
@@ -36,12 +37,12 @@ impl Config {
         self.inner.leaves().into_iter().map(|leaf| (leaf.key, leaf.value, leaf.origin)).collect()
     }
 
-    /// Returns the whole configuration as TOML, with a comment on the origin of each line if `origins`.
+    /// Returns the whole configuration as TOML. With `origins`, a comment on each line gives its origin.
     fn to_toml(&self, origins: bool) -> String {
         if origins { self.inner.to_toml_with_origins() } else { self.inner.to_toml() }
     }
 
-    /// Returns the settings of a counterfactual as `(key, value)`; empty if it changes nothing.
+    /// Returns the settings of a counterfactual as `(key, value)`; empty if it has no effect.
     fn what_if(&self, name: &str) -> Vec<(&'static str, String)> {
         let what_if = WhatIf::ALL.into_iter().find(|what_if| what_if.name() == name);
         what_if.map_or_else(Vec::new, |what_if| self.inner.what_if(what_if))
@@ -108,8 +109,8 @@ pub fn variants(key: &str) -> Vec<(&'static str, &'static str)> {
 /// Choices that an option needs, as `(key, variant)`.
 type Conditions = Vec<(&'static str, String)>;
 
-/// Describes an option as `(range, units, default, conditions, used)`: the choices it needs as `(key, variant)`, and
-/// further conditions; None for an unknown option.
+/// Describes an option as `(range, units, default, conditions, used)`. `conditions` lists the choices that the option
+/// needs as `(key, variant)`, and `used` further conditions. None for an unknown option.
 #[pyfunction]
 pub fn explain(key: &str) -> Option<(String, &'static str, String, Conditions, Vec<String>)> {
     let option = ssdlab_config::OptionSpec::of(key)?;

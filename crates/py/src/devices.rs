@@ -1,4 +1,4 @@
-//! Selection of devices from a table of several.
+//! Binding to select devices from a table of several.
 
 use std::sync::Mutex;
 
@@ -25,7 +25,7 @@ impl Devices {
         Self { inner: Mutex::new(ssdlab_trace::Devices::new(&device_choice(device))) }
     }
 
-    /// True during the first of two passes, which `lay_out` ends.
+    /// True during the first of two passes; `lay_out` ends the first pass.
     fn measuring(&mut self) -> bool {
         exclusive(&mut self.inner).measuring()
     }
@@ -61,7 +61,7 @@ impl Devices {
         exclusive(&mut self.inner).conclude().or_raise()
     }
 
-    /// Returns the names of the streams taken so far.
+    /// Returns the names of the streams seen so far.
     fn streams(&mut self) -> Vec<String> {
         exclusive(&mut self.inner).streams().to_vec()
     }

@@ -29,7 +29,7 @@ pub struct FlashDrive {
     inner: Mutex<Inner>,
     timing: Option<Timing>,
     path: Option<PathBuf>,
-    /// Report of the latest mount; None for a new drive that was not mounted since.
+    /// Report of the latest mount; None for a new drive that was never mounted.
     mounted: Mutex<Option<MountReport>>,
 }
 
@@ -83,7 +83,7 @@ impl FlashDrive {
     }
 
     fn read(&self, py: Python<'_>, offset: u64, size: u64) -> PyResult<Py<PyBytes>> {
-        // Check before allocating.
+        // The range is checked before memory is allocated.
         self.check_range(offset, size)?;
         let bytes = self.work(py, |drive| {
             let mut bytes = vec![0; size as usize];
@@ -204,7 +204,7 @@ pub fn drive_settings(path: PathBuf) -> PyResult<Vec<(String, String)>> {
     FileBackend::settings(&path).or_raise()
 }
 
-/// Returns the kind of a drive file: `bytes`, or `state` for a saved drive; None for other files.
+/// Returns the kind of a drive file: `bytes`, or `state` for a saved drive. None for other files.
 #[pyfunction]
 pub fn drive_file(path: PathBuf) -> PyResult<Option<&'static str>> {
     Ok(ssdlab_serve::drive_file(&path)?.map(|kind| match kind {

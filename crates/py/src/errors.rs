@@ -29,7 +29,7 @@ create_exception!(
     "A bug in ssdlab. `config` has the resolved configuration as TOML (or None) for the bug report."
 );
 
-/// An error of another crate with its Python exception.
+/// An error of another crate that converts to a Python exception.
 pub trait Raise {
     fn exception(&self) -> PyErr;
 }
@@ -99,8 +99,8 @@ pub fn beyond_device(request: Placed, capacity_bytes: u64) -> String {
     SimError::BeyondDevice { request, capacity_bytes }.to_string()
 }
 
-/// Returns the exception of a drive that holds bytes, in the file at `path` if any: an `OSError` with its number, or a
-/// `ConfigError` for an invalid drive.
+/// Returns the exception of a drive that stores bytes, in the file at `path` if given: an `OSError` with its number, or
+/// a `ConfigError` for an invalid drive.
 pub fn drive_error(error: &DriveError, path: Option<&Path>) -> PyErr {
     match (error, path) {
         (DriveError::Options(text), _) => ConfigError::new_err(text.clone()),
@@ -120,7 +120,7 @@ impl Raise for FileError {
 }
 
 thread_local! {
-    /// Location of the last panic of this thread, which the payload lacks.
+    /// Location of the last panic of this thread, which the payload does not contain.
     static PANIC_PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
@@ -142,7 +142,7 @@ pub fn no_thread() -> PyErr {
     PyBlockingIOError::new_err("cannot start a thread; raise the system's limit of processes (ulimit -u)")
 }
 
-/// Start of the standard library's panic message for the same.
+/// Start of the standard library's panic message when no thread can be started.
 const NO_THREAD: &str = "failed to spawn thread";
 
 fn internal_error(py: Python<'_>, payload: &(dyn Any + Send), config: Option<&str>) -> PyErr {
@@ -160,6 +160,6 @@ fn internal_error(py: Python<'_>, payload: &(dyn Any + Send), config: Option<&st
 
 /// Runs `work` with the interpreter released; a panic becomes an [`InternalError`] that carries `config`.
 pub fn detached<T: Send>(py: Python<'_>, config: Option<&str>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
-    // Data that `work` left inconsistent is unreachable afterwards or reports its own state.
+    // Data that `work` left inconsistent cannot be reached afterwards, or reports its own state.
     py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|payload| internal_error(py, &*payload, config))
 }

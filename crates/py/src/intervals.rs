@@ -1,4 +1,4 @@
-//! Write intervals of pages.
+//! Binding to measure write intervals of pages.
 
 use std::sync::Mutex;
 
@@ -12,7 +12,7 @@ use crate::errors::{OrRaise, TraceError, detached};
 use crate::requests::Requests;
 use crate::source::exclusive;
 
-/// Pages that a trace writes: the first pass, before [`Intervals`].
+/// Pages that a trace writes, from the first pass, before [`Intervals`].
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct WrittenPages {
     inner: Mutex<ssdlab_trace::WrittenPages>,
@@ -85,7 +85,7 @@ impl Intervals {
         detached(py, None, || inner.add(&requests.inner))?.or_raise()
     }
 
-    /// Returns columns of the logs, one row each.
+    /// Returns columns of the log sizes, one row each.
     fn windows<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let names = ["log_pages", "hot_writes", "warm_writes", "cold_writes", "hot_pages", "warm_pages", "cold_pages"];
         let row = |w: LogWindow| {
@@ -106,7 +106,7 @@ impl Intervals {
         columns(py, ["writes", "pages"], rows.into_iter().map(<[u64; 2]>::from))
     }
 
-    /// Returns page writes by time and address as one array of rows, with its numbers of rows and columns.
+    /// Returns page writes by time and address as one array of rows, with the numbers of rows and columns.
     fn time_address<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (u64, u64))> {
         let (counts, steps) = exclusive(&mut self.inner).time_address();
         Ok((array(py, counts.to_vec())?.into_any(), steps))

@@ -38,7 +38,7 @@ mod writer;
 
 use pyo3::prelude::*;
 
-/// Rust half of ssdlab; use the package `ssdlab`.
+/// Rust part of ssdlab; use the package `ssdlab`.
 #[pymodule]
 mod _ssdlab {
     use super::*;

@@ -1,4 +1,4 @@
-//! Costs of map caches of many sizes on a trace.
+//! Binding to measure the costs of map caches of many sizes on a trace.
 
 use std::sync::Mutex;
 
@@ -39,7 +39,7 @@ fn ascending<T: Ord>(mut values: Vec<T>) -> Vec<T> {
 
 #[pymethods]
 impl MapAdvisor {
-    /// Starts a pass on the device of `config`. Sizes are texts such as `"64KiB"`; the defaults are those of the
+    /// Starts a pass on the device of `config`. Sizes are texts such as `"64KiB"`. The defaults are the sizes of the
     /// map-cache document that fit the page size. `space` is the address space of the trace, if
     /// `config.needs_extent()`.
     #[new]
@@ -82,7 +82,7 @@ impl MapAdvisor {
         detached(py, None, add)?.or_raise()
     }
 
-    /// Returns the bytes of a page, the bytes of an entry, and the pages of the device.
+    /// Returns the bytes of a page, the bytes of an entry, and the number of pages of the device.
     fn device(&self) -> (u32, u32, u32) {
         (self.page_bytes, self.sizes.entry_bytes, self.logical_pages)
     }
@@ -92,9 +92,9 @@ impl MapAdvisor {
         self.sizes.cache_bytes.clone()
     }
 
-    /// Returns `requests`, and with the whole map in RAM `host_ns` and its part `host_read_ns`. `segments` has for
-    /// each size, ascending, its numbers, `write_backs` and `busy_ns` for each cache, and columns with a row per
-    /// number of cached segments.
+    /// Returns `requests`, and for the whole map in RAM `host_ns` and the part of it for reads, `host_read_ns`.
+    /// `segments` has an entry for each segment size, ascending: its numbers, `write_backs` and `busy_ns` for each
+    /// cache, and columns with a row per number of cached segments.
     fn advice<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let inner = exclusive(&mut self.inner);
         let advice = detached(py, None, || inner.advice())?;

@@ -6,13 +6,13 @@ use ssdlab_sim::Setup;
 
 use crate::errors::ConfigError;
 
-/// FTL tables per logical and per physical page: the map and its inverse.
+/// Bytes of FTL tables per logical and per physical page: the map and its inverse.
 const PER_PAGE: u64 = 4;
-/// Data checker, per logical and per physical page.
+/// Bytes of the data checker, per logical and per physical page.
 const PER_PAGE_CHECKED: u64 = 12;
-/// Tables per block.
+/// Bytes of tables per block.
 const PER_BLOCK: u64 = 40;
-/// Data that a mount reads per physical page: state, logical page, version and sequence number.
+/// Bytes that a mount reads per physical page: state, logical page, version and sequence number.
 const PER_PAGE_MOUNTED: u64 = 21;
 
 const FEWER_PAGES: &str = "lower device.capacity, or raise nand.page_size or nand.pages_per_block";
@@ -23,8 +23,8 @@ pub fn require(setup: &Setup) -> Result<(), PyErr> {
     demand(setup, tables(setup, per_page), FEWER_PAGES)
 }
 
-/// Fails if a drive that holds bytes exceeds the free memory when it is full. Its bytes count unless they are in a
-/// file.
+/// Fails if a drive that stores bytes would exceed the free memory when it is full. Its bytes count unless they are in
+/// a file.
 pub fn require_drive(setup: &Setup, is_in_file: bool) -> Result<(), PyErr> {
     let Setup { geometry, .. } = setup;
     let tables = tables(setup, PER_PAGE) + geometry.pages() * PER_PAGE_MOUNTED;
@@ -63,11 +63,11 @@ pub fn require_budget(bytes: u64) -> Result<(), PyErr> {
 struct Shortage {
     /// True if the system refuses the allocation, independent of free memory.
     refused: bool,
-    /// Free bytes, if known.
+    /// Number of free bytes, if known.
     free: Option<u64>,
 }
 
-/// Returns the reason why `needed` bytes are not available, if so.
+/// Returns the reason why `needed` bytes are not available; None if they are.
 fn shortage(needed: u64) -> Option<Shortage> {
     // Reserving address space finds limits of the process without touching memory.
     let refused = Vec::<u8>::new().try_reserve_exact(usize::try_from(needed).unwrap_or(usize::MAX)).is_err();
@@ -87,7 +87,7 @@ fn free_bytes() -> Option<u64> {
         let kib = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
         kib.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
     });
-    // Limit of a container; "max" is none.
+    // The memory limit of a container; "max" means no limit.
     let container = read("/sys/fs/cgroup/memory.max").and_then(|text| text.trim().parse().ok());
     system.into_iter().chain(container).min()
 }

@@ -1,4 +1,4 @@
-//! Benefit of compressing part of a page cache.
+//! Binding to estimate the benefit of compressing part of a page cache.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -41,8 +41,8 @@ fn point<'py>(py: Python<'py>, point: &Point) -> PyResult<Bound<'py, PyDict>> {
 
 #[pymethods]
 impl Plan {
-    /// Creates a plan. `memory` has the bytes of the budget, of the data and of a page; `compressor` the ratio,
-    /// microseconds to compress and to decompress, and the share of pages that shrink; `distribution` is a name, or
+    /// Creates a plan. `memory` has the bytes of the budget, of the data and of a page. `compressor` has the ratio, the
+    /// microseconds to compress and to decompress, and the share of pages that shrink. `distribution` is a name, or
     /// points of a hit-ratio curve.
     #[new]
     fn new(

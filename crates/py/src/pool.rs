@@ -22,7 +22,7 @@ use crate::errors::{ConfigError, OrRaise, SimulationError, detached};
 use crate::memory;
 use crate::run::PythonMonitor;
 
-/// Options of a cache; the fields of [`Options`] that vary.
+/// Options of a cache: the fields of [`Options`] that Python can set.
 #[derive(FromPyObject)]
 pub struct Settings {
     budget_bytes: u64,
@@ -101,8 +101,8 @@ enum Below {
 }
 
 impl Below {
-    /// Converts the error of a call. An exception that is no `Exception`, such as Ctrl-C, must reach the caller of the
-    /// cache.
+    /// Converts the error of a call. An exception that is not an `Exception`, such as Ctrl-C, must reach the caller of
+    /// the cache.
     fn failed(kept: &Mutex<Option<PyErr>>, error: PyErr) -> BelowError {
         let ends = Python::attach(|py| !error.is_instance_of::<PyException>(py));
         if ends {
@@ -154,7 +154,7 @@ impl Loader for Below {
     }
 }
 
-/// Returns the exception of a cache error: that of the loader with a note on the page, if any.
+/// Returns the exception of a cache error: the loader's exception with a note on the page, if any.
 fn exception(py: Python<'_>, error: PoolError<BelowError>) -> PyErr {
     let note = match &error {
         PoolError::Load { page, .. } => format!("while loading page {page} into the cache"),
@@ -182,7 +182,7 @@ pub struct PagePool {
     /// Exception with which a loader wants to end the program.
     ended: Arc<Mutex<Option<PyErr>>>,
     direct: bool,
-    /// Reason why the cache is read-only, if so.
+    /// Reason why the cache is read-only; None if it is not.
     read_only: Option<String>,
 }
 
@@ -231,7 +231,7 @@ impl PagePool {
         let (result, out) = detached(py, None, move || {
             let mut out = vec![0; pool.options().page_bytes as usize];
             let result = pool.read(page, &mut out);
-            // The last owner writes back, so drop it here.
+            // The last owner writes back dirty pages, so the pool is dropped here.
             drop(pool);
             (result, out)
         })?;
@@ -263,7 +263,7 @@ impl PagePool {
         self.unless_ended(flushed)
     }
 
-    /// Writes dirty pages back and stops the workers; a second call does nothing.
+    /// Writes back dirty pages and stops the workers; a second call does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let Some(pool) = self.inner.write().unwrap_or_else(PoisonError::into_inner).take() else { return Ok(()) };
         let flushed = detached(py, None, move || pool.flush())?.map_err(|error| exception(py, error));
@@ -286,20 +286,20 @@ impl PagePool {
 impl Drop for PagePool {
     fn drop(&mut self) {
         if let Some(pool) = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
-            // Workers may wait for the interpreter, so release it until they have ended.
+            // Workers may wait for the interpreter, so it is released until they have ended.
             Python::attach(|py| py.detach(|| drop(pool)));
         }
     }
 }
 
-/// Returns the usage by name, with the total that counts against the budget.
+/// Returns the memory usage by name, with the total that counts against the budget.
 fn usage_dict(py: Python<'_>, usage: Usage) -> PyResult<Bound<'_, PyDict>> {
     let dict = counters::dict(py, &usage)?;
     dict.set_item("total_bytes", usage.total_bytes())?;
     Ok(dict)
 }
 
-/// A simulated drive below measured caches, one at a time.
+/// A simulated drive below measured caches, which are measured one at a time.
 #[pyclass(module = "ssdlab._ssdlab", frozen)]
 pub struct SimulatedDrive {
     inner: Arc<ssdlab_measure::simulated::SimulatedDrive>,
@@ -308,7 +308,7 @@ pub struct SimulatedDrive {
 #[pymethods]
 impl SimulatedDrive {
     /// Creates the drive of a configuration with data in at least its first `bytes`. Waiting threads spin if `busy`,
-    /// else sleep. `monitor` is as in `simulate`.
+    /// otherwise they sleep. `monitor` has the same meaning as in `simulate`.
     #[new]
     fn new(py: Python<'_>, config: &Config, bytes: u64, busy: bool, monitor: Option<Py<PyAny>>) -> PyResult<Self> {
         let mut setup = config.inner.settings(Some(bytes)).or_raise()?.setup;
@@ -320,7 +320,7 @@ impl SimulatedDrive {
             )));
         }
         memory::require(&setup)?;
-        // Unwritten pages would cost nothing.
+        // Reads of unwritten pages would cost nothing.
         setup.precondition.fill = setup.precondition.fill.max(bytes as f64 / capacity_bytes as f64);
         let toml = config.inner.to_toml();
         let mut monitor = PythonMonitor::new(monitor.as_ref());
@@ -348,11 +348,11 @@ pub struct BenchStorage {
     busy: bool,
 }
 
-/// Sends accesses through a new cache: the first `warm_up` of them unmeasured, the rest measured. An access is twice
-/// the page number, plus one for a write. Calls `stop(done)` now and then with the finished accesses; if true, raises
-/// KeyboardInterrupt.
+/// Sends accesses through a new cache. The first `warm_up` accesses are not measured. An access is twice the page
+/// number, plus one for a write. Periodically calls `stop(done)` with the number of finished accesses; if it returns
+/// true, raises KeyboardInterrupt.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "each is a named argument of its one caller")]
+#[expect(clippy::too_many_arguments, reason = "its only caller names each argument")]
 pub fn bench_cache<'py>(
     py: Python<'py>,
     settings: Settings,

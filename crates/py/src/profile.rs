@@ -1,4 +1,4 @@
-//! Characterisation of a trace.
+//! Binding to characterise a trace.
 
 use std::sync::Mutex;
 

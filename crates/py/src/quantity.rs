@@ -1,4 +1,4 @@
-//! Parsers of quantities.
+//! Binding of the parsers of quantities.
 
 use pyo3::prelude::*;
 use ssdlab_core::units::{parse_count, parse_percent};

@@ -86,8 +86,8 @@ impl Requests {
         self.inner.len()
     }
 
-    /// Returns the message for the first request past the end of the device, with its row in `table`, or None. `first`
-    /// is the row of the first request.
+    /// Returns the message for the first request past the end of the device, with its row in `table`; None if there is
+    /// none. `first` is the row of the first request.
     fn beyond(&self, capacity_bytes: u64, table: &str, first: usize) -> Option<String> {
         let row = self.inner.iter().position(|request| request.ends_beyond(capacity_bytes))?;
         Some(row_beyond(&self.inner[row], capacity_bytes, table, first + row))

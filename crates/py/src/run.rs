@@ -21,11 +21,11 @@ use crate::memory;
 use crate::requests::Requests;
 use crate::source::{Generator, PythonSource, Reader};
 
-/// Interval of calls to Python: short enough for Ctrl-C, too long to cost time.
+/// Interval between calls to Python: short enough for Ctrl-C, long enough to cost no time.
 const REPORT_EVERY: Duration = Duration::from_millis(50);
 
-/// Results of a run. Columns are created on demand: many runs need only figures, and importing numpy takes longer than
-/// a small run.
+/// Results of a run. Columns are created on demand, because many runs need only figures and importing numpy takes
+/// longer than a small run.
 #[pyclass(frozen, module = "ssdlab._ssdlab")]
 pub struct Outcome {
     inner: ssdlab_sim::Outcome,
@@ -51,7 +51,7 @@ impl Outcome {
 
 #[pymethods]
 impl Outcome {
-    /// Returns columns of one u64 per epoch by name.
+    /// Returns columns by name, with one u64 per epoch.
     fn series<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let series = PyDict::new(py);
         for (name, column) in self.inner.series.columns() {
@@ -65,13 +65,13 @@ impl Outcome {
         array(py, self.inner.erase_counts.clone())
     }
 
-    /// Returns (lower_ns, upper_ns, count) per operation, u64, one entry per non-empty bucket.
+    /// Returns (lower_ns, upper_ns, count) per operation as u64, with one entry per non-empty bucket.
     fn latency(&self, py: Python<'_>) -> PyResult<Py<PyDict>> {
         latency_columns(py, &self.inner.latency)
     }
 
-    /// Returns distributions of a log-block FTL, u64; None for other FTLs. `associativity` and `utilisation` count by
-    /// index; `reclaim_copies`, `reclaim_erases`, `reclaim_ns` and `reclaim_times` have one entry per cost.
+    /// Returns the distributions of a log-block FTL as u64; None for other FTLs. `associativity` and `utilisation`
+    /// count by index. `reclaim_copies`, `reclaim_erases`, `reclaim_ns` and `reclaim_times` have one entry per cost.
     fn log<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         self.inner.log.as_ref().map(|figures| log_columns(py, figures)).transpose()
     }
@@ -166,7 +166,7 @@ impl Monitor for PythonMonitor<'_> {
         }
     }
 
-    /// A pending exception leaves no result.
+    /// If an exception is pending, the run has no result.
     fn abandons(&self) -> bool {
         self.error.is_some()
     }
@@ -189,16 +189,16 @@ impl Monitor for PythonMonitor<'_> {
 
 /// Runs `source` on the device of `config`.
 ///
-/// `source` is `Requests`, `Reader`, `Generator`, an object with `read(max) -> Requests`, `progress() -> (done,
-/// total)` and, for repeated replays, `rewind()`, or None for the configured workload. `space` is the address space of
-/// the trace, if `config.needs_extent()`. `monitor(phase, done, total, requests)` is called about twenty times a
+/// `source` is `Requests`, `Reader`, `Generator` or an object with `read(max) -> Requests`, `progress() -> (done,
+/// total)` and, for repeated replays, `rewind()`. None stands for the configured workload. `space` is the address space
+/// of the trace, if `config.needs_extent()`. `monitor(phase, done, total, requests)` is called about twenty times a
 /// second and stops the run by returning true. The phase may be followed by a comma and further words.
 ///
-/// `watch(figures)` gets intermediate figures, `SoFar` as JSON, before each of these calls. `attribution` turns
-/// latency attribution on.
+/// Before each of these calls, `watch(figures)` gets intermediate figures: `SoFar` as JSON. `attribution` turns latency
+/// attribution on.
 ///
-/// `state` is the file of a saved drive to continue with. The preconditioned drive is loaded from `kept` if that
-/// exists, and saved there otherwise. `save_state` is the file for the drive after the run.
+/// `state` is the file of a saved drive to continue with. The preconditioned drive is loaded from `kept` if that file
+/// exists, otherwise saved there. `save_state` is the file for the drive after the run.
 #[pyfunction]
 #[pyo3(signature = (
     config, source, space=None, monitor=None, *, watch=None, state=None, kept=None, save_state=None, attribution=false
@@ -263,8 +263,8 @@ fn run(
     detached(py, Some(toml), || ssdlab_sim::run_with_states(&settings.setup, states, source, monitor))?.or_raise()
 }
 
-/// Returns all settings of the preconditioned drive of `config` as text; None if it is not worth keeping. `space` is
-/// as in `simulate`.
+/// Returns all settings of the preconditioned drive of `config` as text; None if saving it is not worthwhile. `space`
+/// has the same meaning as in `simulate`.
 #[pyfunction]
 #[pyo3(signature = (config, space=None))]
 pub fn kept_key(config: &Config, space: Option<&AddressSpace>) -> PyResult<Option<String>> {

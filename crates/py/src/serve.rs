@@ -1,4 +1,4 @@
-//! Server of a drive for other programs.
+//! Server that lets other programs use a drive.
 
 use std::net::SocketAddr;
 use std::os::unix::ffi::OsStrExt;
@@ -20,7 +20,7 @@ use crate::memory;
 use crate::requests::Requests;
 use crate::run::latency_columns;
 
-/// Interval of checks for the end of the server.
+/// Interval at which the end of the server is checked.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// A drive served to NBD clients until it is stopped.
@@ -53,12 +53,12 @@ fn encoded(path: &Path) -> PercentEncode<'_> {
 #[pymethods]
 impl DriveServer {
     /// Opens the drive of a configuration and listens at `socket` or at `listen`, an address with a port. Clients can
-    /// connect when it returns: only by TLS if `tls` is a folder of certificates, and only with a certificate of its
-    /// CA if `verify_clients`. Requests and replies take at most `memory` bytes. `scale` is the wall time of a
-    /// simulated second; None sends replies at once.
+    /// connect when it returns. With `tls`, a folder of certificates, they must use TLS; with `verify_clients`, they
+    /// also need a certificate of its CA. Requests and replies take at most `memory` bytes. `scale` is the wall time of
+    /// a simulated second; None sends replies at once.
     #[new]
     #[pyo3(signature = (config, name, *, file, socket, listen, tls, verify_clients, memory, scale, record))]
-    #[expect(clippy::too_many_arguments, reason = "each is a named argument of its one caller")]
+    #[expect(clippy::too_many_arguments, reason = "its only caller names each argument")]
     fn new(
         py: Python<'_>,
         config: &Config,
@@ -84,7 +84,7 @@ impl DriveServer {
         let tls = tls.map(|folder| Tls::load(&folder, true, verify_clients)).transpose();
         let tls = tls.map_err(|error| PyOSError::new_err(error.to_string()))?;
         let failed = |error: &dyn ToString| PyOSError::new_err(error.to_string());
-        // Bind first: creating the drive may take long, and leaves a file.
+        // The address is bound first, because creating the drive may take long and leaves a file behind.
         let sockets = Sockets::bind(&addresses).map_err(|error| failed(&error))?;
         let settings = config.inner.drive_settings();
         let options = ServeOptions { file: file.as_deref(), scale, record };
@@ -104,7 +104,7 @@ impl DriveServer {
     fn addresses(&self) -> Vec<String> {
         let written = |address: &Address| match (address, self.is_encrypted) {
             (Address::Unix(path), false) => format!("nbd+unix:///?socket={}", encoded(path)),
-            // The certificate has a host name.
+            // TLS checks the host name of the certificate, so the address contains a host name.
             (Address::Unix(path), true) => format!("nbds+unix://localhost/?socket={}", encoded(path)),
             (Address::Tcp(address), false) => format!("nbd://{address}"),
             (Address::Tcp(address), true) => format!("nbds://{address}"),
@@ -112,9 +112,9 @@ impl DriveServer {
         self.addresses.iter().map(written).collect()
     }
 
-    /// Waits for `seconds`, if positive: returns None if the server still runs, else "graceful" or "at once".
+    /// Waits for `seconds`, if positive. Returns None if the server still runs, else "graceful" or "at once".
     fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<&'static str>> {
-        // No deadline if the seconds overflow.
+        // There is no deadline if the seconds overflow.
         let most = Duration::try_from_secs_f64(seconds.max(0.0)).ok();
         let until = most.and_then(|most| Instant::now().checked_add(most));
         let ended = loop {
@@ -146,7 +146,7 @@ impl DriveServer {
         }
     }
 
-    /// Stops the server: gracefully the first time, at once the second.
+    /// Stops the server: gracefully on the first call, at once on the second.
     fn stop(&self) {
         self.server.stop();
     }
@@ -172,8 +172,8 @@ impl DriveServer {
         serde_json::to_string(&report).map_err(|error| SsdlabError::new_err(error.to_string()))
     }
 
-    /// Returns simulated response times: (lower_ns, upper_ns, count) per operation, one entry per non-empty bucket;
-    /// None if replies are sent at once.
+    /// Returns simulated response times: (lower_ns, upper_ns, count) per operation, with one entry per non-empty
+    /// bucket. None if replies are sent at once.
     fn latency(&self, py: Python<'_>) -> PyResult<Option<Py<PyDict>>> {
         self.drive.latency().map(|latency| latency_columns(py, &latency)).transpose()
     }

@@ -36,7 +36,7 @@ pub fn exclusive<T>(mutex: &mut Mutex<T>) -> &mut T {
     mutex.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns options for reading a trace, from their names.
+/// Returns options for reading a trace, given by name.
 pub fn options(
     format: Option<&str>,
     columns: Option<&str>,
@@ -83,7 +83,7 @@ pub fn ingest_counters() -> Vec<(&'static str, &'static str, &'static str)> {
 /// Reader of a trace file, front to back.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct Reader {
-    // Python objects must be `Sync`, which a boxed reader is not.
+    // Python objects must be `Sync`, but a boxed reader is not.
     inner: Mutex<TraceReader>,
 }
 
@@ -96,8 +96,8 @@ impl Reader {
 #[pymethods]
 impl Reader {
     /// Opens a trace of one or more files, each with its name in messages. `files` is `concat`, `merge`, or None for
-    /// parts of one recording. `device` is a name, `"all"`, `"overlay"`, or None for the first one found. `objects` is
-    /// `objects` or `sized-objects`, or None if requests address a drive.
+    /// parts of one recording. `device` is a name, `"all"`, `"overlay"`, or None for the device of the first request.
+    /// `objects` is `objects` or `sized-objects`, or None if requests address a drive.
     #[new]
     #[pyo3(signature = (
         paths, format=None, columns=None, files=None, device=None, action=None, skip_bad=false, objects=None
@@ -137,13 +137,13 @@ impl Reader {
         Ok(Self { inner: Mutex::new(reader) })
     }
 
-    /// Returns the next requests, at most `max`; none at the end.
+    /// Returns the next requests, at most `max`; returns none at the end.
     fn read(&mut self, py: Python<'_>, max: usize) -> PyResult<Requests> {
         read_batch(py, self.source(), max)
     }
 
-    /// Returns the message for the first request past the end of the device, with its place in the files, or None. The
-    /// reader must be at its start.
+    /// Returns the message for the first request past the end of the device, with its place in the files; None if there
+    /// is none. The reader must be at its start.
     fn beyond(&mut self, py: Python<'_>, capacity_bytes: u64) -> PyResult<Option<String>> {
         let reader = exclusive(&mut self.inner);
         loop {
@@ -155,7 +155,7 @@ impl Reader {
         }
     }
 
-    /// Returns `(bytes read, bytes in all or None)`.
+    /// Returns `(bytes read, total bytes or None)`.
     fn progress(&mut self) -> (u64, Option<u64>) {
         let progress = exclusive(&mut self.inner).progress();
         (progress.done, progress.total)
@@ -166,12 +166,13 @@ impl Reader {
         exclusive(&mut self.inner).format().name()
     }
 
-    /// Returns the names of the streams so far; `stream` of a request is an index into it.
+    /// Returns the names of the streams seen so far; `stream` of a request is an index into this list.
     fn streams(&mut self) -> Vec<String> {
         exclusive(&mut self.inner).streams().to_vec()
     }
 
-    /// Returns the report: `counts` as (name, unit, help, value), and `notes` for the user; complete at the end.
+    /// Returns the report: `counts` as (name, unit, help, value), and `notes` for the user. It is complete at the end
+    /// of the trace.
     fn report<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         report(py, exclusive(&mut self.inner).report())
     }
@@ -199,7 +200,7 @@ impl Generator {
         Ok(Self { inner: Mutex::new(generator) })
     }
 
-    /// The next requests, at most `max`; none at the end.
+    /// Returns the next requests, at most `max`; returns none at the end.
     fn read(&mut self, py: Python<'_>, max: usize) -> PyResult<Requests> {
         read_batch(py, self.source(), max)
     }
@@ -219,7 +220,7 @@ impl Generator {
 /// Source written in Python: `read(max) -> Requests`, `progress() -> (done, total)`, `rewind()`.
 pub struct PythonSource {
     object: Py<PyAny>,
-    /// Exception that ended reading; [`TraceError`] cannot hold it.
+    /// Exception that ended reading; a [`TraceError`] cannot hold it.
     pub error: Option<PyErr>,
 }
 
@@ -252,7 +253,7 @@ impl Source for PythonSource {
     }
 
     fn progress(&self) -> Progress {
-        // Progress is only displayed; a failure must not end the run.
+        // Progress is only displayed, so a failure must not end the run.
         let answer: PyResult<(u64, Option<u64>)> =
             Python::attach(|py| self.object.call_method0(py, "progress")?.extract(py));
         let (done, total) = answer.unwrap_or((0, None));

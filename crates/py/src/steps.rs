@@ -1,4 +1,4 @@
-//! Recordings of an FTL, step by step.
+//! Binding to record an FTL step by step.
 
 use pyo3::prelude::*;
 use ssdlab_explain::{Drive, Times, answer};

@@ -1,14 +1,15 @@
-//! Suggestions for misspelt words.
+//! Binding to suggest words for misspelt ones.
 
 use pyo3::prelude::*;
 
-/// Returns the known word nearest to `word`; None if none is near.
+/// Returns the known word nearest to `word`; None if no word is near.
 #[pyfunction]
 pub fn nearest(word: &str, known: Vec<String>) -> Option<String> {
     ssdlab_core::suggest::nearest(word, known.iter().map(String::as_str)).map(str::to_owned)
 }
 
-/// Returns the known key nearest to `key`, such as `nand.read`, with a misspelt last part, another table, or a typo.
+/// Returns the known key nearest to `key`, such as `nand.read`; finds a misspelt last part, another table, or a typing
+/// error.
 #[pyfunction]
 pub fn nearest_key(key: &str, known: Vec<String>) -> Option<String> {
     let known: Vec<&str> = known.iter().map(String::as_str).collect();

@@ -15,7 +15,7 @@ use crate::source::{exclusive, options, report};
 /// Reader of the files of a trace, with the volume of each request.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct VolumeReader {
-    // Python objects must be `Sync`, which a boxed reader is not.
+    // Python objects must be `Sync`, but a boxed reader is not.
     inner: Mutex<ssdlab_trace::VolumeReader>,
 }
 
@@ -37,7 +37,7 @@ impl VolumeReader {
         Ok(Self { inner: Mutex::new(reader.or_raise()?) })
     }
 
-    /// Returns the next requests, at least `max` if available; none at the end.
+    /// Returns the next requests, at least `max` if available; returns none at the end.
     fn read(&mut self, py: Python<'_>, max: usize) -> PyResult<Parted> {
         let (reader, mut inner) = (exclusive(&mut self.inner), Batch::default());
         detached(py, None, || reader.fill(&mut inner, max))?.or_raise()?;
@@ -55,7 +55,7 @@ impl VolumeReader {
         exclusive(&mut self.inner).format().name()
     }
 
-    /// True if the format names volumes, as far as read; otherwise each file is a volume.
+    /// True if the format names volumes in the part read so far; otherwise each file is a volume.
     fn names_volumes(&mut self) -> bool {
         exclusive(&mut self.inner).names_volumes()
     }
@@ -95,7 +95,7 @@ impl Parted {
     }
 }
 
-/// Volume: name, file, requests, reads, writes, bytes read, bytes written, end of addresses, first and last time in
+/// A volume: name, file, requests, reads, writes, bytes read, bytes written, end of addresses, first and last time in
 /// ns.
 type Volume = (String, String, u64, u64, u64, u64, u64, u64, u64, u64);
 

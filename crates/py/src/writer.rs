@@ -11,10 +11,10 @@ use crate::counters;
 use crate::errors::{OrRaise, detached};
 use crate::requests::Requests;
 
-/// Trace file being written; it gets its name when finished, and is removed otherwise.
+/// Trace file being written. It gets its name when finished; otherwise it is removed.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct Writer {
-    // Python objects must be `Sync`, which a boxed writer is not.
+    // Python objects must be `Sync`, but a boxed writer is not.
     inner: Mutex<Option<Box<dyn TraceWriter>>>,
 }
 
@@ -24,7 +24,7 @@ fn finished() -> PyErr {
 
 #[pymethods]
 impl Writer {
-    /// Starts a trace at `path`; the endings `.gz` and `.zst` compress it.
+    /// Starts a trace at `path`, compressed if the name ends in `.gz` or `.zst`.
     #[new]
     fn new(path: PathBuf, format: &str) -> PyResult<Self> {
         let format = Format::parse(format).or_raise()?;
@@ -39,7 +39,7 @@ impl Writer {
         detached(py, None, || writer.write(&requests.inner, &streams))?.or_raise()
     }
 
-    /// Completes the file under its name; returns counters of the requests as (name, unit, help, value).
+    /// Completes the file and gives it its name. Returns counters of the requests as (name, unit, help, value).
     fn finish(&mut self, py: Python<'_>) -> PyResult<Vec<counters::Row>> {
         let writer = self.inner.get_mut().map_err(|_| finished())?.take().ok_or_else(finished)?;
         let report = detached(py, None, || writer.finish())?.or_raise()?;

@@ -1,4 +1,4 @@
-"""Compression ratios and times of codecs on this machine.
+"""Measures compression ratios and times of codecs on this machine.
 
 >>> from ssdlab import compress
 >>> found = compress.bench(["/usr/share/dict"], codecs=["lz4", "zstd:1"])  # doctest: +SKIP
@@ -27,14 +27,14 @@ from ssdlab.model.several import several
 CODECS = ("lz4", "zstd:1", "zstd:3", "zlib:6")
 """Default codecs: those of Harper 2018, and a faster level of zstd."""
 PAGE_SIZES = ("4KiB", "8KiB", "16KiB", "32KiB", "64KiB", "file")
-"""Default page sizes; `file` is each file as a whole."""
+"""Default page sizes; `file` compresses each file as a whole."""
 RUNS = 5
 """Default number of timed runs."""
 
 
 @dataclass(frozen=True)
 class Spread:
-    """One quantity over several runs."""
+    """A quantity measured in several runs: median and range."""
 
     median: float
     low: float
@@ -67,9 +67,10 @@ class Stored:
 
 @dataclass(frozen=True)
 class Cell:
-    """One codec with one page size on a number of threads.
+    """Results of one codec with one page size and one number of threads.
 
-    Times are per page of full size, or per average file: `cpu` is processor time of a thread, `elapsed` its wall time.
+    Times are per page of full size, or per average file. `cpu` is the processor time of a thread, `elapsed` its wall
+    time.
     """
 
     codec: str
@@ -97,7 +98,7 @@ class Cell:
 
     @property
     def total(self) -> Stored:
-        """All files together."""
+        """Result for all files together."""
         return Stored(*(sum(getattr(file, field.name) for file in self.files) for field in fields(Stored)))
 
     @property
@@ -107,7 +108,7 @@ class Cell:
 
     @property
     def waited(self) -> float:
-        """Share of its time that a thread waited for a processor, compressing or restoring, whichever is larger."""
+        """Share of time that a thread waited for a processor while compressing or restoring, whichever is larger."""
         return max(
             1 - cpu.median / elapsed.median
             for cpu, elapsed in (
@@ -126,8 +127,8 @@ class Cell:
 class CompressBench(Finding):
     """Result of `bench`.
 
-    Saves `report.html`, `compress.json` and `compress.csv`, which has a line for each file and one for all (named
-    `all`), for each codec, page size and number of threads.
+    Saves `report.html`, `compress.json` and `compress.csv`. For each codec, page size and number of threads, the CSV
+    has a line per file and one for all files (named `all`).
     """
 
     _page = "compress"
@@ -152,10 +153,11 @@ class CompressBench(Finding):
         self.machine = machine()
 
     def cell(self, codec: str, page_bytes: int | None, threads: int | None = None) -> Cell:
-        """Returns the cell of a codec, page size (None for whole files) and number of threads (by default the first).
+        """Returns the cell of a codec, a page size (None for whole files) and a number of threads (by default the
+        first).
 
         Raises:
-            KeyError: If it was not measured.
+            KeyError: If this combination was not measured.
         """
         threads = self.threads[0] if threads is None else threads
         for cell in self.cells:
@@ -164,7 +166,7 @@ class CompressBench(Finding):
         raise KeyError((codec, page_bytes, threads))
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns everything as plain values."""
+        """Returns all results as plain values."""
         return {
             "corpus": {
                 "title": self.corpus.title,
@@ -223,20 +225,20 @@ def bench(
 ) -> CompressBench:
     """Measures codecs on pages of files.
 
-    Each thread reuses codec contexts and buffers, unless `fresh`. A warm-up run comes first, in which every restored
-    page is compared with its original. Codecs take turns within each run, so that interference hits all of them.
-    Pages that do not shrink enough are kept raw.
+    Each thread reuses codec contexts and buffers, unless `fresh`. A warm-up run first compares every restored page with
+    its original. Codecs take turns within each run, so that interference affects all of them. Pages that do not shrink
+    enough are kept raw.
 
     Args:
-        paths: Files and directories, a corpus already read, or None for the default one.
+        paths: Files and directories, a corpus already read, or None for the default corpus.
         codecs: Names, with their levels after colons: `lz4`, `zstd:3`, `libdeflate:1`.
         page_sizes: Page sizes, and `file` for each file as a whole.
         threads: Numbers of threads; by default 1 and the number of processors.
-        runs: Timed runs.
-        keep: Largest compressed share of a page, up to 1, at which it is kept compressed.
-        fresh: Uses new contexts, and new memory for compressed pages, for each page, as in Harper 2018.
-        monitor: Progress callback as in `simulate`. If it returns something true, finished sizes and threads are
-            returned, or KeyboardInterrupt is raised if there are none.
+        runs: Number of timed runs.
+        keep: Maximum compressed size, as a share of the page up to 1, at which a page is kept compressed.
+        fresh: True to use new contexts, and new memory for compressed pages, for each page, as in Harper 2018.
+        monitor: Progress callback as in `simulate`. If it returns a true value, finished sizes and threads are
+            returned; if there are none, KeyboardInterrupt is raised.
 
     Raises:
         ConfigError: If a codec or size is invalid, or no file has contents.
@@ -269,7 +271,7 @@ def bench(
     cells: dict[tuple[int, int | None], list[Cell]] = {}
     for count, size in product(workers, sizes):
         try:
-            # Short runs never ask.
+            # Without this call, short runs would never call the monitor.
             if stop(0):
                 raise KeyboardInterrupt("stopped while measuring")
             each = _ssdlab.bench_codecs(data, labels, size, count, keep, fresh, runs, stop)

@@ -40,7 +40,7 @@ class Corpus:
     """Contents to compress, with a report on skipped files."""
 
     title: str
-    """Description in one line."""
+    """Describes the corpus in one line."""
     members: tuple[Member, ...]
     """Non-empty contents, in order."""
     skipped: dict[str, str] = field(default_factory=dict)
@@ -69,12 +69,12 @@ class Corpus:
 
 
 def read(paths: Sequence[str | os.PathLike[str]]) -> Corpus:
-    """Reads files, and all files in directories, by name; does not follow links in directories.
+    """Reads files, and all files in directories, in the order of their names; does not follow links in directories.
 
     Unreadable, special and empty files are skipped and reported.
 
     Raises:
-        ConfigError: If no file is left.
+        ConfigError: If no file remains.
     """
     members, skipped, shortened = [], {}, []
     room = LIMIT_BYTES
@@ -108,7 +108,7 @@ def read(paths: Sequence[str | os.PathLike[str]]) -> Corpus:
 
 
 def _files(paths: Sequence[str | os.PathLike[str]]) -> Iterator[tuple[Path, str | None]]:
-    """Yields every file, with the reason to skip it, if any."""
+    """Yields every file, with the reason for skipping it, if any."""
     for given in map(Path, paths):
         if not given.is_dir():
             yield given, _fault(given)
@@ -130,11 +130,12 @@ def _fault(path: Path) -> str | None:
 
 @cache
 def default() -> Corpus:
-    """Returns the built-in corpus, with contents typical of page caches, for results comparable between machines.
+    """Returns the built-in corpus, with contents typical of page caches, so that results are comparable between
+    machines.
 
-    It has text, machine code and logs as corpora for compressors do; rows and indexes of a database, as in the
-    document's extended corpus (Harper 2018, table 2); and incompressible noise. Generated members are the same
-    everywhere; sources and machine code depend on the installation.
+    The corpus has text, machine code and logs, like other corpora for compressors. It also has rows and indexes of a
+    database, as in the paper's extended corpus (Harper 2018, table 2), and incompressible noise. Generated members are
+    the same everywhere; sources and machine code depend on the installation.
     """
     members = {
         "python-sources": _python_sources(),
@@ -160,7 +161,9 @@ def _python_sources() -> bytes:
 
 
 def _low(draw: random.Random) -> float:
-    """Draws a number below 1, small ones more often; a product, as powers differ between machines in the last bits."""
+    """Draws a number below 1, small numbers more often. It is a product, because powers differ between machines in the
+    last bits.
+    """
     return draw.random() * draw.random()
 
 
@@ -219,7 +222,7 @@ def _pages(rows: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _table_rows() -> bytes:
-    """Rows of a key, a name, small and large integers, a timestamp in microseconds and random bytes."""
+    """Returns rows with a key, a name, small and large integers, a timestamp in microseconds and random bytes."""
     draw = random.Random(2)
     names = ["".join(draw.choices(_SYLLABLES, k=2 + at % 3)).capitalize() for at in range(2000)]
 
@@ -241,7 +244,7 @@ def _table_rows() -> bytes:
 
 
 def _index(keys: Iterator[int]) -> bytes:
-    """Leaves of an index: sorted keys of eight bytes, each with page and slot of its row."""
+    """Returns leaves of an index: sorted keys of eight bytes, each with page and slot of its row."""
     draw = random.Random(3)
     return _filled(
         _pages(struct.pack("<IHHQ", int(draw.random() * 100_000), int(draw.random() * 60), 16, key) for key in keys)

@@ -14,10 +14,10 @@ SAME_DRIVE = "rounding to whole blocks gives the same drive; make the drive larg
 """Reason for not trying more spare space."""
 
 _PLACE = re.compile(r"^(?:configuration:\d+|change): ", re.MULTILINE)
-"""Origins of settings of `Config.changed`, which the user has not seen."""
+"""Origins of settings from `Config.changed`, which the user has not seen."""
 
 MOST = 6
-"""Maximum number of changes to try; those for the most important findings come first."""
+"""Maximum number of changes to try, starting with the changes for the most important findings."""
 
 
 @takes()
@@ -33,13 +33,13 @@ def diagnose(
     Args:
         config: Configuration, as in `simulate`.
         trace: Trace to replay, as in `simulate`.
-        what_ifs: Tries up to six changes that findings suggest, each in a further run.
-        monitor: Progress callback for each run. If it returns something true, the remaining runs are skipped.
+        what_ifs: True to try up to six changes that findings suggest, each in a further run.
+        monitor: Progress callback for each run. If it returns a true value, the remaining runs are skipped.
 
     Raises:
-        ConfigError: See `simulate`.
+        ConfigError: As for `simulate`.
         TraceError: If the trace cannot be read.
-        SimulationError: If a request lies beyond the device and `host.fit` is `error`, or a check fails.
+        SimulationError: If a request exceeds the device and `host.fit` is `error`, or a check fails.
     """
     result = simulate(config_of(config), trace, monitor=monitor)
     found, config = result.diagnose(), result.config

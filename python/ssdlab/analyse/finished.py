@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 
 def finished_part(done: Sequence[Sequence[bool]]) -> tuple[list[int], list[int]]:
-    """Returns the rows and columns to keep: all finished rows, or else the finished cells of the row with most.
+    """Returns the rows and columns to keep: all finished rows, or otherwise the finished cells of the row with the
+    most.
 
     Both are empty only if nothing is finished.
 

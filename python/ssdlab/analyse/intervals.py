@@ -14,17 +14,17 @@ from ssdlab.model.source import Source, source_text
 
 
 class WindowColumns(NamedTuple):
-    """Page writes and pages by temperature, one entry per log; uint64 arrays of equal length.
+    """Page writes and pages by temperature, with one entry per log size; uint64 arrays of equal length.
 
-    A write is hot if its interval is at most the log, warm if at most twice the log, and cold otherwise or if its page
-    was not written before. A page is classified by its mean interval; cold if written once.
+    A write is hot if its interval is at most the log size, and warm if at most twice the log size. Otherwise, or if its
+    page was not written before, it is cold. A page is classified by its mean interval; a page written once is cold.
     """
 
     log_pages: Counts
     hot_writes: Counts
-    """Hot page writes; as many pages are invalidated before a FIFO log evicts them."""
+    """Hot page writes. The same number of pages is invalidated before a FIFO log evicts them."""
     warm_writes: Counts
-    """Warm page writes; as many more are invalidated if a second chance doubles their stay in the log."""
+    """Warm page writes. This many more pages are invalidated if a second chance doubles their stay in the log."""
     cold_writes: Counts
     hot_pages: Counts
     warm_pages: Counts
@@ -36,7 +36,7 @@ class IntervalColumns(NamedTuple):
 
     lower: Counts
     upper: Counts
-    """First interval of the next step: `lower` + 1 below 128, at most 1.6 % above `lower` beyond."""
+    """First interval of the next step: `lower` + 1 below 128; above that, at most 1.6 % more than `lower`."""
     writes: Counts
 
 
@@ -52,9 +52,9 @@ class FrequencyColumns(NamedTuple):
 class WriteIntervals(TraceFinding):
     """Write intervals of a trace.
 
-    The write interval of a page write is the number of page writes, of any page, since the previous write of the same
-    page, including itself. A request counts once for each page that it writes, wholly or in part. Equal requests give
-    equal intervals, and equal bytes when saved.
+    The write interval of a page write is the number of page writes (of any page) since the previous write of the same
+    page, including itself. A request counts once for each page that it writes completely or in part. Equal requests
+    give equal intervals, and equal bytes when saved.
 
     Saves `report.html`, `intervals.json`, and as Parquet `windows`, `intervals`, `frequency` and `time_address` (a row
     for each step of time and address: `page_writes` before it, its `first_page`, its `writes`).
@@ -96,19 +96,21 @@ class WriteIntervals(TraceFinding):
         page writes, columns are equal steps of `extent_pages`."""
 
     def curve(self) -> "tuple[Counts, Numbers]":
-        """Returns sizes of a FIFO log in pages, and for each the exact share of writes invalidated before eviction."""
+        """Returns sizes of a FIFO log in pages and, for each, the exact share of writes invalidated before eviction."""
         log_pages = np.concatenate(([0], self.histogram.upper - 1)).astype(np.uint64)
         writes = np.concatenate(([0], np.cumsum(self.histogram.writes)))
         return log_pages, writes / self.page_writes
 
     def concentration(self) -> "tuple[Numbers, Numbers]":
-        """Returns shares of the written pages, hottest first, and the share of all page writes that each receives."""
+        """Returns shares of the written pages, hottest first, and the share of all page writes that each share
+        receives.
+        """
         pages = np.cumsum(self.frequency.pages[::-1]) / self.written_pages
         writes = np.cumsum((self.frequency.pages * self.frequency.writes)[::-1]) / self.page_writes
         return np.concatenate(([0.0], pages)), np.concatenate(([0.0], writes))
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the figures without the columns, ready for JSON; shares are fractions of 1."""
+        """Returns all figures except the columns in a form ready for JSON; shares are fractions of 1."""
         return {
             "page_bytes": self.page_bytes,
             "page_writes": self.page_writes,
@@ -138,7 +140,7 @@ class WriteIntervals(TraceFinding):
     def _tables(self) -> Contents:
         rows, columns = self.time_address.shape
         low, high = self.extent_pages
-        # The first integer of each step.
+        # Times are the first integer of each step.
         times = [-(-row * self.page_writes // rows) for row in range(rows)]
         pages = [low + -(-column * (high - low) // columns) for column in range(columns)]
         return {
@@ -165,8 +167,8 @@ class WriteIntervals(TraceFinding):
 
 
 def measure(source: Source, page: str, logs: Sequence[str], monitor: Monitor | None) -> WriteIntervals:
-    """See `Source.intervals`."""
-    # Refuses wrong sizes before the long pass.
+    """Measures write intervals; see `Source.intervals`."""
+    # Rejects invalid sizes before the long pass.
     written = _ssdlab.WrittenPages(page)
     logs = several(logs)
     for log in logs:

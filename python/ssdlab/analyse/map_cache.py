@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ssdlab.view.page import Page
 
 PRESET = "mapcache"
-"""Default device: that of the map-cache document."""
+"""Default device: the device of the map-cache document."""
 
 TARGET = 0.95
 """Default IOPS target, as a share of the IOPS with the whole map in RAM."""
@@ -46,27 +46,28 @@ class MapCacheChoice:
     segment_bytes: int
     """Size of a segment."""
     ram_bytes: int
-    """RAM for segments and for the map of the map, 4 bytes per segment of the device."""
+    """RAM in bytes for segments and for the map of the map, which has 4 bytes per segment of the device."""
     hit_ratio: float
-    """Hits over look-ups."""
+    """Hits divided by look-ups."""
     iops: float
     """Predicted requests per second."""
     iops_share: float
     """`iops` relative to the whole map in RAM."""
     read_iops_share: float
-    """Relative IOPS of reads, charged with all misses but no write-backs, as in the map-cache document; NaN without
-    reads."""
+    """Relative IOPS of reads that are charged with all misses but no write-backs, as in the map-cache document; NaN
+    without reads.
+    """
 
 
 class MapCacheCurve(NamedTuple):
-    """Caches of every number of segments of one size, up to the largest requested; arrays of equal length."""
+    """Caches with every number of segments of one size, up to the largest requested; arrays of equal length."""
 
     cache_bytes: "Counts"
     """RAM for segments."""
     hit_ratio: "Numbers"
-    """Hits over look-ups."""
+    """Hits divided by look-ups."""
     iops_share: "Numbers"
-    """Lower bound of relative IOPS: each changed segment is assumed to be written back by itself."""
+    """Lower bound of relative IOPS, assuming that each changed segment is written back alone."""
 
 
 class MapCacheAdvice(TraceFinding):
@@ -74,9 +75,9 @@ class MapCacheAdvice(TraceFinding):
 
     Arrays have a row for each cache and a column for each segment size, both ascending. Look-ups, hits, misses and
     write-backs equal those of the simulated cache (`ftl.page.map = "segments"`, policy `lru`), starting empty. Times
-    are predicted for one chip that does one operation after the other: a page read takes `nand.read` and its transfer;
-    a page program takes `nand.program` and its transfer; a miss takes `nand.read` and the transfer of a segment; a
-    write-back reads a page (unless the segment is a page) and programs one. Garbage collection is left out.
+    are predicted for one chip that executes one operation at a time. A page read takes `nand.read` and its transfer; a
+    page program takes `nand.program` and its transfer. A miss takes `nand.read` and the transfer of a segment. A
+    write-back reads a page (unless the segment is a page) and programs a page. Garbage collection is left out.
     """
 
     _json = "advice.json"
@@ -94,7 +95,7 @@ class MapCacheAdvice(TraceFinding):
         sizes: list[dict[str, Any]] = found["segments"]
         super().__init__(source, ingest)
         self.config = config
-        """The device; only page, capacity and flash times matter."""
+        """The device; only its page size, capacity and flash times matter."""
         self.page_bytes, self.entry_bytes, self.logical_pages = advisor.device()
         self.caches: Counts = np.array(advisor.caches(), np.uint64)
         """RAM for segments in bytes (rows)."""
@@ -125,7 +126,7 @@ class MapCacheAdvice(TraceFinding):
         self.write_backs: Counts = np.stack([size["write_backs"] for size in sizes], axis=1)
         """Map pages written back."""
         self.hit_ratio: Numbers = (self.read_hits + self.change_hits) / self.look_ups
-        """Hits over look-ups."""
+        """Hits divided by look-ups."""
         self.busy_ns: Counts = np.stack([size["busy_ns"] for size in sizes], axis=1)
         """Predicted nanoseconds of all requests."""
         self.iops: Numbers = self.requests / (self.busy_ns / 1e9)
@@ -136,13 +137,14 @@ class MapCacheAdvice(TraceFinding):
             self.read_iops_share: Numbers = np.where(
                 self.host_read_ns > 0, self.host_read_ns / self._cells("read_busy_ns"), np.nan
             )
-        """Relative IOPS of reads, charged with all misses but no write-backs, as in the map-cache document; NaN without
-        reads."""
+        """Relative IOPS of reads that are charged with all misses but no write-backs, as in the map-cache document; NaN
+        without reads.
+        """
         self.limit: Numbers = np.array([self.host_ns / size["least_busy_ns"] for size in sizes])
-        """Upper bound of `iops_share` by segment size, as first look-ups miss."""
+        """Upper bound of `iops_share` by segment size; it is below 1 because first look-ups miss."""
         map_of_map = np.array([MAP_OF_MAP_BYTES * size["count"] for size in sizes], np.uint64)
         self.ram_bytes: Counts = self.caches[:, None] + map_of_map[None, :]
-        """RAM of each cache and of its map of the map."""
+        """RAM in bytes of each cache, including its map of the map."""
 
     @property
     def look_ups(self) -> int:
@@ -160,7 +162,7 @@ class MapCacheAdvice(TraceFinding):
         return self.logical_pages * self.entry_bytes
 
     def _cells(self, name: str) -> "Counts":
-        """Returns a figure by cache and segment size; a cache larger than the map counts as the whole map."""
+        """Returns a figure by cache and segment size. A cache larger than the map counts as the whole map."""
         columns = []
         for size in self._sizes:
             column: Counts = size[name]
@@ -175,7 +177,7 @@ class MapCacheAdvice(TraceFinding):
         return MapCacheChoice(int(self.caches[cache]), int(self.segments[segment]), *figures)
 
     def _cells_in_order(self, target: float) -> list[tuple[int, int]]:
-        """Returns the cells that reach `target`, by RAM, then speed."""
+        """Returns the cells that reach `target`, sorted by RAM, then by speed."""
         if not 0 < target <= 1:
             raise ConfigError(
                 f"the target must be above 0% and at most 100%, not {100 * target:g}%; use 95%, for example"
@@ -190,7 +192,7 @@ class MapCacheAdvice(TraceFinding):
             target: Share of the IOPS with the whole map in RAM, above 0 and at most 1.
 
         Returns:
-            None if no requested cache reaches the target; `limit` shows whether a larger one can.
+            None if no requested cache reaches the target; `limit` shows if a larger cache can.
 
         Raises:
             ConfigError: If the target is out of range.
@@ -210,7 +212,7 @@ class MapCacheAdvice(TraceFinding):
         """Returns caches of every number of segments of a requested size.
 
         Raises:
-            ConfigError: If the size was not requested.
+            ConfigError: If the segment size was not requested.
         """
         if segment_bytes not in self.segments:
             asked = ", ".join(map(str, self.segments.tolist()))
@@ -224,14 +226,15 @@ class MapCacheAdvice(TraceFinding):
         )
 
     def least(self, segment_bytes: int, target: float = TARGET) -> int | None:
-        """Returns the bytes of the smallest cache known to reach a target, among requested caches and those of `curve`.
+        """Returns the bytes of the smallest cache known to reach a target, among the requested caches and the caches of
+        `curve`.
 
         Args:
             segment_bytes: Size of a segment; one of the requested sizes.
             target: As in `best`.
 
         Returns:
-            None if no cache up to the largest requested does.
+            None if no cache up to the largest requested size reaches it.
 
         Raises:
             ConfigError: If the target is out of range or the segment size was not requested.
@@ -243,7 +246,7 @@ class MapCacheAdvice(TraceFinding):
         return min(reached, default=None)
 
     def to_dict(self, target: float = TARGET) -> dict[str, Any]:
-        """Returns the figures without the curves, ready for JSON; shares are fractions of 1.
+        """Returns all figures except the curves in a form ready for JSON; shares are fractions of 1.
 
         Raises:
             ConfigError: If the target is out of range.
@@ -301,7 +304,7 @@ class MapCacheAdvice(TraceFinding):
 
 
 def _plain(choice: MapCacheChoice) -> dict[str, Any]:
-    """Returns a choice, ready for JSON; NaN becomes None."""
+    """Returns a choice in a form ready for JSON; NaN becomes None."""
     return {name: None if value != value else value for name, value in asdict(choice).items()}
 
 
@@ -318,22 +321,22 @@ def map_cache(
     """Predicts map caches of many sizes on a trace, from one pass.
 
     Args:
-        trace: A trace in memory, a file (streamed), or None for the workload that `config` describes.
-        config: The device; its page, capacity, flash times and `host.fit` matter, not its FTL (`grow`, `scale` and
-            `compact` need another pass over the trace). By default the device of the map-cache document; plain settings
-            are applied on top of it.
-        caches: RAM for segments, such as `"64KiB"`; each a multiple of every segment size. By default those of the
-            document, 8 to 512 KiB.
-        segments: Sizes of a segment, each a power of two from an entry to a page. By default those of the document, 1
-            to 8 KiB, as far as they fit a page.
+        trace: A trace in memory, a file (streamed), or None for the workload in `config`.
+        config: The device; by default the device of the map-cache document. Settings are applied on top of that device.
+            Page, capacity, flash times and `host.fit` matter, but not the FTL. `grow`, `scale` and `compact` need
+            another pass over the trace.
+        caches: RAM for segments, such as `"64KiB"`; each size is a multiple of every segment size. By default the sizes
+            of the document, 8 to 512 KiB.
+        segments: Sizes of a segment, each a power of two from an entry to a page. By default the sizes of the document,
+            1 to 8 KiB, that fit a page.
         entry: Size of a map entry, a power of two.
-        monitor: Progress callback as in `simulate`, in the phases `scan` and `advise`. If it returns something true,
+        monitor: Progress callback as in `simulate`, in the phases `scan` and `advise`. If it returns a true value,
             KeyboardInterrupt is raised.
 
     Raises:
         ConfigError: If sizes are incompatible, or flash times are missing (`time = "count"`) or all 0.
-        SimulationError: If a request lies beyond the device and `host.fit` is `error`.
-        TraceError: If the trace cannot be read, or neither reads nor writes.
+        SimulationError: If a request exceeds the device and `host.fit` is `error`.
+        TraceError: If the trace cannot be read, or has no reads or writes.
     """
     config = config if isinstance(config, Config) else layered(PRESET, [], [set_by("config", config or ())])
     source = source_of(trace, config)

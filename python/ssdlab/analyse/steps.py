@@ -1,6 +1,6 @@
-"""An FTL step by step on the requests of a scene.
+"""Shows an FTL step by step on the requests of a scene.
 
-A scene is a TOML file with requests and settings of one or two small drives; `scenes/` holds the ones that ship with
+A scene is a TOML file with requests and settings of one or two small drives; `scenes/` holds the scenes that ship with
 ssdlab. The simulation is in Rust; `ssdlab.view.stepper` is the page that plays it.
 """
 
@@ -30,15 +30,15 @@ _SMALL = (
     "nand.pages_per_block=4", "nand.order=any", "nand.channels=1", "nand.ways=1", "nand.dies=1", "nand.planes=1",
     "precondition.overwrite=none",
 )  # fmt: skip
-"""A drive small enough to draw: one plane with 32 pages, 100 % spare, and the FTL's reserve."""
+"""A drive small enough to draw: one plane with 32 pages, 100 % spare space, and the FTL's reserve."""
 _SMALL_SBFAST = "ftl.sbfast.sub_block=2"
-"""Half a block of the small drive; the default sub-block is larger than its blocks."""
+"""Sets the sub-block to half a block of the small drive; the default sub-block is larger than its blocks."""
 _SLIDES = ("nand.read=25us", "nand.program=200us", "nand.erase=2ms", "nand.transfer_per_kib=0ns")
 """Times of the SBFAST and FASTer slides, which scenes have by default."""
 _DEFAULT = "default (the small drive of ssdlab explain)"
 """Origin of these settings in messages."""
 _OPERATIONS = {0: "r", 1: "", 2: "t"}
-"""Letters of the operations in requests; flushes, which have no pages, are not shown."""
+"""Letters of the operations in requests. Flushes have no pages and are not shown."""
 
 
 def small(*layers: Sets) -> list[Sets]:
@@ -58,11 +58,11 @@ class Scene:
 
     title: str
     text: str
-    """What the scene shows; empty lines separate paragraphs."""
+    """Description of the scene; empty lines separate paragraphs."""
     drives: tuple[Mapping[str, Any], ...]
     """Each drive, in the format of the crate `ssdlab-explain`."""
     requests: str
-    """Pages to write, such as `5` or `4-7`; `r` before them reads, `t` trims."""
+    """Pages to write, such as `5` or `4-7`; the prefix `r` reads them, `t` trims them."""
     before: str = ""
     """Requests before the first step."""
     file: str = ""
@@ -75,7 +75,7 @@ class Explanation:
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self.recordings = [_recorded(drive, scene) for drive in scene.drives]
-        """For each FTL the initial state of the drive, every step, and the grouping of steps."""
+        """For each FTL: the initial state of the drive, every step, and the grouping of steps."""
 
     def __repr__(self) -> str:
         return f"<ssdlab.Explanation: {self.scene.title}>"
@@ -97,7 +97,7 @@ class Explanation:
         """Writes the page to a file atomically.
 
         Raises:
-            OSError: If it cannot be written.
+            OSError: If the page cannot be written.
         """
         with naming(path), replacing(Path(path)) as hidden:
             hidden.write_text(self.to_html(), encoding="utf-8")
@@ -125,7 +125,7 @@ def scenes() -> list[str]:
 
 
 def scene(name: str | os.PathLike[str]) -> Scene:
-    """Returns the scene of this name, or in this TOML file."""
+    """Returns the scene with this name, or in this TOML file."""
     if str(name) in scenes():
         return _read(SCENES / f"{name}.toml")
     if Path(name).suffix == ".toml":
@@ -171,7 +171,7 @@ class Excerpt(NamedTuple):
     pages: int
     """Number of pages touched."""
     device: str | None = None
-    """Device of the requests, if the trace has several devices; else None."""
+    """Device of the requests if the trace has several devices; None otherwise."""
 
 
 def excerpt(trace: Source, page_bytes: int, skip: int = 0, count: int = 100) -> Excerpt:
@@ -204,7 +204,7 @@ def _touched(offset: int, size: int, page_bytes: int) -> tuple[int, int]:
 
 
 def _whole(offset: int, size: int, page_bytes: int) -> tuple[int, int]:
-    """Returns the range of pages that a trim frees: only whole ones."""
+    """Returns the range of pages that a trim frees, which are only whole pages."""
     return -(-offset // page_bytes), (offset + size) // page_bytes - 1
 
 
@@ -224,9 +224,10 @@ def explain(
     """Runs an FTL step by step and returns an animated page.
 
     Args:
-        what: Name or path of a scene, or a configuration of a small drive, or two for comparison. Settings such as
-            `{"ftl": "fast"}` are laid on a drive of 32 pages. The drive is filled as configured, but not overwritten.
-        requests: For configurations: pages to write such as `"5 4-7"`; `r5` reads and `t5` trims.
+        what: Name or path of a scene; or a configuration of a small drive, or two for comparison. Settings such as
+            `{"ftl": "fast"}` are applied to a drive of 32 pages. The drive is filled as configured, but not
+            overwritten.
+        requests: Requests for configurations: pages to write such as `"5 4-7"`; `r5` reads and `t5` trims.
 
     Raises:
         ConfigError: If there is no such scene, or a drive is too large to draw.

@@ -16,7 +16,7 @@ LOOK_SECONDS = 0.1
 
 
 def at_a_time(jobs: int | None) -> int:
-    """Returns the number of parallel tasks: `jobs`, or one per processor of this process."""
+    """Returns the number of parallel tasks: `jobs`, or one per processor available to this process."""
     if jobs is None:
         return processors()
     jobs = whole("jobs", jobs)
@@ -26,14 +26,14 @@ def at_a_time(jobs: int | None) -> int:
 
 
 class Tasks:
-    """Runs tasks on threads until all are done, one fails or the monitor stops them.
+    """Runs tasks on threads until all are done, one fails, or the monitor stops them.
 
     Args:
         phase: Phase reported to the monitor.
-        total: Total of what `count` counts.
-        jobs: Parallel tasks; one per processor if None.
+        total: Total of the items that `count` counts.
+        jobs: Number of parallel tasks; one per processor if None.
         monitor: Called every tenth of a second and after each task, by one thread at a time, with the count and the
-            number of replayed requests. If it returns something true, running tasks end and no more start.
+            number of replayed requests. If it returns a true value, running tasks end and no more tasks start.
     """
 
     def __init__(self, phase: str, total: int, *, jobs: int | None = None, monitor: Monitor | None = None) -> None:
@@ -80,7 +80,7 @@ class Tasks:
             try:
                 for future in futures:
                     future.add_done_callback(one_less)
-                # Short waits, as signals reach the main thread only between them.
+                # Waits are short, because signals reach the main thread only between them.
                 while futures and not all_done.wait(LOOK_SECONDS):
                     self._ask()
             except BaseException:

@@ -1,4 +1,4 @@
-"""Workload analysis: addresses, distances, sizes, working sets, order and arrivals."""
+"""Workload analysis: addresses, distances, sizes, working sets, order and arrivals of requests."""
 
 import math
 from collections.abc import Mapping
@@ -31,20 +31,21 @@ KINDS = ("read", "write", "trim")
 """Operations with an address."""
 
 TOP_SIZES = 10
-"""Most frequent sizes in `TraceAnalysis.to_dict`."""
+"""Maximum number of most frequent sizes in `TraceAnalysis.to_dict`."""
 
 ALIGNMENTS = tuple(512 << power for power in range(8))
-"""Alignments in `TraceAnalysis.to_dict`: 512 B to 64 KiB."""
+"""Alignments listed in `TraceAnalysis.to_dict`: 512 B to 64 KiB."""
 
 
 class TraceAnalysis(TraceFinding):
     """Analysis of a workload. Equal requests give equal analyses, and equal bytes when saved.
 
-    Counts are exact, except those of pages once the trace has touched more than 3,145,728 groups of 16 neighbouring
-    pages (192 GiB if densely, 12 GiB if one page of each): then they are estimates from a sample, see `sampling`.
+    Counts are exact, with one exception. If the trace touches more than 3,145,728 groups of 16 neighbouring pages,
+    counts of pages are estimates from a sample, see `sampling`. That is 192 GiB if all pages are touched, 12 GiB if one
+    page of each group is.
 
     Saves `report.html`, `analysis.json`, and as Parquet `ranges`, `deviations`, `sizes`, `alignments`, `runs`, `gaps`
-    and `windows`, each with the columns of the attribute of that name.
+    and `windows`, each with the columns of the attribute with this name.
     """
 
     _page = "workload"
@@ -63,7 +64,7 @@ class TraceAnalysis(TraceFinding):
         self.duration_ns: int = self._figures["duration_ns"]
         """Time from the first to the last request."""
         self.extent: tuple[int, int] = self._figures["extent"]
-        """First byte addressed, and the byte after the last one."""
+        """First byte addressed, and the byte after the last byte addressed."""
         self.range_bytes: int = self._figures["range_bytes"][0]
         """Requested size of a range; the unit of `deviations`."""
         self.counted_range_bytes: int = self._figures["range_bytes"][1]
@@ -71,21 +72,24 @@ class TraceAnalysis(TraceFinding):
         self.window_requests: int = self._figures["window_requests"]
         """Number of requests per window."""
         self.sampling: int = self._figures["sampling"]
-        """Pages represented by each sampled page. At 1, footprints and working sets are exact; else the relative
-        standard error of an estimate of n pages is at most 4 sqrt(sampling / n), below 0.4 % for the footprint."""
+        """Number of pages that each sampled page represents. At 1, footprints and working sets are exact. Otherwise the
+        relative standard error of an estimate of n pages is at most 4 sqrt(sampling / n), below 0.4 % for the
+        footprint.
+        """
         ranges = counted.ranges()
         first_byte = ranges.pop("range") * np.uint64(self.counted_range_bytes)
         self.ranges = RangeColumns(first_byte=first_byte, **ranges)
         """Requests by address range."""
         self.deviations = DeviationColumns(**counted.deviations())
-        """Requests, by kind, by the distance from the previous request of any kind."""
+        """Requests of each kind by the distance from the previous request of any kind."""
         self.sizes = SizeColumns(**counted.sizes())
         """Requests by size."""
         self.alignments = AlignmentColumns(**counted.alignments())
         """Requests by alignment."""
         self.runs = RunColumns(**counted.runs())
-        """Sequential runs by length. A request continues a run, among the latest 32 of its kind, that ended where it
-        begins."""
+        """Sequential runs by length. A request continues a run if it begins where one of the latest 32 runs of its kind
+        ended.
+        """
         self.gaps = GapColumns(**counted.gaps())
         """Times between requests."""
         self.windows = TraceWindowColumns(**counted.windows())
@@ -110,7 +114,7 @@ class TraceAnalysis(TraceFinding):
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the figures without the columns, ready for JSON; `docs/analysis.md` explains every key.
+        """Returns all figures except the columns in a form ready for JSON; `docs/analysis.md` explains every key.
 
         Shares are fractions of 1; missing values are None.
         """
@@ -198,7 +202,7 @@ class TraceAnalysis(TraceFinding):
         if not self.requests[kind]:
             return None
         counts = getattr(self.sizes, f"{kind}s")
-        # Stable: smaller sizes first among equals.
+        # The sort is stable: among equals, smaller sizes come first.
         order = (-counts.astype("int64")).argsort(kind="stable")[:TOP_SIZES]
         return {
             "mean_bytes": self.bytes[kind] / self.requests[kind],
@@ -229,7 +233,7 @@ def _share(part: int, whole: int) -> float | None:
 
 
 def measure(source: Source, range: str, monitor: Monitor | None) -> TraceAnalysis:
-    """See `Source.analyze`."""
+    """Analyses a trace; see `Source.analyze`."""
     counted = _ssdlab.Analysis(range)
     reader, ending = source.open(), Ending(monitor)
     try:

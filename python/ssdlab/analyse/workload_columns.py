@@ -1,4 +1,4 @@
-"""Columns of a workload analysis; those of counts are uint64 arrays."""
+"""Columns of a workload analysis; counts are uint64 arrays."""
 
 from typing import NamedTuple
 
@@ -15,12 +15,14 @@ class RangeColumns(NamedTuple):
 
 
 class DeviationColumns(NamedTuple):
-    """Requests by the distance of their first byte from the previous request's, in ranges; empty steps are omitted."""
+    """Requests by the distance of their first byte from the first byte of the previous request, in ranges; empty steps
+    are omitted.
+    """
 
     lower: "npt.NDArray[np.int64]"
-    """Smallest deviation of the step: the request's range number minus the previous request's."""
+    """Smallest deviation of the step: range number of the request minus range number of the previous request."""
     upper: "npt.NDArray[np.int64]"
-    """First deviation of the next step: `lower` + 1 within 65,535 ranges, steps of 1.6 % beyond."""
+    """First deviation of the next step: `lower` + 1 up to 65,535 ranges; above that, steps of 1.6 %."""
     reads: Counts
     writes: Counts
     trims: Counts
@@ -31,7 +33,7 @@ class SizeColumns(NamedTuple):
 
     lower: Counts
     upper: Counts
-    """First size of the next step: `lower` + 1 up to 65,536 sectors (32 MiB), steps of 1.6 % beyond."""
+    """First size of the next step: `lower` + 1 up to 65,536 sectors (32 MiB); above that, steps of 1.6 %."""
     reads: Counts
     writes: Counts
     trims: Counts
@@ -41,12 +43,12 @@ class AlignmentColumns(NamedTuple):
     """Requests by the largest power of two that divides their address."""
 
     bytes: Counts
-    """The power of two; 1 MiB includes all larger ones."""
+    """The power of two; 1 MiB includes all larger powers."""
     reads: Counts
     writes: Counts
     trims: Counts
     whole_reads: Counts
-    """Reads, by the power of two that divides address and size; likewise for the others."""
+    """Reads by the power of two that divides address and size. The next columns count other operations."""
     whole_writes: Counts
     whole_trims: Counts
 
@@ -56,7 +58,7 @@ class RunColumns(NamedTuple):
 
     lower: Counts
     upper: Counts
-    """First length of the next step: `lower` + 1 below 128, steps of 1.6 % beyond."""
+    """First length of the next step: `lower` + 1 below 128; above that, steps of 1.6 %."""
     reads: Counts
     writes: Counts
     trims: Counts
@@ -70,14 +72,14 @@ class GapColumns(NamedTuple):
     all: Counts
     """Requests of any operation, by the time since the previous request."""
     reads: Counts
-    """Reads, by the time since the previous read; likewise for the others."""
+    """Reads by the time since the previous read. The next columns count other operations."""
     writes: Counts
     trims: Counts
     flushes: Counts
 
 
 class TraceWindowColumns(NamedTuple):
-    """The trace in at most 512 windows of equally many requests; the last may be shorter."""
+    """The trace in at most 512 windows with equal numbers of requests; the last window may be shorter."""
 
     first_request: Counts
     first_ns: Counts

@@ -20,14 +20,14 @@ from ssdlab.model.files import naming
 
 
 class _Interrupted(BaseException):
-    """Ctrl-C ended a command."""
+    """Raised when Ctrl-C ends a command."""
 
 
 COMMANDS = {
     "run": "Replay a trace, or a generated workload, against a simulated SSD.",
     "serve": "Serve a simulated drive to any program over NBD.",
     "compare": "Run the same requests against several configurations and compare the figures.",
-    "sweep": "Run many configurations: grids, samples of a space, screening designs; can be resumed.",
+    "sweep": "Run many configurations: a grid, a sample or a screening design; can be resumed.",
     "tune": "Find the configuration with the best outcome that meets constraints.",
     "study": "Show, draw and analyse the results of a sweep: curves, effects, the Pareto front.",
     "fleet": "Run a trace of many volumes on a fleet of drives, show distributions; generate synthetic fleets.",
@@ -50,10 +50,10 @@ COMMANDS = {
 
 
 class Commands(Group):
-    """All commands; Ctrl-C interrupts them."""
+    """The group of all commands; Ctrl-C interrupts them."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Calls a command; click would end silently when interrupted."""
+        """Calls a command. On an interrupt, Click itself would end without a message."""
         try:
             with interrupt.raised():
                 return super().invoke(ctx)
@@ -111,21 +111,21 @@ def _fail(error: BaseException, status: int) -> int:
 
 
 def _usage_error(error: click.ClickException) -> str:
-    """Returns what is wrong with the command line, in one line, and where to look it up."""
+    """Describes an error in the command line in one line, with the help command."""
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "ssdlab"
     return f"{' '.join(error.format_message().split()).rstrip('.')}; see '{command} --help'"
 
 
 def main() -> int:
-    """Runs the command line; returns 0 if done, 1 if a check failed, 2 for wrong input, 70 for a defect, 130 if
+    """Runs the command line. Returns 0 if done, 1 if a check failed, 2 for wrong input, 70 for a bug, 130 if
     interrupted.
     """
-    # Closed outputs are ignored.
+    # Missing outputs are replaced and ignored.
     sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
-        # Prints a question mark for characters that the terminal's encoding lacks.
+        # Prints a question mark for characters that the terminal's encoding does not have.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
@@ -145,7 +145,7 @@ def main() -> int:
     except click.ClickException as error:
         status = _fail(ValueError(_usage_error(error)), 2)
     except (BrokenPipeError, SystemExit):
-        # Click and rich exit if a pipe is closed; commands do not. The reader needs no more output.
+        # Click and rich exit if a pipe is closed, but commands do not. The reader needs no more output.
         _write_no_more()
         status = 0
     except OSError as error:
@@ -165,7 +165,7 @@ def main() -> int:
     except (KeyboardInterrupt, _Interrupted) as error:
         status = _fail(_Interrupted(f"interrupted; {error}" if str(error) else "interrupted"), STATUS)
     except BaseException:
-        # Compiled code that calls Python may turn it into a panic.
+        # Compiled code that calls Python may turn the interrupt into a panic.
         if not interrupt.was_raised():
             raise
         status = _fail(_Interrupted("interrupted"), STATUS)

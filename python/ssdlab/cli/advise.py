@@ -42,10 +42,10 @@ def mapcache(
     fit: str | None = options.FIT,
     json: bool = options.JSON,
 ) -> None:
-    """Find the smallest map cache, and its segment size, that performs almost like the whole map in RAM.
+    """Find the smallest map cache, with its segment size, that performs almost like the whole map in RAM.
 
     One pass over the trace counts hits and misses of all LRU caches and segment sizes exactly, and write-backs for the
-    sizes listed. Times are predicted: a miss reads a segment, evicting a changed segment writes back all changed
+    listed sizes. Times are predicted: a miss reads a segment, evicting a changed segment writes back all changed
     segments of its map page, and one chip executes one operation at a time. Garbage collection is not modelled.
     """
     share = options.share("--target", target)

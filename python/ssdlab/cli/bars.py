@@ -18,7 +18,7 @@ class _Bars(Progress):
         super().__init__(*columns, **more)
 
     def get_renderables(self) -> Iterator[RenderableType]:
-        """Yields the renderable above and the bars; a blank line at the end."""
+        """Yields the renderable above the bars, then the bars; a blank line at the end."""
         if self._ended:
             yield Text("")
             return
@@ -27,13 +27,13 @@ class _Bars(Progress):
         yield from super().get_renderables()
 
     def stop(self) -> None:
-        """Clears the terminal first: the last frame is not cut to its height, so its top rows would stay."""
+        """Clears the terminal first: the last frame is not cut to its height, so its top rows would remain."""
         self._ended = True
         super().stop()
 
 
 def obstacle() -> str:
-    """Returns why standard error cannot show bars; empty if it can."""
+    """Returns the reason why standard error cannot show bars; empty if it can."""
     console = Console(stderr=True)
     if not console.is_terminal:
         return "standard error is not a terminal"

@@ -1,4 +1,4 @@
-"""Declaring commands, loading them when called, and their help.
+"""Declares commands, loads them when they are called, and writes their help.
 
 Help is plain text of at most 80 columns, because loading rich takes longer than writing all help.
 """
@@ -23,13 +23,13 @@ from ssdlab.lazy import room
 WITHOUT_DOCSTRINGS = "Python option -OO removes the rest of this help; run without it."
 
 MOST_SETS = 3
-"""Maximum number of settings of the same name in a message."""
+"""Maximum number of settings with the same name in a message."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class App:
-    """The commands of a module: a single command of the module's name, or a group."""
+    """The commands of a module: a single command with the module's name, or a group."""
 
     def __init__(self) -> None:
         self.commands: dict[str, click.Command] = {}
@@ -39,7 +39,7 @@ class App:
         self.commands[command.name or ""] = command
 
     def command(self, name: str | None = None, *, examples: str = "") -> Callable[[Function], Function]:
-        """Declares a function as a command; its docstring is the help, `examples` are command lines."""
+        """Declares a function as a command. Its docstring is the help; `examples` are command lines."""
 
         def declare(function: Function) -> Function:
             called = name or function.__name__
@@ -52,7 +52,7 @@ class App:
 class Later(click.Command):
     """A command or group whose module below `cli` is loaded only when it is called.
 
-    Its summary becomes the first paragraph of the help.
+    The summary becomes the first paragraph of the help.
     """
 
     def __init__(self, name: str, summary: str, module: str | None = None) -> None:
@@ -72,7 +72,7 @@ class Later(click.Command):
 class Command(click.Command):
     """A command whose help groups options by panel and ends with examples.
 
-    It refuses an option given twice, unless it may be repeated, and --figures without --out.
+    The command rejects an option given twice, unless it may be repeated, and --figures without --out.
     """
 
     def __init__(self, name: str, function: Callable[..., Any], examples: str) -> None:
@@ -102,20 +102,20 @@ class Command(click.Command):
             raise ConfigError("--figures needs a directory; name one with --out DIR")
         rest = super().parse_args(ctx, args)
         if "figures" in names:
-            # Fails now rather than after the run if matplotlib is missing.
+            # If matplotlib is missing, fails here instead of after the run.
             room("view.plots.paper")
         traces = ctx.params.get("trace") or ()
         self._refuse_configurations(traces if isinstance(traces, tuple) else (traces,))
         return rest
 
     def _refuse_configurations(self, paths: Iterable[object]) -> None:
-        """Refuses a configuration file given as an argument."""
+        """Rejects a configuration file given as an argument."""
         for path in map(str, paths):
             if path.endswith(".toml") and any(parameter.name == "config" for parameter in self.params):
                 raise ConfigError(f"{path}: a configuration file must follow --config: --config {path}")
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        """Returns what follows the command's name in the usage line."""
+        """Returns the part of the usage line that follows the command's name."""
         arguments = [(_argument(word), word.required) for word in self.get_params(ctx) if isinstance(word, Argument)]
         return ["[OPTIONS]", *(word if required else f"[{word}]" for word, required in arguments)]
 
@@ -132,7 +132,7 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """A group of commands; its help lists them in the order of declaration."""
+    """A group of commands, which its help lists in the order of declaration."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Reads the command line up to the command's name."""
@@ -145,7 +145,7 @@ class Group(click.Group):
         return name, command.loaded if isinstance(command, Later) else command, rest
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
-        """Returns the names of its commands."""
+        """Returns the names of the commands in the group."""
         return [*self.commands]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -162,16 +162,18 @@ class Group(click.Group):
 
 @contextmanager
 def _suggesting(command: click.Command, args: Sequence[str]) -> Iterator[None]:
-    """Adds a suggestion to the error for an unknown option: the setting of that name, or else the nearest option."""
+    """Adds a suggestion to the error for an unknown option: the setting with that name, or otherwise the nearest
+    option.
+    """
     try:
         yield
     except click.NoSuchOption as error:
-        # Click would suggest by difflib, which finds --merge similar to --seed.
+        # Click would use difflib, which finds --merge similar to --seed.
         if any(parameter.name == "set" for parameter in command.params) and (sets := _sets(error.option_name, args)):
             said = f"; write {' or '.join(sets)}"
         else:
             names = [name for known in command.params if isinstance(known, click.Option) for name in known.opts]
-            # Single letters are not suggested.
+            # Single letters are never suggested.
             options = [name for name in names if min(len(name), len(error.option_name)) > 2]
             said = text.suggestion(error.option_name, options)
         raise click.UsageError(f"No such option {text.path(error.option_name)}{said}", error.ctx) from None

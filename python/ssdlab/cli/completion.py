@@ -1,4 +1,4 @@
-"""Shell completion: click's, extended for `--set KEY=VALUE` in bash."""
+"""Extends click's shell completion to `--set KEY=VALUE` in bash."""
 
 from typing import Any
 
@@ -6,14 +6,14 @@ from click.shell_completion import BashComplete, CompletionItem, add_completion_
 
 
 class _Bash(BashComplete):
-    """Joins words that bash splits at `=`, and completes the part after it."""
+    """Joins words that bash splits at `=`, and completes the part after `=`."""
 
     source_template = BashComplete.source_template.replace(
         "COMPREPLY+=($value)", "COMPREPLY+=($value)\n            [[ $value == *= ]] && compopt -o nospace"
     )
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """Returns the words before the completed one, and that word."""
+        """Returns the words before the word to complete, and that word."""
         before, current = super().get_completion_args()
         whole: list[str] = []
         for word in (*before, current):
@@ -32,7 +32,7 @@ class _Bash(BashComplete):
 
 
 def script(command: Any, program: str, variable: str, shell: str) -> str:
-    """Returns the script with which a shell completes command lines of the program."""
+    """Returns the script that makes a shell complete command lines of the program."""
     complete: Any = get_completion_class(shell)
     return str(complete(command, {}, program, variable).source())
 

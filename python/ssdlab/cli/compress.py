@@ -31,7 +31,7 @@ def bench(
     runs: int = option("--runs INTEGER", "Number of timed runs, after one warm-up run.", default=RUNS, min=1),
     output: Output = options.saving(CompressBench),
 ) -> int:
-    """Measure how much codecs shrink pages of files, and how long that takes.
+    """Measure how much codecs shrink pages of files, and how long they take.
 
     Every decompressed page is compared with the original. Times are measured on this machine and include interference
     from other programs, so check their range. Pages that do not shrink are stored raw and counted.

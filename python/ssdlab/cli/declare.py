@@ -1,7 +1,7 @@
 """Arguments and options, declared as the defaults of a command's parameters:
 `jobs: int | None = option("--jobs -j INTEGER", "Simulations at a time.")`.
 
-A parameter whose type is a dataclass is a group of options: one per field, declared as the field's default.
+A parameter whose type is a dataclass is a group of options: one option per field, declared as the field's default.
 """
 
 import inspect
@@ -17,11 +17,11 @@ from click.shell_completion import CompletionItem
 from ssdlab.cli import values
 
 Words = Iterable[str | tuple[str, str]]
-"""Values to complete, each alone or with its help."""
+"""Values for completion, each alone or with its help."""
 
 
 class Declared(NamedTuple):
-    """An argument or an option; its parameter adds name and type."""
+    """An argument or an option; its parameter supplies name and type."""
 
     names: tuple[str, ...]
     """Names of an option; empty for an argument."""
@@ -30,18 +30,18 @@ class Declared(NamedTuple):
     panel: str | None = None
     """Heading under which help lists an option."""
     default: Any = None
-    """`...` makes it required. Lists are empty and flags off by default."""
+    """Default value; `...` makes the parameter required. Lists are empty and flags off by default."""
     min: float | None = None
     max: float | None = None
-    """Largest value; needs `min` too."""
+    """Largest value; requires `min` too."""
     parser: Callable[[str], Any] | None = None
-    """Converts a typed path; its errors are the user's."""
+    """Converts a typed path; its errors are user errors."""
     check: Callable[[str], object] | None = None
     """Validates each comma-separated item; errors then name the option."""
     choices: Callable[[], Words] | None = None
     """Returns the possible values, for completion."""
     complete: Callable[[str], Words] | None = None
-    """Returns completions of the text typed so far, if `choices` does not suffice."""
+    """Returns completions of the text typed so far, for options where `choices` is not enough."""
 
 
 def option(written: str, help: str, panel: str | None = None, **more: Any) -> Any:
@@ -58,7 +58,7 @@ def argument(metavar: str, help: str, **more: Any) -> Any:
 
 
 def group(**replaced: Declared) -> Any:
-    """Declares a group of options in which these replace the options of the same name."""
+    """Declares a group of options; these options replace the group's options of the same name."""
     return replaced
 
 
@@ -71,14 +71,14 @@ class Option(click.Option):
 
 
 class Argument(click.Argument):
-    """An argument with a help text, which click has only since version 8.5."""
+    """An argument with a help text, which click supports only since version 8.5."""
 
     def __init__(self, name: str, meaning: str, **more: Any) -> None:
         super().__init__([name], **more)
         self.meaning = meaning
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
-        """Returns its row in the help."""
+        """Returns the row of the argument in the help."""
         value = f"default: {self.default}" if isinstance(self.default, str) else ""
         extra = "required" if self.required else value
         return self.metavar or "", f"{self.meaning}  [{extra}]" if extra else self.meaning
@@ -90,7 +90,7 @@ def parameters(function: Callable[..., Any]) -> list[click.Parameter]:
 
 
 def bound(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the arguments of a command's function, with the values of groups gathered in their dataclasses."""
+    """Returns the arguments of a command's function, with the values of each group collected in its dataclass."""
     return {
         own.name: own.annotation(**{name: given[name] for name, *_ in _members(own)})
         if isinstance(own.annotation, type) and is_dataclass(own.annotation)
@@ -127,7 +127,7 @@ def _parameter(name: str, kind: Any, declared: Declared) -> click.Parameter:
 
 
 def _without_none(kind: Any) -> Any:
-    # `Literal[...] | None` is a `typing.Union`, the others are a `types.UnionType`.
+    # `Literal[...] | None` is a `typing.Union`; all others are a `types.UnionType`.
     is_union = get_origin(kind) in (Union, UnionType)
     return next(member for member in get_args(kind) if member is not NoneType) if is_union else kind
 

@@ -1,4 +1,4 @@
-"""What `ssdlab serve` prints before clients connect."""
+"""Prints what `ssdlab serve` shows before clients connect."""
 
 import os
 from pathlib import Path
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def introduce(server: DriveServer, listen: str | None, scraped: "Endpoint | None", file: Path | None) -> None:
-    """Prints where the drive is served, with warnings."""
+    """Prints where the drive is served, and warnings."""
     uri = server.uris[0]
     report = server.service().report
     print(f"serving {text.size(report['capacity_bytes'])} at {uri}")
@@ -32,11 +32,11 @@ def introduce(server: DriveServer, listen: str | None, scraped: "Endpoint | None
 
 
 def show_clients(uri: str, socket: Path, tls: Path | None, verifies: bool) -> None:
-    """Prints commands for clients, which work if the folder has client certificates too."""
+    """Prints commands for clients. They work if the folder contains client certificates too."""
     fio = f"fio --name=try --ioengine=nbd --uri={quote(uri)} --rw=randwrite --bs=4k --iodepth=32 --size=64M"
     qemu = f"qemu-io -f raw -c 'write -P 7 0 1M' {quote(uri)}"
     if tls is not None:
-        # QEMU 7.2 has no URI for an encrypted drive, and fio no option for certificates.
+        # QEMU 7.2 has no URI for an encrypted drive, and fio has no option for certificates.
         credentials = f"tls-creds-x509,id=tls0,dir={_in_list(tls)},endpoint=client,verify-peer=on"
         place = f"driver=nbd,server.type=unix,server.path={_in_list(socket)},tls-creds=tls0,tls-hostname=localhost"
         qemu = f"qemu-io --object {quote(credentials)} -c 'write -P 7 0 1M' --image-opts {quote(place)}"
@@ -61,7 +61,7 @@ def _compare_with_disk(file: Path, is_volatile: bool) -> None:
     try:
         kept, disk = file.stat(), os.statvfs(file)
     except FileNotFoundError:
-        # The file was just deleted; the server reports that when it ends.
+        # The file was just deleted; the server reports this when it ends.
         return
     growth, free = kept.st_size - kept.st_blocks * 512, disk.f_bavail * disk.f_frsize
     if growth > free:

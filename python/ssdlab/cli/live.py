@@ -42,7 +42,7 @@ def course(values: "deque[float]", least: float = 0.0) -> str:
 
 
 class View:
-    """A table of a drive's figures, with their courses over the last seconds."""
+    """A table of a drive's figures, with their graphs over the last seconds."""
 
     def __init__(self) -> None:
         self._now: Mapping[str, Any] | None = None
@@ -51,7 +51,7 @@ class View:
         self._courses: dict[str, deque[float]] = {}
 
     def update(self, figures: Mapping[str, Any]) -> None:
-        """Takes new figures, as `simulate` passes them to its `watch`."""
+        """Receives new figures in the form that `simulate` passes to its `watch`."""
         self._now = figures
         at = time.monotonic()
         if at - self._sampled_at >= SAMPLE_SECONDS or self._restarted():
@@ -110,7 +110,7 @@ class View:
 
 
 def view() -> View | None:
-    """Returns a view on standard error; prints why and returns None if it cannot be shown."""
+    """Returns a view on standard error; if it cannot be shown, prints the reason and returns None."""
     why = obstacle()
     if not why:
         return View()

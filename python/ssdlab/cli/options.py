@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options shared by several commands."""
 
 import os
 import re
@@ -29,7 +29,7 @@ ONE_PRESET = (
     "a configuration starts from one preset; save the other with 'ssdlab presets show NAME > other.toml' and add it "
     "with --config other.toml"
 )
-"""Remedy for two presets."""
+"""Remedy if two presets are given."""
 
 
 def presets() -> list[tuple[str, str]]:
@@ -43,7 +43,7 @@ def formats() -> list[tuple[str, str]]:
 
 
 def complete_set(incomplete: str) -> Iterator[tuple[str, str]]:
-    """Yields settings that start with `incomplete`; after `=`, values of the setting."""
+    """Yields settings that start with `incomplete`; after `=`, yields values of the setting."""
     key, equals, begun = incomplete.partition("=")
     for setting, help_text, example, variants in _ssdlab.options():
         if equals and setting == key:
@@ -119,7 +119,7 @@ class Settings:
         return bool(self.preset or self.config or self.set)
 
     def resolved(self, also: settings.Sets = [], *, origin: str = "--preset", **shortcuts: Any) -> Config:
-        """Returns the configuration. --set beats `also` and the shortcuts (see `shortcut_sets`); `origin` names the
+        """Returns the configuration. --set overrides `also` and the shortcuts (see `shortcut_sets`); `origin` names the
         preset in messages.
         """
         sets = [*also, *shortcut_sets(**shortcuts), *settings.set_by("--set", self.set)]
@@ -155,7 +155,7 @@ def refuse_both(trace: object, workload: str | None) -> None:
 def shortcut_sets(
     *, workload: str | None = None, fit: str | None = None, repeat: str | None = None, check: bool = False
 ) -> settings.Sets:
-    """Returns the settings that shortcut options stand for, each with the option's name."""
+    """Returns the settings that shortcut options stand for, each with the name of its option."""
     counted = repeat is not None and repeat.lstrip("+-")[:1].isdigit()
     typed = (
         ("--workload", "workload.pattern", workload),
@@ -167,7 +167,9 @@ def shortcut_sets(
 
 
 def writable(written: str) -> Path:
-    """Returns the directory that --out names; fails now rather than after a long run, and creates nothing yet."""
+    """Returns the directory that --out names. Fails here instead of after a long run if it cannot be written; creates
+    nothing yet.
+    """
     if not written:
         raise ConfigError("--out '': the directory name is empty; name a directory, or omit --out")
     if "://" in written:
@@ -201,12 +203,12 @@ class Output:
     )
 
     def deliver(self, found: Finding, **more: Any) -> int:
-        """Prints a finding and saves it in --out; see `output.deliver`."""
+        """Prints a finding and saves it in the --out directory; see `output.deliver`."""
         return deliver(found, json=self.json, out=self.out, figures=self.figures, **more)
 
 
 def saving(kind: type[Finding]) -> Any:
-    """Declares the `Output` of a kind of finding: help for --out lists its files."""
+    """Declares the `Output` of a kind of finding; its help for --out lists the files."""
     return group(out=option("--out -o DIR", f"Directory for {kind.saved}.", OUTPUT, parser=writable))
 
 
@@ -236,7 +238,7 @@ def share(option: str, written: str) -> float:
 
 @contextmanager
 def blaming(option: str) -> Iterator[None]:
-    """Prefixes errors with the option whose value is at fault."""
+    """Prefixes errors with the option whose value is invalid."""
     try:
         yield
     except ConfigError as error:
@@ -245,7 +247,7 @@ def blaming(option: str) -> Iterator[None]:
 
 @contextmanager
 def given_as(keyword: str) -> Iterator[None]:
-    """Replaces the keyword argument that an error names by the option of that name."""
+    """Replaces the keyword argument that an error names by the option with that name."""
     try:
         yield
     except ConfigError as error:

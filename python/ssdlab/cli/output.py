@@ -1,4 +1,4 @@
-"""Printing and saving what a command found."""
+"""Prints and saves the findings of commands."""
 
 import sys
 from pathlib import Path
@@ -18,7 +18,7 @@ STDOUT = "standard output"
 
 
 def show(page: "Page", further: str = "") -> None:
-    """Prints a page; `further` says where omitted rows are, if not in `--out`."""
+    """Prints a page; `further` states where omitted rows are, if not in `--out`."""
     terminal = room("view.terminal")
     terminal.show(page, further or terminal.WITH_OUT)
 
@@ -31,15 +31,15 @@ def print_named(rows: "list[tuple[str, str]]") -> None:
 
 
 def status_of(partial: bool) -> int:
-    """Returns the exit status of a command that printed a result; reports an interrupted one."""
+    """Returns the exit status of a command that printed a result; reports a partial result."""
     if not partial:
         return 0
-    print("ssdlab: interrupted; the result covers only what was finished", file=sys.stderr)
+    print("ssdlab: interrupted; the result covers only the finished part", file=sys.stderr)
     return STATUS
 
 
 def print_json(kind: str, result: object, **about: Any) -> None:
-    """Prints a result that is not a finding, in the shape of all JSON; `about` goes to `envelope`."""
+    """Prints a result that is not a finding, in the common JSON form; `about` is passed to `envelope`."""
     shape = room("model.envelope")
     print(shape.written(shape.envelope(kind, result, **about)), end="")
 
@@ -58,12 +58,12 @@ def deliver(
 
     Args:
         found: The finding.
-        json: Prints JSON and nothing else.
-        out: Directory to save it in.
-        figures: Format in which figures are saved too.
+        json: True to print only JSON.
+        out: Directory in which to save the finding.
+        figures: Format in which to save figures as well.
         page: Page to print instead of the finding's own.
         earlier: True for a loaded finding, which may be partial although this command was not interrupted.
-        further: Says where to find rows that do not fit on the terminal, if not in `out`.
+        further: States where to find rows that do not fit on the terminal, if not in `out`.
     """
     try:
         with naming(STDOUT):
@@ -73,7 +73,7 @@ def deliver(
                 show(page or found.page(), further or (f"in {text.path(out)}" if out is not None else ""))
             sys.stdout.flush()
     finally:
-        # Saved even if standard output is full or closed.
+        # The finding is saved even if standard output is full or closed.
         if out is not None:
             _save(found, out, figures)
     if out is not None and not json:

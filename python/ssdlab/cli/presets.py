@@ -31,7 +31,7 @@ def show(
     """Print a preset as TOML, with the sources of its numbers: a starting point for a file of your own."""
     known = {preset.name: preset for preset in all_presets()}
     name = _ssdlab.named(name, list(known)) or name
-    # Refuses an unknown preset.
+    # Rejects an unknown preset.
     config = Config(name)
     preset = known[name]
     if json:
@@ -41,7 +41,7 @@ def show(
 
 
 def _as_file(name: str, written: str) -> str:
-    """Returns a preset as a file that extends it; without `preset` a file would extend the default drive."""
+    """Returns a preset as a file that extends it; a file without `preset` would extend the default drive."""
     title, _, rest = written.partition("\n\n")
     own = re.sub(r"^extends = .*\n+", "", rest)
     return f'{title}\n\npreset = "{name}"\n\n{own}'

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 QUIET_SECONDS = 1.0
-"""Progress is shown only after this time."""
+"""Seconds before progress is shown."""
 LINE_SECONDS = 5.0
 """Seconds between lines without a terminal."""
 
 UNITS = {"fill": "pages", "overwrite": "pages", "accesses": "accesses"}
-"""Units of `done` in phases that show its rate."""
+"""Units of `done` in phases that show a rate."""
 COUNTED = {"simulate": "simulations", "caches": "caches", "cells": "cells", "runs": "runs", "repeats": "runs"}
 """Units of `done` in phases with few steps, which show a count instead of a rate."""
 
@@ -36,7 +36,7 @@ class _Phase:
 
 
 class Watch:
-    """Follows one run; a monitor for `simulate`."""
+    """Follows one run; used as a monitor for `simulate`."""
 
     def __init__(self, display: "Display", label: str) -> None:
         self._display = display
@@ -47,7 +47,7 @@ class Watch:
 
     @property
     def phase(self) -> str:
-        """The phase that the run last reported."""
+        """Returns the phase that the run last reported."""
         return self._phase.name
 
     def __call__(self, phase: str, done: int, total: int | None, requests: int) -> bool:
@@ -80,7 +80,7 @@ class Watch:
             self._bar(done, total, ", ".join(facts))
         elif now >= self._next_line:
             share = f" {100 * done / total:.0f} %" if total else ""
-            # One write: `print` writes the newline separately, and output of other processes could come between.
+            # Writes once: `print` would write the newline separately, and output of other processes could come between.
             sys.stderr.write(f"{self._label}: {phase.name}{share}, {', '.join(facts)}\n")
             sys.stderr.flush()
             self._next_line = now + LINE_SECONDS
@@ -96,7 +96,7 @@ class Watch:
         bars.update(self._task, completed=done, **fields)
         for task in bars.tasks:
             if task.id == self._task:
-                # `update` ignores None, and a phase of unknown length would seem complete.
+                # `update` ignores None, so a phase of unknown length would seem complete.
                 task.total = total
 
     def finish(self) -> None:
@@ -112,7 +112,7 @@ def _clock(seconds: float) -> str:
 
 
 class Display:
-    """Progress on standard error: bars below `above` on a terminal, else a line now and then."""
+    """Progress on standard error: bars below `above` on a terminal, otherwise a line from time to time."""
 
     def __init__(self, request: Request, above: "RenderableType | None" = None) -> None:
         self.began = time.monotonic()

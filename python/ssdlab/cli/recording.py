@@ -1,4 +1,4 @@
-"""The trace that `ssdlab serve --record` writes."""
+"""Writes the trace of `ssdlab serve --record`."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from ssdlab.model.service import DriveServer
 
 @contextmanager
 def recording(record: Path | None) -> Iterator[Callable[[DriveServer], None]]:
-    """Yields a function that writes a server's new requests to the trace, which appears at the end."""
+    """Yields a function that writes a server's new requests to the trace. The trace gets its name at the end."""
     if record is None:
         yield lambda _server: None
         return
@@ -29,5 +29,5 @@ def recording(record: Path | None) -> Iterator[Callable[[DriveServer], None]]:
                             writer.write(requests)
 
                 yield write
-            # A drive may have been created there meanwhile.
+            # A drive may have been created at this path meanwhile.
             refuse_drive(record, named)

@@ -187,7 +187,7 @@ def _opening(file: Path | None) -> Iterator[None]:
 
 
 class _Asked:
-    """Requests made by signals to a server, which may not exist yet."""
+    """Requests that signals make to a server; the server may not exist yet."""
 
     def __init__(self, json: bool) -> None:
         self._json = json
@@ -205,7 +205,7 @@ class _Asked:
             self._stops += 1
 
     def report(self, _signal: int, _frame: FrameType | None) -> None:
-        """Requests a report, which is printed later: the signal may have interrupted anything."""
+        """Requests a report. It is printed later, because the signal may have interrupted anything."""
         self._to_report = True
 
     def report_if_asked(self) -> None:
@@ -219,7 +219,7 @@ class _Asked:
             sys.stdout.flush()
 
     def of(self, server: DriveServer) -> None:
-        """Directs requests to this server."""
+        """Directs the requests to this server."""
         self._server = server
         for _ in range(self._stops):
             server.stop()
@@ -256,12 +256,12 @@ class _FirstError:
 
 
 def _refuse_same(named: Mapping[str, Path | None]) -> None:
-    """Refuses two options that name the same file, because one would overwrite the other."""
+    """Rejects two options that name the same file, because one would overwrite the other."""
     by_path: dict[Path, str] = {}
     for name, path in named.items():
         if path is None:
             continue
-        # Unlike Path.resolve, also handles circular links.
+        # Unlike Path.resolve, this also handles circular links.
         before = by_path.setdefault(Path(os.path.realpath(path)), name)
         if before != name:
             raise ConfigError(f"{name} {text.path(path)}: {before} names the same file; give another path")
@@ -273,7 +273,7 @@ def _listening(place: str | None) -> "AbstractContextManager[Endpoint | None]":
 
 
 class _Line:
-    """A status line on the terminal; nothing without a terminal."""
+    """A status line on the terminal; does nothing without a terminal."""
 
     def __init__(self, server: DriveServer) -> None:
         self._server = server
@@ -291,7 +291,7 @@ class _Line:
             self._status.stop()
 
     def tick(self) -> None:
-        """Updates the line, once a second."""
+        """Updates the line once a second."""
         now = clock.monotonic()
         if self._status is None or now - self._at < LINE_SECONDS:
             return

@@ -84,7 +84,7 @@ class DesignOptions:
     def question(
         self, settings: RunSettings, trace: TraceFile | None, reading: Mapping[str, Any], outcomes: list[str]
     ) -> Question:
-        """Returns what to run: the file's sweep, overridden by options."""
+        """Returns the sweep to run: the sweep of the file, overridden by options."""
         file = Written() if self.file is None else read(self.file)
         in_file = f"{text.path(self.file)}: "
         varied = {key for written in self.axes for key in axis(written).keys}

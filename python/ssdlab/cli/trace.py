@@ -50,7 +50,7 @@ def formats(json: bool = options.JSON) -> None:
 def _convert(
     source: RequestSource, phase: str, target: Path, to: str | None, ingest: Mapping[str, Any] | None = None
 ) -> list[Count]:
-    """Writes all of `source`; leaves nothing if interrupted."""
+    """Writes all requests of `source`; leaves no file if interrupted."""
     with watching("trace") as watch:
         return write(
             batches(source, watch, phase), target, format=to, streams=source.streams, option="--to", ingest=ingest
@@ -58,7 +58,7 @@ def _convert(
 
 
 def _report(target: Path, counts: list[Count], *, json: bool, notes: Sequence[str] = (), **about: Any) -> None:
-    """Prints what was written to a file."""
+    """Prints the counts of the requests written to a file."""
     if json:
         result = {"path": str(target), "counts": {name: value for name, _, _, value in counts}}
         print_json("conversion", result, notes=notes, **about)
@@ -84,7 +84,7 @@ def convert(
     """Convert a trace to another format, in bounded memory."""
     for_caches = to is not None and _ssdlab.named(to, OBJECTS) is not None
     source = trace.open_objects("sized-objects") if for_caches else trace.open()
-    # Overwriting the trace would lose what the format cannot hold.
+    # Overwriting the trace would lose details that the format cannot hold.
     if target.exists() and any(path.exists() and target.samefile(path) for path in trace.paths):
         raise ConfigError(f"OUT {text.path(target)}: is the trace itself; name another file")
     counts = _convert(source, "convert", target, to, source.report())
@@ -144,8 +144,8 @@ def intervals(
     """Show how soon pages are rewritten, and which rewrites a log of a given size would absorb.
 
     The write interval of a page write is the number of page writes since the previous write of the same page. A write
-    is hot if its interval is at most the log size, warm if at most twice the log size, and else cold, as is a first
-    write. Pages are classified by their mean interval.
+    is hot if its interval is at most the log size, and warm if at most twice the log size. All other writes, and first
+    writes, are cold. Pages are classified by their mean interval.
     """
     with watching("trace") as watch:
         found = trace.intervals(page=page, logs=log.split(","), monitor=watch)

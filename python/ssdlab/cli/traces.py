@@ -1,4 +1,4 @@
-"""The options of commands that read a trace: which files, and how."""
+"""Options of commands that read a trace: its files, and how to read them."""
 
 import functools
 import inspect
@@ -51,7 +51,7 @@ _READING: dict[str, tuple[Any, Any]] = {
     "action": (str | None, ACTION),
     "skip_bad": (bool, SKIP_BAD),
 }
-"""Types and declarations of the options that say how a trace is read."""
+"""Types and declarations of the options for reading a trace."""
 
 
 def reads_none(reading: Mapping[str, Any]) -> None:
@@ -65,7 +65,7 @@ def reads_none(reading: Mapping[str, Any]) -> None:
 def reads_trace(command: Function) -> Function:
     """Adds the files of a trace and the options for reading them to a command.
 
-    The command gets the trace as `trace`; where that may be None, files are optional. A command with a parameter
+    The command gets the trace as `trace`; if this parameter may be None, files are optional. A command with a parameter
     `reading` gets the options as well, for reading other files, and calls `reads_none` itself.
     """
     signature = inspect.signature(command)

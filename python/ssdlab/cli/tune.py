@@ -100,9 +100,9 @@ def tune(
         parser=options.writable,
     ),
 ) -> int:
-    """Proposes points from the results so far (the tree-structured Parzen estimator of Optuna), runs them as
-    'ssdlab sweep' does, and repeats the best points with fresh seeds. The trials do not depend on the number of
-    workers or on interruptions. Ctrl-C keeps finished trials; the same command resumes.
+    """Proposes points from the results so far (the tree-structured Parzen estimator of Optuna), runs them like 'ssdlab
+    sweep', and repeats the best points with fresh seeds. The trials do not depend on the number of workers or on
+    interruptions. Ctrl-C keeps finished trials; the same command resumes.
     """
     base = settings.for_requests(trace)
     asked = question(

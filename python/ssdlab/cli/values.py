@@ -1,4 +1,4 @@
-"""Types of option and argument values, with errors that quote what was typed."""
+"""Types of option and argument values, with errors that quote the typed value."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,14 +8,14 @@ import click
 from ssdlab._ssdlab import ConfigError, SsdlabError
 
 MOST = (1 << 63) - 1
-"""Largest integer that the simulator takes."""
+"""Largest integer that the simulator accepts."""
 
 
 class Text(click.types.StringParamType):
     """Text in UTF-8, which the simulator requires; paths may hold any bytes."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Returns the text; refuses an empty one."""
+        """Returns the text; rejects an empty text."""
         if value == "":
             self.fail("the value is empty; give a value, or omit it", param, ctx)
         return super().convert(_utf8(value, self, param, ctx), param, ctx)
@@ -51,7 +51,7 @@ class FilePath(click.Path):
     """A path, which may hold any bytes."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Returns the path; refuses an empty one, which would name the current directory."""
+        """Returns the path; rejects an empty path, which would name the current directory."""
         if value == "":
             self.fail("the path is empty; name a file, or omit it", param, ctx)
         return super().convert(value, param, ctx)
@@ -69,7 +69,7 @@ class Whole(click.types.IntParamType):
 
 
 class Integer(Whole, click.IntRange):
-    """An integer in a range, named "integer" in errors, where click says "integer range"."""
+    """An integer in a range. Errors call it "integer", where click says "integer range"."""
 
     name = "integer"
 
@@ -81,12 +81,12 @@ class Number(click.FloatRange):
 
 
 class Parsed(click.Path):
-    """A path that a function converts."""
+    """A path that is converted by a function."""
 
     def __init__(self, parser: Callable[[str], Any]) -> None:
         super().__init__()
         self._parser = parser
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Returns the converted value; a default is converted already."""
+        """Returns the converted value; a default is already converted."""
         return self._parser(_utf8(value, self, param, ctx)) if isinstance(value, str) else value

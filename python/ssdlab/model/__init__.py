@@ -1,1 +1,1 @@
-"""Objects of the user: configurations, traces, simulations and their results."""
+"""Objects that users work with: configurations, traces, simulations and their results."""

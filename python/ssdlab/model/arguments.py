@@ -1,6 +1,6 @@
-"""Type checks of public functions' arguments, with errors that name the argument.
+"""Checks the types of arguments of public functions; errors name the argument.
 
-The annotations say what is valid: texts, paths, functions, switches, numbers and lists of them. Functions that take a
+Annotations define what is valid: texts, paths, functions, switches, numbers and lists of these. Functions that take a
 configuration or a trace check it themselves.
 """
 
@@ -19,12 +19,12 @@ T = TypeVar("T")
 
 
 def is_switch(given: object) -> bool:
-    """True for a bool, NumPy's included, but not for other values with a truth value."""
+    """True for a bool, including NumPy's, but not for other values that have a truth value."""
     return isinstance(given, bool) or type(given).__name__ in ("bool_", "bool")
 
 
 def shown(given: object) -> str:
-    """Returns an argument for a message: its value if short, else its type."""
+    """Returns an argument for a message: its value if short, otherwise its type."""
     return repr(given) if isinstance(given, str | bytes | Real | None) else type(given).__name__
 
 
@@ -67,7 +67,7 @@ KINDS: Mapping[object, Kind] = {
 
 
 class Kinds(NamedTuple):
-    """The kinds of argument that an annotation allows."""
+    """The kinds of arguments that an annotation allows."""
 
     simple: Sequence[Kind]
     items: "Kinds | None"
@@ -75,32 +75,34 @@ class Kinds(NamedTuple):
     optional: bool
 
     def words(self, plural: str = "") -> str:
-        """Returns the kinds in words; for a list, the kinds of its items, as one item may stand for a list."""
+        """Describes the kinds in words. For a list, describes the kinds of its items, because a single item may stand
+        for a list.
+        """
         own = " or ".join(f"{kind.noun}{plural}" for kind in self.simple)
         return own if own or self.items is None else self.items.words(plural)
 
     def remedy(self, example: str) -> str:
-        """Returns what to give instead."""
+        """Describes what to give instead."""
         own = [kind.remedy for kind in self.simple]
         words = " or ".join([*own, *([f"a list of {self.items.words('s')}"] if self.items else [])])
         return f"give {words}{example and f', such as {example}'}{', or None' if self.optional else ''}"
 
     def fault(self, given: object) -> str | None:
-        """Returns what is wrong with an argument; None if nothing."""
+        """Describes what is wrong with an argument; None if it is valid."""
         if (given is None and self.optional) or any(kind.holds(given) for kind in self.simple):
             zero = PATH in self.simple and "\0" in str(given)
             return f"{str(given)!r} contains a zero byte" if zero else None
         if self.items is not None and _is_list(given):
-            # Other iterables may be iterated only once.
+            # Other iterables may allow only one iteration.
             items = given if isinstance(given, list | tuple) else []
             return next((fault for fault in map(self.items.fault, items) if fault), None)
-        # `several` makes a list of it.
+        # `several` turns the item into a list.
         is_one = self.items is not None and self.items.fault(given) is None
         return None if is_one else f"{shown(given)} is not a {self.words()}"
 
 
 def _kinds(annotation: object) -> Kinds | None:
-    """Returns the kinds of an annotation; None where the function checks the argument itself."""
+    """Returns the kinds of an annotation; None if the function checks the argument itself."""
     simple: list[Kind] = []
     items = None
     members = get_args(annotation) if get_origin(annotation) is UnionType else (annotation,)
@@ -121,13 +123,13 @@ def _kinds(annotation: object) -> Kinds | None:
 
 
 def takes(**examples: object) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Makes a function, or the constructor of a class, refuse arguments of a kind that its annotations do not allow.
+    """Makes a function, or the constructor of a class, reject arguments of kinds that its annotations do not allow.
 
     Args:
-        examples: Examples for messages, by argument, where the default is none.
+        examples: Examples for messages by argument, if the default is no example.
 
     Raises:
-        ConfigError: When called with such an argument; names it.
+        ConfigError: When called with such an argument; the error names it.
     """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:

@@ -1,6 +1,6 @@
 """Arrow tables built from the buffers of columns.
 
-pyarrow's own conversions import pandas where installed, which takes longer than most runs.
+pyarrow's own conversions import pandas if it is installed, which takes longer than most runs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from ssdlab.lazy import np, npt, pa
 def table(
     columns: "Mapping[str, npt.NDArray[Any] | Sequence[str]]", metadata: dict[str, str] | None = None
 ) -> "pa.Table":
-    """Returns a table of NumPy columns, whose memory it shares, and columns of text."""
+    """Returns a table of text columns and NumPy columns; it shares the memory of the latter."""
     arrays = [_text(values) if isinstance(values, Sequence) else _numbers(values) for values in columns.values()]
     return pa.Table.from_arrays(arrays, names=list(columns)).replace_schema_metadata(metadata)
 

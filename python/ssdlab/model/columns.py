@@ -1,4 +1,4 @@
-"""Columns of a result: histograms, distributions of a log, activity of dies and channels."""
+"""Columns of a result: histograms, distributions of a log, and activity of dies and channels."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -43,7 +43,7 @@ class SlowColumns(NamedTuple):
     """Slowest read and slowest write of each interval; uint64 arrays and lists of equal length."""
 
     op: list[str]
-    """`read` or `write`."""
+    """Operation: `read` or `write`."""
     offset: "npt.NDArray[np.uint64]"
     bytes: "npt.NDArray[np.uint64]"
     ended_ns: "npt.NDArray[np.uint64]"
@@ -52,9 +52,9 @@ class SlowColumns(NamedTuple):
     waiting_ns: "npt.NDArray[np.uint64]"
     """Part of the response time spent waiting."""
     part: list[str]
-    """Largest part of the response time; empty without attribution."""
+    """Name of the largest part of the response time; empty without attribution."""
     part_ns: "npt.NDArray[np.uint64]"
-    """Length of that part."""
+    """Duration of the largest part."""
 
 
 class CourseColumns(NamedTuple):
@@ -67,11 +67,11 @@ class CourseColumns(NamedTuple):
     slowest: SlowColumns
     """Slowest requests of each interval."""
     parts_ns: "dict[tuple[str, str], npt.NDArray[np.uint64]]"
-    """Sums of the parts of response times by operation (`read`, `write`) and part; one entry per interval."""
+    """Sums of the parts of response times by operation (`read`, `write`) and part, with one entry per interval."""
 
     @classmethod
     def of(cls, columns: Mapping[str, Any]) -> "CourseColumns":
-        """Builds it from the extension's dictionary."""
+        """Builds the columns from the extension's dictionary."""
         times = {key: IntervalColumns(**histograms) for key, histograms in columns["times"].items()}
         return cls(**{**columns, "times": times, "slowest": SlowColumns(**columns["slowest"])})
 
@@ -87,7 +87,7 @@ class LogColumns(NamedTuple):
     """Pages copied by a reclaim; one entry per distinct cost, as in the three columns below."""
     reclaim_erases: "npt.NDArray[np.uint64]"
     reclaim_ns: "npt.NDArray[np.uint64]"
-    """Duration in nanoseconds; 0 where time is not modelled."""
+    """Duration in nanoseconds; 0 if time is not modelled."""
     reclaim_times: "npt.NDArray[np.uint64]"
     """Number of reclaims with that cost."""
 
@@ -99,7 +99,7 @@ class GanttColumns(NamedTuple):
     """Die among all dies, numbered channel by channel."""
     plane: "npt.NDArray[np.uint64]"
     bus: "npt.NDArray[np.bool_]"
-    """True for a transfer on the channel; else the cells of the plane were busy."""
+    """True for a transfer on the channel; false if the cells of the plane were busy."""
     begin_ns: "npt.NDArray[np.uint64]"
     """Start in nanoseconds from the start of the measured phase."""
     end_ns: "npt.NDArray[np.uint64]"
@@ -108,9 +108,9 @@ class GanttColumns(NamedTuple):
     """Number of the causing request, counted from 1 with the warm-up; 0 for background collection, and for operations
     emitted before the measured phase."""
     arrived_ns: "npt.NDArray[np.uint64]"
-    """Arrival of that request at the drive, from the start of the measured phase; 0 if earlier or without request."""
+    """Arrival of that request at the drive, from the start of the measured phase; 0 if earlier or without a request."""
     kind: list[str]
-    """`read`, `program`, `erase` or `copyback`."""
+    """Kind of operation: `read`, `program`, `erase` or `copyback`."""
     cause: list[str]
     """Cause of the operation, as in the summary."""
 
@@ -118,8 +118,8 @@ class GanttColumns(NamedTuple):
 class ActivityColumns(NamedTuple):
     """Activity of dies and channels over the measured phase.
 
-    Sums are uint64, by bins of equal simulated time. Bins double as time goes on, so each column has its own bin
-    length in nanoseconds, given before it; a column ends with the last non-zero bin.
+    Sums are uint64, by bins of equal simulated time. Bins double in length as time advances, so each column has its own
+    bin length in nanoseconds, given before it. A column ends with the last non-zero bin.
     """
 
     die_bin_ns: int
@@ -133,19 +133,19 @@ class ActivityColumns(NamedTuple):
     """Busy time of the cells for internal work, such as garbage collection, summed over the dies."""
     queue_bin_ns: int
     outstanding_ns: "npt.NDArray[np.uint64]"
-    """Outstanding requests times nanoseconds; divided by the bin length, the mean queue depth."""
+    """Number of outstanding requests times nanoseconds. Divided by the bin length, it is the mean queue depth."""
     waiting: dict[str, LatencyColumns]
     """Histograms of waiting times, by operation."""
     course: CourseColumns | None
     """Times of requests over the run; None without attribution."""
     gantt: GanttColumns
-    """Operations in the recorded window; empty without one."""
+    """Operations in the recorded window; empty if there is no window."""
     gantt_truncated: bool
-    """True if the window had more operations than are kept."""
+    """True if the window contained more operations than are kept."""
 
     @classmethod
     def of(cls, columns: Mapping[str, Any]) -> "ActivityColumns":
-        """Builds it from the extension's dictionary."""
+        """Builds the columns from the extension's dictionary."""
         waiting = {op: LatencyColumns(*histogram) for op, histogram in columns["waiting"].items()}
         course = None if columns["course"] is None else CourseColumns.of(columns["course"])
         return cls(**{**columns, "waiting": waiting, "course": course, "gantt": GanttColumns(**columns["gantt"])})
@@ -186,7 +186,7 @@ def histograms_arrow(histograms: Mapping[str, LatencyColumns]) -> "pa.Table":
 
 
 def histograms_of(table: "pa.Table") -> dict[str, LatencyColumns]:
-    """Inverts `histograms_arrow`; an operation without rows has an empty histogram."""
+    """Converts the table of `histograms_arrow` back; an operation without rows has an empty histogram."""
     ops = table["op"].to_numpy()
     columns = [table[name].to_numpy() for name in LatencyColumns._fields]
     return {op: LatencyColumns(*(column[ops == op] for column in columns)) for op in OPS}
@@ -202,7 +202,7 @@ def course_arrow(course: CourseColumns) -> "dict[str, pa.Table]":
 
 
 def course_of(intervals: "pa.Table", slowest: "pa.Table", parts: "pa.Table") -> CourseColumns:
-    """Inverts `course_arrow`."""
+    """Converts the tables of `course_arrow` back."""
     interval_ns, times = _intervals_of(intervals)
     return CourseColumns(interval_ns, times, SlowColumns(**_columns(slowest, SlowColumns._fields)), _parts_of(parts))
 
@@ -227,7 +227,7 @@ def _intervals_arrow(interval_ns: int, by_interval: "Mapping[tuple[str, str], In
 
 
 def _intervals_of(table: "pa.Table") -> "tuple[int, dict[tuple[str, str], IntervalColumns]]":
-    """Inverts `_intervals_arrow`."""
+    """Converts the table of `_intervals_arrow` back."""
     interval_ns = int(table.schema.metadata[b"interval_ns"])
     ops, kinds = (table[name].to_numpy(zero_copy_only=False) for name in ("op", "time"))
     interval = table["begin_ns"].to_numpy() // np.uint64(interval_ns)
@@ -256,7 +256,7 @@ def _parts_arrow(interval_ns: int, parts_ns: "Mapping[tuple[str, str], npt.NDArr
 
 
 def _parts_of(table: "pa.Table") -> "dict[tuple[str, str], npt.NDArray[np.uint64]]":
-    """Inverts `_parts_arrow`."""
+    """Converts the table of `_parts_arrow` back."""
     ops, parts = (table[name].to_numpy(zero_copy_only=False) for name in ("op", "part"))
     names = table.schema.metadata[b"parts"].decode().split()
     return {(op, part): table["sum_ns"].to_numpy()[(ops == op) & (parts == part)] for op in MOVING for part in names}
@@ -273,7 +273,7 @@ def bins_arrow(bin_ns: int, sums: "npt.NDArray[np.uint64]", value: str, row: str
 
 
 def bins_of(table: "pa.Table", rows: int | None = None) -> "tuple[int, npt.NDArray[np.uint64]]":
-    """Inverts `bins_arrow`: returns the bin length and the sums."""
+    """Converts the table of `bins_arrow` back: returns the bin length and the sums."""
     sums = table.columns[-1].to_numpy()
     return int(table.schema.metadata[b"bin_ns"]), sums if rows is None else sums.reshape(rows, -1)
 

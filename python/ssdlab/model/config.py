@@ -20,7 +20,7 @@ Sets = list[tuple[str, str]]
 other; later layers override earlier ones."""
 
 SIZED_BY_TRACE = "default (the trace sizes the default drive)"
-"""Origin of `host.fit` if neither it nor the capacity is set."""
+"""Origin of `host.fit` if neither `host.fit` nor the capacity is set."""
 
 PRESET_GIVEN = "preset"
 """Origin of a preset's name in messages by default: the argument of `Config`."""
@@ -30,7 +30,7 @@ OF_PRESET = "preset "
 
 
 def is_made(origin: str) -> bool:
-    """True if the origin is the user: neither a preset nor a default."""
+    """True if the user set the value: the origin is neither a preset nor a default."""
     return not origin.startswith(("default", OF_PRESET))
 
 
@@ -40,7 +40,7 @@ class Setting(NamedTuple):
     key: str
     """Dotted path, such as `nand.read`."""
     value: str
-    """The value as TOML, such as `"25us"` with its quotes."""
+    """Value as TOML, such as `"25us"` including the quotes."""
     origin: str
     """Origin: `default`, `preset tlc-nvme`, `my.toml:12`, `--set`, `overrides`."""
 
@@ -49,10 +49,10 @@ class Preset(NamedTuple):
     """A configuration that ships with ssdlab."""
 
     name: str
-    """Name, as `preset=` takes it."""
+    """Name of the preset for `preset=`."""
     title: str
     text: str
-    """The TOML document; its comments give the source of every number."""
+    """TOML document; its comments give the source of every number."""
 
 
 def _read(path: str | os.PathLike[str]) -> tuple[str, str]:
@@ -117,19 +117,19 @@ def config_of(given: "Config | Overrides | None") -> "Config":
 
 class Config(Mapping[str, Any]):
     """A complete, resolved configuration: a mapping of dotted keys to values: str with their units, int, float or bool.
-    Those with equal values are equal, wherever these were set.
+    Configurations with equal values are equal, wherever the values were set.
 
-    Later layers win: defaults, then the preset, then files in order, then overrides. Every setting remembers
-    where it came from; misspelt keys, missing units and values out of range raise `ConfigError`, all at once.
+    Later layers win: first defaults, then the preset, then files in order, then overrides. Every setting remembers its
+    origin. Misspelt keys, missing units and values out of range raise one `ConfigError` that lists all of them.
 
     Args:
         preset: Name of a preset (see `presets`), or None.
-        file: Path of a TOML file, or several.
-        overrides: `{"device.op": "7%"}`, `{"ftl": {"page": {"gc": "fifo"}}}` or `["device.op=7%"]`. Dimensioned values
-            are strings with their unit; counts are ints, switches are bools.
+        file: Path of a TOML file, or several paths.
+        overrides: `{"device.op": "7%"}`, `{"ftl": {"page": {"gc": "fifo"}}}` or `["device.op=7%"]`. Values with a
+            dimension are strings with their unit; counts are ints, switches are bools.
 
     Raises:
-        ConfigError: One line for each fault: where it was written, what is wrong, how to fix it.
+        ConfigError: One line for each fault: where it was written, what is wrong, and how to fix it.
 
     Example:
         >>> config = Config(preset="tlc-nvme", overrides={"device.capacity": "1GiB"})
@@ -162,7 +162,7 @@ class Config(Mapping[str, Any]):
 
     @cached_property
     def _values(self) -> dict[str, Any]:
-        # A TOML scalar is a JSON scalar.
+        # Values can be read as JSON, because a TOML scalar is a JSON scalar.
         return {setting.key: json.loads(setting.value) for setting in self.settings}
 
     def __getitem__(self, key: str) -> Any:
@@ -186,16 +186,16 @@ class Config(Mapping[str, Any]):
         """Returns the configuration with `overrides` on top.
 
         Raises:
-            ConfigError: As the constructor.
+            ConfigError: As for the constructor.
         """
         return rebuilt(self._preset, self._files, [*self._sets, set_by("overrides", overrides)])
 
     def changed(self, changes: Mapping[str, str]) -> "Config":
-        """Returns the same drive with `changes`; parameters of a variant that they replace are dropped."""
+        """Returns the same drive with `changes`. If they replace a variant, its parameters are dropped."""
         return rebuilt(None, [("configuration", self.to_toml())], [set_by("change", changes)])
 
     def what_if(self, name: str) -> dict[str, str]:
-        """Returns the settings of a diagnosis's change, by its name; empty if nothing can be changed."""
+        """Returns the settings of a change that a diagnosis names; empty if nothing can be changed."""
         return dict(self._inner.what_if(name))
 
     def for_trace(self) -> "Config":
@@ -213,23 +213,23 @@ class Config(Mapping[str, Any]):
         return rebuilt, (self._preset, self._files, self._sets)
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
-        """Returns every setting with its `value` and `origin`, ready for JSON."""
-        # A TOML scalar is a JSON scalar.
+        """Returns every setting with its `value` and `origin`, in a form ready for JSON."""
+        # Values can be read as JSON, because a TOML scalar is a JSON scalar.
         return {key: {"value": json.loads(value), "origin": origin} for key, value, origin in self.settings}
 
     def to_toml(self, origins: bool = False) -> str:
-        """Returns the whole configuration as TOML, which reads back as the same configuration.
+        """Returns the whole configuration as TOML; reading it gives the same configuration.
 
         Args:
-            origins: Ends each line with a comment that gives the origin.
+            origins: True to end each line with a comment that gives the origin.
         """
         return self._inner.to_toml(origins)
 
     def check(self) -> None:
-        """Checks settings against each other, as `simulate` does too.
+        """Checks settings against each other, like `simulate`.
 
-        With `host.fit` `scale`, `grow` or `compact` the device depends on the trace; this assumes an empty trace, or
-        with `device.fill` one that covers 1 GiB.
+        With `host.fit` `scale`, `grow` or `compact`, the device depends on the trace. The check then assumes an empty
+        trace, or with `device.fill` a trace that covers 1 GiB.
 
         Raises:
             ConfigError: One line for each fault.
@@ -252,7 +252,7 @@ def layered(
 
 
 def rebuilt(preset: str | None, files: list[tuple[str, str]], sets: list[Sets], where: str = PRESET_GIVEN) -> Config:
-    """Returns the configuration of layers already read; also used by pickle and copy."""
+    """Returns the configuration of layers that were already read; also used by pickle and copy."""
     config = Config.__new__(Config)
     config._preset, config._files, config._sets = preset, files, sets
     config._inner = _resolved(preset, files, sets, where)
@@ -266,13 +266,13 @@ def _resolved(
 
 
 def recorded(settings: Mapping[str, Mapping[str, Any]]) -> Config | None:
-    """Inverts `Config.to_dict`; None if this version has other defaults, presets or settings."""
+    """Converts the result of `Config.to_dict` back; None if this version has other defaults, presets or settings."""
     made = [
         (setting["origin"], f"{key}={json.dumps(setting['value'], ensure_ascii=False)}")
         for key, setting in settings.items()
         if setting["origin"] == SIZED_BY_TRACE or is_made(setting["origin"])
     ]
-    # A preset may extend others, so the origins may name several.
+    # A preset may extend others, so the origins may name several presets.
     origins = [setting["origin"] for setting in settings.values()]
     names = dict.fromkeys(origin.removeprefix(OF_PRESET) for origin in origins if origin.startswith(OF_PRESET))
     for preset in names or [None]:

@@ -15,12 +15,12 @@ class Format(NamedTuple):
     """A trace format."""
 
     name: str
-    """Name, as `--format` takes it."""
+    """Name of the format for `--format`."""
     help: str
     writable: bool
-    """True if it can be written."""
+    """True if the format can be written."""
     objects: bool
-    """True if its requests are for cache objects, which have no drive addresses."""
+    """True if the format's requests are for cache objects, which have no drive addresses."""
 
 
 FORMATS = [
@@ -48,7 +48,7 @@ def objects_of(ingest: Mapping[str, Any] | None) -> str | None:
 
 
 def _to_write(name: str) -> str:
-    """Returns the writable format of this name, ignoring case."""
+    """Returns the writable format with this name, ignoring case."""
     formats = {format.name: format for format in FORMATS}
     writable = [format.name for format in FORMATS if format.writable]
     meant = _ssdlab.named(name, [*formats])
@@ -60,7 +60,9 @@ def _to_write(name: str) -> str:
 
 
 def format_of(path: str | os.PathLike[str], option: str) -> str:
-    """Returns the format implied by the name of a file to write; `option` sets it explicitly, for messages."""
+    """Returns the format implied by the name of a file to write. Messages name `option` as the way to set it
+    explicitly.
+    """
     suffixes = [suffix for suffix in Path(path).suffixes if suffix not in (".gz", ".zst")]
     if suffixes and suffixes[-1] == ".parquet":
         return "parquet"
@@ -84,10 +86,10 @@ def write(
 
     Args:
         batches: The requests.
-        path: The file; compressed if its name ends in `.gz` or `.zst` (Parquet always is).
-        format: Name of the format; by the name of the file if None.
+        path: File to write; compressed if its name ends in `.gz` or `.zst` (Parquet is always compressed).
+        format: Name of the format; if None, implied by the name of the file.
         streams: Called after each batch; returns the names of the streams.
-        option: Option that sets the format, for messages.
+        option: Name of the option that sets the format, for messages.
         ingest: Report on reading the requests, if they were read.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Selects devices of a table: the first request's, a named one, or all, side by side or overlaid."""
+"""Selects devices of a table: the device of the first request, a named device, or all, side by side or overlaid."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from ssdlab.model.requests import BATCH
 
 
 def no_devices(device: str | None, where: str) -> None:
-    """Refuses a device name for a table without device names."""
+    """Rejects a device name for a table without device names."""
     if device not in (None, "all", "overlay"):
         raise TraceError(
             f"device {device!r} is not in {where}: it has no device column; omit device, or rename a column to device"
@@ -44,7 +44,7 @@ def _with_order(report: dict[str, Any], order: dict[str, Any]) -> dict[str, Any]
 
 
 class DeviceReader(TableReader):
-    """One pass over the selected devices of Parquet files."""
+    """A pass over the selected devices of Parquet files."""
 
     def __init__(self, rows: ParquetRows, device: str | None, otherwise: str) -> None:
         """Starts at the first row.
@@ -68,7 +68,7 @@ class DeviceReader(TableReader):
             self._rows.rewind()
 
     def _part(self) -> _ssdlab.Parted | None:
-        """The next requests of all devices; None at the end."""
+        """Returns the next requests of all devices; None at the end."""
         requests = self._rows.read(BATCH)
         if not len(requests):
             return None
@@ -84,16 +84,16 @@ class DeviceReader(TableReader):
         return self._devices.take(batch)
 
     def beyond(self, capacity_bytes: int) -> str | None:
-        """Returns a message about the first request that ends beyond a device; None if there is none."""
+        """Returns a message about the first request that ends beyond a device; None if there is no such request."""
         while (batch := self._part()) is not None:
             if (found := self._devices.beyond(batch, capacity_bytes, *self._rows.place)) is not None:
                 return found
         return None
 
     def streams(self) -> list[str]:
-        """Returns the names of the streams so far."""
+        """Returns the names of the streams seen so far."""
         return self._devices.streams()
 
     def report(self) -> dict[str, Any]:
-        """Returns the report; complete at the end."""
+        """Returns the report on reading; complete at the end."""
         return _with_order(self._devices.report(), super().report())

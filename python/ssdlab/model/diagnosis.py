@@ -46,15 +46,16 @@ _FIGURES = {
     "slow_writes": "write_p99_ns",
     "write_amplification": "write_amplification",
 }
-"""Figure that a change should improve, by subject of the finding; all but IOPS should fall."""
+"""Figure that a change should improve, by subject of the finding. IOPS should rise; all others should fall."""
 
 
 class WhatIf(NamedTuple):
     """A change that was tried, and its result."""
 
     name: str
-    """The change: `dies`, `channels`, `link` or `controller` twice as fast; `buffer`, `slots`, `depth`, `spare`
-    or `cache` twice as much; `protected`, `no_think`, `no_block_layer`, `placement` or `map`."""
+    """Name of the change: `dies`, `channels`, `link` or `controller` twice as fast; `buffer`, `slots`, `depth`, `spare`
+    or `cache` twice as large; `protected`, `no_think`, `no_block_layer`, `placement` or `map`.
+    """
     settings: Mapping[str, str]
     summary: Summary | None
     """`Result.summary` of the run with the change; None if the change was not run."""
@@ -63,9 +64,9 @@ class WhatIf(NamedTuple):
 
 
 class Diagnosis(TraceFinding):
-    """Findings about a run, with the parts of response times and the changes tried.
+    """Findings about a run, with the parts of response times and the changes that were tried.
 
-    First come the bottlenecks of throughput, then the parts of slow reads and writes, then the rest by share.
+    Bottlenecks of throughput come first, then the parts of slow reads and writes, then all other findings by share.
     """
 
     _page = "diagnosis"
@@ -92,10 +93,11 @@ class Diagnosis(TraceFinding):
 
     @property
     def findings(self) -> list[dict[str, Any]]:
-        """Findings as `about`, `name`, `share`, `evidence` and `what_ifs`.
+        """Findings with the keys `about`, `name`, `share`, `evidence` and `what_ifs`.
 
-        `share` is its part of the subject, 0 to 1; `evidence` are figures; `what_ifs` are names of changes that would
-        confirm it. Changes that were tried are sorted by gain, and causes of throughput by their best change.
+        `share` is the finding's part of the subject, 0 to 1. `evidence` has figures. `what_ifs` has the names of
+        changes that would confirm the finding. Changes that were tried are sorted by gain, and causes of throughput by
+        their best change.
         """
         gains = {what_if.name: self._gains(what_if) for what_if in self.what_ifs}
         found = [self._ranked(finding, gains) for finding in self.summary["diagnosis"]]
@@ -107,7 +109,7 @@ class Diagnosis(TraceFinding):
         return sorted(found[:causes], key=gain, reverse=True) + found[causes:]
 
     def _gains(self, what_if: WhatIf) -> dict[str, float]:
-        """Returns by subject the factor by which a change improves its figure; empty if it was not run."""
+        """Returns, by subject, the factor by which a change improves the figure; empty if the change was not run."""
         if what_if.summary is None:
             return {}
         before, after = _figures(self.summary), _figures(what_if.summary)
@@ -120,7 +122,7 @@ class Diagnosis(TraceFinding):
 
     @staticmethod
     def _ranked(finding: dict[str, Any], gains: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
-        """Returns a finding with its changes sorted by gain; the others follow in their order."""
+        """Returns a finding with its tried changes sorted by gain, followed by the others in their order."""
 
         def gain(name: str) -> float:
             return gains.get(name, {}).get(finding["about"], 1.0)
@@ -129,10 +131,10 @@ class Diagnosis(TraceFinding):
 
     @property
     def response(self) -> dict[str, Any] | None:
-        """Parts of the response times of `all` requests, `read` and `write`; with a cache, of requests below it.
+        """Parts of the response times of `all` requests, `read` and `write`; with a cache, of requests below the cache.
 
-        For `all` of them and around `p50`, `p99` and `p99_9`: the `requests`, the `sum_ns` of their response times and
-        the `parts_ns` that add up to it. None unless `time` is `event`.
+        For `all` requests and those around `p50`, `p99` and `p99_9`, gives the number of `requests`, the `sum_ns` of
+        their response times, and the `parts_ns` that add up to it. None unless `time` is `event`.
         """
         drive = self.summary["drive"]
         found: dict[str, Any] | None = None if drive is None else drive["response"]
@@ -143,7 +145,7 @@ class Diagnosis(TraceFinding):
         return f"<ssdlab.Diagnosis of {source_text(self.source)}: {names}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns findings, parts of response times and changes tried, ready for JSON."""
+        """Returns findings, parts of response times and tried changes in a form ready for JSON."""
         return {
             "findings": self.findings,
             "response": self.response,

@@ -1,4 +1,4 @@
-"""A drive that holds bytes: any FTL over flash in memory or in a file, with power loss and faults on request."""
+"""A drive that stores bytes: any FTL on flash in memory or in a file, with power loss and faults on request."""
 
 import errno
 import os
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Faults:
-    """Fault rates of a drive's flash, each as the mean number of operations per fault; 0 disables it."""
+    """Fault rates of a drive's flash, each as the mean number of operations per fault; 0 means no faults."""
 
     programs: int = 0
-    """Programs per reported program failure."""
+    """Number of programs per reported program failure."""
     erases: int = 0
-    """Erases per reported erase failure."""
+    """Number of erases per reported erase failure."""
     reads: int = 0
-    """Reads per page that becomes unreadable."""
+    """Number of page reads per page that becomes unreadable."""
     flips: int = 0
-    """Programs per page with a flipped bit."""
+    """Number of programs per page with a flipped bit."""
     factory: int = 0
     """Blocks per factory-bad block."""
     seed: int = 0
@@ -56,26 +56,26 @@ class MountReport:
     """Report of a mount."""
 
     full_scan: bool
-    """True if the log was lost, so that all spare areas were read; trimmed pages may have returned."""
+    """True if the log was lost, so that all spare areas were read. Trimmed pages may have returned."""
     clean: bool
     """True if the drive had been shut down cleanly."""
     log_bytes_read: int
     """Bytes read from checkpoint and journal."""
     blocks_scanned: int
-    """Blocks whose spare areas were read."""
+    """Number of blocks whose spare areas were read."""
     spares_read: int
     pages_verified: int
-    """Pages read to compare their checksums."""
+    """Number of pages read to compare their checksums."""
     operations: Operations
     time_ns: int | None
-    """Simulated time; None without a clock."""
+    """Simulated time in nanoseconds; None without a clock."""
 
 
 def config_of_drive(config: Config | Overrides | None, path: Path | None) -> Config:
-    """Returns the configuration of a drive; if none is given, that of the drive in the file at `path`.
+    """Returns the configuration of a drive; if none is given, the configuration of the drive in the file at `path`.
 
     Raises:
-        OSError: If the file is not a drive, or `path` is a dangling link.
+        OSError: If the file is not a drive file, or `path` is a dangling link.
     """
     if path is not None and path.is_symlink() and not path.exists():
         why = f"is a link to {text.path(path.readlink())}, which does not exist; fix the link, or name the file itself"
@@ -87,7 +87,7 @@ def config_of_drive(config: Config | Overrides | None, path: Path | None) -> Con
 
 
 def _spared(config: Config, path: Path | None) -> Config:
-    """Returns the configuration with replacement blocks, unless the drive exists without them."""
+    """Returns the configuration with replacement blocks, unless the drive already exists without them."""
     is_there = path is not None and path.exists()
     try:
         spared = config._inner.spared()
@@ -106,9 +106,9 @@ def _bytes_of(data: object) -> memoryview:
     """Returns the bytes of a buffer.
 
     Raises:
-        TypeError: If it is not a buffer, holds objects, or is not contiguous.
+        TypeError: If the data is not a buffer, holds objects, or is not contiguous.
     """
-    # Arrays are buffers too; the stubs say so from Python 3.12 on.
+    # Arrays are buffers too, but the stubs say so only from Python 3.12 on.
     view = memoryview(data)  # type: ignore[arg-type]
     # Field names are enclosed in colons.
     if "O" in re.sub(":[^:]*:", "", view.format):
@@ -119,17 +119,18 @@ def _bytes_of(data: object) -> memoryview:
 
 
 class Drive:
-    """A drive that holds bytes and survives power loss.
+    """A drive that stores bytes and survives power loss.
 
-    Data written before a `flush`, or with `fua`, survives any `cut_power`; later pages survive whole or not at all.
-    Without a write buffer (`drive.buffer`) every write is durable. See `docs/device.md`.
+    Data written before a `flush`, or with `fua`, survives any `cut_power`. Pages written later survive completely or
+    not at all. Without a write buffer (`drive.buffer`) every write is durable. See `docs/device.md`.
 
-    Without a configuration, an existing drive keeps its own. With `faults` that make blocks bad, a log of all spare
-    blocks (`ftl.fast.log = "all"`) takes half of them, and the others replace bad blocks; `config` shows that.
+    Without a configuration, an existing drive keeps its own configuration. With `faults` that make blocks bad, a log of
+    all spare blocks (`ftl.fast.log = "all"`) takes half of them, and the other half replaces bad blocks; `config` shows
+    the change.
 
-    A `UserWarning` names settings that nothing uses, such as a write buffer without a clock.
+    A `UserWarning` names settings that have no effect, such as a write buffer without a clock.
 
-    As a context manager it is shut down cleanly at the end, unless an exception passes.
+    As a context manager, the drive is shut down cleanly at the end, unless an exception passes.
 
     >>> with Drive({"device.capacity": "64MiB"}) as drive:
     ...     drive.write(4096, b"hello")
@@ -139,10 +140,10 @@ class Drive:
     b'hello'
 
     Raises:
-        ConfigError: If the configuration is wrong, or differs from the drive in the file.
-        OSError: If the file cannot be opened or is in use, and from every method: `errno` is EINVAL beyond the drive,
-            EIO for lost data, EROFS for a worn-out drive (or one with too many bad blocks), ENODEV without power, EBADF
-            for a closed drive.
+        ConfigError: If the configuration is invalid, or differs from the drive in the file.
+        OSError: If the file cannot be opened or is in use. Every method raises it with `errno` EINVAL beyond the drive,
+            EIO for lost data, EROFS for a worn-out drive (or one with too many bad blocks), ENODEV without power, and
+            EBADF for a closed drive.
     """
 
     @takes(path="drive.ssd", faults=Faults(programs=1000))
@@ -179,7 +180,7 @@ class Drive:
         self._opened = None
 
     def close(self) -> None:
-        """Shuts the drive down, unless it is off, and closes its file.
+        """Shuts down the drive, unless it is off, and closes its file.
 
         The contents of a drive in memory are lost. Other methods of a closed drive fail.
         """
@@ -201,7 +202,7 @@ class Drive:
 
     @property
     def is_on(self) -> bool:
-        """True if it has power and is mounted."""
+        """True if the drive has power and is mounted."""
         return self._drive.is_on
 
     @property
@@ -211,7 +212,7 @@ class Drive:
 
     @property
     def mounted(self) -> MountReport | None:
-        """Report of the latest mount, including the one at opening; None for a new drive."""
+        """Report of the latest mount, including the mount at opening; None for a new drive."""
         report = self._drive.mounted()
         return None if report is None else MountReport(**{**report, "operations": Operations(**report["operations"])})
 
@@ -231,7 +232,7 @@ class Drive:
             )
 
     def read(self, offset: int, size: int) -> bytes:
-        """Returns bytes from `offset`; zeros where nothing was written."""
+        """Returns bytes from `offset` on; zeros where nothing was written."""
         self._check_range(offset, size)
         return self._drive.read(offset, size)
 
@@ -244,12 +245,12 @@ class Drive:
         self._drive.write(offset, written, fua)
 
     def trim(self, offset: int, size: int, *, fua: bool = False) -> None:
-        """Trims the pages wholly inside, which then read as zeros."""
+        """Trims the pages that lie completely inside; they then read as zeros."""
         self._check_range(offset, size)
         self._drive.trim(offset, size, fua)
 
     def write_zeroes(self, offset: int, size: int, *, fua: bool = False) -> None:
-        """Zeroes bytes; whole pages by a trim."""
+        """Sets bytes to zero; trims whole pages."""
         self._check_range(offset, size)
         self._drive.write_zeroes(offset, size, fua)
 
@@ -265,8 +266,9 @@ class Drive:
         """Switches the power off: at once, or after some programs, erases and log writes.
 
         Args:
-            after: Operations that still complete; the request during which the power fails raises `OSError` (ENODEV).
-            torn: Allows the next operation to be interrupted in the middle.
+            after: Number of operations that still complete. The request during which the power fails raises `OSError`
+                (ENODEV).
+            torn: True if the next operation may be interrupted in the middle.
         """
         if after is not None and not 0 <= after < 1 << 64:
             raise OSError(errno.EINVAL, f"after={after}: must be from 0 to 2^64 - 1")
@@ -275,7 +277,7 @@ class Drive:
     def mount(self) -> MountReport:
         """Switches the power on and recovers the data on flash; cancels a planned power cut.
 
-        A drive that is on loses its power first, and with it its write buffer, unless that is protected.
+        If the drive is on, it first loses its power and, unless protected, its write buffer.
         """
         self._drive.mount()
         report = self.mounted

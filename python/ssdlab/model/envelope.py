@@ -1,4 +1,4 @@
-"""The shape of all JSON that commands print and findings save.
+"""The common form of all JSON that commands print and findings save.
 
 `docs/output.schema.json` describes it; an incompatible change increments `SHAPE`.
 """
@@ -28,13 +28,13 @@ def envelope(
     """Wraps a result with its source, configuration and version.
 
     Args:
-        kind: Kind of result: `result`, `comparison`, `catalogue` ...
+        kind: Kind of result: `result`, `comparison`, `catalogue` and so on.
         result: The result, ready for JSON.
-        source: The source: `kind` is `trace`, `memory`, `workload` ..., with further keys. The SHA-256 of files is
-            added.
-        configuration: The resolved configuration, from `Config.to_dict`; None without one.
-        notes: Caveats for reading the figures.
-        partial: True if it was stopped before its end.
+        source: Source of the requests: `kind` is `trace`, `memory`, `workload` and so on, with further keys. The
+            SHA-256 of files is added.
+        configuration: Resolved configuration, from `Config.to_dict`; None if there is none.
+        notes: Caveats to read together with the figures.
+        partial: True if the work was stopped before its end.
     """
     return {
         "version": {"ssdlab": _ssdlab.__version__, "shape": SHAPE},
@@ -74,7 +74,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def check_version(path: Path, found: Mapping[str, Any]) -> None:
-    """Refuses an envelope of another version's shape."""
+    """Rejects an envelope in the form of another version."""
     version = found["version"]
     if version.get("shape") != SHAPE:
         raise of_another_version(path, version)

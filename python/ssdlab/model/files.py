@@ -18,13 +18,13 @@ from ssdlab.lazy import pa, pq
 
 @contextmanager
 def naming(name: object) -> Iterator[None]:
-    """Makes an OSError name this file, not a temporary one."""
+    """Makes an OSError name this file instead of a temporary file."""
     try:
         yield
     except OSError as error:
         if error.errno is None:
             raise
-        # Errors of pyarrow have no file name and their own wording.
+        # Errors of pyarrow have no file name and different wording.
         words = error.strerror if error.filename else os.strerror(error.errno)
         raise OSError(error.errno, words, str(name)) from None
 
@@ -32,12 +32,14 @@ def naming(name: object) -> Iterator[None]:
 _UNFINISHED = ".ssdlab-unfinished-"
 """Prefix of hidden directories."""
 _LOCK = ".ssdlab-lock"
-"""Lock file in each hidden directory; a directory without it is not ours."""
+"""Lock file in each hidden directory; a directory without it was not created by ssdlab."""
 
 
 @contextmanager
 def _hidden(parent: Path) -> Iterator[Path]:
-    """Yields a new directory in a hidden one, locked until removed; first removes directories of killed processes."""
+    """Yields a new directory in a hidden directory, locked until it is removed. First removes directories of killed
+    processes.
+    """
     for left in parent.glob(f"{_UNFINISHED}*"):
         with suppress(OSError), _locked(left / _LOCK, os.O_RDONLY):
             shutil.rmtree(left, ignore_errors=True)
@@ -47,10 +49,10 @@ def _hidden(parent: Path) -> Iterator[Path]:
             try:
                 held.enter_context(_locked(made / _LOCK, os.O_RDWR | os.O_CREAT))
             except (BlockingIOError, FileNotFoundError):
-                # Another process is removing it as abandoned.
+                # Another process is removing the directory as abandoned.
                 continue
             except OSError:
-                # Without locks, no process removes it.
+                # If locks are not supported, no process removes the directory.
                 pass
             if not made.exists():
                 continue
@@ -67,7 +69,7 @@ def _locked(file: Path, access: int) -> Iterator[None]:
     """Holds a lock on a file.
 
     Raises:
-        OSError: If it is locked or missing, or the file system has no locks.
+        OSError: If the directory is locked or missing, or the file system does not support locks.
     """
     opened = os.open(file, access | os.O_NOFOLLOW)
     try:
@@ -79,7 +81,7 @@ def _locked(file: Path, access: int) -> Iterator[None]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yields a path of the same name in a hidden directory next to `path`; moves it to `path` on success.
+    """Yields a path with the same name in a hidden directory next to `path`; on success, moves it to `path`.
 
     Leaves nothing behind on an error. Replaces the target of a link, but never a device or a directory.
 
@@ -96,7 +98,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def filling(directory: Path) -> Iterator[Path]:
-    """Yields a hidden directory inside `directory`, created if missing; moves its files there on success.
+    """Yields a hidden directory inside `directory`, which is created if missing; on success, moves its files there.
 
     Raises:
         OSError: If `directory` cannot be written.
@@ -105,7 +107,7 @@ def filling(directory: Path) -> Iterator[Path]:
     with _hidden(directory) as hidden:
         yield hidden
         files = sorted(hidden.iterdir())
-        # All or none: checks all files before replacing any.
+        # Replaces all files or none: checks all files before replacing any.
         for file in files:
             if (directory / file.name).is_dir():
                 raise IsADirectoryError(errno.EISDIR, "is a directory", str(directory / file.name))
@@ -114,7 +116,7 @@ def filling(directory: Path) -> Iterator[Path]:
 
 
 def try_filling(directory: Path) -> None:
-    """Fails if `filling` would fail, but creates nothing: missing directories are tried in a hidden one.
+    """Fails if `filling` would fail, but creates nothing: missing directories are tried in a hidden directory.
 
     Raises:
         OSError: If `directory` cannot be created or written.
@@ -129,7 +131,7 @@ def refuse_drive(path: Path, named: str) -> None:
     """Refuses to overwrite a drive file with a trace; errors call the file `named`.
 
     Raises:
-        OSError: If it cannot be read.
+        OSError: If the file cannot be read.
     """
     with naming(path):
         is_drive = drive_file(path) is not None
@@ -138,16 +140,16 @@ def refuse_drive(path: Path, named: str) -> None:
 
 
 def read_utf8(path: Path, shown: str) -> str:
-    """Returns the text of a file, which messages call `shown`, with LF line ends.
+    """Returns the text of a file with LF line ends; messages call the file `shown`.
 
     Raises:
-        OSError: If it cannot be read.
-        UnicodeDecodeError: If it is not UTF-8.
+        OSError: If the file cannot be read.
+        UnicodeDecodeError: If the file is not UTF-8.
     """
-    # Read once, because it may be a pipe.
+    # Reads the file only once, because it may be a pipe.
     content = path.read_bytes()
     head = content[:64]
-    # Text has no zero bytes, so a few bytes suffice.
+    # Text has no zero bytes, so a few bytes are enough.
     is_wide = len(head) >= 4 and not (any(head[1::2]) and any(head[::2]))
     if is_wide or head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         raise ConfigError(f"{shown}: is UTF-16 text; convert it with 'iconv -f UTF-16 -t UTF-8'")

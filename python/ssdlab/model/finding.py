@@ -23,7 +23,7 @@ FigureFormat = Literal["pdf", "svg", "png"]
 """Formats of figures for papers."""
 
 Contents = Mapping[str, "str | pa.Table | Sequence[Sequence[object]]"]
-"""Files by name: text, a table, or rows of cells."""
+"""Files by name, with a text, a table, or rows of cells as contents."""
 
 
 class Drawable:
@@ -44,7 +44,7 @@ class Drawable:
 
 
 class Plot:
-    """A method that draws a figure, with data from a function of a module below `ssdlab.view.charts`.
+    """A method that draws a figure; a function of a module below `ssdlab.view.charts` supplies its data.
 
     The module is loaded when the figure is drawn, or for help on the method.
     """
@@ -83,7 +83,7 @@ REPORT = "report.html"
 class Finding(ABC):
     """Base class of all findings.
 
-    A subclass declares its page, its files, its data (`to_dict`, `_tables`) and its figures (a `Plot` each).
+    A subclass declares its page, its files, its data (`to_dict`, `_tables`) and its figures (a `Plot` for each).
     """
 
     _page: ClassVar[str]
@@ -91,9 +91,9 @@ class Finding(ABC):
     _json: ClassVar[str]
     """File name of `to_json`."""
     _optional: ClassVar[tuple[str, ...]] = ()
-    """Patterns of files that only some findings of a class have."""
+    """Patterns of files that only some findings of the class have."""
     saved: ClassVar[str]
-    """Files that `save` writes, in words."""
+    """Names in words the files that `save` writes."""
 
     @property
     def _kind(self) -> str:
@@ -102,26 +102,26 @@ class Finding(ABC):
 
     @property
     def written(self) -> str:
-        """Files that `save` writes for this finding, in words."""
+        """Names in words the files that `save` writes for this finding."""
         return self.saved
 
     _is_partial: bool = False
 
     @property
     def partial(self) -> bool:
-        """True if it was stopped before its end."""
+        """True if the work was stopped before its end."""
         return self._is_partial
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Returns all figures, ready for JSON: `result` of the envelope."""
+        """Returns all figures in a form ready for JSON: `result` of the envelope."""
 
     def _source(self) -> Mapping[str, Any] | None:
-        """Returns the source; None without one."""
+        """Returns the source of the requests; None if there is none."""
         return None
 
     def _configuration(self) -> dict[str, Any] | None:
-        """Returns the resolved configuration, from `Config.to_dict`; None without one."""
+        """Returns the resolved configuration, from `Config.to_dict`; None if there is none."""
         return None
 
     def envelope(self) -> dict[str, Any]:
@@ -165,15 +165,15 @@ class Finding(ABC):
         Files are written atomically, and equal findings give equal bytes.
 
         Args:
-            directory: The directory.
-            figures: Format in which each figure is written as well, drawn by matplotlib for papers: `figure-NAME` one
+            directory: Directory to write to.
+            figures: Format in which each figure is also written, drawn by matplotlib for papers: `figure-NAME` one
                 column wide (3.5 inches), `figure-NAME-wide` two columns (7.16 inches).
 
         Raises:
             OSError: If the directory or a file in it cannot be written; earlier files stay unchanged.
         """
         folder = Path(directory)
-        # Files of an earlier finding that this finding lacks are removed afterwards.
+        # Files of an earlier finding that this finding does not have are removed afterwards.
         earlier = [path for pattern in (*self._optional, "figure-*") for path in folder.glob(pattern)]
         if not (folder / self._json).exists():
             earlier = []
@@ -198,7 +198,7 @@ class TraceFinding(Finding):
         self.source = dict(source)
         """Source of the requests: `kind` is `trace`, `memory` or `workload`, with further keys."""
         self.ingest = ingest
-        """Report on reading the trace: `counts`, `notes`, `other_devices` ...; None without a file."""
+        """Report on reading the trace: `counts`, `notes`, `other_devices` and so on; None without a file."""
         self._is_partial = partial
 
     def _source(self) -> Mapping[str, Any]:

@@ -27,7 +27,9 @@ SPELLINGS: dict[str, dict[str, int | None]] = {
     "stream": dict.fromkeys(("stream", "process", "pid", "comm"), 1),
     "device": dict.fromkeys(("volume", "volume_id", "device", "device_id", "disk", "lun"), 1),
 }  # fmt: skip
-"""Accepted names of a trace's columns, with their unit in nanoseconds or bytes; None if the column's type tells."""
+"""Accepted names of a trace's columns, with their unit in nanoseconds or bytes; None if the type of the column implies
+the unit.
+"""
 
 REQUIRED = ("op", "offset", "bytes")
 
@@ -39,7 +41,7 @@ _MOST = {"time_ns": (1 << 63) - 1, "offset": (1 << 63) - 1, "bytes": (1 << 32) -
 
 
 class Words(NamedTuple):
-    """A column of text: its distinct words, and the index of each row's word, -1 where empty."""
+    """A column of text: its distinct words, and for each row the index of its word, -1 if the row is empty."""
 
     numbers: "npt.NDArray[Any]"
     words: Sequence[str]
@@ -60,7 +62,7 @@ class Words(NamedTuple):
         return cls(rows, list(numbers))
 
     def mapped(self, name: str, values: Sequence[int | None], meant: str) -> "npt.NDArray[Any]":
-        """Maps each row's word to its value; TraceError for the first row without one."""
+        """Maps each row's word to its value; raises TraceError for the first row whose word has none."""
         empty = np.flatnonzero(self.numbers < 0)
         if empty.size:
             raise TraceError(f"row {int(empty[0])}: {name} is empty; fill or drop it")
@@ -80,14 +82,14 @@ class Words(NamedTuple):
 
 
 class Streams:
-    """Numbers streams by name, in order of appearance; number 0 is no stream."""
+    """Numbers streams by name, in order of appearance; number 0 means no stream."""
 
     def __init__(self) -> None:
         self.names: dict[str, int] = {"": 0}
 
     @property
     def listed(self) -> list[str]:
-        """Names in the order of their numbers; empty without streams."""
+        """Returns the names in the order of their numbers; empty if there are no streams."""
         return list(self.names) if len(self.names) > 1 else []
 
     def numbers(self, name: str, column: Words) -> "npt.NDArray[Any]":
@@ -95,13 +97,13 @@ class Streams:
         values = [self.names.setdefault(word, len(self.names)) for word in column.words]
         if len(self.names) > 1 << 16:
             raise TraceError(f"{name} holds more than 65,535 different names; group them")
-        # Index -1, an empty row, takes the last value.
+        # Index -1, which marks an empty row, selects the last value.
         found: npt.NDArray[Any] = np.array([*values, 0], dtype=np.int64)[column.numbers]
         return found
 
 
 class Frame:
-    """The columns of a table, whose parts follow one another."""
+    """The columns of a table whose parts are read one after another."""
 
     def __init__(self, schema: "pa.Schema", where: str) -> None:
         self.held: dict[str, tuple[str, int | None]] = {}
@@ -120,7 +122,7 @@ class Frame:
             elif column in REQUIRED:
                 known = ", ".join(list(spellings)[:4])
                 raise TraceError(
-                    f"{where}: no column {column!r}; call one of {', '.join(names) or 'them'} {known} or the like"
+                    f"{where}: no column {column!r}; call one of {', '.join(names) or 'them'} {known}, for example"
                 )
 
     @property
@@ -130,21 +132,21 @@ class Frame:
 
     @property
     def names(self) -> list[str]:
-        """Columns of the table that belong to a trace."""
+        """Names of the table's columns that belong to a trace."""
         return [name for name, _ in self.held.values()]
 
     def columns(self, table: "pa.Table | pa.RecordBatch") -> dict[str, Any]:
-        """Returns the columns of a part as `from_columns` takes them."""
+        """Returns the columns of a part in the form of `from_columns`."""
         return {column: self._column(column, table) for column in self.held if column != "device"}
 
     def devices(self, table: "pa.Table | pa.RecordBatch") -> Words | None:
-        """Returns the device of each row of a part; None without device names."""
+        """Returns the device of each row of a part; None if there are no device names."""
         if "device" not in self.held or not table.num_rows:
             return None
         return _words(self._values("device", table))
 
     def _values(self, column: str, table: "pa.Table | pa.RecordBatch") -> "pa.Array":
-        """Returns a column; only stream names, and offset and size of flushes, may be empty."""
+        """Returns a column. Only stream names, and offset and size of flushes, may be empty."""
         name, _ = self.held[column]
         values = table.column(name)
         if isinstance(values, pa.ChunkedArray):
@@ -230,7 +232,7 @@ def _scaled(column: str, name: str, values: "npt.NDArray[Any]", unit: int) -> "n
         why = "is not a number; fill or drop it" if is_nan else f"is not between 0 and {most}; it counts {each}"
         raise TraceError(f"row {row}: {name} {values[row]} {why}")
     if values.dtype.kind == "f":
-        # Separately, because nanoseconds of a date have more digits than a float.
+        # Converted separately, because nanoseconds of a date have more digits than a float.
         whole = np.floor(values)
         part = np.round((values - whole).astype(np.float64) * unit)
         scaled: npt.NDArray[Any] = whole.astype(np.int64) * unit + part.astype(np.int64)

@@ -1,6 +1,6 @@
 """Cache of preconditioned drives.
 
-Preconditioning a large drive takes minutes. The resulting state is kept in a file for later runs; its name is a
+Preconditioning a large drive takes minutes. The resulting state is saved in a file for later runs. The file's name is a
 checksum of everything that the state depends on, including this build of ssdlab. Results do not depend on the cache.
 """
 
@@ -26,21 +26,21 @@ LIMIT = "SSDLAB_CACHE_SIZE"
 DEFAULT_LIMIT = "2GiB"
 
 TOLD_BYTES = 100_000_000
-"""When the cache first exceeds this size, a note tells where it is."""
+"""Size from which a note tells once where the cache is."""
 
 TOLD = ".told"
-"""Empty file that marks the note as given."""
+"""Empty file that records that the note was shown."""
 
 _SUFFIX = ".drive"
 
 _ABANDONED_SECONDS = 3600
-"""An incomplete file not written to for this long is abandoned."""
+"""Seconds without a write after which an incomplete file counts as abandoned."""
 
 _LOG = logging.getLogger("ssdlab")
 
 
 def directory() -> Path | None:
-    """Returns the directory: `SSDLAB_CACHE_DIR`, else `ssdlab` in `XDG_CACHE_HOME` or `~/.cache`; None if disabled."""
+    """Returns `SSDLAB_CACHE_DIR`, or else `ssdlab` in `XDG_CACHE_HOME` or `~/.cache`; None if disabled."""
     named = os.environ.get(DIRECTORY)
     if named is not None:
         if os.path.lexists(named) and not Path(named).is_dir():
@@ -62,7 +62,7 @@ def limit_bytes() -> int:
 
 
 def drives() -> list[tuple[Path, int]]:
-    """Returns the files of drives with their bytes, least recently used first."""
+    """Returns the files of drives with their sizes in bytes, least recently used first."""
     return [(path, status.st_size) for path, status in _files() if path.suffix == _SUFFIX]
 
 
@@ -72,7 +72,7 @@ def _files() -> list[tuple[Path, os.stat_result]]:
         return []
     files = []
     for path in kept.iterdir():
-        # Another process may remove it meanwhile.
+        # Another process may remove the file meanwhile.
         with suppress(OSError):
             if path.is_file() and _SUFFIX in path.suffixes:
                 files.append((path, path.stat()))
@@ -83,7 +83,7 @@ def clear() -> None:
     """Removes all drives.
 
     Raises:
-        OSError: If one cannot be removed.
+        OSError: If a file cannot be removed.
     """
     for path, _ in _files():
         path.unlink(missing_ok=True)
@@ -94,7 +94,8 @@ def clear() -> None:
 
 @contextmanager
 def keeping(config: Config, space: _ssdlab.AddressSpace | None) -> Iterator[Path | None]:
-    """Yields the file for the preconditioned drive of `config`, existing or not; None if the drive is not kept.
+    """Yields the path of the preconditioned drive of `config`, whether it exists or not; None if the drive is not
+    cached.
 
     Afterwards evicts the least recently used drives beyond the limit.
     """
@@ -105,12 +106,12 @@ def keeping(config: Config, space: _ssdlab.AddressSpace | None) -> Iterator[Path
         yield None
         return
     with suppress(OSError):
-        # If this fails, the run reports that nothing is kept.
+        # If this fails, the run reports that the drive is not cached.
         kept.mkdir(parents=True, exist_ok=True)
     path = kept / (hashlib.sha256(f"{_build()}\n{key}".encode()).hexdigest()[:32] + _SUFFIX)
     yield path
     with _locked(kept):
-        # Explicit, because two runs may see the same tick of the file system's clock.
+        # The time is explicit, because two runs may fall in the same tick of the file system's clock.
         now = time.time_ns()
         with suppress(OSError):
             os.utime(path, ns=(now, now))
@@ -128,7 +129,7 @@ def _locked(directory: Path) -> Iterator[None]:
         yield
         return
     try:
-        # Network file systems may have no locks; then too many drives may be evicted.
+        # Network file systems may not support locks; then too many drives may be evicted.
         with suppress(OSError):
             fcntl.flock(held, fcntl.LOCK_EX)
         yield
@@ -145,7 +146,7 @@ def _build() -> str:
 def _evict(used: Path, limit: int) -> None:
     """Removes the least recently used drives beyond the limit.
 
-    A drive larger than the limit is removed alone, before the others. Incomplete files do not count.
+    A drive larger than the limit is removed first, without the others. Incomplete files do not count.
     """
     files = _files()
     total = sum(status.st_size for path, status in files if path.suffix == _SUFFIX)
@@ -163,13 +164,13 @@ def _evict(used: Path, limit: int) -> None:
                     f"{text.size(limit)}; set {LIMIT}={text.exact_size(1 << status.st_size.bit_length())} to cache it"
                 )
             with suppress(OSError):
-                # Another process may have removed it.
+                # Another process may have removed the file.
                 path.unlink(missing_ok=True)
                 total -= status.st_size
 
 
 def _tell(kept: Path, limit: int) -> None:
-    """Tells once where drives are kept, when they take much space."""
+    """Tells once where drives are cached, when they take much space."""
     total = sum(size for _, size in drives())
     if total < TOLD_BYTES:
         return
@@ -179,6 +180,6 @@ def _tell(kept: Path, limit: int) -> None:
         # The note was given before, or the directory takes no more files.
         return
     _LOG.warning(
-        f"preconditioned drives are cached in {text.path(kept)}: {text.size(total)}, limit {text.size(limit)} "
+        f"preconditioned drives are cached in {text.path(kept)}: {text.size(total)} of at most {text.size(limit)} "
         f"({LIMIT}); 'ssdlab cache-dir --clear' removes them, {DIRECTORY}=DIR caches elsewhere"
     )

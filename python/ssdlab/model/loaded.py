@@ -59,7 +59,7 @@ TABLES: Mapping[str, Sequence[str]] = {
     "activity_parts": ("op", "part", *BEGIN_END, "sum_ns"),
     "activity_gantt": GanttColumns._fields,
 }
-"""Columns of each table but `dispatched`, which is a trace and checked as one."""
+"""Columns of each table except `dispatched`, which is a trace and is checked as one."""
 TYPES = {**dict.fromkeys(("op", "time", "part", "kind", "cause"), "string"), "bus": "bool"}
 """Types of columns that are not uint64."""
 
@@ -98,16 +98,16 @@ class LoadedResult(Result):
         self._version = found["version"]
 
     def check(self) -> None:
-        """Reads all columns, which its page needs."""
+        """Reads all columns, because the page needs them."""
         self._columns.all()
 
     def envelope(self) -> dict[str, Any]:
-        """Returns the envelope as saved, with the version that simulated."""
+        """Returns the envelope as saved, with the version that ran the simulation."""
         return {**super().envelope(), "version": self._version}
 
 
 def _sound(read: Callable[["_Saved"], Column]) -> Callable[["_Saved"], Column]:
-    """Reports columns of an unexpected shape as a fault of the file."""
+    """Reports columns of an unexpected form as a fault of the file."""
 
     @wraps(read)
     def column(saved: "_Saved") -> Column:
@@ -115,7 +115,7 @@ def _sound(read: Callable[["_Saved"], Column]) -> Callable[["_Saved"], Column]:
             return read(saved)
         except (LookupError, TypeError, ValueError, pa.ArrowException, TraceError) as error:
             raise ConfigError(
-                f"{text.path(saved.folder)}: {read.__name__}: the Parquet files are not as 'ssdlab run' saves them "
+                f"{text.path(saved.folder)}: {read.__name__}: the Parquet files differ from those of 'ssdlab run' "
                 f"({error}); copy them again, or run it again with --out"
             ) from None
 
@@ -123,7 +123,7 @@ def _sound(read: Callable[["_Saved"], Column]) -> Callable[["_Saved"], Column]:
 
 
 def _fault(name: str, table: "pa.Table") -> str | None:
-    """Returns how a table differs from the columns saved under this name; None if it does not."""
+    """Describes how a table differs from the columns saved under this name; None if it does not."""
     if table.column_names != [*TABLES[name]]:
         return f"has the columns {', '.join(table.column_names)}, not {', '.join(TABLES[name])}"
     for field, column in zip(table.schema, table.columns, strict=True):
@@ -131,12 +131,12 @@ def _fault(name: str, table: "pa.Table") -> str | None:
         if str(field.type) != kind:
             return f"{field.name}: is of type {field.type}, not {kind}"
         if column.null_count:
-            return f"{field.name}: lacks {text.count(column.null_count)} of {text.count(len(column))} values"
+            return f"{field.name}: misses {text.count(column.null_count)} of {text.count(len(column))} values"
     return None
 
 
 def _same(table: "pa.Table", again: "pa.Table") -> None:
-    """Checks that the table equals the one rebuilt from its columns."""
+    """Checks that the table equals the table rebuilt from its columns."""
     if not table.equals(again):
         raise ValueError("rows are missing or misplaced")
 
@@ -200,7 +200,7 @@ class _Saved:
     def series(self) -> "dict[str, npt.NDArray[np.uint64]]":
         table = self._table("series")
         found = {name: table[name].to_numpy() for name in table.column_names}
-        # Epochs have equally many requests, the last at most as many.
+        # Epochs have equal numbers of requests; only the last may have fewer.
         ends, served = found["requests"], self._requests("all")
         step = int(ends[0]) if len(ends) else 1
         if not np.array_equal(ends, np.minimum(np.arange(step, served + step, step), served)):

@@ -1,7 +1,7 @@
-"""Every figure of a run in one table: name, unit, label, help and which of two values is the better one.
+"""Every figure of a run in one table: name, unit, label, help, and which of two values is better.
 
-`result.json`, its checks (`model.shape`), pages, terminal, comparisons, charts and the tables of `docs/results.md`
-derive from it. Help texts of counters come from Rust (`counters!`); here they have labels only.
+`result.json`, its checks (`model.shape`), pages, terminal, comparisons, charts and the tables of `docs/results.md` are
+derived from this table. Help texts of counters come from Rust (`counters!`); here they only have labels.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,10 +27,10 @@ FORMS: Mapping[str, Callable[[float], str]] = {
     "mean": text.decimal,
     "small ratio": text.significant,
 }
-"""Formats by unit, or by the format that a metric names; all other units are counts."""
+"""Formatters by unit, or by the format that a metric names; all other units are counts."""
 
 PER_DAY = "at that rate"
-"""End of the labels that refer to the host data per day above them."""
+"""End of labels that refer to the host data per day above them."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Metric:
     """One key of a result."""
 
     name: str
-    """Dotted path in the result; a metric with `compute` is on pages only."""
+    """Dotted path in the result; a metric with `compute` is shown only on pages."""
     unit: str = ""
     label: str = ""
     """Label on pages; empty for a key that only the JSON has."""
@@ -46,13 +46,13 @@ class Metric:
     better: Better | None = None
     """Which value wins a comparison."""
     null: str = ""
-    """When the value is null."""
+    """Condition under which the value is null."""
     quiet: bool = False
-    """True if pages leave it out where it is 0."""
+    """True if pages omit the metric when it is 0."""
     section: str = ""
     kind: Literal["number", "name", "flag"] = "number"
     form: str = ""
-    """Key of `FORMS`; empty if the unit decides."""
+    """Key of `FORMS`; empty if the unit decides the format."""
     compute: Callable[[Summary], float | None] | None = None
 
     @property
@@ -61,7 +61,7 @@ class Metric:
         return FORMS.get(self.form or self.unit, text.count)
 
     def value(self, summary: Summary) -> float | None:
-        """Returns the value; None if the run has none."""
+        """Returns the value; None if the run does not have it."""
         if self.compute is not None:
             return self.compute(summary)
         node: Any = summary
@@ -78,7 +78,7 @@ class Metric:
 
 
 def _group(section: str, place: str, *metrics: Metric) -> tuple[Metric, ...]:
-    """Metrics of one section of a page whose names begin with `place`."""
+    """Returns the metrics of one section of a page whose names begin with `place`."""
     above = f"{place}." if place else ""
     return tuple(replace(metric, name=f"{above}{metric.name}", section=section) for metric in metrics)
 
@@ -110,7 +110,7 @@ CAPTURE = (
            "without random pages"),
     Metric("pseudo_benefit", "share of 1", "pseudo-benefit", "1 - `error_capture`", "more", "without random pages"),
 )  # fmt: skip
-"""Figures of what sequential log blocks captured."""
+"""Figures of the pages that sequential log blocks captured."""
 
 LOOKUPS = (
     Metric(
@@ -125,7 +125,7 @@ SPREAD = tuple(Metric(name, "share of 1", name, f"{name} over all of them") for 
 
 def _times(section: str, place: str, prefix: str, columns: tuple[str, ...], better: Better | None, *,
            quiet: bool = True) -> tuple[Metric, ...]:  # fmt: skip
-    """Some figures of the times at a place."""
+    """Returns some of the figures of the times at a place."""
     labels = {column: f"{prefix} {column}" for column in columns}
     return tuple(
         Metric(f"{place}.{QUANTILES[column]}", "ns", label, better=better, quiet=quiet, section=section)
@@ -139,7 +139,7 @@ def _pages_touched(summary: Summary) -> float | None:
 
 
 def _pages_copied(summary: Summary) -> float:
-    """Page copies by GC and merges, which do the same work; map pages are counted separately."""
+    """Returns the pages copied by GC and merges, which do the same work; map pages are counted separately."""
     programs: Mapping[str, int] = summary["flash"]["programs"]
     return sum(count for cause, count in programs.items() if cause != "host" and not cause.startswith("map_"))
 
@@ -157,7 +157,7 @@ def _reads_beside_writes(summary: Summary) -> float | None:
 
 
 def _per_day(rate: str) -> Callable[[Summary], float | None]:
-    """Bytes that the host writes per day, if its rate is of this kind."""
+    """Returns the bytes that the host writes per day, if its rate is of this kind."""
 
     def value(summary: Summary) -> float | None:
         lifetime: Mapping[str, Any] = summary["lifetime"]
@@ -240,7 +240,7 @@ METRICS = (
                "[saved](state.md) drive, without pages overwritten in a write buffer"),
         Metric("precondition.stable", help="true if write amplification settled", kind="flag",
                null="unless overwriting until it is steady"),
-        Metric("precondition.sampled_planes", "planes", "", "planes that were overwritten while the others took over "
+        Metric("precondition.sampled_planes", "planes", "", "planes that were overwritten; the others took over "
                "their state ([state.md](state.md))", null="if all were overwritten"),
         Metric("collection.effective_op", "ratio", "effective over-provisioning, measured", "effective "
                "over-provisioning: invalid pages per valid page in the plane of each victim, half-way through its "
@@ -326,7 +326,7 @@ METRICS = (
         Metric("multiplane_commands", "commands", "multi-plane commands", "multi-plane commands"),
         Metric("suspensions", "suspensions", "suspended programs and erases",
                "programs and erases suspended for a read", quiet=True),
-        Metric("fairness", "0 to 1", "fairness of streams (Jain)", "Jain's index of `bytes_per_s` of the streams "
+        Metric("fairness", "0 to 1", "fairness of streams (Jain)", "Jain's index of `bytes_per_s` over the streams "
                "active for more than half of the time: 1 if all are equal, 1/n if one of n has everything. It "
                "measures the drive only if each stream asks for as much as it can get", "more",
                "with fewer than two such streams, or more than 256 streams", form="mean"),
@@ -385,7 +385,7 @@ METRICS = (
                "from below", "less"),
         Metric("waits.limit_ns", "ns", "host requests' wait at the dirty limit", "time at the limit of dirty pages, "
                "including delayed issues of the host", "less"),
-        Metric("mean_ns", "ns", "response time of a host request, mean", "response time of a host request, mean; with "
+        Metric("mean_ns", "ns", "response time of a host request, mean", "mean response time of a host request; with "
                "`time = \"serial\"` its time in the cache plus the requests below that it causes", "less", _UNTIMED),
     ),
     *_group("Block layer", "drive.block",
@@ -428,7 +428,7 @@ METRICS = (
     *_group("Lifetime", "lifetime",
         Metric("host_tbw_bytes", "bytes", "host writes until worn out (TBW)", "host writes until worn out: endurance "
                "x physical pages x bytes written / pages programmed, counting partial pages by their bytes. Pages "
-               "left in the write buffer are written but not programmed: they raise this of a short run", "more",
+               "left in the write buffer are written but not programmed: they raise this figure in short runs", "more",
                "if nothing was programmed", form="decimal bytes"),
         Metric("dwpd_5_years", "capacities/day", "drive writes per day for 5 years (DWPD)",
                "the same per day of a five-year warranty", "more", "if nothing was programmed"),
@@ -437,23 +437,23 @@ METRICS = (
                "replay by the [diagnosis](diagnose.md#findings), else if the trace is no faster than the replay. "
                "`replay`: rate of the replay where requests wait for others (`host.replay` is `closed` or "
                "`processes`) and the trace has no times or is faster; the drive may sustain more. `drive`: rate that "
-               "the drive sustains in open replay that it falls behind. The last two leave out what is in the write "
+               "the drive sustains in open replay if it falls behind. The last two leave out data in the write "
                "buffer at the end"),
         *(
             Metric(f"host_bytes_per_day {rate}", "bytes", f"host writes per day, {label}", form="decimal bytes",
                    compute=_per_day(rate))
             for rate, label in (
-                ("trace", "rate of the trace"), ("replay", "rate of the replay"), ("drive", "most the drive sustained"),
+                ("trace", "rate of the trace"), ("replay", "rate of the replay"), ("drive", "maximum of the drive"),
             )
         ),
-        Metric("host_bytes_per_day", "bytes", "", "host writes per day; never more than the drive sustained",
+        Metric("host_bytes_per_day", "bytes", "", "host writes per day; at most what the drive sustained",
                null="with `rate`"),
         Metric("host_drive_writes_per_day", "capacities/day", f"drive writes per day {PER_DAY}",
                "the same in capacities", null="with `rate`"),
-        # No `better`: each case has its own rate.
+        # `better` is not set, because each case has its own rate.
         Metric("years", "years", f"lifetime {PER_DAY}", "years until worn out at that rate", null="with `rate`"),
         Metric("trace_bytes_per_day", "bytes", "", "writes of the trace per day by its own times, at the replay's "
-               "speed, even if the drive cannot keep up", null="if the trace has no times"),
+               "speed, even if the drive could not keep up", null="if the trace has no times"),
         Metric("trace_years", "years", "", "years until worn out at the rate of the trace",
                null="if the trace has no times"),
     ),
@@ -474,7 +474,7 @@ SHOWN = tuple(metric for metric in METRICS if metric.label)
 
 
 def tables() -> dict[str, list[Metric]]:
-    """Metrics with a help text by place in the result: the tables of `docs/results.md`."""
+    """Returns the metrics with a help text by place in the result, for the tables of `docs/results.md`."""
     found: dict[str, list[Metric]] = {}
     for metric in METRICS:
         if metric.help:

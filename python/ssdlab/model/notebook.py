@@ -13,7 +13,7 @@ from ssdlab import text
 from ssdlab.model.requests import Monitor
 
 QUIET_SECONDS = 1.0
-"""Progress is shown only after this time."""
+"""Seconds before progress is shown."""
 UPDATE_SECONDS = 0.5
 
 
@@ -48,7 +48,7 @@ class _Shown:
 
 @contextmanager
 def following(monitor: Monitor | None) -> Iterator[Monitor | None]:
-    """Yields the monitor; if None, one that shows progress in a notebook."""
+    """Yields the monitor; if it is None, a monitor that shows progress in a notebook."""
     if monitor is not None or not _is_notebook():
         yield monitor
         return

@@ -1,4 +1,4 @@
-"""Checks of numeric arguments; each returns the number as Python's, which JSON can hold."""
+"""Checks numeric arguments; each check returns a Python number, which JSON can hold."""
 
 import math
 import operator
@@ -12,7 +12,7 @@ def whole(name: str, given: SupportsIndex) -> int:
     """Returns an integer, which may be NumPy's.
 
     Raises:
-        ConfigError: If it is not an integer; names the argument.
+        ConfigError: If the value is not an integer; names the argument.
     """
     try:
         return int(operator.index(given))
@@ -24,7 +24,7 @@ def within(name: str, given: SupportsIndex, least: int, most: int) -> int:
     """Returns an integer from `least` to `most`.
 
     Raises:
-        ConfigError: If it is not an integer in the range; names the argument.
+        ConfigError: If the value is not an integer in the range; names the argument.
     """
     number = whole(name, given)
     if not least <= number <= most:
@@ -33,10 +33,10 @@ def within(name: str, given: SupportsIndex, least: int, most: int) -> int:
 
 
 def above_zero(name: str, given: float) -> float:
-    """Returns a number above 0; an integer stays one.
+    """Returns a number above 0; an integer stays an integer.
 
     Raises:
-        ConfigError: If it is not a number above 0; names the argument.
+        ConfigError: If the value is not a number above 0; names the argument.
     """
     number = int(given) if isinstance(given, Integral) else float(given) if isinstance(given, Real) else math.nan
     if not 0 < number < math.inf:

@@ -22,7 +22,7 @@ ROW_GROUP = 1 << 20
 
 
 def _begins(path: Path, *marks: bytes) -> bool:
-    """True if an ordinary file begins with one of the marks; a file that cannot be opened is left to its reader."""
+    """True if an ordinary file begins with one of the marks. If a file cannot be opened, its reader reports that."""
     try:
         if not path.is_file():
             return False
@@ -86,7 +86,7 @@ def table_of(requests: _ssdlab.Requests, streams: Sequence[str] = ()) -> "pa.Tab
 
 
 def requests_of(table: "pa.Table") -> _ssdlab.Requests:
-    """Inverts `table_of`."""
+    """Converts the table of `table_of` back."""
     return from_columns(**Frame(table.schema, "the table").columns(table))
 
 
@@ -98,7 +98,8 @@ class ParquetRows:
 
         Args:
             named: The files.
-            epoch: Counts dates from 1970, for a clock shared with other files; else only differences matter.
+            epoch: True to count dates from 1970, for a clock shared with other files; otherwise only differences
+                matter.
         """
         self._epoch = epoch
         self._names = [name for _, name in named]
@@ -121,9 +122,9 @@ class ParquetRows:
         self.names_devices = any("device" in frame.held for frame in self._frames)
         """True if a column of any file names devices."""
         self.devices: Words | None = None
-        """Devices of the requests last read; None if their file has no device names."""
+        """Devices of the requests read last; None if their file has no device names."""
         self.file = 0
-        """Number of their file."""
+        """Number of the file that these requests come from."""
         self.place = (text.path(self._name), 0)
         """Name of that file, and the row of the first of the requests."""
 
@@ -150,7 +151,7 @@ class ParquetRows:
                 raise TraceError(f"{text.path(name)}: reading failed: {reason}; copy it again") from None
 
     def read(self, max: int) -> _ssdlab.Requests:
-        """Returns the next rows as requests with the times of their file, at most `max`; none at the end."""
+        """Returns the next rows as requests with the times of their file, at most `max`; returns none at the end."""
         while self._pending is None or self._pending.num_rows == 0:
             self._pending = next(self._rows, None)
             if self._pending is None:
@@ -172,14 +173,14 @@ class ParquetRows:
         return requests
 
     def beyond(self, capacity_bytes: int) -> str | None:
-        """Returns a message about the first request that ends beyond a device; None if there is none."""
+        """Returns a message about the first request that ends beyond a device; None if there is no such request."""
         while len(batch := self.read(BATCH)):
             if (fault := batch.beyond(capacity_bytes, *self.place)) is not None:
                 return fault
         return None
 
     def _times(self, values: Any) -> Any:
-        """Returns the times of a batch as unsigned numbers in the same order."""
+        """Returns the times of a batch as unsigned numbers that keep their order."""
         name, _ = self._frame.held["time_ns"]
         times = moments(name, values)
         if not self._epoch or times.dtype.kind not in "mM":
@@ -200,7 +201,7 @@ class ParquetRows:
         return self._done, self._total
 
     def streams(self) -> list[str]:
-        """Returns the names of the streams so far."""
+        """Returns the names of the streams seen so far."""
         return next((table for table in self._tables if table), self._streams.listed)
 
 
@@ -213,8 +214,8 @@ def order_report(format: str, requests: int, order: _ssdlab.InOrder) -> dict[str
 
 
 class TableReader(ABC):
-    """One pass over rows, sorted by time like the lines of a text. Times restart with each file, which follows the
-    previous one.
+    """A pass over rows, sorted by time like the lines of a text. Times restart with each file, which follows the
+    previous file.
     """
 
     def __init__(self, rows: ParquetRows) -> None:
@@ -227,10 +228,10 @@ class TableReader(ABC):
 
     @abstractmethod
     def _taken(self) -> _ssdlab.Requests | None:
-        """Returns the next selected requests, in file order; None at the end."""
+        """Returns the next selected requests in file order; None at the end."""
 
     def read(self, max: int) -> _ssdlab.Requests:
-        """Returns the next requests, at most `max`; none at the end."""
+        """Returns the next requests, at most `max`; returns none at the end."""
         while not len(batch := self._order.take(max)) and not self._ended:
             taken = self._taken()
             if taken is None or self._rows.file != self._file:
@@ -259,26 +260,26 @@ class TableReader(ABC):
 
     @abstractmethod
     def streams(self) -> list[str]:
-        """Returns the names of the streams so far."""
+        """Returns the names of the streams seen so far."""
 
     def report(self) -> dict[str, Any]:
-        """Returns the report; complete at the end."""
+        """Returns the report on reading; complete at the end."""
         return order_report(self.format(), self.progress()[0], self._order)
 
 
 class ParquetReader(TableReader):
-    """One pass over all rows of the Parquet files of a trace."""
+    """A pass over all rows of the Parquet files of a trace."""
 
     def _taken(self) -> _ssdlab.Requests | None:
         requests = self._rows.read(BATCH)
         return requests if len(requests) else None
 
     def beyond(self, capacity_bytes: int) -> str | None:
-        """Returns a message about the first request that ends beyond a device; None if there is none."""
+        """Returns a message about the first request that ends beyond a device; None if there is no such request."""
         return self._rows.beyond(capacity_bytes)
 
     def streams(self) -> list[str]:
-        """Returns the names of the streams so far."""
+        """Returns the names of the streams seen so far."""
         return self._rows.streams()
 
 

@@ -11,7 +11,7 @@ SHOWN = 40
 
 
 class Part(dict[str, Any]):
-    """A JSON object of a file. Nested objects are parts too; access to a missing key raises ConfigError."""
+    """A JSON object of a file. Nested objects are parts too. Access to a missing key raises ConfigError."""
 
     def __init__(self, place: str, node: dict[str, Any]) -> None:
         super().__init__((key, _placed(f"{place}{key}", value)) for key, value in node.items())
@@ -25,7 +25,7 @@ class Part(dict[str, Any]):
 
 
 def never_saved(place: str, value: Any) -> ConfigError:
-    """Returns the error for a value that no run has there."""
+    """Returns the error for a value that no run saves at this place."""
     shown = json.dumps(value)[:SHOWN]
     return ConfigError(f"{place}: is {shown}, which 'ssdlab run' never saves; {REMEDY}")
 

@@ -21,7 +21,7 @@ def name_of(path: Path) -> str:
 
 
 class Copies:
-    """Copies of pipes, made on first use and removed with this object."""
+    """Copies of pipes, made on first use and removed together with this object."""
 
     def __init__(self) -> None:
         self._copied: dict[Path, IO[bytes]] = {}

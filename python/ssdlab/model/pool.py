@@ -22,9 +22,9 @@ CODEC, SHARE, POLICY, COMPRESSED_POLICY = "lz4", "50%", "clock", "fifo"
 
 
 class Loader(Protocol):
-    """Storage below a cache. Called from several threads, but never concurrently for one page.
+    """Storage below a cache. Several threads call it, but never concurrently for the same page.
 
-    It must not use the cache itself, which could deadlock.
+    The storage must not use the cache itself, which could deadlock.
     """
 
     def load(self, page: int) -> bytes:
@@ -43,15 +43,15 @@ class Settings:
     page_bytes: int
     """Size of a page, a power of two."""
     codec: str = CODEC
-    """Codec: `lz4`, `zstd:3` ..."""
+    """Name of a codec, such as `lz4` or `zstd:3`."""
     share: str = SHARE
     """Share of the budget that compressed pages may take: a percentage, or `adaptive`."""
     policy: str = POLICY
-    """Replacement policy of raw pages: `lru`, `lru-k:k=3` ..., as in `Pool`."""
+    """Replacement policy of raw pages, such as `lru` or `lru-k:k=3`; see `Pool`."""
     compressed_policy: str = COMPRESSED_POLICY
     """Replacement policy of compressed pages."""
     workers: int = 1
-    """Threads that compress in the background; with 0, threads that need room do."""
+    """Number of threads that compress in the background; with 0, threads that need room compress."""
     miss_us: float | None = None
     """Microseconds to load a page, for an adaptive share."""
     restore_us: float | None = None
@@ -63,10 +63,11 @@ class PoolStatistics:
     """Counters of a cache, and its memory use."""
 
     transitions: Mapping[str, int]
-    """Transitions of pages: `raw_hits`, `compressed_hits`, `misses`, `compressed`, `written_back` ..."""
+    """Transitions of pages: `raw_hits`, `compressed_hits`, `misses`, `compressed`, `written_back` and so on."""
     memory: Mapping[str, int]
-    """Bytes (`budget_bytes`, `total_bytes`, `raw_bytes` ...) and pages (`raw_pages`, `compressed_pages`,
-    `dirty_pages`)."""
+    """Sizes in bytes (`budget_bytes`, `total_bytes`, `raw_bytes` and so on) and numbers of pages (`raw_pages`,
+    `compressed_pages`, `dirty_pages`).
+    """
 
     @property
     def reads(self) -> int:
@@ -75,24 +76,24 @@ class PoolStatistics:
 
     @property
     def raw_hit_ratio(self) -> float:
-        """Reads that hit the raw pool, over all reads; 0 without reads."""
+        """Reads that hit the raw pool, divided by all reads; 0 without reads."""
         return self.transitions["raw_hits"] / max(self.reads, 1)
 
     @property
     def compressed_hit_ratio(self) -> float:
-        """Reads that hit the compressed pool, over all reads; 0 without reads."""
+        """Reads that hit the compressed pool, divided by all reads; 0 without reads."""
         return self.transitions["compressed_hits"] / max(self.reads, 1)
 
     @property
     def hit_ratio(self) -> float:
-        """Reads that hit, over all reads; 0 without reads."""
+        """Reads that hit either pool, divided by all reads; 0 without reads."""
         return self.raw_hit_ratio + self.compressed_hit_ratio
 
 
 class Pool:
     """A page cache with a raw and a compressed pool under one budget, for any number of threads.
 
-    Written pages are dirty until written back: before they leave the raw pool, by `flush` or by `close`. The
+    Written pages are dirty until they are written back: before they leave the raw pool, by `flush` or by `close`. The
     interpreter lock is released while pages are copied, compressed and read from a file.
     """
 
@@ -116,16 +117,17 @@ class Pool:
         Args:
             budget: Memory for raw and compressed pages, tables and buffers, such as `"64MiB"`.
             page_size: A power of two from 512 bytes to 1 MiB.
-            loader: An object with `load` and `store`, whose exceptions reach the caller of `read` or `write`, or the
-                path of a file, which is used past the page cache where its file system allows.
-            codec: Codec: `lz4`, `zstd:3` ...
+            loader: An object with `load` and `store`, whose exceptions reach the caller of `read` or `write`; or the
+                path of a file. If its file system allows, the file bypasses the page cache.
+            codec: Name of a codec, such as `lz4` or `zstd:3`.
             share: Share of the budget that compressed pages may take: `"25%"`, or `"adaptive"`, which weighs the times
                 `miss_us` and `restore_us`.
-            policy: Replacement policy of raw pages: any policy of simulated caches but `belady`, with parameters as in
-                `lru-k:k=3`. Hits take no lock with `clock`, `fifo`, `lru`, `s3-fifo` and `sieve` without parameters.
-            compressed_policy: Replacement policy of compressed pages. It matters little, because hit pages leave
-                the compressed pool.
-            workers: Threads that compress in the background. The cache is deterministic with none and one thread.
+            policy: Replacement policy of raw pages: any policy of simulated caches except `belady`, with parameters as
+                in `lru-k:k=3`. Hits take no lock with `clock`, `fifo`, `lru`, `s3-fifo` and `sieve` without parameters.
+            compressed_policy: Replacement policy of compressed pages. It has little effect, because hit pages leave the
+                compressed pool.
+            workers: Number of threads that compress in the background. With none and a single calling thread, the cache
+                is deterministic.
             miss_us: Microseconds to load a page.
             restore_us: Microseconds to restore a page and compress another.
 
@@ -155,14 +157,14 @@ class Pool:
                 f"loader: {shown(loader)} is not a storage; give the path of a file, or an object with load and store"
             )
         self._loader = loader
-        # Workers that call Python must end before the interpreter.
+        # Workers that call Python must end before the interpreter does.
         self._close = weakref.finalize(self, self._inner.close)
 
     def read(self, page: int) -> bytes:
         """Returns the bytes of a page.
 
         Raises:
-            Exception: An error of the loader; the next read tries again.
+            Exception: An error of the loader. The next read tries again.
         """
         return self._inner.read(page)
 
@@ -170,8 +172,8 @@ class Pool:
         """Writes a whole page.
 
         Raises:
-            ValueError: If `data` is not of the length of a page.
-            Exception: An error of the loader when another page was evicted.
+            ValueError: If `data` is not as long as a page.
+            Exception: An error of the loader while another page was evicted.
         """
         self._inner.write(page, data)
 
@@ -179,7 +181,7 @@ class Pool:
         """Writes dirty pages back. Pages stay cached.
 
         Raises:
-            Exception: The first error of the loader; all pages were tried, and another flush tries again.
+            Exception: The first error of the loader. All pages were tried; another flush tries again.
         """
         self._inner.flush()
 
@@ -193,10 +195,10 @@ class Pool:
         return self._inner.direct()
 
     def close(self) -> None:
-        """Writes dirty pages back and ends the threads; the cache cannot be used afterwards.
+        """Writes back dirty pages and ends the threads; the cache cannot be used afterwards.
 
         Raises:
-            Exception: An error of the loader; the affected pages are lost.
+            Exception: An error of the loader. The affected pages are lost.
         """
         self._close()
 

@@ -11,22 +11,22 @@ from ssdlab.model.source import ingest_remarks, is_generated
 from ssdlab.model.unused import unused
 
 SETTLING_BYTES = 1 << 30
-"""Capacity at which the default drive is steady after preconditioning."""
+"""Capacity at which the default drive is steady after preconditioning, in bytes."""
 
 NOTICEABLE = 0.1
-"""Relative excess of spare space above which there is a remark."""
+"""Relative excess of spare space above which a remark is made."""
 
 MOSTLY = 0.5
-"""Share of the written pages in the buffer at the end above which there is a remark."""
+"""Share of the written pages in the buffer at the end above which a remark is made."""
 
 UNSETTLED = {
-    "unsettled": ("over the whole run", "when the flash was written for the last time"),
-    "unsettled_replays": ("in the last replay but one", "in the last"),
+    "unsettled": ("over the whole run", "when the flash was last written"),
+    "unsettled_replays": ("in the second-last replay", "in the last"),
 }
-"""Compared parts of the run, by finding."""
+"""Parts of the run that each finding compares."""
 
 UNFINISHED = {"too_short", *UNSETTLED}
-"""Findings of a drive that has not settled."""
+"""Findings that a drive has not settled."""
 
 CASES = 4
 """Maximum number of cases listed in a remark on many runs."""
@@ -37,17 +37,17 @@ class Remark(NamedTuple):
 
     text: str
     summed: str | None
-    """Wording for many runs; None omits the remark there."""
+    """Wording for several runs; None omits the remark for them."""
     case: str = ""
     """Detail that differs between runs."""
     requests: int | None = None
-    """Number of generated requests that would suffice; the maximum over many runs is shown."""
+    """Number of generated requests that would be enough; for several runs, the maximum is shown."""
     by_trace: str | None = None
-    """Replaces `summed` next to lifetimes at the rate of the trace; None if equal."""
+    """Wording instead of `summed` for pages that show lifetimes at the rate of the trace; None if equal."""
 
 
 class Spare(NamedTuple):
-    """Spare space of a drive that noticeably exceeds the setting."""
+    """Spare space of a drive that is noticeably larger than the setting."""
 
     key: str
     """The setting."""
@@ -56,7 +56,7 @@ class Spare(NamedTuple):
 
 
 def other_spare(config: Config, summary: Summary) -> Spare | None:
-    """Returns the spare space of a drive if it noticeably exceeds the setting."""
+    """Returns the spare space of a drive if it is noticeably larger than the setting."""
     # An extra reserve comes on top of the setting.
     settings = config.to_dict()
     extra = settings["device.reserve"]["value"] == "extra"
@@ -84,7 +84,7 @@ def _rounded_up(config: Config, summary: Summary) -> list[Remark]:
 
 
 def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
-    """Returns remarks on how the drive reached its measured state."""
+    """Returns remarks on how the drive reached the state in which it was measured."""
     found = []
     before, repeat = summary["precondition"], summary["repeat"]
     suspicious = _suspicious(summary)
@@ -97,7 +97,7 @@ def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
             unsteady = "write amplification was not steady when preconditioning ended"
             why = "on a drive with few blocks it varies with each collection"
             asked, summed = f"{unsteady}, after {times} times the capacity; {why}", f"{unsteady}; {why}"
-            # A drive written by earlier runs cannot be resized.
+            # A drive that an earlier run wrote cannot be resized.
             if not before["runs_pages_written"]:
                 larger = text.exact_size(_larger(summary["device"]["capacity_bytes"]))
                 asked, summed = f"{asked}: --set device.capacity={larger}", f"{summed}: raise device.capacity"
@@ -138,7 +138,7 @@ def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
 
 
 def _larger(capacity_bytes: int) -> int:
-    """Returns at least twice the capacity, and enough for the default drive to settle."""
+    """Returns a capacity of at least twice the given one that is enough for the default drive to settle."""
     return max(SETTLING_BYTES, 1 << (2 * capacity_bytes - 1).bit_length())
 
 
@@ -149,14 +149,14 @@ def _suspicious(summary: Mapping[str, Any]) -> dict[str, Mapping[str, float]]:
 
 
 def changed(name: str, evidence: Mapping[str, float]) -> str:
-    """Returns in words how write amplification changed between the compared parts."""
+    """Describes how write amplification changed between the compared parts."""
     before, then = (text.ratio(evidence[f"write_amplification_{when}"]) for when in ("before", "then"))
     earlier, later = UNSETTLED[name]
     return f"was {before} {earlier} and {then} {later}"
 
 
 def _in_buffer(summary: Summary) -> list[Remark]:
-    """Returns a remark if most written pages are still in the write buffer, so that the WAF says little."""
+    """Returns a remark if most written pages are still in the write buffer, because then the WAF is not meaningful."""
     written, buffer = summary["host"]["pages_written"], (summary["drive"] or {}).get("buffer")
     if not buffer:
         return []
@@ -185,7 +185,7 @@ def remarks(
     Args:
         config: Configuration of the run.
         summary: Result of the run.
-        ingest: Report on reading the trace, if it replayed one.
+        ingest: Report on reading the trace, if a trace was replayed.
         varied: Settings that a study varies.
         generated: True for a generated workload.
     """
@@ -207,7 +207,7 @@ def remarks(
         )
         found.append(Remark(copied, copied))
     suspicious = _suspicious(summary)
-    # Closed replay cannot tell whether the drive is too slow for the trace; open replay can, see below.
+    # Closed replay cannot show if the drive is too slow for the trace; open replay can, see below.
     if "times_ignored" in suspicious and not generated and summary["lifetime"]["rate"] == "replay":
         slow = "the drive could not keep up with the times of the trace, because requests waited for earlier requests"
         life = f"{slow}; lifetime is computed at the replay rate, and is shorter at the rate of the trace"
@@ -227,7 +227,7 @@ def remarks(
 
 
 def sized_by_trace(runs: Iterable[tuple[Config, Summary]]) -> str | None:
-    """Returns a remark that traces sized the drives; None if the capacity was set."""
+    """Returns a remark that the trace sized the drives; None if the capacity was set."""
     # Many runs share few configurations.
     drives = dict[int, tuple[Config, set[int]]]()
     for config, summary in runs:
@@ -256,7 +256,7 @@ def over_runs(found: Sequence[Sequence[Remark]], *, by_trace: bool = False) -> l
 
     Args:
         found: The remarks of each run.
-        by_trace: True next to lifetimes at the rate of the trace.
+        by_trace: True for pages that show lifetimes at the rate of the trace.
     """
     alike: dict[str, list[tuple[int, Remark]]] = {}
     for run, remark in ((run, remark) for run, remarks in enumerate(found) for remark in remarks):

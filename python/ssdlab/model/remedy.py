@@ -38,18 +38,18 @@ def remedy(
         words = "; nothing was written during the measurement, so the WAF is undefined"
         return Remedy(words, words)
     done = summary["repeat"]["replays"] if summary["repeat"] else 1
-    # If enough was written but nothing settled, the amount needed is unknown.
+    # If enough was written but nothing settled, the necessary amount is unknown.
     known = "capacities_needed" in evidence
     times, capacities = 2.0 * done, 0.0
     if known:
         before = summary["precondition"]["runs_pages_written"] / summary["device"]["logical_pages"]
-        # Capacities written by a replay, with its warm-up.
+        # Capacities written by one replay, including its warm-up.
         capacities = (evidence["capacities_written"] - before) / done
         times = (evidence["capacities_needed"] - before) / capacities
     if generated and (requests := _requests(config, summary, times)) is not None:
         return Remedy(by_requests(requests), "", requests)
     rest = _rest(config) if generated else None
-    # Packing sizes the drive for the trace, so fewer replays suffice, unless the user set the capacity.
+    # Packing sizes the drive for the trace, so fewer replays are enough, unless the user set the capacity.
     sizable = not sized and not summary["precondition"]["runs_pages_written"]
     packable = sizable and not generated and config["host.fit"] != "compact"
     replays = _fewest(summary["device"], capacities * (rest.times if rest else 1)) if known else 0
@@ -74,16 +74,17 @@ def _most_replays() -> int:
 
 
 def _fewest(device: Mapping[str, Any], capacities: float) -> int:
-    """Returns the fewest replays, each writing so many capacities, after which write amplification can be steady.
+    """Returns the minimum number of replays after which write amplification can be steady, given the capacities that
+    each replay writes.
 
-    These are two windows, each of whole replays that write all of the flash.
+    This covers two windows, each of whole replays that write all of the flash.
     """
     replays: int = 2 * math.ceil(device["physical_pages"] / (device["logical_pages"] * capacities))
     return replays
 
 
 class Rest(NamedTuple):
-    """A finite workload that was cut short."""
+    """Part of a finite workload that did not run, because the run was cut short."""
 
     requests: int
     """Requests of the whole workload."""
@@ -98,7 +99,7 @@ def _rest(config: Mapping[str, Any]) -> Rest | None:
 
 
 def _whole(config: Mapping[str, Any]) -> int | None:
-    """Returns the requests of a finite workload; None for an endless one."""
+    """Returns the number of requests of a finite workload; None for an endless workload."""
     copied = "workload.pattern.copy_files"
     if config["workload.pattern"] != "copy_files":
         return None
@@ -108,14 +109,14 @@ def _whole(config: Mapping[str, Any]) -> int | None:
 
 
 def _made(config: Mapping[str, Any]) -> int:
-    """Returns the requests of a replay with its warm-up, before any merging."""
+    """Returns the number of requests of a replay with its warm-up, before any merging."""
     requests: int = config["workload.requests"]
     whole = _whole(config)
     return requests if whole is None else min(requests, whole)
 
 
 def _requests(config: Mapping[str, Any], summary: Summary, times: float) -> int | None:
-    """Returns `times` the requests of a generated workload, rounded up to two digits; None if it is shorter.
+    """Returns `times` the requests of a generated workload, rounded up to two digits; None if the workload is shorter.
 
     Replays are no substitute: they write the same addresses again, which creates a hot set.
     """
@@ -130,7 +131,7 @@ def _requests(config: Mapping[str, Any], summary: Summary, times: float) -> int 
 
 
 def by_requests(requests: int) -> str:
-    """Returns the remedy of more requests, as the end of a sentence."""
+    """Returns the remedy of generating more requests, as the end of a sentence."""
     return f"; for steady state: --set workload.requests={requests}"
 
 

@@ -10,21 +10,22 @@ from ssdlab.lazy import futures, np, npt
 from ssdlab.model.frame import Words
 
 BATCH = 65_536
-"""Requests per batch when streaming: 1.5 MiB."""
+"""Number of requests per batch when streaming; a batch takes 1.5 MiB."""
 
 OPS = ("read", "write", "trim", "flush")
 """Names of the operations, in the order of their numbers."""
 
 Monitor = Callable[[str, int, int | None, int], object]
-"""Progress callback `monitor(phase, done, total, requests)`; ends the run if it returns something true.
+"""Progress callback `monitor(phase, done, total, requests)`; ends the run if it returns a true value.
 
-`phase` is `scan`, `fill`, `overwrite`, `prepare`, `warm-up` or `measure`, possibly with details after a comma, as in
-`overwrite, write amplification 2.31`. `done` of `total` (None if unknown) is in units of the phase; `requests` counts
-replayed requests."""
+`phase` is `scan`, `fill`, `overwrite`, `prepare`, `warm-up` or `measure`, possibly with details after a comma, as in `overwrite,
+write amplification 2.31`. `done` and `total` (None if unknown) are in units of the phase; `requests` counts replayed
+requests.
+"""
 
 
 class Ending:
-    """A monitor that records whether it ended the work, to tell its KeyboardInterrupt from Ctrl-C."""
+    """A monitor that records if it ended the work, to distinguish its KeyboardInterrupt from Ctrl-C."""
 
     def __init__(self, monitor: Monitor | None) -> None:
         self._monitor = monitor
@@ -38,16 +39,16 @@ class Ending:
 
 
 class RequestSource(Protocol):
-    """One pass over requests in replay order."""
+    """A pass over requests in replay order."""
 
     def read(self, max: int) -> _ssdlab.Requests:
-        """Returns the next requests, at most `max`; none at the end."""
+        """Returns the next requests, at most `max`; returns none at the end."""
 
     def progress(self) -> tuple[int, int | None]:
         """Returns how much was read, and the total if known, in units of the source."""
 
     def streams(self) -> list[str]:
-        """Returns the names of the streams (processes) so far."""
+        """Returns the names of the streams (processes) seen so far."""
 
 
 def batches(
@@ -57,9 +58,9 @@ def batches(
 
     Args:
         source: The requests.
-        monitor: Progress callback after each batch. If it returns something true, KeyboardInterrupt is raised.
+        monitor: Progress callback after each batch. If it returns a true value, KeyboardInterrupt is raised.
         phase: Phase reported to the monitor.
-        ahead: Reads the next batch on a thread meanwhile; the source may not be used otherwise until the end.
+        ahead: True to read the next batch on a thread meanwhile; the source may not be used otherwise until the end.
     """
     requests = 0
     for batch, progress in (_read_ahead if ahead else _read)(source):
@@ -101,12 +102,12 @@ WORDS = "read, write, trim, flush, their initials or 0 to 3"
 def from_columns(
     *, op: object, called: Mapping[str, str] | None = None, in_order: bool = True, **columns: object
 ) -> _ssdlab.Requests:
-    """Returns requests from columns of equal length, as `Trace.from_columns` takes them; missing ones are 0.
+    """Returns requests from columns of equal length in the form of `Trace.from_columns`; missing values are 0.
 
     Args:
         op: The operations.
-        called: Names of columns in messages, where they differ.
-        in_order: Requires ascending times.
+        called: Names of columns in messages, if they differ.
+        in_order: True to require ascending times.
         columns: The other columns.
     """
     names = called or {}
@@ -202,7 +203,7 @@ def _op_numbers(name: str, op: object) -> "npt.NDArray[np.uint8]":
 
 
 def unsigned(name: str, values: object, dtype: str) -> "npt.NDArray[Any]":
-    """Returns `values` as a contiguous column of an unsigned type; refuses values that do not fit."""
+    """Returns `values` as a contiguous column of an unsigned type; rejects values that do not fit."""
     column = array(name, values)
     if column.dtype == np.dtype(dtype):
         return np.require(column, requirements=["C", "A"])

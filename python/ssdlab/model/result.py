@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class Result(TraceFinding):
     """Figures and columns of one run.
 
-    Nothing depends on wall time: equal runs give equal results, and equal bytes when saved.
+    Results do not depend on wall time: equal runs give equal results, and equal bytes when saved.
 
     Saves `result.json`, `config.toml`, `series.parquet`, `latency.parquet`, `erase_counts.parquet` and `report.html`;
     for a log-block FTL also `log_reclaims.parquet`, `log_associativity.parquet` and `log_utilisation.parquet`; where
@@ -77,7 +77,7 @@ class Result(TraceFinding):
 
     @cached_property
     def latency(self) -> dict[str, LatencyColumns]:
-        """Histograms of response times by operation; empty columns where time is not modelled."""
+        """Histograms of response times by operation; empty columns if time is not modelled."""
         return self._columns.latency()
 
     @cached_property
@@ -92,7 +92,7 @@ class Result(TraceFinding):
 
     @cached_property
     def dispatched(self) -> "Trace | None":
-        """Requests as dispatched by the scheduler to the drive, a trace; None unless `block.record` is set."""
+        """Requests that the scheduler dispatched to the drive, as a trace; None unless `block.record` is set."""
         return self._columns.dispatched()
 
     @staticmethod
@@ -101,13 +101,13 @@ class Result(TraceFinding):
         """Loads a result written by `save` or `ssdlab run --out`; saving it again gives equal bytes.
 
         Columns are read on first use, and raise ConfigError if their file is missing. So `result.json` alone, or the
-        output of `ssdlab run --json`, has figures, findings and configuration.
+        output of `ssdlab run --json`, gives figures, findings and configuration.
 
         Args:
-            path: The directory, or its `result.json`.
+            path: Directory of the result, or its `result.json`.
 
         Raises:
-            ConfigError: If it is not the result of a run, or has an incompatible version.
+            ConfigError: If the file is not the result of a run, or has an incompatible version.
 
         Example:
             >>> result = ssdlab.Result.load("out/oltp")  # doctest: +SKIP
@@ -124,7 +124,7 @@ class Result(TraceFinding):
 
     @property
     def iops(self) -> float | None:
-        """Requests per simulated second; None where time is not modelled, or is 0."""
+        """Requests per simulated second; None if time is not modelled, or is 0."""
         time = self.summary["time"]
         rate: float | None = None if time is None else time["iops"]
         return rate
@@ -140,7 +140,7 @@ class Result(TraceFinding):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns everything but the columns, ready for JSON: `result` in `result.json`."""
+        """Returns everything except the columns in a form ready for JSON: `result` in `result.json`."""
         return {"ingest": ingest_dict(self.ingest), **self.summary}
 
     def _configuration(self) -> dict[str, Any]:
@@ -153,7 +153,7 @@ class Result(TraceFinding):
             requests: Pages to write such as `"5 4-7"`; `r5` reads and `t5` trims.
 
         Raises:
-            ConfigError: If a setting of the FTL does not fit the small drive, or a request is wrong.
+            ConfigError: If a setting of the FTL does not fit the small drive, or a request is invalid.
         """
         explanation: Explanation = room("analyse.steps").of_result(self, requests)
         return explanation

@@ -1,4 +1,4 @@
-"""A simulated drive served to other programs over NBD."""
+"""Serves a simulated drive to other programs over NBD."""
 
 import json
 import os
@@ -16,13 +16,13 @@ from ssdlab.model.drive import config_of_drive
 from ssdlab.model.finding import Finding
 
 NAME = "ssdlab"
-"""Name of the export, also its default."""
+"""Name of the export; it is also the default export."""
 
 LEAST_SCALE = 0.001
 """Slowest scale: 292 years of simulated time take over three months."""
 
 LEAST_MEMORY = 256 << 20
-"""Fits the longest requests of a few clients."""
+"""The minimum fits the longest requests of a few clients."""
 
 Ending = Literal["graceful", "at once"]
 
@@ -36,7 +36,7 @@ class Service(Finding):
 
     def __init__(self, report: Mapping[str, Any], config: Config, addresses: list[str], file: str | None) -> None:
         self.report = report
-        """Figures, as in the JSON."""
+        """Figures in the form of the JSON."""
         self.config = config
         self._where: dict[str, Any] = {"kind": "clients", "addresses": addresses, "drive": file}
 
@@ -55,19 +55,21 @@ class DriveServer:
     """A drive that any program can use as a block device.
 
     Args:
-        config: The drive; None for the drive in the file. Its clients have their own cache and scheduler.
-        file: File for its bytes; mounted if it exists, else created. None keeps them in memory.
-        socket: Path of a unix socket to listen at.
-        listen: Address and port to listen at, such as `127.0.0.1:10809`. Anyone who can connect can read and write.
-        tls: Folder with `server-cert.pem` and `server-key.pem`; requires clients to encrypt.
-        verify_clients: Requires clients to have a certificate signed by `ca-cert.pem` in that folder.
-        memory: Memory for requests and replies of all clients together, at least 256 MiB.
-        scale: Wall seconds per second of the simulated drive, 0.001 at least; 1 is real time, None replies at once.
-        record: Records requests for `take_record`.
+        config: Configuration of the drive; None for the drive in the file. Clients have their own cache and scheduler.
+        file: File that stores the bytes; mounted if it exists, otherwise created. None keeps them in memory.
+        socket: Path of a unix socket to listen on.
+        listen: Address and port to listen on, such as `127.0.0.1:10809`. Anyone who can connect can read and write the
+            drive.
+        tls: Folder with `server-cert.pem` and `server-key.pem`; clients must then encrypt.
+        verify_clients: True to require clients to have a certificate signed by `ca-cert.pem` in that folder.
+        memory: Total memory for requests and replies of all clients, at least 256 MiB.
+        scale: Wall-clock seconds per second of the simulated drive, at least 0.001; 1 is real time, None replies at
+            once.
+        record: True to record requests for `take_record`.
 
     Raises:
         ConfigError: If the configuration does not suit a served drive, neither `socket` nor `listen` is given, scale or
-            memory is too small, or clients are to be verified without `tls`.
+            memory is too small, or `verify_clients` is set without `tls`.
         OSError: If file, certificates or socket cannot be used.
     """
 
@@ -114,7 +116,7 @@ class DriveServer:
         )
         self._is_stopping = False
         self.ended: Ending | None = None
-        """How the server ended; None while it runs."""
+        """Way in which the server ended; None while it runs."""
 
     @property
     def uris(self) -> list[str]:
@@ -123,7 +125,7 @@ class DriveServer:
 
     @property
     def is_volatile(self) -> bool:
-        """True if writes wait in RAM that loses them without power."""
+        """True if writes wait in RAM and a power loss would lose them."""
         return self._rust.is_volatile()
 
     @property
@@ -142,16 +144,16 @@ class DriveServer:
     def latency(self) -> "dict[str, tuple[Counts, ...]] | None":
         """Returns histograms of response times by kind of request: lower and upper bounds in nanoseconds, and counts.
 
-        None if replies leave at once.
+        None if replies are sent at once.
         """
         return self._rust.latency()
 
     def take_record(self) -> _ssdlab.Requests:
-        """Returns the requests recorded since the last call; `ssdlab.Trace` makes a trace of them."""
+        """Returns the requests recorded since the last call; `ssdlab.Trace` turns them into a trace."""
         return self._rust.take_record()
 
     def wait(self, seconds: float) -> Ending | None:
-        """Waits for the end of the server; returns how it ended, or None after so many seconds.
+        """Waits until the server ends; returns how it ended, or None after this many seconds.
 
         Raises:
             SsdlabError: If writes of clients could not be flushed at the end.
@@ -159,18 +161,18 @@ class DriveServer:
         try:
             self.ended = self.ended or self._rust.wait(seconds)
         except SsdlabError:
-            # Exited abnormally.
+            # The server ended abnormally.
             self.ended = "at once"
             raise
         return self.ended
 
     def stop(self) -> None:
-        """Asks the server to finish requests, flush and end; called again, it ends at once, like a loss of power."""
+        """Asks the server to finish requests, flush and end. A second call ends it at once, like a power loss."""
         self._is_stopping = True
         self._rust.stop()
 
     def close(self) -> None:
-        """Stops the server gracefully, unless stopped already, and waits for its end."""
+        """Stops the server gracefully, unless it was already stopped, and waits for its end."""
         if not self._is_stopping:
             self.stop()
         while self.wait(0.1) is None:

@@ -1,4 +1,4 @@
-"""Arguments that are lists."""
+"""Arguments that may be lists."""
 
 import os
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 def several(given: Iterable[T] | os.PathLike[str]) -> list[T]:
-    """Returns the items of a list; a string, or anything else that is not a list, is a single item."""
+    """Returns the items of a list. A string, or anything else that is not a list, is a single item."""
     if isinstance(given, str | os.PathLike) or not isinstance(given, Iterable):
         return [given]  # type: ignore[list-item]
     return [*given]

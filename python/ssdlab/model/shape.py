@@ -1,7 +1,7 @@
 """Kinds of the values of a saved result, by key.
 
-A kind is a tuple of types, a set of names, an object by key, a list of a kind, or a `Maybe`. In an object `...` stands
-for all other keys, and a key with `?` is optional: a missing number is 0. `model.metrics` lists the numbers.
+A kind is a tuple of types, a set of names, an object by key, a list of a kind, or a `Maybe`. In an object, `...` stands
+for all other keys. A key with `?` is optional: a missing number is 0. `model.metrics` lists the numbers.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ class Maybe(NamedTuple):
 
     kind: Any
     nothing: Mapping[str, Any] | None = None
-    """Counts that stand for null where nothing occurred."""
+    """Counts to use instead of null if nothing occurred."""
 
 
 _Object = dict[Any, Any]
@@ -35,7 +35,7 @@ def _kind_of(metric: Metric) -> Any:
 
 
 def _of(metrics: Iterable[Metric]) -> _Object:
-    """The kind of an object with these metrics."""
+    """Returns the kind of an object with these metrics."""
     return {metric.name: _kind_of(metric) for metric in metrics}
 
 
@@ -92,11 +92,11 @@ RESULT: _Object = {
     "check": Maybe({}),
     "diagnosis": [FINDING],
 }  # fmt: skip
-"""Kinds of all keys but metrics, which are added below."""
+"""Kinds of all keys except metrics, which are added below."""
 
 
 def _add(kind: Any, path: Sequence[str], leaf: Any) -> None:
-    """Adds the kind at a path unless the path has one."""
+    """Adds the kind at a path, unless the path already has a kind."""
     node: _Object = kind.kind if isinstance(kind, Maybe) else kind
     key = path[0] if f"{path[0]}?" not in node else f"{path[0]}?"
     if len(path) == 1:
@@ -124,7 +124,7 @@ def check(place: str, value: Any, kind: Any) -> None:
     """Checks a value, and everything in it, against a kind.
 
     Raises:
-        ConfigError: Naming the first value that is missing or of another kind.
+        ConfigError: For the first value that is missing or of another kind; names it.
     """
     if isinstance(kind, Maybe):
         if value is None:
@@ -145,7 +145,7 @@ def check(place: str, value: Any, kind: Any) -> None:
 
 
 def _is(value: Any, kind: Any) -> bool:
-    """True if a value without parts is of a kind; true and false are not numbers."""
+    """True if a value without parts is of a kind. True and False are not numbers."""
     if isinstance(kind, dict | list):
         return False
     if isinstance(kind, tuple):
@@ -159,7 +159,7 @@ def has_figure(path: str) -> bool:
 
 
 def figures(kind: Any = RESULT, above: str = "") -> Iterator[str]:
-    """Dotted paths of all named numbers."""
+    """Returns the dotted paths of all named numbers."""
     kind = kind.kind if isinstance(kind, Maybe) else kind
     if isinstance(kind, dict):
         for name in (key for key in kind if key is not ...):
@@ -169,9 +169,9 @@ def figures(kind: Any = RESULT, above: str = "") -> Iterator[str]:
 
 
 def complete(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """A result with 0 for each missing count, for means and bounds.
+    """Returns a result with 0 for each missing count, for means and bounds.
 
-    Values that were not modelled stay null, and so do ratios and times of events that did not occur.
+    Values that were not modelled stay null; so do ratios and times of events that did not occur.
     """
     return _COUNTS.complete(summary)
 
@@ -181,11 +181,11 @@ class _Counts(NamedTuple):
 
     zeros: Mapping[str, int]
     objects: Mapping[str, tuple["_Counts", Mapping[str, Any] | None]]
-    """Inner objects with such counts, and what stands for null."""
+    """Inner objects with such counts, and the value that replaces null."""
 
     @classmethod
     def of(cls, kind: _Object) -> "_Counts":
-        """Counts of one object, such as those of the host."""
+        """Returns the counts of one object, such as those of the host."""
         zeros, objects = dict[str, int](), dict[str, tuple[_Counts, Mapping[str, Any] | None]]()
         for key in (key for key in kind if key is not ...):
             inner, nothing = kind[key] if isinstance(kind[key], Maybe) else (kind[key], None)
@@ -199,7 +199,7 @@ class _Counts(NamedTuple):
         return cls(zeros, objects)
 
     def complete(self, node: Mapping[str, Any]) -> dict[str, Any]:
-        """An object with its missing counts."""
+        """Returns an object with its missing counts added."""
         whole = {**self.zeros, **node}
         for name, (counts, nothing) in self.objects.items():
             inner = nothing if whole.get(name) is None else whole[name]
@@ -209,7 +209,7 @@ class _Counts(NamedTuple):
 
 
 def _at(kind: Any, path: Sequence[str]) -> Iterator[Any]:
-    """The kind at a path, if there is one."""
+    """Yields the kind at a path, if there is one."""
     kind = kind.kind if isinstance(kind, Maybe) else kind
     if not path:
         yield kind
@@ -224,4 +224,4 @@ def _is_number(kind: Any) -> bool:
 
 
 _COUNTS = _Counts.of({**RESULT, "below": Maybe(RESULT)})
-"""Also of a second drive, which is below the first."""
+"""Also covers the counts of a second drive, below the first."""

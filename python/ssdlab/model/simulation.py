@@ -38,34 +38,34 @@ def simulate(
 ) -> Result:
     """Runs one simulation: preconditions the device, replays the warm-up, then replays and measures the rest.
 
-    With `host.repeat` the trace is replayed several times, or until write amplification is steady, and the last replay
-    is measured. With `host.fit` `compact` the addresses of the trace are packed. That is the default, and sizes the
-    drive, if neither `host.fit` nor `device.capacity` is set.
+    With `host.repeat` the trace is replayed several times, or until write amplification is steady; the last replay is
+    measured. With `host.fit` `compact` the addresses of the trace are packed. If neither `host.fit` nor
+    `device.capacity` is set, this is the default and the trace sizes the drive.
 
     Releases the interpreter lock, so that simulations can run on several threads. The result depends only on the
     configuration and the requests. Ctrl-C raises KeyboardInterrupt within a fraction of a second.
 
     Args:
         config: A configuration, or settings on top of the defaults; all defaults if omitted.
-        trace: A trace in memory, a file (streamed), or None for the workload of `config`.
-        monitor: Progress callback, called some twenty times a second. If it returns something true, the run ends and
+        trace: A trace in memory, a file (streamed), or None for the workload in `config`.
+        monitor: Progress callback, called about twenty times a second. If it returns a true value, the run ends and
             `Result.partial` is set. In a notebook, progress is shown below the cell by default.
-        watch: Called before the monitor, during replays, with figures since the start of the measured phase:
-            `requests` (from the first on), `elapsed_ns`, `busy_ns` (mean over the dies), `write_amplification`,
-            `latency` (by operation, as in `Result.summary`), `free_blocks` of `blocks`.
-        state: A drive saved with `save_state` to start from, instead of preconditioning; settings of `precondition`
-            are ignored. Capacity, geometry, FTL and `check` must match the saved drive.
-        save_state: File to save the drive in after a clean shutdown. Nothing is saved if the run is stopped.
-        keep: Keeps the preconditioned drive for the next run in the directory that `ssdlab cache-dir` names; results
-            are the same either way.
-        diagnose: Attributes response times to their parts where `time` is `event`, see `Result.diagnose`. The run takes
-            some percent longer.
+        watch: Called before the monitor, during replays, with figures since the start of the measured phase: `requests`
+            (from the first on), `elapsed_ns`, `busy_ns` (mean over the dies), `write_amplification`, `latency` (by
+            operation, as in `Result.summary`), `free_blocks` of `blocks`.
+        state: File of a drive saved with `save_state` to start from, instead of preconditioning; settings of
+            `precondition` are ignored. Capacity, geometry, FTL and `check` must match the saved drive.
+        save_state: File in which to save the drive after a clean shutdown. Nothing is saved if the run is stopped.
+        keep: True to cache the preconditioned drive for later runs, in the directory that `ssdlab cache-dir` names;
+            results do not change.
+        diagnose: True to attribute response times to their parts if `time` is `event`, see `Result.diagnose`. The run
+            takes a few percent longer.
 
     Raises:
         ConfigError: If settings contradict each other or the trace.
         TraceError: If the trace cannot be read.
-        SimulationError: If a request lies beyond the device and `host.fit` is `error`, or a check fails.
-        InternalError: On a defect of ssdlab; carries the resolved configuration.
+        SimulationError: If a request exceeds the device and `host.fit` is `error`, or a check fails.
+        InternalError: If ssdlab has a bug; carries the resolved configuration.
     """
     config = config_of(config)
     saved = None if save_state is None else savable(Path(save_state), "save_state")
@@ -102,8 +102,8 @@ def simulate(
         names = (reader or source.open()).streams()
         for row in by_stream:
             number = row["stream"]
-            # Columns may have numbers without a name, and a name may be empty. The row of all streams beyond the first
-            # few hundred has no number.
+            # Columns may have numbers without a name, and a name may be empty. The row that combines all streams after
+            # the first few hundred has no number.
             if number is not None:
                 row["stream"] = (names[number] if number < len(names) else "") or str(number)
         # Numbers depend on the order of appearance, which may differ in a run from a saved state.
@@ -146,7 +146,9 @@ def _decoded(watch: Callable[[Mapping[str, Any]], object]) -> Callable[[str], No
 
 
 def savable(path: Path, given: str) -> Path:
-    """Resolves the file to write; fails now rather than after a long run. Errors name the option `given`."""
+    """Resolves the file to write. Fails here instead of after a long run if it cannot be written. Errors name the
+    option `given`.
+    """
     # Unlike Path.resolve, does not fail on circular links.
     target = Path(os.path.realpath(path))
     folder = target.parent
@@ -171,5 +173,5 @@ def savable(path: Path, given: str) -> Path:
 
 
 def _in_order(stream: str) -> tuple[int, int, str]:
-    """Sort key of stream names: numbers by their value, then other names."""
+    """Sort key of stream names: numbers by their value, then all other names."""
     return (0, int(stream), stream) if stream.isdecimal() else (1, 0, stream)

@@ -29,24 +29,24 @@ INTERVAL_PAGE = "4KiB"
 """Default page size for write intervals."""
 
 LOGS = ("3%", "5%", "10%", "15%", "20%", "25%")
-"""Default sizes of the log, as shares of the written pages, from the FASTer slides."""
+"""Default sizes of the log as shares of the written pages, from the FASTer slides."""
 
 CACHES_INSTEAD = "simulate caches with 'ssdlab cache sim --objects'"
-"""Remedy for a trace of cache objects where drive addresses are needed."""
+"""Remedy for a trace of cache objects if drive addresses are needed."""
 
 RANGE = "16MiB"
-"""Default size of an address range: that of the map-cache document."""
+"""Default size of an address range, taken from the map-cache document."""
 
 
 class Source(ABC):
-    """Requests that can be read several times; every pass starts at the first."""
+    """Requests that can be read several times; every pass starts at the first request."""
 
     @abstractmethod
     def open(self) -> RequestSource:
         """Starts a pass."""
 
     def open_objects(self, granularity: str) -> RequestSource:
-        """Starts a pass over requests for cache objects; only files distinguish these from drive requests."""
+        """Starts a pass over requests for cache objects; only files distinguish them from drive requests."""
         return self.open()
 
     def open_addresses(self, instead: str = CACHES_INSTEAD) -> RequestSource:
@@ -56,7 +56,7 @@ class Source(ABC):
         return reader
 
     def refuse_objects(self, ingest: Mapping[str, Any] | None, instead: str = CACHES_INSTEAD) -> None:
-        """Refuses cache objects, given the report of a pass that has begun; `instead` is the remedy."""
+        """Rejects cache objects, given the report of a pass that has begun; `instead` is the remedy."""
         objects = objects_of(ingest)
         if objects is not None:
             raise TraceError(
@@ -66,11 +66,11 @@ class Source(ABC):
     @property
     @abstractmethod
     def about(self) -> dict[str, Any]:
-        """Description of the source for results: `kind` is `trace`, `memory` or `workload`."""
+        """Describes the source for results: `kind` is `trace`, `memory` or `workload`."""
 
     @abstractmethod
     def report_of(self, reader: RequestSource) -> dict[str, Any] | None:
-        """Returns the report of a finished pass; None without a file."""
+        """Returns the report of a finished pass; None if there is no file."""
 
     def read(
         self, add: Callable[[_ssdlab.Requests], object], monitor: Monitor | None = None, phase: str = "scan"
@@ -85,7 +85,7 @@ class Source(ABC):
     def placing(self) -> Iterator[None]:
         """Adds the place in the trace to errors about requests beyond the device.
 
-        Reads the trace again to find the place, because a replay counts requests, not lines.
+        Reads the trace again to find the place, because a replay counts requests instead of lines.
         """
         try:
             yield
@@ -99,10 +99,10 @@ class Source(ABC):
 
     @abstractmethod
     def beyond(self, capacity_bytes: int) -> str | None:
-        """Returns a message about the first request that ends beyond a device; None if there is none."""
+        """Returns a message about the first request that ends beyond a device; None if there is no such request."""
 
     def profile(self) -> dict[str, Any]:
-        """Profiles the requests in one pass: volumes, sizes, footprint, sequentiality, number of named `streams`.
+        """Profiles the requests in one pass: volumes, sizes, footprint, sequentiality, and number of named `streams`.
 
         Raises:
             TraceError: If a file cannot be read.
@@ -112,7 +112,7 @@ class Source(ABC):
         return profile.figures()
 
     def address_space(self, config: "Config", monitor: Monitor | None = None) -> _ssdlab.AddressSpace | None:
-        """Finds the addresses of the requests in a pass of its own; None if `host.fit` does not need them."""
+        """Finds the addresses of the requests in a separate pass; None if `host.fit` does not need them."""
         if not config._inner.needs_extent():
             return None
         space = _ssdlab.AddressSpace(config._inner)
@@ -134,11 +134,11 @@ class Source(ABC):
             page: Size of a page.
             logs: Sizes of a log: a share of the written pages (`"10%"`), a size (`"64MiB"`) or a number of pages
                 (`"4096"`).
-            monitor: Progress callback as in `simulate`, in the phases `scan` and `count`. If it returns something true,
+            monitor: Progress callback as in `simulate`, in the phases `scan` and `count`. If it returns a true value,
                 KeyboardInterrupt is raised.
 
         Raises:
-            TraceError: If a file cannot be read, nothing is written, or a size is invalid.
+            TraceError: If a file cannot be read, there are no writes, or a size is invalid.
         """
         found: WriteIntervals = room("analyse.intervals").measure(self, page, logs, monitor)
         return found
@@ -149,8 +149,8 @@ class Source(ABC):
 
         Args:
             range: Size of an address range, from `"512B"` to `"1TiB"`.
-            monitor: Progress callback as in `simulate`, in the phase `scan`. If it returns something true, the part
-                read so far is analysed; KeyboardInterrupt is raised if nothing was read.
+            monitor: Progress callback as in `simulate`, in the phase `scan`. If it returns a true value, the part read
+                so far is analysed; if nothing was read, KeyboardInterrupt is raised.
 
         Raises:
             TraceError: If a file cannot be read, no request has an address, or the range is invalid.
@@ -165,7 +165,7 @@ def is_generated(source: Mapping[str, Any]) -> bool:
 
 
 def source_text(source: Mapping[str, Any]) -> str:
-    """Returns the source in one line."""
+    """Describes the source in one line."""
     if source["kind"] == "trace":
         return ", ".join(source.get("names") or (name_of(Path(path)) for path in source["paths"]))
     if source["kind"] == "memory":
@@ -174,14 +174,14 @@ def source_text(source: Mapping[str, Any]) -> str:
 
 
 def identified(source: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a source with the current SHA-256 of each file, unless recorded already; None for pipes and the like."""
+    """Returns a source with the current SHA-256 of each file, unless already recorded; None for files such as pipes."""
     if "paths" not in source or "sha256" in source:
         return dict(source)
     return {**source, "sha256": [_digest(Path(path)) for path in source["paths"]]}
 
 
 def identify_meanwhile(source: Mapping[str, Any]) -> None:
-    """Starts computing the digests for `identified` on a thread, while the files are read for something else."""
+    """Starts computing the digests for `identified` on a thread, while the files are read for another purpose."""
 
     def identify() -> None:
         # The reader of the file reports errors.
@@ -205,7 +205,7 @@ def _digest(path: Path) -> str | None:
 
 @lru_cache(maxsize=256)
 def _digest_of(path: Path, _size: int, _changed_ns: int) -> str:
-    """Reads the file only if it changed."""
+    """Reads the file only if it has changed."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -218,7 +218,7 @@ def ingest_dict(ingest: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def ingest_of(recorded: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Inverts `ingest_dict`.
+    """Converts the result of `ingest_dict` back.
 
     Raises:
         KeyError: If a counter is unknown.
@@ -231,7 +231,7 @@ def ingest_of(recorded: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def ingest_remarks(ingest: Mapping[str, Any] | None) -> list[str]:
-    """Returns remarks on how the trace was read; empty if it was read without irregularities."""
+    """Returns remarks on how the trace was read; empty if there were no irregularities."""
     if ingest is None:
         return []
     remarks = list(ingest["notes"])
@@ -246,13 +246,13 @@ def ingest_remarks(ingest: Mapping[str, Any] | None) -> list[str]:
 
 
 def nothing_in(about: Mapping[str, Any], ingest: Mapping[str, Any] | None) -> str:
-    """Returns the beginning of a message about a trace without reads and writes, with the remarks on reading it."""
+    """Returns the start of a message about a trace without reads and writes, with the remarks on reading it."""
     remarks = "; ".join(ingest_remarks(ingest))
     return f"{source_text(about)}: nothing in the trace reads or writes{f' ({remarks})' if remarks else ''}"
 
 
 def chosen(source: Mapping[str, Any]) -> str:
-    """Returns the options with which the trace was read, in words."""
+    """Describes the options with which the trace was read."""
     beside = ("kind", "paths", "sha256", "names")
     given = {key.replace("_", " "): value for key, value in source.items() if key not in beside}
     return ", ".join(f"{key} {value}" for key, value in given.items())

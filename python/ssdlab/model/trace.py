@@ -42,7 +42,7 @@ class Trace(Source):
         self.streams = tuple(streams)
         """Names of the streams."""
         self.ingest = ingest
-        """Report on reading a file, or a table with devices or unordered rows: `counts`, `notes` ...; else None."""
+        """Report on reading a file, or a table with devices or unordered rows: `counts`, `notes` and so on; else None."""
 
     @classmethod
     @takes(streams=["log", "data"])
@@ -60,18 +60,19 @@ class Trace(Source):
         """Creates a trace from columns of equal length.
 
         Args:
-            op: Numbers 0 to 3, booleans (true writes), or words: `R`, `READ`, `write`, `D`, `trim`, `flush` ...
+            op: Operations: numbers 0 to 3, booleans (true writes), or words such as `R`, `READ`, `write`, `D`, `trim`
+                or `flush`.
             offset: First bytes addressed.
-            bytes: Lengths in bytes; 0 for a flush only.
-            time_ns: Arrivals in nanoseconds, durations, or dates with time, not decreasing, relative to the first; all
+            bytes: Lengths in bytes; only a flush may have 0.
+            time_ns: Arrivals, not decreasing and relative to the first: nanoseconds, durations, or dates with time. All
                 0 by default.
             flags: Flag bits; none by default.
             stream: Indices into `streams`, or the names themselves; all 0 by default.
-            streams: Names of the streams, for indices. Number 0 is no stream: unless the first name is empty, an empty
-                one is inserted before it, and numbers are the indices plus 1.
+            streams: Names of the streams, for indices. Number 0 means no stream: unless the first name is empty, an
+                empty name is inserted before it, and numbers are the indices plus 1.
 
         Raises:
-            TraceError: Naming the row and column at fault.
+            TraceError: If a value is invalid; names the row and column.
         """
         streams, named = [*streams], None if stream is None else array("stream", stream)
         if named is not None and named.dtype.kind in "UOS":
@@ -91,19 +92,20 @@ class Trace(Source):
     def from_arrow(cls, data: Any, device: str | None = None) -> "Trace":
         """Creates a trace from Arrow data: anything with `__arrow_c_stream__`, such as a pyarrow Table.
 
-        Columns have the names of this class or other usual ones (`timestamp`, `type`, `lba` in sectors, `size`,
-        `process` ...). Operations are numbers, booleans or words; times may be dates or durations, relative to the
-        first; streams may be names. Operation, offset and size are required; unknown columns are ignored. Rows are put
+        Columns have the names of this class or other usual names (`timestamp`, `type`, `lba` in sectors, `size`,
+        `process` and so on). Operations are numbers, booleans or words. Times may be dates or durations, relative to
+        the first. Streams may be names. Operation, offset and size are required; unknown columns are ignored. Rows are put
         in order of time; `ingest` counts those that were not.
 
         Args:
             data: The rows.
-            device: Device to take, if a column (`device`, `volume` ...) names devices: a name, `"all"` to lay all side
-                by side, `"overlay"` to overlay them, or None for the device of the first request; `ingest` lists the
-                others.
+            device: Device to select if a column (`device`, `volume` and so on) names devices: a name, `"all"` to place
+                all side by side, `"overlay"` to overlay them, or None for the device of the first request; `ingest`
+                lists the others.
 
         Raises:
-            TraceError: Naming the row and column at fault, or the devices if there is no such device.
+            TraceError: If a value is invalid; names the row and column. Also if there is no such device; lists the
+                devices.
         """
         try:
             table = data if isinstance(data, pa.Table) else pa.table(data)
@@ -131,7 +133,7 @@ class Trace(Source):
         """Creates a trace from a Polars or pandas data frame; see `from_arrow`.
 
         Raises:
-            TraceError: Naming the row and column at fault.
+            TraceError: If a value is invalid; names the row and column.
         """
         return cls.from_arrow(frame, device)
 
@@ -166,11 +168,11 @@ class Trace(Source):
         return _rebuilt, (self.columns(), self.streams, self.ingest)
 
     def to_arrow(self) -> "pa.Table":
-        """The trace as a pyarrow Table; `op` becomes a dictionary of names."""
+        """Converts the trace to a pyarrow Table; `op` becomes a dictionary of names."""
         return table_of(self._requests, self.streams)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The trace for any Arrow library: `polars.from_arrow(trace)`, `pyarrow.table(trace)`."""
+        """Exports the trace to any Arrow library: `polars.from_arrow(trace)`, `pyarrow.table(trace)`."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     @takes(path="t.parquet", format="parquet")
@@ -178,8 +180,8 @@ class Trace(Source):
         """Writes the trace to a file.
 
         Args:
-            path: The file; compressed if its name ends in `.gz` or `.zst`.
-            format: Name of the format; by default recognised by the file name.
+            path: File to write; compressed if its name ends in `.gz` or `.zst`.
+            format: Name of the format; by default implied by the name of the file.
 
         Raises:
             TraceError: If the file cannot be written or the format cannot hold the trace.
@@ -191,7 +193,7 @@ class Trace(Source):
         return _InMemory(self)
 
     def beyond(self, capacity_bytes: int) -> str | None:
-        """Returns a message about the first request that ends beyond a device; None if there is none."""
+        """Returns a message about the first request that ends beyond a device; None if there is no such request."""
         return self._requests.beyond(capacity_bytes, source_text(self.about), 0)
 
     @property
@@ -200,7 +202,7 @@ class Trace(Source):
         return {"kind": "memory", "requests": len(self)}
 
     def report_of(self, reader: RequestSource) -> dict[str, Any] | None:
-        """Returns the report on reading it from a file."""
+        """Returns the report on reading the trace from a file."""
         return self.ingest
 
     def __repr__(self) -> str:
@@ -217,7 +219,7 @@ def _rebuilt(columns: dict[str, Any], streams: Sequence[str], ingest: dict[str, 
 
 
 class _InMemory:
-    """One pass over requests in memory, as a single batch."""
+    """A pass over requests in memory, as a single batch."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
@@ -245,18 +247,18 @@ class Workload(Source):
         return _ssdlab.Generator(self._config._inner)
 
     def beyond(self, capacity_bytes: int) -> None:
-        """Returns nothing: generated requests have no place in a file."""
+        """Returns None, because generated requests have no place in a file."""
 
     @property
     def about(self) -> dict[str, Any]:
         """Settings of the workload."""
         prefix = "workload."
         settings = [one for one in self._config.settings if one.key.startswith(prefix)]
-        # A TOML scalar is a JSON scalar.
+        # Values can be read as JSON, because a TOML scalar is a JSON scalar.
         return {"kind": "workload", **{one.key.removeprefix(prefix): json.loads(one.value) for one in settings}}
 
     def report_of(self, reader: RequestSource) -> None:
-        """Returns nothing: there is no file."""
+        """Returns None, because there is no file."""
 
 
 def generate(config: Config | Overrides | None = None) -> Trace:

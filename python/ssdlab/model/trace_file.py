@@ -1,4 +1,4 @@
-"""Trace files, and the other forms in which functions take a trace."""
+"""Trace files, and the other forms in which functions accept a trace."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -17,36 +17,36 @@ from ssdlab.model.source import Source
 from ssdlab.model.trace import Trace, Workload
 
 Columns = str | Mapping[str, int | str]
-"""Meaning of the columns of a text: `"time=0:us,op=2,offset=3:sectors,size=4"` or the same as a dictionary."""
+"""Meaning of the columns of a text file: `"time=0:us,op=2,offset=3:sectors,size=4"` or the same as a dictionary."""
 
 
 FileReader = ParquetReader | DeviceReader | _ssdlab.Reader
-"""One pass over the files of a trace."""
+"""A pass over the files of a trace."""
 
 
 class TraceFile(Source):
-    """A trace on disk, which every pass streams from the start.
+    """A trace on disk; every pass streams it from the start.
 
     Args:
-        paths: The files of one trace, in order; `-` is standard input. Pipes are copied to a file on first use.
-            Compression (gzip, zstd) is recognised by content.
-        format: Name of the format; by default recognised by content.
+        paths: Files of one trace, in order; `-` is standard input. Pipes are copied to a file on first use. Compression
+            (gzip, zstd) is detected from the contents.
+        format: Name of the format; by default detected from the contents.
         columns: Meaning of the columns of any text, by number from 0 or by heading, with units:
             `"time=0:us,op=2,offset=3:sectors,size=4"`. Default units are nanoseconds and bytes; `stream`, `device` and
             `repeat` are optional. `op` and `size` may be constants: `op=R`.
-        concat: Concatenates the files; each begins when the previous one ends. Files without device names are of the
-            same device.
-        merge: Merges the files by their times. Files without device names are of different devices.
-        device: Device to take: a name as `report` prints it, `"all"` to lay all devices side by side, `"overlay"` to
-            overlay them at the same addresses, or None for the device of the first request, or for all of several
-            files.
-        action: Event of a request to take from event traces: `queue` (the default of blkparse and blktrace), `issue`
+        concat: True to concatenate the files; each begins when the previous one ends. Files without device names belong
+            to the same device.
+        merge: True to merge the files by their times. Files without device names belong to different devices.
+        device: Device to select: a name as `report` prints it, `"all"` to place all devices side by side, `"overlay"`
+            to overlay them at the same addresses, or None. None selects the device of the first request, or all devices
+            of several files.
+        action: Event that counts as a request in event traces: `queue` (the default of blkparse and blktrace), `issue`
             (the default of ftrace and ETW) or `complete`.
-        skip_bad: Counts malformed lines instead of stopping at the first.
+        skip_bad: True to count malformed lines instead of stopping at the first.
         names: Names of the files in results, instead of their paths.
 
     Raises:
-        TraceError: If two options exclude each other, or the action is unknown. Other faults are reported by passes.
+        TraceError: If two options exclude each other, or the action is unknown. Passes report other faults.
     """
 
     @takes(device="all", action="issue", format="blkparse")
@@ -79,7 +79,7 @@ class TraceFile(Source):
         self.columns = _spelled(columns)
         self.files = "concat" if concat else "merge" if merge else None
         if action is not None:
-            # Checked here, because formats without actions ignore it.
+            # Checked here, because formats without actions ignore the option.
             _ssdlab.check_action(action)
         self.device = device
         self.action = action
@@ -91,12 +91,12 @@ class TraceFile(Source):
         """Starts a pass.
 
         Raises:
-            TraceError: If a file cannot be opened or its format is not known.
+            TraceError: If a file cannot be opened or its format is unknown.
         """
         return self._open(None)
 
     def open_objects(self, granularity: str) -> FileReader:
-        """Starts a pass over requests for cache objects; keys may be text, and sizes 0 where they do not matter.
+        """Starts a pass over requests for cache objects. Keys may be text, and sizes may be 0 if they do not matter.
 
         Args:
             granularity: `"objects"` or `"sized-objects"`.
@@ -127,14 +127,14 @@ class TraceFile(Source):
         return ParquetReader(rows)
 
     def beyond(self, capacity_bytes: int) -> str | None:
-        """Returns a message about the first request that ends beyond a device; None if there is none."""
+        """Returns a message about the first request that ends beyond a device; None if there is no such request."""
         return self.open().beyond(capacity_bytes)
 
     def load(self) -> Trace:
         """Reads the whole trace into memory.
 
         Raises:
-            TraceError: As `open`, or where the content is at fault.
+            TraceError: As for `open`, or if the contents are invalid.
         """
         source = self.open()
         requests = _ssdlab.Requests.concatenate(list(batches(source)))
@@ -186,12 +186,12 @@ def read_trace(
     action: str | None = None,
     skip_bad: bool = False,
 ) -> Trace:
-    """Reads a trace into memory; for traces too large for that, pass a `TraceFile` to `simulate`.
+    """Reads a trace into memory. For traces too large for memory, pass a `TraceFile` to `simulate`.
 
     The arguments are those of `TraceFile`.
 
     Raises:
-        TraceError: File, place, fault and remedy in one line.
+        TraceError: If the trace is invalid; one line with file, place, fault and remedy.
     """
     return TraceFile(
         *paths,
@@ -209,7 +209,7 @@ class Table(Protocol):
     """A data frame or another table, of any library that shares tables by Arrow."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Returns its rows."""
+        """Returns the rows of the table."""
 
 
 Given = Trace | TraceFile | Table | str | os.PathLike[str]
@@ -217,7 +217,7 @@ Given = Trace | TraceFile | Table | str | os.PathLike[str]
 
 
 def source_of(given: Given | None, config: Config | None = None) -> Trace | TraceFile | Workload:
-    """Converts an argument to a source; None stands for the workload of `config`."""
+    """Converts an argument to a source; None stands for the workload in `config`."""
     if isinstance(given, Trace | TraceFile):
         return given
     if given is None:

@@ -1,4 +1,4 @@
-"""Finds settings of the user that nothing uses."""
+"""Finds user settings that have no effect."""
 
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -14,7 +14,7 @@ RUN_ONLY = ("precondition", "host", "workload", "check")
 """Sections that only runs use."""
 
 SERVED = {"precondition.fill": "0%", "precondition.overwrite": "none", "drive.buffer": "none"}
-"""Values that describe a served drive anyway."""
+"""Values of settings that also describe a served drive."""
 
 
 class Condition(NamedTuple):
@@ -23,16 +23,16 @@ class Condition(NamedTuple):
     key: str
     value: str
     same: bool
-    """True if the other setting must have the value; False if it must not."""
+    """True if the other setting must have the value, false if it must not have it."""
 
 
 @cache
 def _conditions(key: str) -> tuple[Condition, ...]:
-    """Returns the conditions of a setting; none for other names that a study varies."""
+    """Returns the conditions of a setting; empty for other names that a study varies."""
     explanation = _ssdlab.explain(key)
     conditions = []
     for used in () if explanation is None else explanation[4]:
-        # The wording of the table of settings.
+        # Uses the wording of the table of settings.
         word = " = " if " = " in used else " is not "
         other, _, value = used.partition(word)
         conditions.append(Condition(other, value, word == " = "))
@@ -40,9 +40,9 @@ def _conditions(key: str) -> tuple[Condition, ...]:
 
 
 def unused(config: Config, varied: Iterable[str], but: Iterable[str] = (), *, replayed: bool = False) -> list[str]:
-    """Returns remarks on settings that the user made, or a study varies, and that nothing uses.
+    """Returns remarks on settings that the user made or a study varies, but that have no effect.
 
-    Ignores files that set both a setting and its condition, because a file may hold a whole configuration.
+    Ignores files that set both a setting and its condition, because a file may contain a whole configuration.
 
     Args:
         config: The configuration.
@@ -66,7 +66,7 @@ def unused(config: Config, varied: Iterable[str], but: Iterable[str] = (), *, re
 
 
 def unused_when_served(config: Config) -> list[str]:
-    """Returns remarks on settings of the user that a served drive does not use."""
+    """Returns remarks on user settings that a served drive does not use."""
     so_anyway = [key for key in config.made if config[key] == SERVED.get(key)]
     idle = [key for key in config.made if key.partition(".")[0] in RUN_ONLY and key not in so_anyway]
     why = "because a served drive starts empty or from its file, and its clients send the requests"

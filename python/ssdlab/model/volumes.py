@@ -1,11 +1,11 @@
-"""Traces of many volumes, partitioned into a file for each: the dataset of a fleet.
+"""Traces of many volumes, partitioned into one file per volume: the dataset of a fleet.
 
     volumes.json              source of the dataset, and figures of each volume
     000000.ssdlab-volume ...  requests of a volume, which every command reads as a trace
 
-One pass creates it, in memory independent of the number of volumes: this thread decodes requests, and another sorts
-them by volume and appends them to their files. An interrupted pass starts again; an existing dataset of the same files
-is reused.
+One pass creates the dataset, in memory independent of the number of volumes. This thread decodes requests, and another
+thread sorts them by volume and appends them to their files. An interrupted pass starts again; an existing dataset of
+the same files is reused.
 """
 
 import json
@@ -30,7 +30,7 @@ SHAPE = 1
 INDEX = "volumes.json"
 
 PART_REQUESTS = 1 << 20
-"""Requests sorted by volume at a time: some 28 MB, held three times."""
+"""Number of requests sorted by volume at a time: about 28 MB, held three times."""
 
 
 class Volume(NamedTuple):
@@ -60,7 +60,7 @@ class Volumes(NamedTuple):
     ingest: dict[str, Any]
     """Report on reading."""
     volumes: tuple[Volume, ...]
-    """In order of appearance."""
+    """Volumes in order of appearance."""
 
     @classmethod
     def read(cls, folder: Path) -> "Volumes":
@@ -86,7 +86,7 @@ class Volumes(NamedTuple):
 
 
 def files_of(paths: Sequence[Path]) -> list[Path]:
-    """Returns the named files, and the files in named folders, sorted by name."""
+    """Returns the named files, and the files of named folders sorted by name."""
     files = []
     for path in paths:
         if not path.is_dir():
@@ -100,12 +100,12 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
 
 
 def part(trace: TraceFile, folder: Path, monitor: Monitor | None = None) -> Volumes:
-    """Returns the dataset of a trace in a folder, created unless it exists.
+    """Returns the dataset of a trace in a folder; creates it unless it exists.
 
     Args:
-        trace: Files and folders of files, read one after the other.
+        trace: Files, and folders of files, read one after the other.
         folder: The folder.
-        monitor: Progress callback, in the phase `part`. If it returns something true, KeyboardInterrupt is raised.
+        monitor: Progress callback, in the phase `part`. If it returns a true value, KeyboardInterrupt is raised.
 
     Raises:
         OSError: If the folder cannot be written.
@@ -120,7 +120,7 @@ def part(trace: TraceFile, folder: Path, monitor: Monitor | None = None) -> Volu
     shutil.rmtree(making, ignore_errors=True)
     making.mkdir(parents=True)
     partition, report = _passed(trace, paths, making, monitor)
-    # Volumes may have only requests of 0 bytes, which are not replayed.
+    # A volume may only have requests of 0 bytes, which are not replayed.
     volumes = [volume for volume in (Volume(*figures) for figures in partition.volumes()) if volume.requests]
     index = {"shape": SHAPE, "source": source, "ingest": ingest_dict(report), "volumes": volumes}
     (making / INDEX).write_text(json.dumps(index) + "\n", encoding="utf-8")
@@ -130,7 +130,7 @@ def part(trace: TraceFile, folder: Path, monitor: Monitor | None = None) -> Volu
 
 
 def _described(trace: TraceFile, paths: Sequence[Path]) -> dict[str, Any]:
-    """Describes a trace, to recognise its dataset."""
+    """Describes a trace, so that its dataset can be recognised."""
     about = trace.describe() | {"paths": [str(path.absolute()) for path in paths]}
     try:
         states = [path.stat() for path in paths]
@@ -190,7 +190,7 @@ def _check_volumes(reader: "_ParquetVolumes | _ssdlab.VolumeReader", paths: Sequ
 
 
 class _ParquetVolumes:
-    """Parquet files one after the other; a column names volumes, or each file is one."""
+    """Reads Parquet files in turn; a column names volumes, or each file is a volume."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths = paths
@@ -204,7 +204,7 @@ class _ParquetVolumes:
         self._names_volumes = False
 
     def read(self, max: int) -> _ssdlab.Parted:
-        """Returns about `max` further requests; none at the end."""
+        """Returns about `max` further requests; returns none at the end."""
         requests: list[_ssdlab.Requests] = []
         volumes: list[Any] = []
         while sum(map(len, requests)) < max and self._behind < len(self._paths):
@@ -247,7 +247,7 @@ class _ParquetVolumes:
         return self._rows, None
 
     def names_volumes(self) -> bool:
-        """True if a column names volumes in the rows read so far."""
+        """True if the rows read so far have a column that names volumes."""
         return self._names_volumes
 
     def format(self) -> str:

@@ -25,10 +25,10 @@ KNOWN_AS = {
     "workloads": "workload.pattern",
     "personalities": "workload.pattern.filebench.personality",
 }
-"""Common names for the variants of some settings; other settings use their key."""
+"""Common names for the variants of some settings; other settings are listed by their key."""
 
 NO_LIMIT = 2**64 - 1
-"""Default that means no limit."""
+"""Default value that means no limit."""
 
 
 class Parameter(NamedTuple):
@@ -48,7 +48,7 @@ class Entry(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Entries of one kind."""
+    """Entries of one kind, with their heading."""
 
     name: str
     help: str
@@ -84,7 +84,9 @@ def group(name: str) -> Group:
 
 
 def _not_listed(name: str, groups: Iterable[str]) -> str:
-    """Explains why a name lists nothing; it may be a setting without names or a table of settings."""
+    """Explains why there is nothing to list for a name: it may be a setting without named values, or a table of
+    settings.
+    """
     try:
         explained = explain(name)
     except ConfigError:

@@ -1,4 +1,4 @@
-"""Several configurations on the same requests."""
+"""Compares several configurations on the same requests."""
 
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -40,9 +40,9 @@ class Spread(NamedTuple):
 
 
 class Comparison(Finding):
-    """Results of named configurations (cases), each run with the same number of seeds.
+    """Results of named configurations (cases); each case runs with the same number of seeds.
 
-    A stopped comparison holds the completed runs; for a case without any, one partial run.
+    A stopped comparison has the completed runs; a case without completed runs has one partial run.
 
     Files: `report.html`, `comparison.json`, `comparison.csv` with a row per figure and for each case the mean, standard
     deviation and number of seeds, and `comparison.parquet` with a row per figure, case and seed.
@@ -77,9 +77,9 @@ class Comparison(Finding):
         return bool(self.missing or self.cut_short) or any(len(one) < self.seeds for one in self.runs.values())
 
     def figures(self, case: str) -> dict[str, Spread]:
-        """Returns every number of a case's summaries, such as `latency.read.p99_ns`, over its seeds."""
+        """Returns every number of a case's summaries, such as `latency.read.p99_ns`, over the case's seeds."""
         runs = [dict(_numbers(complete(one.summary))) for one in self.runs[case]]
-        # Runs lack figures of operations that did not occur.
+        # Runs have no figures of operations that did not occur.
         names = dict.fromkeys(name for run in runs for name in run)
         return {name: Spread.of([run[name] for run in runs if name in run]) for name in names}
 
@@ -88,7 +88,7 @@ class Comparison(Finding):
 
     @property
     def differing_settings(self) -> dict[str, dict[str, Any]]:
-        """Settings that differ between cases; None where a setting does not apply."""
+        """Settings that differ between cases; the value is None if a setting does not apply."""
         cases = self._settings()
         keys = sorted({key for settings in cases.values() for key in settings})
         values = {key: [settings.get(key, {}).get("value") for settings in cases.values()] for key in keys}
@@ -165,7 +165,7 @@ class Comparison(Finding):
 
 
 def _measured(runs: Sequence[Result | None]) -> tuple[Result, ...]:
-    """Returns the completed runs of a case, or one partial run with measurements."""
+    """Returns the completed runs of a case; if there are none, one partial run with measurements."""
     whole = tuple(one for one in runs if one and not one.partial)
     return whole or tuple(one for one in runs if one and any(one.series["requests"]))[:1]
 
@@ -191,17 +191,17 @@ def compare(
     """Runs every case on the same requests. The result does not depend on `jobs`.
 
     Args:
-        cases: Configurations, or settings on top of the defaults, by name.
+        cases: Configurations by name, or settings on top of the defaults.
         trace: Trace to replay; each case's own workload if None.
         seeds: Number of runs per case, with consecutive seeds from the case's `seed`.
-        jobs: Simulations at a time; one per processor if None.
+        jobs: Number of parallel simulations; one per processor if None.
         monitor: Creates the monitor of a run from its name.
 
     Raises:
-        ConfigError: If there are no cases or seeds, or a configuration is wrong.
+        ConfigError: If there are no cases or seeds, or a configuration is invalid.
         TraceError: If the trace cannot be read.
-        SimulationError: See `simulate`.
-        KeyboardInterrupt: If a monitor stops it before any measurement.
+        SimulationError: As for `simulate`.
+        KeyboardInterrupt: If a monitor stops the comparison before any measurement.
     """
     if isinstance(cases, Config) or not isinstance(cases, Mapping):
         raise ConfigError(
@@ -227,7 +227,7 @@ def compare(
         watch = None if monitor is None else monitor(label if seeds == 1 else f"{label}, seed {config['seed']}")
 
         def watching(phase: str, done: int, total: int | None, requests: int) -> bool:
-            # Stopping or failing one run ends the comparison.
+            # Stopping one run, or an error in it, ends the comparison.
             if watch and watch(phase, done, total, requests):
                 executor.stop()
             return executor.stopped.is_set()

@@ -1,4 +1,4 @@
-"""Advice on spare space: a small sweep, and the smallest drive that lasts and answers in time."""
+"""Advice on spare space: runs a small sweep and finds the smallest drive that lasts and answers in time."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,28 +33,30 @@ YEARS = 5.0
 FLASH, WAF, P99 = "device.physical_bytes", "write_amplification", "latency.all.p99_ns"
 TBW, DWPD = "lifetime.host_tbw_bytes", "lifetime.dwpd_5_years"
 LIFE = {"trace": "lifetime.trace_years", "replay": "lifetime.years"}
-"""Lifetime figures by write rate: of the trace's times, otherwise of the replay."""
+"""Lifetime figures by write rate: the rate of the trace's times, or else of the replay."""
 DWPD_YEARS = 5.0
 """Years of service of `DWPD`."""
 
 
 class DriveChoice(NamedTuple):
-    """A drive that was tried."""
+    """A drive that was tried, and its figures."""
 
     levels: Mapping[str, str]
     """Values of the axes."""
     flash_bytes: float
     write_amplification: Estimate
     p99_ns: Estimate | None
-    """None if time is not simulated."""
+    """p99 latency; None if time is not simulated."""
     tbw_bytes: float | None
-    """Bytes that the host can write; None for a drive without wear."""
+    """Bytes that the host can write; None if the drive does not wear out."""
     years: Estimate | None
-    """Years of life; None if the daily writes are unknown."""
+    """Years until worn out; None if the daily writes are unknown."""
     p99_by_seed_ns: tuple[float, ...] = ()
     years_by_seed: tuple[float, ...] = ()
     rate: str | None = None
-    """Write rate behind the lifetime: `asked`, `trace`, or `replay` if requests have no times; None without one."""
+    """Write rate used for the lifetime: `asked`, `trace`, or `replay` if requests have no times. None without a write
+    rate.
+    """
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -73,7 +75,7 @@ class DriveAdvice(Finding):
     choices: Sequence[DriveChoice]
     """Drives in ascending order of flash."""
     dwpd: float | None
-    """Requested drive writes per day; None for the rate of the requests."""
+    """Requested drive writes per day; None to use the rate of the requests."""
     years: float
     """Requested years of service."""
     p99_ns: float | None
@@ -91,7 +93,7 @@ class DriveAdvice(Finding):
 
     @property
     def measured(self) -> str:
-        """Part of the requests that the figures cover."""
+        """Describes the requests that the figures cover."""
         columns = self.study.table.column_names
         if "repeat.replays" not in columns:
             warmup = self.study.plan["configuration"].get("host.warmup")
@@ -109,11 +111,11 @@ class DriveAdvice(Finding):
         return None if one.years is None else one.years.mean >= self.years
 
     def in_time(self, one: DriveChoice) -> bool:
-        """True if a drive meets the requested latency, or none was requested."""
+        """True if a drive meets the requested latency, or no latency was requested."""
         return self.p99_ns is None or (one.p99_ns is not None and one.p99_ns.mean <= self.p99_ns)
 
     def meeting(self, one: DriveChoice) -> int:
-        """Returns the number of seeds with which a drive meets the requirements, as far as known."""
+        """Returns the number of seeds with which a drive is known to meet the requirements."""
         fit = [True] * one.write_amplification.seeds
         if self.p99_ns is not None:
             fit = [value <= self.p99_ns for value in one.p99_by_seed_ns]
@@ -123,7 +125,7 @@ class DriveAdvice(Finding):
 
     @property
     def best(self) -> DriveChoice | None:
-        """Smallest drive that meets the latency and may last; of equal ones the faster."""
+        """Smallest drive that meets the latency and may last long enough; of equally small drives, the faster."""
         fit = [one for one in self.choices if self.lasts(one) is not False and self.in_time(one)]
         return min(fit, key=lambda one: (one.flash_bytes, one.p99_ns.mean if one.p99_ns else 0.0), default=None)
 
@@ -189,24 +191,25 @@ def advise_drive(
 ) -> DriveAdvice:
     """Tries drives with different spare space on a trace.
 
-    A trace is replayed until write amplification is steady, unless the configuration sets `host.repeat`: its first
+    A trace is replayed until write amplification is steady, unless the configuration sets `host.repeat`. The first
     replay still reflects the initial state.
 
     Args:
         trace: Trace file to replay; the configuration's workload if None.
-        config: The drive, and `host.repeat`; the default drive by default.
+        config: The drive, and `host.repeat`; the default drive if None.
         op: Over-provisioning to try.
         axes: Further axes, as for `sweep`: `["ftl.page.gc=greedy,cost_benefit", "preset=tlc-nvme,sata-mlc"]`.
-        dwpd: Drive writes per day; by default the rate of the trace's times, or of the replay if it has none.
+        dwpd: Drive writes per day; by default the rate of the trace's times, or of the replay if the trace has no
+            times.
         years: Required years of service.
         p99_ns: Required p99 latency, if any.
         seeds: Number of runs per drive.
         jobs: Number of worker processes; one per processor if None.
         reading: `TraceFile` options for traces on an axis.
-        monitor: Called with the number of finished runs; a true return value stops them.
+        monitor: Called with the number of finished runs; a true return value stops the sweep.
 
     Raises:
-        ConfigError: If settings are wrong, or no drive can be run.
+        ConfigError: If settings are invalid, or no drive can be run.
         TraceError: If the trace is not a readable file.
     """
     years = above_zero("years", years)

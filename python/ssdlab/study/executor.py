@@ -19,11 +19,11 @@ class Executor(Tasks):
     figures and survive crashes.
 
     Args:
-        phase: See `Tasks`.
+        phase: Phase shown by the monitor; see `Tasks`.
         total: Number of simulations.
-        jobs: See `Tasks`.
-        monitor: See `Tasks`.
-        workers: Workers for `do`; they define the number of parallel tasks.
+        jobs: Number of parallel tasks; see `Tasks`.
+        monitor: Called with the progress; see `Tasks`.
+        workers: Workers for `do`; they determine the number of parallel tasks.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Executor(Tasks):
         try:
             result = simulate(config, trace, monitor=watch, diagnose=False)
         except KeyboardInterrupt:
-            # Stopped during the search for the end of the trace; only the main thread receives signals.
+            # The search for the end of the trace was stopped. Only the main thread receives signals.
             return None
         if result.partial:
             return None
@@ -73,7 +73,7 @@ class Executor(Tasks):
         return outcome
 
     def execute(self, runs: Iterable[Run], keep: Callable[[str, Outcome], None]) -> None:
-        """Executes runs on workers and passes the key and outcome of each finished one to `keep`."""
+        """Executes runs on workers. Calls `keep` with the key and outcome of each finished run."""
 
         def execute_one(run: Run) -> None:
             outcome = self.do(run)

@@ -35,7 +35,7 @@ class Explanation(NamedTuple):
     variants: tuple[tuple[str, str], ...]
     """Names to choose from, each with its meaning."""
     presets: tuple[Stated, ...]
-    """Presets that set it."""
+    """Presets that set this setting."""
 
     def to_dict(self) -> dict[str, Any]:
         """Returns everything, ready for JSON."""

@@ -19,20 +19,20 @@ from ssdlab.study.store.study import Study
 AGAIN = "copy all saved files, or repeat the command with --out"
 
 COLUMNS = {"result": ("series.parquet", "latency.parquet", "erase_counts.parquet")}
-"""Further files that are saved, besides page and JSON, by kind of result."""
+"""Files that are saved besides page and JSON, by kind of result."""
 
 TUNING = "tuning.json"
-"""JSON file of a search, whose folder is also a study."""
+"""JSON file of a search. Its folder is also a study."""
 
 RESULT_PAGE = "result.html"
 """Page of a run if the folder's report belongs to a later result."""
 
 HEAD_BYTES = 4096
-"""Length of the start of a page that names its kind."""
+"""Number of bytes at the start of a page that contain its kind."""
 
 
 def page_of(path: Path) -> Path:
-    """Returns the page of a folder, or of a JSON file in it; pages of studies are written again."""
+    """Returns the page of a folder, or of a JSON file in it. Pages of studies are written again."""
     folder = path.parent if path.is_file() else path
     is_other = path.is_file() and path.suffix == ".json" and path.name not in (PLAN, Study._json)
     if (folder / PLAN).exists() and not (folder / TUNING).exists() and not is_other:
@@ -71,7 +71,7 @@ def _written(path: Path, finding: Finding) -> Path:
 
 
 def _kind_of(page: Path) -> str | None:
-    """Returns the kind of result that a page shows, if the page names its kind."""
+    """Returns the kind of result that a page shows; None if the page does not name its kind."""
     with page.open(encoding="utf-8", errors="replace") as file:
         kind = re.search(r'<meta name="ssdlab-kind" content="([a-z-]+)">', file.read(HEAD_BYTES))
     return kind and kind[1]
@@ -80,14 +80,14 @@ def _kind_of(page: Path) -> str | None:
 def _envelope_in(folder: Path) -> tuple[Path, Mapping[str, Any]]:
     if not folder.is_dir():
         raise ConfigError(f"{text.path(folder)}: does not exist; give a folder that --out wrote, or a study")
-    # The result that the page shows comes first.
+    # Tries first the result that the page shows.
     shown = _kind_of(folder / REPORT) if (folder / REPORT).is_file() else None
     files = sorted(folder.glob("*.json"), key=lambda path: (path.stem != shown, path.name))
     for path in files:
         try:
             return path, read(path)
         except ConfigError:
-            # Other JSON files may be there.
+            # The folder may contain other JSON files.
             continue
     if all((folder / name).is_dir() for name in (VOLUMES, STUDY)):
         name = text.path(folder)

@@ -1,1 +1,1 @@
-"""Pages of findings: text, tables and figures, on a terminal and as HTML."""
+"""Pages of findings: text, tables and figures, for a terminal and as HTML."""

@@ -1,4 +1,4 @@
-"""Charts as data: explored on pages, drawn by matplotlib for papers."""
+"""Charts as data: interactive on pages, drawn by matplotlib for papers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ FORMS: Mapping[Form, Callable[[float], str]] = {
     "percent": text.percent,
     "significant": text.significant,
 }
-"""Formatters of non-negative values; `explore/options.js` has the same ones."""
+"""Formatters of non-negative values; `explore/options.js` has the same formatters."""
 
 LONGEST_NAME = 40
 """Maximum number of drawn letters of a name; tables and tooltips show all."""
@@ -34,32 +34,32 @@ Dash = Literal["solid", "dashed", "dotted"]
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis; it runs backwards if `low` is above `high`."""
+    """An axis of a chart; it runs backwards if `low` is above `high`."""
 
     title: str = ""
     form: Form = "number"
     low: float | None = None
     high: float | None = None
     log: bool = False
-    """True if logarithmic; sizes have ticks at powers of two."""
+    """True if the axis is logarithmic; ticks of sizes are at powers of two."""
     whole: bool = False
     """True if only whole numbers have ticks."""
     ticks: Sequence[tuple[float, str]] = ()
-    """Values with ticks and their names; empty for automatic ticks."""
+    """Values with ticks and the names of the ticks; empty for automatic ticks."""
     percentiles: bool = False
-    """True if values are -log10 of the share beyond: 2 at 99 %."""
+    """True if values are -log10 of the share above the percentile, such as 2 at 99 %."""
     over_time: bool = False
     """True for simulated time; such axes of a page zoom together."""
 
     @property
     def is_backwards(self) -> bool:
-        """True if it counts rows, the first on top."""
+        """True if the axis counts rows, with the first row on top."""
         return self.low is not None and self.high is not None and self.low > self.high
 
 
 @dataclass(frozen=True)
 class Intervals:
-    """Histograms of times by interval of simulated time; a page draws the chosen stretch."""
+    """Histograms of times by interval of simulated time; a page draws the selected time range."""
 
     edges: Numbers
     """Edges of the intervals, on the axis of simulated time."""
@@ -120,7 +120,7 @@ class Band:
 
 @dataclass(frozen=True)
 class Whiskers:
-    """Error bars: vertical at places of the axis across, or along rows."""
+    """Error bars: vertical at places of the horizontal axis, or horizontal along rows."""
 
     name: str
     at: Numbers
@@ -143,7 +143,7 @@ class Area:
     right: bool = False
     """True for heights on the right axis."""
     stacked: bool = False
-    """True if it stands on the stacked areas before it, with the same edges."""
+    """True if the area is stacked on the stacked areas before it, which have the same edges."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Level:
-    """A horizontal line at one height, or a vertical one at one place."""
+    """A horizontal line at a height, or a vertical line at a place."""
 
     name: str
     height: float
@@ -180,7 +180,7 @@ class Bars:
 
 @dataclass(frozen=True)
 class Share:
-    """The share of one part in each row; the parts of a row stand end to end."""
+    """The share of one part in each row; the parts of a row are drawn end to end."""
 
     name: str
     lengths: Numbers
@@ -189,11 +189,11 @@ class Share:
 
 @dataclass(frozen=True)
 class Heat:
-    """Rows of cells over successive edges, coloured by value relative to `most`."""
+    """Rows of cells over successive edges, coloured by their value relative to `most`."""
 
     edges: Numbers
     values: Numbers
-    """Shape (rows, cells)."""
+    """Values by row and cell."""
     colour: str
     names: Sequence[str]
     """Names of the rows."""
@@ -205,19 +205,19 @@ class Heat:
 
 @dataclass(frozen=True)
 class Cells:
-    """A table of written values, the first row on top, coloured by distance from zero."""
+    """A table of written values with the first row on top, coloured by distance from zero."""
 
     strengths: Numbers
-    """Shape (rows, columns), from -1 to 1."""
+    """Strengths by row and column, from -1 to 1."""
     texts: Sequence[Sequence[str]]
     colour: str
     below: str
-    """Colour below zero."""
+    """Colour of values below zero."""
 
 
 @dataclass(frozen=True)
 class Spans:
-    """Bars in rows, such as operations."""
+    """Bars in rows, such as flash operations."""
 
     name: str
     rows: Numbers
@@ -228,14 +228,16 @@ class Spans:
     colour: str
     hatched: bool = False
     requests: Counts | None = None
-    """Number of the request that each bar serves; 0 if none."""
+    """Number of the request that each bar serves; 0 if there is none."""
     causes: Sequence[str] = ()
     """Cause of each operation."""
     ready: Numbers | None = None
-    """Time at which its request was ready: end of the previous operation, else arrival; NaN without a request."""
+    """Time at which the request of each bar was ready: end of its previous operation, or else its arrival; NaN without
+    a request.
+    """
 
     def only(self, chosen: "npt.NDArray[np.bool_]") -> "Spans":
-        """The chosen bars."""
+        """Returns only the selected bars."""
         columns = (self.rows[chosen], self.begin[chosen], self.end[chosen], self.heights[chosen])
         requests = None if self.requests is None else self.requests[chosen]
         ready = None if self.ready is None else self.ready[chosen]
@@ -248,7 +250,7 @@ Mark = Line | Points | Band | Whiskers | Area | Columns | Level | Bars | Share |
 
 @dataclass(frozen=True)
 class Panel:
-    """Marks over two or three axes. Without marks it shows `empty`."""
+    """Marks over two or three axes. A panel without marks shows `empty`."""
 
     marks: Sequence[Mark]
     x: Axis = Axis()
@@ -270,43 +272,43 @@ class Chart:
 
     panels: Sequence[Panel]
     height: float = 3.2
-    """In inches; the width is `WIDTH` of the style of figures."""
+    """Height in inches; the width is `WIDTH` of the style of figures."""
     hatching: str = ""
     """Meaning of hatched bars."""
     dashes: str = ""
-    """Meaning of dashed lines that share names with others."""
+    """Meaning of dashed lines that have the same names as solid lines."""
     shared: bool = True
     """True if the panels share the axis across."""
     legend: str = ""
     """Title of the legend."""
     following: int = 0
-    """Number of the first operation left out, 0 if none; `ssdlab view --serve` shows it."""
+    """Number of the first operation left out, 0 if there is none; `ssdlab view --serve` shows it."""
     complete: tuple[float, float] | None = None
-    """Interval whose operations are complete; others belong to the same requests."""
+    """Interval whose operations are complete; operations outside belong to the same requests."""
 
     @property
     def is_empty(self) -> bool:
-        """True if the chart only says why there is nothing to draw."""
+        """True if the chart only states why there is nothing to draw."""
         return not any(panel.marks for panel in self.panels)
 
 
 def nothing(why: str, height: float = 3.2) -> Chart:
-    """A chart that says why there is nothing to draw."""
+    """Returns a chart that states why there is nothing to draw."""
     return Chart([Panel([], empty=why)], height)
 
 
 def rows(names: Sequence[str], title: str = "") -> Axis:
-    """The axis of rows with names, the first on top."""
+    """Returns the axis of rows with names, the first on top."""
     return Axis(title, low=len(names) - 0.5, high=-0.5, ticks=[*enumerate(names)])
 
 
 def places(names: Sequence[str], title: str = "") -> Axis:
-    """The axis across of places with names, from the left."""
+    """Returns the horizontal axis of places with names, from the left."""
     return Axis(title, low=-0.5, high=len(names) - 0.5, ticks=[*enumerate(names)])
 
 
 def beside(number: int, of: int) -> tuple[float, float]:
-    """Offset from the middle of the row and thickness of a bar of one of several groups."""
+    """Returns the offset of a bar from the middle of its row, and its thickness, for one of several groups."""
     thickness = 0.8 / of
     return (number - (of - 1) / 2) * thickness, thickness * 0.95
 
@@ -318,6 +320,6 @@ def is_wide(least: float, largest: float) -> bool:
 
 
 def scale_of(values: Sequence[float]) -> tuple[str, float]:
-    """Binary unit for an axis up to the largest of some bytes, and its size in bytes."""
+    """Returns the binary unit for an axis of these sizes, and the unit's size in bytes."""
     _, unit = text.size(max(values, default=0.0)).split()
     return unit, 1024.0 ** text.BINARY.index(unit)

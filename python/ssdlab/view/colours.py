@@ -20,23 +20,23 @@ VARIABLES = {
     YELLOW: "--yellow",
     GREY: "--grey",
 }
-"""CSS variables of the colours, which pages set by colour scheme."""
+"""CSS variables of the colours; pages set them by colour scheme."""
 
 _TURNS = (BLUE, ORANGE, GREEN, PURPLE, SKY, AMBER, GREY)
 _DASHES: tuple[Dash, ...] = ("solid", "dashed", "dotted")
 
 
 def colour(index: int) -> str:
-    """The colour of the series at an index."""
+    """Returns the colour of the series at an index."""
     return _TURNS[index % len(_TURNS)]
 
 
 def dash(index: int) -> Dash:
-    """The dash of the line at an index: the next one after all colours."""
+    """Returns the dash of the line at an index; the next dash starts after all colours are used."""
     return _DASHES[index // len(_TURNS) % len(_DASHES)]
 
 
 def blended(share: float) -> str:
-    """A colour between blue, at 0, and orange, at 1."""
+    """Returns a colour between blue, at 0, and orange, at 1."""
     ends = ([int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in (BLUE, ORANGE))
     return "#" + "".join(f"{round(low + (high - low) * share):02x}" for low, high in zip(*ends, strict=True))

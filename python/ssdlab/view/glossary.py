@@ -10,9 +10,9 @@ TERMS = {
     "channel": "A bus that moves data between the controller and some of the dies, one transfer at a time.",
     "closed loop": "A request is sent when another one ends; the times of the trace are ignored. In an open loop "
     "requests are sent at their times.",
-    "die": "A chip or a part of one that works independently, on one read, program or erase at a time.",
+    "die": "A chip, or an independent part of a chip; executes one read, program or erase at a time.",
     "dirty page": "A cached page that was written and differs from what is stored below.",
-    "drive writes per day (DWPD)": "Capacities that may be written per day during the warranty.",
+    "drive writes per day (DWPD)": "How many times per day the full capacity may be written during the warranty.",
     "evict": "To remove from a cache so that something else fits; a dirty page is written back first.",
     "flash translation layer (FTL)": "The firmware that maps logical pages to flash pages and collects garbage.",
     "flush": "A request to make durable what the drive has acknowledged.",
@@ -30,11 +30,11 @@ TERMS = {
     "partial merge": "A merge that completes a log block, whose pages are all in place, with the missing pages.",
     "percentile": "p99 is the time within which 99 of 100 requests are answered.",
     "plane": "A part of a die; the planes of a die can do the same operation in parallel.",
-    "preconditioning": "Writing to the drive before the first request, until it behaves like one in use.",
+    "preconditioning": "Writing to the drive before the first request, until it behaves like a drive in use.",
     "queue depth": "Number of outstanding requests.",
     "response time": "Time from a request to its completion: waiting and service.",
     "second chance": "An entry used since the last check is spared once.",
-    "steady state": "The phase in which write amplification changes only by chance.",
+    "steady state": "The phase in which write amplification no longer rises or falls, apart from random variation.",
     "switch merge": "A merge without copies: a log block with every page in place becomes the data block.",
     "terabytes written (TBW)": "Host writes until the blocks are worn out.",
     "trim": "A request that marks addresses as unused; also discard or deallocate.",
@@ -43,15 +43,15 @@ TERMS = {
     "working set": "The distinct addresses touched in a part of a trace.",
     "write amplification (WAF)": "Pages programmed in flash over pages that the host wrote; below 1 only if a "
     "write buffer absorbs rewrites or holds pages at the end.",
-    "write-back": "A cache acknowledges a write when it holds it and writes it below later.",
+    "write-back": "A cache acknowledges a write as soon as it holds the data, and writes the data to the drive later.",
 }
-"""In alphabetical order."""
+"""Sorted alphabetically."""
 
 _TAGS = re.compile(r"<(style|svg)\b.*?</\1>|<[^>]*>", re.DOTALL)
 
 
 def used(html: str) -> Iterator[tuple[str, str]]:
-    """The terms that a piece of HTML uses, with their meanings."""
+    """Yields the terms that a piece of HTML uses, with their meanings."""
     text = unescape(_TAGS.sub(" ", html)).lower()
     for term, meaning in TERMS.items():
         long, _, short = term.lower().rstrip(")").partition(" (")
@@ -60,7 +60,7 @@ def used(html: str) -> Iterator[tuple[str, str]]:
 
 
 def document() -> str:
-    """The text of `docs/glossary.md`."""
+    """Returns the text of `docs/glossary.md`."""
     entries = "".join(f"**{term}**: {meaning}\n\n" for term, meaning in TERMS.items())
     return (
         "# Glossary\n\nTerms of reports, settings and messages; a report ends with the terms that it uses. "

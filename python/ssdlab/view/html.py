@@ -13,13 +13,13 @@ from ssdlab.view import page as pages
 from ssdlab.view.chart import Chart
 
 OPEN_SECTIONS = 2
-"""Open sections of a page in a notebook; the others are folded."""
+"""Number of open sections of a page in a notebook; all others are folded."""
 FRAME_INCHES = 0.6
-"""Height of a frame beyond its chart."""
+"""Height of a frame in addition to its chart."""
 
 
 def _breakable(key: str) -> Markup:
-    """The name of a setting with possible line breaks after dots."""
+    """Returns the name of a setting with possible line breaks after dots."""
     return Markup(re.sub(r"\.(?=[a-z])", ".<wbr>", escape(key)))
 
 
@@ -36,16 +36,16 @@ def _kind(item: object) -> str:
 
 
 def render(page: pages.Page, of: str) -> str:
-    """The page as HTML. Equal pages give equal bytes.
+    """Renders the page as HTML. Equal pages give equal bytes.
 
     Args:
-        page: Its contents.
+        page: Contents of the page.
         of: Kind of the finding, which names the JSON file next to the page.
     """
     charts: list[Chart] = []
 
     def inline(figure: pages.Figure, title: str) -> Markup:
-        """A chart to explore, or the reason why there is none."""
+        """Returns a chart to explore, or the reason why there is none."""
         chart = figure.draw()
         if chart.is_empty:
             return Markup('<p class="soft">{}</p>').format(chart.panels[0].empty)
@@ -77,7 +77,7 @@ def _cell(cell: "str | pages.Cell") -> pages.Cell:
 
 
 def in_notebook(page: pages.Page) -> str:
-    """A page for a notebook: its first sections and, folded, the others, without figures."""
+    """Returns a page for a notebook: its first sections open and the others folded, without figures."""
     sections = [replace(section, items=[*_without_figures(section.items)]) for section in page.sections]
     shown = replace(page, sections=[section for section in sections if section.items])
     return _template("notebook.html.jinja").render(page=shown, cell=_cell, kind=_kind, open=OPEN_SECTIONS)
@@ -92,7 +92,7 @@ def _without_figures(items: Sequence[pages.Item]) -> Iterator[pages.Item]:
 
 
 def frame(chart: Chart, title: str) -> str:
-    """A chart to explore in an iframe, for a notebook."""
+    """Returns an interactive chart in an iframe, for a notebook."""
     page = _template("frame.html.jinja").render(title=title, charts=[chart], explore=explore, code=Markup)
     height = f"{chart.height + FRAME_INCHES:g}in"
     style = f"width: 100%; height: {height}; border: 0"

@@ -1,6 +1,6 @@
 """A local web server for a saved finding: its page, the files next to it, and further operations of a Gantt chart.
 
-Operations are read on first use and kept in memory, some ten megabytes at most.
+Operations are read on first use and kept in memory, which takes about ten megabytes at most.
 """
 
 import hmac
@@ -29,13 +29,13 @@ TYPES = {".html": "text/html; charset=utf-8", ".json": "application/json", ".csv
 
 
 class LocalServer(ThreadingHTTPServer):
-    """Serves a folder read-only on the loopback to clients that know its token.
+    """Serves a folder read-only on the loopback interface to clients that know its token.
 
     Args:
         page: The page, in its folder.
 
     Raises:
-        OSError: If the loopback cannot be bound.
+        OSError: If the loopback interface cannot be bound.
     """
 
     daemon_threads = True
@@ -47,19 +47,19 @@ class LocalServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
 
     def server_bind(self) -> None:
-        """Binds to the loopback."""
-        # HTTPServer.server_bind looks up the host name on the network.
+        """Binds the server to the loopback interface."""
+        # HTTPServer.server_bind would look up the host name on the network.
         socketserver.TCPServer.server_bind(self)
         host, self.server_port = self.socket.getsockname()
         self.server_name = str(host)
 
     @property
     def address(self) -> str:
-        """URL for a browser."""
+        """URL to open in a browser."""
         return f"http://{self.server_name}:{self.server_port}/{self.token}/"
 
     def operations(self, first: int) -> str:
-        """Operations from number `first` on, as JSON.
+        """Returns the operations from number `first` on, as JSON.
 
         Raises:
             ConfigError: If the folder cannot be read.
@@ -69,7 +69,7 @@ class LocalServer(ThreadingHTTPServer):
             if self._read is None or self._read.files != files:
                 self._read = _Read(files, recorded(Result.load(self.page.parent)))
             record = self._read.record
-        # Past the last operation, show the last ones.
+        # If `first` is past the last operation, the last operations are shown.
         first = min(first, max(0, (len(record.order) - 1) // MOST * MOST))
         chart = operations(record, first)
         earlier, later = max(0, first - MOST) if first else None, chart.following or None
@@ -83,7 +83,7 @@ class _Read(NamedTuple):
 
 
 def _state(path: Path) -> tuple[int, int, int] | None:
-    """Identity of a file, which changes when a run is saved there."""
+    """Returns the identity of a file, which changes when another run is saved there."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -99,11 +99,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if self.path == "/favicon.ico":
-            # Browsers request it on their own.
+            # Browsers request this file on their own.
             return self._answer(b"", TYPES[".html"], HTTPStatus.NO_CONTENT)
         asked = urlsplit(self.path)
         token, slash, name = unquote(asked.path).removeprefix("/").partition("/")
-        # A request under another host name comes from another site (DNS rebinding).
+        # A request with another host name comes from another site (DNS rebinding).
         host = self.headers.get("Host")
         known = hmac.compare_digest(token.encode(), self.server.token.encode())
         if not known or host != f"{self.server.server_name}:{self.server.server_port}":
@@ -121,7 +121,7 @@ class _Handler(BaseHTTPRequestHandler):
             except ConfigError as error:
                 return self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, str(error))
             return self._answer(answer.encode(), TYPES[".json"])
-        # Only names in the folder are served; no path leads out of it.
+        # Only names in the folder are served, so that no path leads out of it.
         files = {path.name: path for path in folder.iterdir() if path.is_file() and not path.is_symlink()}
         path = files.get(name or self.server.page.name)
         if path is None:

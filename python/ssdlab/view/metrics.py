@@ -17,7 +17,8 @@ from ssdlab.view.pages.tables import OPERATIONS
 
 SECOND_NS = 1e9
 POWERS = range(10, 37)
-"""Powers of two of the buckets of response times in nanoseconds: one microsecond to one minute."""
+"""Exponents of the upper bounds of response-time buckets in nanoseconds, powers of two: one microsecond to one minute.
+"""
 
 
 class Metrics(Collector):

@@ -1,4 +1,4 @@
-"""A page: what a person sees of a finding, on a terminal or as HTML."""
+"""A page: the form in which a finding is shown on a terminal or as HTML."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from ssdlab.view.chart import Chart
 
 Style = Literal["", "strong", "soft", "code", "best", "gap", "bad"]
-"""Emphasis: `best` wins a comparison, `gap` is a known deviation, `bad` is wrong."""
+"""Emphasis: `best` wins a comparison, `gap` is a known deviation, `bad` is an error."""
 
 
 class Cell(NamedTuple):
@@ -22,17 +22,17 @@ Row = Sequence[str | Cell]
 
 
 class Paragraph(NamedTuple):
-    """A paragraph, or a line of its own."""
+    """A paragraph, or a separate line."""
 
     text: str
     style: Style = ""
     belongs: bool = False
-    """True if it continues the numbered paragraph above it."""
+    """True if the paragraph continues the numbered paragraph before it."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """Labels with their values; headlines as tiles."""
+    """Labels with their values; headlines are shown as tiles."""
 
     rows: Sequence[tuple[str, str]]
     title: str = ""
@@ -41,16 +41,16 @@ class Facts:
 
 @dataclass(frozen=True)
 class Table:
-    """A table. Its first `left` columns are text, the others numbers."""
+    """A table. Its first `left` columns are text, the others are numbers."""
 
     headers: Sequence[str]
     rows: Sequence[Row]
     title: str = ""
     left: int = 1
     note: str = ""
-    """Explanation on a page; too long for a terminal."""
+    """Explanation that is shown only on a page, because it is too long for a terminal."""
     wide: bool = False
-    """True if a terminal transposes it."""
+    """True if a terminal transposes the table."""
     most: int | None = None
     """Maximum number of rows on a terminal."""
 
@@ -71,18 +71,18 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure, drawn only on a page."""
+    """A figure, which only HTML pages show."""
 
     draw: "Callable[[], Chart]"
     title: str = ""
     note: str = ""
     is_useful: Callable[[], bool] = lambda: True
-    """Returns false if the figure adds nothing to the page; called only where it would be drawn."""
+    """Returns false if the figure adds nothing to the page; called only if it would be drawn."""
 
 
 @dataclass(frozen=True)
 class Beside:
-    """Items side by side where there is room."""
+    """Items that are placed side by side if there is room."""
 
     items: "Sequence[Facts | Figure]"
 
@@ -92,14 +92,14 @@ Item = Paragraph | Facts | Table | Figure | Beside
 
 @dataclass(frozen=True)
 class Section:
-    """Items under a heading."""
+    """Items of a page under a common heading."""
 
     title: str
     items: Sequence[Item]
     note: str = ""
-    """Explanation on a page."""
+    """Explanation that the page shows."""
     terminal: bool = True
-    """False if only HTML pages show it."""
+    """False if only HTML pages show the section."""
 
 
 @dataclass(frozen=True)
@@ -108,16 +108,16 @@ class Page:
 
     title: str
     chosen: str = ""
-    """How the input was chosen; not on a terminal, whose reader just typed it."""
+    """How the input was chosen; not shown on a terminal, whose user has just typed it."""
     lead: Sequence[Paragraph] = ()
     """Paragraphs below the title."""
     partial: str = ""
-    """Note on interrupted work, if any."""
+    """Note that the work was interrupted, if so."""
     remarks: Sequence[str] = ()
     """Warnings to read before the figures."""
     sections: Sequence[Section] = ()
     legend: str = ""
     """Explanation of marks and headers."""
     conclusion: Sequence[Paragraph] = ()
-    """Conclusions: first on a page, last on a terminal, where they stay in sight."""
+    """Conclusions: first on a page, last on a terminal, where they stay visible."""
     footer: str = ""

@@ -20,7 +20,7 @@ from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 
 if TYPE_CHECKING:
-    # Exists only in stubs.
+    # This module exists only in type stubs.
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 PATH = "/metrics"
@@ -34,7 +34,7 @@ class Endpoint:
         place: An address with a port, such as `127.0.0.1:9090`, or the path of a unix socket, with a slash.
 
     Raises:
-        ConfigError: If the address is invalid or not on the loopback.
+        ConfigError: If the address is invalid or not a loopback address.
         OSError: If the socket cannot be bound.
     """
 
@@ -45,7 +45,7 @@ class Endpoint:
 
     @property
     def address(self) -> str:
-        """URL for a scraper, or path for `curl --unix-socket`."""
+        """URL for a scraper, or path of the socket for `curl --unix-socket`."""
         if self._path is not None:
             return str(self._path)
         host, port = self._server.socket.getsockname()[:2]
@@ -73,7 +73,7 @@ class Endpoint:
 
 
 def _at_path(metrics: "WSGIApplication") -> "WSGIApplication":
-    """Answers at `PATH` only."""
+    """Answers requests only at `PATH`."""
 
     def answer(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
         if environ["PATH_INFO"] == PATH:
@@ -91,7 +91,7 @@ def _bound(place: str, path: Path | None) -> "_Server":
     try:
         return (_Server if path is None else _UnixServer)(address, _Handler)
     except OSError as error:
-        # A path that is too long has no errno.
+        # The error for a path that is too long has no errno.
         words = error.strerror or str(error)
         if path is None:
             words += "; choose another address or port"
@@ -99,7 +99,7 @@ def _bound(place: str, path: Path | None) -> "_Server":
 
 
 def _is_address(place: str) -> bool:
-    """True without a slash: a mistyped port is not a path."""
+    """True if there is no slash, because a mistyped port is not a path."""
     return "/" not in place
 
 
@@ -118,7 +118,7 @@ def _loopback(place: str) -> tuple[str, int]:
 
 
 def _remove_stale(path: Path) -> None:
-    """Removes the socket of a server that has ended; anything else is an error."""
+    """Removes the socket of a server that has ended; any other file is an error."""
     try:
         if not stat.S_ISSOCK(path.lstat().st_mode):
             raise _taken(path, "exists and is not a socket; choose another path")
@@ -145,7 +145,7 @@ class _Handler(WSGIRequestHandler):
 
 
 class _Server(socketserver.ThreadingMixIn, WSGIServer):
-    """One thread per scraper, so that none blocks another."""
+    """Uses one thread per scraper, so that none blocks another."""
 
     daemon_threads = True
 
@@ -155,7 +155,7 @@ class _Server(socketserver.ThreadingMixIn, WSGIServer):
         super().__init__(address, handler)
 
     def server_bind(self) -> None:
-        # HTTPServer.server_bind looks up the host name on the network.
+        # HTTPServer.server_bind would look up the host name on the network.
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = "localhost", 0
         self.setup_environ()

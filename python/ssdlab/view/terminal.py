@@ -16,18 +16,18 @@ STYLES: dict[Style, str] = {
 FACT_COLUMNS = 42, 16
 """Minimum widths of labels and values, so that the facts of a page align."""
 GAP = 2
-"""Spaces between two columns of a table."""
+"""Number of spaces between two columns of a table."""
 WITH_OUT = "with --out"
 WORDS = 32
 """Maximum width of folded words next to numbers."""
 BELOW_NUMBER = "   "
-"""Indent of what belongs to a numbered paragraph."""
+"""Indent of paragraphs that belong to a numbered paragraph."""
 NOTE_COLUMNS = 110
 """Maximum width of a note; other lines are not wrapped, for search and pipes."""
 
 
 def show(page: Page, further: str = WITH_OUT) -> None:
-    """Prints a page; `further` says where to find further rows."""
+    """Prints a page; `further` states where to find further rows."""
     out = Console(highlight=False, soft_wrap=True)
     out.print(Text(page.title, style="bold"))
     for paragraph in page.lead:
@@ -59,12 +59,12 @@ def _paragraph(out: Console, paragraph: Paragraph) -> None:
 
 
 def _remark(out: Console, line: str) -> str:
-    """A line wrapped between words on a terminal; a piped line stays whole."""
+    """Wraps a line between words on a terminal; a piped line stays whole."""
     return textwrap.fill(line, out.width, break_long_words=False) if out.is_terminal else line
 
 
 def _filled(out: Console, note: Paragraph) -> Paragraph:
-    """A note wrapped without separating a number from its unit."""
+    """Wraps a note without separating a number from its unit."""
     words = note.text.replace(" %", "\u00a0%")
     filled = textwrap.fill(
         words, min(out.width, NOTE_COLUMNS) - len(BELOW_NUMBER) * note.belongs, break_long_words=False
@@ -73,7 +73,7 @@ def _filled(out: Console, note: Paragraph) -> Paragraph:
 
 
 def _items(section: Section) -> Iterator[Paragraph | Facts | Table]:
-    """Items of a section without figures; its title goes to the first table without one."""
+    """Yields the items of a section without figures. The section's title goes to the first table without a title."""
     title = section.title
     for item in section.items:
         for shown in _shown(item):
@@ -93,7 +93,7 @@ def _shown(item: Item) -> Iterator[Paragraph | Facts | Table]:
 
 
 def _label_columns(items: Sequence[Paragraph | Facts | Table]) -> int:
-    """Width of the first column of all tables with their title in its header, so that they align."""
+    """Returns the width of the first column of all tables that have their title in the header, so that they align."""
     labels = [0]
     for item in items:
         if isinstance(item, Table) and not item.headers[0]:
@@ -118,7 +118,7 @@ def _table(out: Console, item: Facts | Table, labels: int, further: str) -> None
         heads, left = [headers[at] for at in columns], sum(at < item.left for at in columns)
         grid = _grid(heads if own else [item.title, *heads[1:]], left)
         if out.is_terminal:
-            # Fold words instead of breaking lines anywhere.
+            # Lines are broken between words where possible.
             for column in grid.columns[1:left]:
                 column.no_wrap = False
         for row in rows:
@@ -147,7 +147,7 @@ def _facts(item: Facts) -> Grid:
 
 
 def _print_grid(out: Console, grid: Grid) -> None:
-    # Numbers must not be cut.
+    # Numbers must not be cut off.
     whole = out.width
     needed = out.measure(grid, options=out.options.update(width=10_000))
     out.width = max(whole, needed.minimum if out.is_terminal else needed.maximum)
@@ -158,7 +158,9 @@ def _print_grid(out: Console, grid: Grid) -> None:
 def _parts(
     out: Console, headers: Sequence[str], rows: Sequence[Row], left: int, labels: int
 ) -> Iterator[Sequence[int]]:
-    """Columns of a table in parts that fit a terminal, each with the names of rows; in a pipe, all columns."""
+    """Splits the columns of a table into parts that fit a terminal, each with the names of rows. In a pipe, all columns
+    stay together.
+    """
     fixed = [*range(left if left < len(headers) else 1)]
     free = [*range(len(fixed), len(headers))]
     if not out.is_terminal or not free:
@@ -173,11 +175,11 @@ def _parts(
             return max(widest(0) + 2, labels) + GAP
         return (min(widest(at), WORDS) if at < left else widest(at)) + GAP
 
-    # Long words stand in the first part only.
+    # Columns of long words appear only in the first part.
     again = [at for at in fixed if at == 0 or widest(at) <= WORDS]
     part = [*fixed]
     for at in free:
-        # A column wider than the terminal stands alone.
+        # A column wider than the terminal forms a part by itself.
         if part[-1] not in fixed and sum(map(columns, [*part, at])) - GAP > out.width:
             yield part
             part = [*again]
@@ -186,14 +188,14 @@ def _parts(
 
 
 def _turned(table: Table) -> tuple[Sequence[str], Sequence[Row]]:
-    """Rows as columns."""
+    """Returns the transposed table."""
     _, *names = table.headers
     headers = ["", *(_text(row[0]).plain for row in table.rows)]
     return headers, [[name, *(row[at] for row in table.rows)] for at, name in enumerate(names, 1)]
 
 
 def _grid(headers: Sequence[str], left: int) -> Grid:
-    """A table without lines."""
+    """Returns a table without lines."""
     grid = Grid(box=None, padding=(0, GAP, 0, 0), header_style="dim", pad_edge=False)
     for index, header in enumerate(headers):
         grid.add_column(Text(header), justify="left" if index < left else "right", no_wrap=True)

@@ -1,4 +1,4 @@
-"""Names of the times of a run: service times if no request can queue, else response times."""
+"""Names of the times of a run: service times if no request can queue, otherwise response times."""
 
 from ssdlab.model.config import Config
 
@@ -9,12 +9,12 @@ def served_alone(config: Config) -> bool:
 
 
 def name_of_times(config: Config) -> str:
-    """Name of the time of a request."""
+    """Returns the name of the time of a request."""
     return "service time" if served_alone(config) else "response time"
 
 
 def title_of_times(config: Config) -> str:
-    """Title of a table of these times."""
+    """Returns the title of a table of these times."""
     if config["time"] == "event":
         return "Response times"
     title = "Service times of one chip, no queueing" if served_alone(config) else "Response times of one chip"

@@ -1,14 +1,14 @@
 //! Baseline: a bare loop with page mapping and greedy garbage collection only.
 //!
-//! It has no options, policies, sinks or checks. It is the minimal code that simulates uniform random overwrites, with
-//! the FTL's data layout (lazy validity, dense counters with chunk minima, `u32` maps), but with power-of-two blocks
-//! and without prefetching and huge pages. The cost of the full stack is measured against it.
+//! The baseline has no options, policies, sinks or checks. It is minimal code that simulates uniform random overwrites
+//! with the FTL's data layout (lazy validity, dense counters with chunk minima, `u32` maps). It uses power-of-two
+//! blocks and neither prefetching nor huge pages. The cost of the full stack is measured against it.
 
 use ssdlab_core::Rng;
 
 const CHUNK: usize = 64;
 
-/// Host pages written and pages programmed.
+/// Number of host pages written and of pages programmed.
 pub struct Work {
     pub host: u64,
     pub programs: u64,
@@ -33,7 +33,7 @@ impl Loop {
         let size = 1_u32 << shift;
         let full = pages.div_ceil(size);
         let mut valid = vec![FULL; (blocks as usize).next_multiple_of(CHUNK)];
-        // Blocks beyond the logical pages start closed and empty; the last one is the spare.
+        // Blocks that hold no logical pages start closed and empty; the last block is the spare.
         for (block, valid) in valid.iter_mut().enumerate().take(blocks as usize - 1) {
             *valid = (u64::from(pages).saturating_sub(block as u64 * u64::from(size))).min(u64::from(size)) as u16;
         }
@@ -54,8 +54,8 @@ impl Loop {
         }
     }
 
-    /// Moves the valid pages of the block with the fewest to the spare block. Returns the next page to write and the
-    /// number of moved pages.
+    /// Moves the valid pages of the block with the fewest valid pages to the spare block. Returns the next page to
+    /// write and the number of moved pages.
     fn collect(&mut self) -> (u32, u64) {
         let least = self.min.iter().fold(FULL, |least, &min| least.min(min));
         let chunk = self.min.iter().position(|&min| min == least).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Cache policies: accesses per second of each, relative to a bare FIFO.
+//! Cache policies: accesses per second of each policy, relative to a bare FIFO.
 
 use ssdlab_cache::{Access, AccessTrace, Granularity, POLICIES, Trims};
 use ssdlab_trace::{Arrival, Generator, Pattern, Request, Source, Workload};
@@ -40,7 +40,7 @@ fn with_scans(objects: u64, mut requests: Vec<Request>) -> Vec<Request> {
     requests
 }
 
-/// Simulates a FIFO with minimal code, a ring and a flag per item; returns the misses.
+/// Simulates a FIFO with minimal code (a ring, and a flag per item); returns the misses.
 fn bare_fifo(accesses: &[Access], items: u32, capacity: usize) -> u64 {
     let (mut cached, mut ring) = (vec![false; items as usize], vec![0_u32; capacity]);
     let (mut misses, mut at) = (0_usize, 0);
@@ -107,7 +107,7 @@ fn rows(label: &str, requests: &[Request], capacity: u32, rounds: u32) {
         let (seconds, misses) = best(rounds, simulate);
         assert!(info.name != "fifo" || misses == bare_misses, "{misses} misses, the bare FIFO {bare_misses}");
         row(info.name, seconds, Some(&[misses]));
-        // Belady's one-pass time is proportional to the number of moved items, which is too slow here.
+        // The one-pass time of Belady is proportional to the number of moved items, which is too slow here.
         let Some(one_pass) = info.role.one_pass.filter(|_| !info.role.needs_future) else { continue };
         let (seconds, curve) = best(1, || one_pass(&trace, trace.items()).expect("the trace has no drops"));
         assert_eq!(curve.misses()[capacity as usize - 1], misses, "{}", info.name);

@@ -124,7 +124,7 @@ pub fn report(scale: Scale) {
             library.spec.parse::<CodecSpec>().expect("the codec exists").build().expect("memory for a context");
         let mut best = [f64::INFINITY; 4];
         let mut stored = Vec::new();
-        // Alternate, so that disturbances affect both alike.
+        // The two alternate, so that disturbances affect both alike.
         for _ in 0..rounds {
             let (compress_us, restore_us, ours) = run(
                 &pages,

@@ -44,7 +44,7 @@ fn read(path: &Path) -> (f64, usize, u32) {
     (seconds, out.len(), machine::hash(&sum.to_string()))
 }
 
-/// Reads the file and scans every byte once, the minimum work of any reader; returns seconds.
+/// Reads the file and scans every byte once, which is the minimum work of any reader; returns seconds.
 fn baseline(path: &Path) -> f64 {
     let began = Instant::now();
     let bytes = fs::read(path).expect("the file is readable");

@@ -1,4 +1,4 @@
-//! Benchmarks. The ordinary tests run them at smoke size. Each row ends with a hash of the simulated result.
+//! Benchmarks. The ordinary tests run them at a small size. Each row ends with a hash of the simulated result.
 #![allow(clippy::print_stdout, missing_docs, reason = "a development tool that prints its results")]
 
 pub mod baseline;
@@ -25,9 +25,9 @@ use ssdlab_trace::{Generator, Workload};
 /// Size of a benchmark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scale {
-    /// Enough to see that the benchmark runs.
+    /// Small size that only shows that the benchmark runs.
     Smoke,
-    /// Enough to measure.
+    /// Full size, for measurements.
     Real,
 }
 
@@ -38,7 +38,7 @@ struct Clocked {
 
 impl Monitor for Clocked {
     fn report(&mut self, status: &Status) -> Control {
-        // The last report of the warm-up is at its end.
+        // The last report of the warm-up is sent at its end.
         if status.phase == Phase::Warmup {
             self.began = Some(machine::processor_seconds());
         }

@@ -8,7 +8,7 @@ use crate::{Scale, machine, measured};
 
 const PAGES_PER_BLOCK: u32 = 256;
 
-/// Returns the programs per second of a loop that only moves random blocks, page by page, in a map and its inverse.
+/// Measures a loop that only moves random blocks, page by page, in a map and its inverse. Returns programs per second.
 fn bare_merges(pages: u32, merges: u64) -> f64 {
     let blocks = pages / PAGES_PER_BLOCK;
     let mut l2p = HugeVec::filled(0_u32, pages as usize);
@@ -16,7 +16,7 @@ fn bare_merges(pages: u32, merges: u64) -> f64 {
     let mut data: Vec<u32> = (0..blocks).collect();
     let mut spare = blocks;
     let mut rng = Rng::named(1, "merges");
-    // Slices, so that the pointers stay in registers.
+    // Uses slices, so that the pointers stay in registers.
     let (l2p, p2l) = (&mut *l2p, &mut *p2l);
     let began = machine::processor_seconds();
     for _ in 0..merges {
@@ -63,7 +63,7 @@ pub fn report(scale: Scale) {
             }
             let (seconds, summary) = measured(&sets);
             let programs = summary.flash.0.programmed() as f64 / seconds;
-            // Long enough for a clock with millisecond resolution.
+            // The run is long enough for a clock with millisecond resolution.
             let bare = bare_merges(pages, writes / 2);
             let sets = with(&["workload.reads=100%".into(), format!("workload.requests={reads}")]);
             let reads_per_s = if pattern == "uniform" {

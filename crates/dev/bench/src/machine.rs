@@ -31,11 +31,11 @@ pub fn peak_resident_bytes() -> u64 {
 
 /// Resets the peak.
 pub fn reset_peak() {
-    // Needs no privileges. If it fails, the peak covers the whole run and is at worst too high.
+    // Needs no privileges. If it fails, the peak covers the whole run and may be too high.
     let _ = fs::write("/proc/self/clear_refs", "5");
 }
 
-/// Returns the FNV-1a hash of a result, which reveals changes of results beside changes of speed.
+/// Returns the FNV-1a hash of a result, which shows if results change together with speed.
 pub fn hash(text: &str) -> u32 {
     text.bytes().fold(0x811C_9DC5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }

@@ -53,7 +53,7 @@ fn one_pass(setup: &Setup, sizes: &MapSizes, requests: &[Request]) -> (f64, Vec<
     (seconds, misses.collect())
 }
 
-/// Simulates each map cache separately, without flash and host; returns the seconds of all and the misses of each.
+/// Simulates each map cache separately, without flash and host; returns the total seconds and the misses of each cache.
 fn one_by_one(setup: &Setup, sizes: &MapSizes, look_ups: &[(u32, bool)]) -> (f64, Vec<u64>) {
     let began = Instant::now();
     let mut misses = Vec::new();
@@ -93,7 +93,7 @@ pub fn report(scale: Scale) {
             let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../traces").join(pattern);
             let mut reader = TraceReader::open(&[path], &ReadOptions::default()).expect("the trace is shipped");
             let mut requests = requests(&mut reader, count);
-            // Align to whole pages, so that each page is looked up once.
+            // Aligns to whole pages, so that each page is looked up once.
             let page = u64::from(settings.setup.geometry.page_bytes);
             requests.retain(|request| matches!(request.op, Op::Read | Op::Write));
             for request in &mut requests {
@@ -114,7 +114,7 @@ pub fn report(scale: Scale) {
         let look_ups = look_ups(&requests, settings.setup.geometry.page_bytes);
         let (mut ours, mut theirs) = (f64::INFINITY, f64::INFINITY);
         let mut result = Vec::new();
-        // Alternate, so that disturbances affect both alike.
+        // The two alternate, so that disturbances affect both alike.
         for _ in 0..rounds {
             let (seconds, misses) = one_pass(&settings.setup, &sizes, &requests);
             let (seconds_each, misses_each) = one_by_one(&settings.setup, &sizes, &look_ups);

@@ -35,7 +35,7 @@ fn rows(capacity_mib: u32, reads: u64) {
             format!("device.capacity={capacity_mib}MiB"),
             "time=count".into(),
             "precondition.overwrite=none".into(),
-            // Enough look-ups to fill the cache; for segments, many times over.
+            // The warm-up has enough look-ups to fill the cache, and many times more than segments need.
             format!("host.warmup={}", entries.min(4_000_000)),
             "workload.reads=100%".into(),
             format!("workload.requests={}", reads + u64::from(entries.min(4_000_000))),

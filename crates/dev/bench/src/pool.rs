@@ -1,5 +1,5 @@
-//! Two-pool cache: hits on raw pages compared with in-memory cache crates, and the cost of a compressed hit beyond its
-//! codec.
+//! Two-pool cache: hits on raw pages compared with crates for in-memory caches, and the overhead of a compressed hit
+//! without its codec.
 
 use std::convert::Infallible;
 use std::hint::black_box;
@@ -159,7 +159,8 @@ pub fn raw_hits(scale: Scale) {
             for copies in [false, true] {
                 let mut best = [0.0_f64; 4];
                 let mut sums = [0; 4];
-                // Alternate in short rounds, so that disturbances affect all alike and some rounds are undisturbed.
+                // The caches alternate in short rounds, so that disturbances affect all alike and some rounds are
+                // undisturbed.
                 for round in 0..rounds {
                     let ids: Vec<_> = ids[..threads].iter().map(|ids| &ids[round * count..][..count]).collect();
                     let results = [
@@ -190,8 +191,8 @@ pub fn raw_hits(scale: Scale) {
     println!();
 }
 
-/// Returns the microseconds per page of the codec alone, which restores all pages in this order and compresses one page
-/// for each.
+/// Measures only the codec, which restores all pages in this order and compresses one page for each. Returns
+/// microseconds per page.
 fn codec_alone(spec: &CodecSpec, all: &[Vec<u8>], order: &[u64], frames: usize) -> f64 {
     let page_bytes = all[0].len();
     let mut codec = spec.build().expect("the codec is available");
@@ -203,7 +204,7 @@ fn codec_alone(spec: &CodecSpec, all: &[Vec<u8>], order: &[u64], frames: usize) 
             out[..length].to_vec()
         })
         .collect();
-    // Use as many frames as the pool, for the same processor cache misses.
+    // Uses as many frames as the pool, to cause the same processor cache misses.
     let mut raw: Vec<_> = all[..frames].to_vec();
     let began = processor_seconds();
     for (at, &id) in order.iter().enumerate() {

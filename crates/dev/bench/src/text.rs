@@ -18,7 +18,7 @@ pub fn pages(count: usize, bytes: usize) -> Vec<Vec<u8>> {
             page.extend(row.to_be_bytes());
             page.extend((rng.next_u64() as u16).to_le_bytes());
             for _ in 0..6 {
-                // The product of two random numbers favours small ones.
+                // The product of two random numbers favours small numbers.
                 let word = rng.below(WORDS) * rng.below(WORDS) / WORDS;
                 page.extend(&words[word as usize]);
                 page.push(b' ');

@@ -22,7 +22,7 @@ static TABLES: &[(&str, &[Counter])] = &[
 ///
 /// # Errors
 ///
-/// If the markers of a table are missing.
+/// Fails if the markers of a table are missing.
 pub fn with_tables(document: &str) -> Result<String> {
     TABLES.iter().try_fold(document.to_owned(), |text, (key, counters)| {
         let (begin, end) = (format!("<!-- counters of {key}: generated -->\n"), "<!-- end of counters -->");

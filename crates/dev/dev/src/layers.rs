@@ -9,8 +9,8 @@ const GROUPS: &[&str] = &["core", "flash", "host", "lab", "drive", "pages", "py"
 /// Folder of the development crates; product crates may use them only in tests.
 const DEVELOPMENT: &str = "dev";
 
-/// Words that models must not use, because results would not be reproducible.
-/// The short forms catch uses after `use std::{env, fs}`. Maps made with `new` have a random seed.
+/// Words that models must not use, because results would not be reproducible. The short forms find uses after `use
+/// std::{env, fs}`. Maps made with `new` have a random seed.
 const BANNED: &[&str] = &[
     "std::fs",
     "fs::",
@@ -76,7 +76,7 @@ pub fn banned_words(package: &str, source: &str) -> Vec<(usize, &'static str)> {
     let allowed = EXCEPTIONS.iter().find(|(name, _)| *name == package).map_or(&[][..], |(_, words)| words);
     let banned = || BANNED.iter().filter(|word| !allowed.contains(word));
     let mut hits = Vec::new();
-    // Tests may use banned words. They are at the end of a file, or fill a file marked at its head.
+    // Tests may use banned words. They are at the end of a file, or fill a file that is marked at its head.
     let tests = |line: &&str| line.starts_with("#[cfg(test)]") || line.starts_with("#![cfg(test)]");
     for (number, line) in source.lines().take_while(|line| !tests(line)).enumerate() {
         let code = line.split("//").next().unwrap_or(line);
@@ -85,7 +85,7 @@ pub fn banned_words(package: &str, source: &str) -> Vec<(usize, &'static str)> {
     hits
 }
 
-/// True if `word` occurs in `code`, but not as the end of a longer name.
+/// True if `word` occurs in `code`, except as the end of a longer name.
 fn mentions(code: &str, word: &str) -> bool {
     code.match_indices(word).any(|(start, _)| !code[..start].ends_with(|c: char| c.is_alphanumeric() || c == '_'))
 }
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// A workspace of two crates, the second of which depends on the first.
+    /// Returns a workspace of two crates, the second of which depends on the first.
     fn pair(used: &str, user: &str, kind: Value) -> Value {
         let package = |path: &str, dependencies: Value| {
             let name = path.rsplit('/').next().unwrap();

@@ -13,7 +13,7 @@ use std::{fs, io};
 ///
 /// # Errors
 ///
-/// If a folder cannot be read.
+/// Fails if a folder cannot be read.
 pub fn crates(root: &Path) -> io::Result<Vec<PathBuf>> {
     let mut crates = Vec::new();
     for group in folders(&root.join("crates"))? {
@@ -35,7 +35,7 @@ fn folders(folder: &Path) -> io::Result<Vec<PathBuf>> {
 ///
 /// # Errors
 ///
-/// If a folder cannot be read.
+/// Fails if a folder cannot be read.
 pub fn sources(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {

@@ -34,7 +34,7 @@ pub fn root() -> PathBuf {
 ///
 /// # Errors
 ///
-/// If a file cannot be read or written, or lacks the markers of a generated part.
+/// Fails if a file cannot be read or written, or the markers of a generated part are missing.
 pub fn write(root: &Path) -> io::Result<()> {
     for Page { path, text } in pages(root)? {
         let path = root.join(path);
@@ -50,7 +50,7 @@ pub fn write(root: &Path) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// If a file cannot be read, or lacks the markers of a generated part.
+/// Fails if a file cannot be read, or lacks the markers of a generated part.
 pub fn stale(root: &Path) -> io::Result<Vec<&'static str>> {
     let differs = |page: &Page| fs::read_to_string(root.join(page.path)).ok().as_ref() != Some(&page.text);
     Ok(pages(root)?.iter().filter(|page| differs(page)).map(|page| page.path).collect())

@@ -15,7 +15,7 @@ fn parameters(parameters: &[Parameter]) -> String {
 /// Returns the page in Markdown.
 ///
 /// # Panics
-/// If a policy cannot be built with its defaults, which is a bug.
+/// Panics if a policy cannot be built with its defaults, which is a bug.
 pub fn policies_markdown() -> String {
     let mut page = String::from(
         "# Replacement policies\n\n\

@@ -4,7 +4,7 @@
 
 /// Returns Lambert's W on its principal branch, for -1/e <= x < 0, by Newton's method.
 fn lambert_w0(x: f64) -> f64 {
-    // The series about the branch point is a good start over the whole interval.
+    // The series around the branch point is a good start over the whole interval.
     let p = (2.0 * (std::f64::consts::E * x + 1.0)).max(0.0).sqrt();
     let mut w = -1.0 + p - p * p / 3.0;
     for _ in 0..50 {
@@ -43,7 +43,8 @@ pub fn d_choices(alpha: f64, pages: u32, d: u32) -> f64 {
         let mut tail = 0.0;
         let (mut sum, mut sum_of_powers) = (0.0, 0.0);
         for i in (1..=pages).rev() {
-            // Solve 1 - m^d = lambda i (m - tail) for m in tail..=1 by bisection; left decreases, right increases.
+            // Solves 1 - m^d = lambda i (m - tail) for m in tail..=1 by bisection; the left side decreases, the right
+            // side increases.
             let (mut low, mut high) = (tail, 1.0_f64);
             for _ in 0..60 {
                 let m = 0.5 * (low + high);
@@ -60,7 +61,7 @@ pub fn d_choices(alpha: f64, pages: u32, d: u32) -> f64 {
         (sum, sum_of_powers)
     };
     let target = f64::from(pages) / alpha;
-    // The sum decreases with lambda; for small lambda every tail is 1.
+    // The sum decreases with lambda. For small lambda every tail is 1.
     let (mut low, mut high) = (1e-9_f64, 1e3_f64);
     for _ in 0..100 {
         let lambda = (low * high).sqrt();
@@ -92,7 +93,7 @@ mod tests {
         ] {
             assert!((ours / published - 1.0).abs() < 2e-4, "{ours} against {published}");
         }
-        // Xiang and Kurkoski's abstract: 2.36 at over-provisioning 0.3.
+        // The abstract of Xiang and Kurkoski gives 2.36 at over-provisioning 0.3.
         assert!((fifo(1.3) - 2.364).abs() < 1e-3);
     }
 }

@@ -13,7 +13,7 @@ pub trait AnyFtl: Sized {
     fn visit<F: Ftl>(self, ftl: F) -> Self::Output;
 }
 
-/// Visitor that treats all families alike.
+/// Visitor that handles all families in the same way.
 struct AllFamilies<V>(V);
 
 impl<V: AnyFtl> Visitor for AllFamilies<V> {
@@ -27,7 +27,7 @@ impl<V: AnyFtl> Visitor for AllFamilies<V> {
 /// Builds the FTL of `setup` and passes it to `visitor`.
 ///
 /// # Panics
-/// If the set-up is invalid.
+/// Panics if the set-up is invalid.
 pub fn visit<V: AnyFtl>(setup: &Setup, visitor: V) -> V::Output {
     setup.ftl.build(setup.shape(), setup.seed, AllFamilies(visitor)).expect("the set-up is valid")
 }

@@ -11,7 +11,7 @@ use ssdlab_sim::{
 use crate::small_setup;
 use crate::strategies::setups;
 
-/// Round durations: read 100 ns, program 1 us, erase 10 us, transfer of a 4 KiB page 20 ns.
+/// Round durations for hand calculations: read 100 ns, program 1 us, erase 10 us, transfer of a 4 KiB page 20 ns.
 pub const TIMING: Timing = Timing {
     read: PageTimes::uniform(Nanos(100)),
     program: PageTimes::uniform(Nanos(1_000)),

@@ -21,7 +21,8 @@ use ssdlab_trace::{Op, Request};
 /// Page size of the random devices, in bytes.
 const PAGE_BYTES: u32 = 512;
 
-/// Generates small values of a parameter. Sizes are powers of two near the maximum or the page size, whichever is less.
+/// Generates small values of a parameter. Sizes are powers of two near the maximum or near the page size, whichever is
+/// less.
 fn values(parameter: &Parameter) -> BoxedStrategy<u64> {
     let Parameter { unit, min, .. } = *parameter;
     let max = parameter.largest();
@@ -98,7 +99,7 @@ fn ftls(pages_per_block: u32) -> impl Strategy<Value = (FtlChoice, u32)> {
     prop_oneof![page, log]
 }
 
-/// Generates small devices with data checks, any FTL and any options. The minimum spare space is what the FTL needs.
+/// Generates small devices with data checks, any FTL and any options. The spare space is at least what the FTL needs.
 pub fn setups() -> impl Strategy<Value = Setup> {
     let precondition = prop_oneof![
         Just(Precondition { fill: 0.0, overwrite: Overwrite::None }),

@@ -1,4 +1,4 @@
-//! Slow reference FTL with page mapping: the textbook version, for comparison with the fast one.
+//! Slow reference FTL with page mapping: the textbook version, to compare with the fast FTL.
 //!
 //! Validity is a stored flag, victims are found by a scan over all blocks, and nothing is counted incrementally. It
 //! must emit exactly the same flash operations as the fast FTL. It supports one victim at a time, FIFO allocation of
@@ -15,7 +15,7 @@ use ssdlab_nand::{Cause, FlashSink, Role, Source, SpareArea};
 struct Block {
     /// Logical page and validity of each written page.
     pages: Vec<(u32, bool)>,
-    /// Sequence number of the block's closing; `None` if the block is open or free.
+    /// Sequence number of the closing of the block; `None` if the block is open or free.
     closed_at: Option<u64>,
 }
 
@@ -34,7 +34,7 @@ pub struct Twin {
     options: PageOptions,
     /// Open block for host writes.
     host: Option<u32>,
-    /// Open block for relocated pages, unless they share the host's.
+    /// Open block for relocated pages, unless they share the host's open block.
     relocated: Option<u32>,
     closings: u64,
     sequence: u64,

@@ -5,9 +5,9 @@
 //! ci      the number of cases that each test specifies; the default
 //! deep    twenty times as many cases with a random seed, overnight
 //! ```
-//! Cases of `quick` and `ci` are drawn from one seed, so that the same cases are tried every time, and no file of earlier
-//! failures adds to them. `deep` draws a seed for each test; a test that fails shows how to replay it.
-//! `PROPTEST_CASES` and `PROPTEST_RNG_SEED` override both. The Python tests know the same variable
+//! Cases of `quick` and `ci` are drawn from a fixed seed, so that the same cases are tried every time, and no file of
+//! earlier failures adds to them. `deep` draws a seed for each test; a failing test shows how to replay it.
+//! `PROPTEST_CASES` and `PROPTEST_RNG_SEED` override both. The Python tests use the same variable
 //! (`tests/conftest.py`).
 
 #![allow(clippy::print_stdout, reason = "a failing test shows how to replay it")]
@@ -19,13 +19,13 @@ use proptest::test_runner::{Config, RngSeed};
 /// Name of the environment variable.
 pub const VARIABLE: &str = "SSDLAB_TESTS";
 
-/// Arbitrary fixed seed.
+/// The seed is arbitrary but fixed.
 const SEED: u64 = 1;
 
 /// Returns the configuration of a property test with `ci` cases in tier `ci`.
 ///
 /// # Panics
-/// If the value of the variable is not a tier.
+/// Panics if the value of the variable is not a tier.
 pub fn cases(ci: u32) -> Config {
     let tier = std::env::var(VARIABLE).ok();
     // `PROPTEST_CASES` and `PROPTEST_RNG_SEED` are read here.
@@ -42,14 +42,14 @@ pub fn cases(ci: u32) -> Config {
     if tier.as_deref() == Some("deep")
         && let RngSeed::Fixed(seed) = rng_seed
     {
-        // Shown for a test that fails.
+        // This is shown for a test that fails.
         println!("replay with PROPTEST_CASES={cases} PROPTEST_RNG_SEED={seed}");
     }
     // A file of failures would change the cases of the next run.
     Config { cases, rng_seed, failure_persistence: None, ..default }
 }
 
-/// A seed that differs from run to run.
+/// Returns a seed that differs from run to run.
 fn fresh_seed() -> u64 {
     BuildHasher::hash_one(&RandomState::new(), SEED)
 }

@@ -1,13 +1,13 @@
-//! The write buffer: pages wait in RAM until they are programmed, or are lost in a power loss.
+//! The write buffer: pages wait in RAM until they are programmed. A power loss loses them.
 //!
 //! ```text
 //! write:  a waiting page is overwritten in place; others take a free place; without one, pages are programmed first
 //! drain:  from `high` pages on, the oldest are programmed until `low` are left; a flush programs all
 //! ```
-//! With power-loss protection a flush programs nothing; see `protected.rs`.
+//! With power-loss protection, a flush does not program pages; see `protected.rs`.
 //!
-//! The rules match the timed drive's buffer, except that programming takes no time here: there, a page keeps its slot
-//! while it is programmed.
+//! The rules match the buffer of the timed drive, with one exception. Programming takes no time here; there, a page
+//! keeps its slot while it is programmed.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -19,16 +19,17 @@ use ssdlab_ftl::WriteContext;
 pub struct WriteBuffer {
     /// Capacity in pages.
     pub pages: u32,
-    /// Pages at which programming starts, 1 to `pages`; with 1 and a `low` of 0 every page is programmed at once.
+    /// Number of pages at which programming starts, 1 to `pages`. With 1 and a `low` of 0, every page is programmed at
+    /// once.
     pub high: u32,
-    /// Pages at which programming ends, below `high`.
+    /// Number of pages at which programming ends, below `high`.
     pub low: u32,
     /// True if the contents survive a power loss, so that a flush need not wait.
     pub protected: bool,
 }
 
 impl WriteBuffer {
-    /// True if waiting pages may be lost with the power: not if every page is programmed at once.
+    /// True if a power loss may lose waiting pages; false if every page is programmed at once.
     pub fn forgets(&self) -> bool {
         self.high > 1 && !self.protected
     }
@@ -41,9 +42,9 @@ pub(crate) struct BufferedPage {
     pub page: Box<[u8]>,
     /// Bytes written by the host: disjoint ranges in ascending order.
     pub written: Vec<Range<usize>>,
-    /// True if one write covered the whole page; otherwise the rest is read before programming, as in the timed drive.
+    /// True if one write covered the whole page. Otherwise the rest is read before programming, as in the timed drive.
     pub whole: bool,
-    /// Version of the copy on flash with the rest of the page; only for a protected buffer.
+    /// Version of the flash copy that contains the rest of the page; only for a protected buffer.
     pub base: Option<u64>,
     /// Number of pages accepted before.
     pub number: u64,
@@ -77,7 +78,7 @@ impl BufferedPage {
 pub(crate) struct Buffer {
     options: WriteBuffer,
     pages: BTreeMap<u32, BufferedPage>,
-    /// Pages with their numbers, oldest first; trimmed ones are stale.
+    /// Pages with their numbers, oldest first; trimmed pages are stale entries.
     order: VecDeque<(u32, u64)>,
     accepted: u64,
     draining: bool,
@@ -88,7 +89,7 @@ impl Buffer {
         Self { options, pages: BTreeMap::new(), order: VecDeque::new(), accepted: 0, draining: false }
     }
 
-    /// Returns a buffer with pages of an earlier one, oldest first, all to be programmed.
+    /// Creates a buffer with the pages of an earlier buffer, oldest first, all to be programmed.
     pub fn of(options: WriteBuffer, pages: Vec<(u32, BufferedPage)>) -> Self {
         let mut buffer = Self::new(options);
         for (lpn, held) in pages {
@@ -112,7 +113,7 @@ impl Buffer {
         self.pages.get(&lpn)
     }
 
-    /// All waiting pages.
+    /// Returns all waiting pages.
     pub fn waiting(&self) -> impl Iterator<Item = (u32, &BufferedPage)> {
         self.pages.iter().map(|(&lpn, held)| (lpn, held))
     }
@@ -125,7 +126,7 @@ impl Buffer {
         self.len() < self.options.pages || self.pages.contains_key(&lpn)
     }
 
-    /// Stores bytes of a page, which has room; `base` is [`BufferedPage::base`].
+    /// Stores bytes of a page that has room; `base` is [`BufferedPage::base`].
     pub fn accept(
         &mut self,
         (lpn, base): (u32, Option<u64>),
@@ -144,7 +145,7 @@ impl Buffer {
         held.write(at, bytes);
     }
 
-    /// Returns the page to program next, if one is due or `all` are; it stays until [`Self::forget`].
+    /// Returns the page to program next, if a page is due or `all` pages are. The page stays until [`Self::forget`].
     pub fn next_due(&mut self, all: bool) -> Option<u32> {
         let filled = self.len();
         self.draining = if self.draining { filled > self.options.low } else { filled >= self.options.high };
@@ -160,7 +161,7 @@ impl Buffer {
         }
     }
 
-    /// Removes a page that is on flash, or trimmed.
+    /// Removes a page that has been programmed or trimmed.
     pub fn forget(&mut self, lpn: u32) {
         self.pages.remove(&lpn);
     }
@@ -206,7 +207,8 @@ mod tests {
         assert_eq!(drain(&mut buffer, true), [2, 1]);
     }
 
-    /// Goal: the bytes written are known whatever the order of writes. Method: a byte map beside it.
+    /// Goal: the buffer knows which bytes were written, for any order of writes. Method: comparison with a map of
+    /// bytes.
     #[test]
     fn parts_of_a_page_add_up() {
         let mut rng = ssdlab_core::Rng::named(3, "parts");

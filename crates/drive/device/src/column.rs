@@ -1,7 +1,7 @@
-//! Columns of numbers near a line; logical pages and sequence numbers of a block mostly increase by one.
+//! Columns of numbers that lie near a line. Logical pages and sequence numbers of a block mostly increase by one.
 //!
 //! Number `i` is base + slope * i + its distance, modulo 2^64. All distances take the same 0, 1, 2, 4 or 8 bytes. So a
-//! sequentially written block takes a few bytes, each page can be decoded on its own, and decoding has no branches.
+//! sequentially written block takes a few bytes, each page can be decoded separately, and decoding has no branches.
 
 /// A line below the numbers, and the width in bytes of the largest distance from it.
 #[derive(Clone, Copy)]
@@ -12,7 +12,7 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// Distance of a number from slope * i, which may be negative.
+    /// Returns the distance of a number from slope * i, which may be negative.
     #[inline(always)]
     pub const fn offset(slope: u64, at: usize, number: u64) -> i64 {
         number.wrapping_sub(slope.wrapping_mul(at as u64)) as i64
@@ -49,7 +49,7 @@ impl Line {
         }
     }
 
-    /// Computes numbers from the one at `first` on, from their distances.
+    /// Computes numbers from their distances, starting at the number at `first`.
     fn from(self, first: usize, into: &mut [u64], distances: impl Iterator<Item = u64>) {
         let mut on_line = self.at(first);
         for (number, distance) in into.iter_mut().zip(distances) {
@@ -83,7 +83,7 @@ impl<'a> Column<'a> {
         self.line.width == 0
     }
 
-    /// Returns one number.
+    /// Returns the number at one position.
     #[inline]
     pub fn number(&self, at: usize) -> u64 {
         let distance = match self.line.width {
@@ -96,7 +96,7 @@ impl<'a> Column<'a> {
         self.line.at(at).wrapping_add(distance)
     }
 
-    /// Reads numbers from the one at `first` on.
+    /// Reads numbers, starting at the number at `first`.
     pub fn numbers(&self, first: usize, into: &mut [u64]) {
         match self.line.width {
             0 => self.line.from(first, into, std::iter::repeat(0)),
@@ -117,7 +117,8 @@ impl<'a> Column<'a> {
 mod tests {
     use super::*;
 
-    /// Goal: numbers are read back, from the fewest bytes. Method: each width at its limits, on either side of zero.
+    /// Goal: numbers are read back correctly and take the fewest bytes. Method: each width at its limits, on either
+    /// side of zero.
     #[test]
     fn numbers_come_back_in_the_width_that_they_need() {
         let on_line = [Some(5), Some(6), Some(7), Some(8)];

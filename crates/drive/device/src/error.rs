@@ -27,7 +27,7 @@ pub enum DriveError {
                  the data to another drive"
     )]
     ReadOnly {
-        /// Blocks marked as bad.
+        /// Number of blocks marked as bad.
         bad: u32,
         /// Blocks in all.
         blocks: u32,
@@ -43,13 +43,13 @@ pub enum DriveError {
     /// The flash has lost the data.
     #[error("logical page {0} cannot be read: its data is damaged; write it again")]
     Unreadable(Lpn),
-    /// The flash holds something that its FTL cannot have written.
+    /// The flash contains data that its FTL cannot have written.
     #[error("the drive cannot be mounted: {0}")]
     Unmountable(String),
     /// The options contradict each other or the flash.
     #[error("{0}")]
     Options(String),
-    /// The file that holds the bytes was deleted.
+    /// The file that stores the drive was deleted.
     #[error("the drive's file was deleted, so no data is safe; copy the data before closing the drive")]
     Deleted,
     /// The medium reports an error.

@@ -1,7 +1,7 @@
 //! Flash sink that moves bytes: executes the operations of an FTL on a [`Backend`].
 //!
-//! A sink returns nothing, so the first fault that is not a flash failure is kept. From then on nothing is executed, as if
-//! the power were off, and the drive reports the fault when the FTL is done.
+//! A sink returns nothing, so the first fault that is not a flash failure is kept. From then on no operation is
+//! executed, as if the power were off. The drive reports the fault when the FTL has finished.
 
 use std::collections::BTreeSet;
 
@@ -23,39 +23,39 @@ struct Failures {
     have_occurred: bool,
 }
 
-/// Flash, and the controller's data about it apart from the map.
+/// Flash, and the controller's data about it except the map.
 pub(crate) struct Medium<B> {
     pub backend: B,
-    /// None while the drive has no trusted log.
+    /// The log; None while the drive has no trusted log.
     pub log: Option<Log>,
     /// Programs known to be safe.
     pub safe: SafeNote,
     /// True if a page may have been programmed since the last sync.
     unsynced: bool,
-    /// Lowest sequence number of the programs since the mount. Earlier ones may have been torn by a power loss, however
+    /// Lowest sequence number of the programs since the mount. A power loss may have torn earlier programs, however
     /// often the backend was synced since.
     pub begun: u64,
     pub counts: Counts,
     /// Erases of every block, including failed ones.
     pub erases: Vec<u32>,
-    /// Blocks in which an interrupted program may be invisible: their erased pages must not be programmed.
+    /// Blocks in which an interrupted program may be invisible. Their erased pages must not be programmed.
     pub closed: Vec<bool>,
-    /// Pages with a sound spare area and damaged data, as their program was interrupted.
+    /// Pages with a sound spare area but damaged data, because their program was interrupted.
     pub damaged: BTreeSet<Ppn>,
     /// Number of programs and trims.
     pub sequence: u64,
-    /// True if anything was programmed, erased or trimmed since the last flush.
+    /// True if a page was programmed or trimmed or a block erased since the last flush.
     pub changed: bool,
     /// Lifetime counters.
     pub life: Life,
-    /// Pages read by the host that were never written.
+    /// Number of pages read by the host that were never written.
     pub unmapped_reads: u64,
     /// The first fault that is not a flash failure.
     pub fault: Option<Fault>,
     failures: Failures,
-    /// Host pages programmed without their data so far, by number in the request.
+    /// Host pages programmed without their data so far, by their number in the request.
     late: Vec<(Ppn, u32)>,
-    /// The page read last, for a copy of it.
+    /// The page read last, kept in case it is copied.
     scratch: Vec<u8>,
     held: Option<(Ppn, Spare)>,
 }
@@ -90,7 +90,7 @@ impl<B: Backend> Medium<B> {
         BlockId(ppn.0 / self.backend.geometry().pages_per_block)
     }
 
-    /// Number of bad blocks.
+    /// Returns the number of bad blocks.
     pub fn bad_blocks(&self) -> u32 {
         let blocks = (0..self.backend.geometry().blocks).map(BlockId);
         blocks.filter(|&block| self.backend.is_bad(block)).count() as u32
@@ -102,7 +102,7 @@ impl<B: Backend> Medium<B> {
         self.unsynced = true;
     }
 
-    /// Keeps a fault, if there is one.
+    /// Keeps the fault of a result, if any.
     pub fn note_fault(&mut self, result: Result<(), Fault>) {
         if let Err(fault) = result {
             self.fault.get_or_insert(fault);
@@ -123,7 +123,7 @@ impl<B: Backend> Medium<B> {
         (self.failures.latest, self.failures.have_occurred) = (Some(failure), true);
     }
 
-    /// Makes the drive read-only: for good if blocks have failed, though a mount might find room again.
+    /// Makes the drive read-only. The state is permanent if blocks have failed, even if a mount might find room again.
     pub fn wear_out(&mut self) {
         if self.life.worn_out || !self.failures.have_occurred && self.bad_blocks() == 0 {
             return;
@@ -135,7 +135,7 @@ impl<B: Backend> Medium<B> {
         }
     }
 
-    /// Makes everything done so far safe.
+    /// Makes all operations so far safe.
     pub fn flush(&mut self) -> Result<(), Fault> {
         self.sync()?;
         if let Some(log) = self.log.as_mut().filter(|_| self.changed) {
@@ -145,14 +145,14 @@ impl<B: Backend> Medium<B> {
         Ok(())
     }
 
-    /// Syncs the backend and records that everything programmed so far is safe.
+    /// Syncs the backend and records that all programs so far are safe.
     fn sync(&mut self) -> Result<(), Fault> {
         self.backend.sync()?;
         self.unsynced = false;
         self.safe.write(&mut self.backend, self.sequence)
     }
 
-    /// Reads a page into `page`; returns its spare area, None if the page has no usable one.
+    /// Reads a page into `page`; returns its spare area, None if the spare area is not usable.
     fn read_page(&self, ppn: Ppn, page: &mut [u8]) -> Result<Option<Spare>, Fault> {
         let mut bytes = [0; SPARE_BYTES];
         let uncorrectable = match self.backend.read(ppn, page, &mut bytes) {
@@ -169,7 +169,7 @@ impl<B: Backend> Medium<B> {
         })
     }
 
-    /// Version of the programmed page at `ppn`, if any.
+    /// Returns the version of the programmed page at `ppn`, if any.
     pub fn version(&self, ppn: Ppn) -> Result<Option<u64>, Fault> {
         let mut spare = [0; SPARE_BYTES];
         self.backend.read_spares(ppn, &mut spare)?;
@@ -198,28 +198,28 @@ impl<B: Backend> Medium<B> {
     }
 }
 
-/// Data bytes transferred by the operations of one FTL call.
+/// Data that the operations of one FTL call transfer.
 pub(crate) enum Payload<'a> {
-    /// None if the FTL moves data within the flash.
+    /// The FTL only moves data within the flash.
     None,
     /// Host pages, by number in the request.
     Write(&'a Pages<'a>),
-    /// Destination of the page that is read for the host or for a partial write.
+    /// Destination of a page that is read for the host or for a partial write.
     Read {
         /// Logical page.
         lpn: Lpn,
         /// Buffer of one page.
         into: &'a mut [u8],
-        /// True if it could not be read.
+        /// True if the page could not be read.
         lost: bool,
     },
 }
 
-/// Pages of a write; the first and the last may be assembled elsewhere.
+/// Pages of a write; the first and the last page may be assembled in another buffer.
 pub(crate) struct Pages<'a> {
     /// First page, if it is not in `whole`.
     pub head: Option<&'a [u8]>,
-    /// Whole pages, one after the other.
+    /// Whole pages, stored contiguously.
     pub whole: &'a [u8],
     /// Last page, if it is not in `whole`.
     pub tail: Option<&'a [u8]>,
@@ -236,7 +236,7 @@ impl Pages<'_> {
         };
         match self.whole.get(behind_head * page_bytes..(behind_head + 1) * page_bytes) {
             Some(page) => page,
-            None => self.tail.expect("a write programs no more pages than it has"),
+            None => self.tail.expect("a write programs at most its own pages"),
         }
     }
 }
@@ -258,8 +258,8 @@ fn fill_map_page(page: &mut [u8], lpn: Lpn, version: u64) {
 }
 
 impl<B: Backend> Flash<'_, B> {
-    /// Places the data of pages programmed without it. This happens once per long request, after the FTL is done, or
-    /// before one of the pages is read.
+    /// Stores the data of pages programmed without data. This happens once per long request: after the FTL has
+    /// finished, or before one of the pages is read.
     pub fn place(&mut self) {
         let Payload::Write(pages) = &self.payload else { return };
         let Medium { late, backend, scratch, .. } = &mut *self.medium;
@@ -284,10 +284,10 @@ impl<B: Backend> Flash<'_, B> {
     }
 }
 
-/// Requests of this many whole pages have their data placed at once.
+/// Minimum number of whole pages of a request whose data is stored at once.
 const LATE_PAGES: usize = 16;
 
-/// Operations for flash that must not be touched yet, to be executed later. None of them fails, but the FTL handles
+/// Operations for flash that must not be changed yet, to be executed later. None of them fails, but the FTL handles
 /// failures if the flash has them.
 pub(crate) struct Recording {
     pub operations: Vec<FlashOp>,
@@ -365,7 +365,7 @@ impl<B: Backend> FlashSink for Flash<'_, B> {
             return self.medium.program_page(ppn, &oob, version, lost, &[]);
         }
         let (version, lost) = match source {
-            Source::Host(_) => unreachable!("host pages come with a write"),
+            Source::Host(_) => unreachable!("host pages belong to a write"),
             Source::Map => {
                 fill_map_page(&mut self.medium.scratch, oob.lpn, oob.sequence);
                 (oob.sequence, false)
@@ -379,7 +379,7 @@ impl<B: Backend> FlashSink for Flash<'_, B> {
                         self.medium.life.pages_lost += u64::from(spare.lost);
                         (spare.version, spare.lost)
                     }
-                    // The version of this copy is unknown, so it must not count as newer than any other copy.
+                    // The version of this copy is unknown, so the copy must not count as newer than any other.
                     _ => {
                         self.medium.life.pages_lost += 1;
                         (0, true)
@@ -457,7 +457,7 @@ impl<B: Backend> FlashSink for Flash<'_, B> {
         if medium.fault.is_some() {
             return;
         }
-        // Recovery ignores bad blocks: pages copied from this one must be safe first, and known to be.
+        // Recovery ignores bad blocks. So pages copied from this block must be safe first, and recorded as safe.
         let safe = medium.sync();
         let marked = safe.and_then(|()| medium.backend.mark_bad(block));
         medium.note_fault(marked);

@@ -1,14 +1,14 @@
-//! Lifetime counters of a drive. Checkpoints have all of them, the journal mounts and wear-out.
+//! Lifetime counters of a drive. Checkpoints contain all counters; the journal contains mounts and wear-out.
 
 /// Lifetime counts of the drive. A power loss resets reads, writes and errors to the latest checkpoint, as in a
-/// controller that saves them periodically. A mount without a log starts again from 0.
+/// controller that saves them periodically. A mount without a log restarts at 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Life {
     /// Number of mounts.
     pub mounts: u64,
     /// Number of mounts without an earlier shutdown.
     pub unsafe_mounts: u64,
-    /// Pages that could not be read.
+    /// Number of pages that could not be read.
     pub pages_lost: u64,
     /// Bytes read by the host.
     pub bytes_read: u64,

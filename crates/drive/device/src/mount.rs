@@ -1,26 +1,26 @@
-//! Mounting: from flash and log to an FTL that continues where the power failed.
+//! Mounting: builds from flash and log an FTL that continues where the power failed.
 //!
 //! ```text
 //! the newest whole checkpoint               contents of the spare areas at that time
 //! + the blocks that its journal names       read again
 //! = current contents of the spare areas     -> Ftl::recover -> the map
 //! ```
-//! Copies that the checkpoint marks as outdated are not compared. A recovery may give up newer copies, so the marks become
-//! invalid once a recovery has erased a block.
+//! Copies that the checkpoint marks as outdated are not compared. A recovery may discard newer copies, so the marks
+//! become invalid once a recovery has erased a block.
 //!
-//! Without a whole log every spare area is read. Trims, erase counts and the drive's counters are then unknown: older copies
-//! of trimmed pages come back.
+//! Without a complete log, every spare area is read. Trims, erase counts and the drive's counters are then unknown, and
+//! older copies of trimmed pages return.
 //!
 //! A mount does not trust:
 //!
-//! - erased pages of a block that was being written, as an interrupted program may be invisible;
+//! - erased pages of a block that was being written, because an interrupted program may be invisible;
 //! - a block whose last record announces its erase;
 //! - data programmed since the last flush, until its checksum has been compared;
-//! - pages older than the erase of their block: a computer that lost its power may have forgotten the erase but not later
-//!   writes.
+//! - pages older than the erase of their block: a computer that lost its power may have forgotten the erase but not
+//!   later writes.
 //!
-//! An older copy replaces a page that may have been torn, but never one that was safe: that one is lost. The log and a note
-//! beside it (`safe.rs`) tell what was safe.
+//! An older copy replaces a page that may have been torn, but never a page that was safe; that page is lost. The log
+//! and a separate note (`safe.rs`) record what was safe.
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_nand::{Found, Scan, SpareArea, Trimmed};
@@ -37,26 +37,26 @@ use crate::table::PageTable;
 
 /// Input of recovery.
 pub(crate) struct Surveyed {
-    /// None if the first pass was sufficient.
+    /// Table of blocks read again; None if the first pass was sufficient.
     pub table: Option<PageTable>,
     pub trims: Vec<Trimmed>,
-    /// Number of trims no newer than the checkpoint.
+    /// Number of trims that are not newer than the checkpoint.
     pub older_trims: usize,
     pub report: MountReport,
 }
 
-/// Information about a block whose spare areas are read.
+/// Known facts about a block whose spare areas are read.
 struct Scanned {
     /// True if the last operation on the block was an erase.
     trusted: bool,
     /// Pages with lower sequence numbers are left over from before an erase.
     from: u64,
-    /// Lowest sequence number of the pages whose checksums are compared; None compares no page.
+    /// Lowest sequence number of the pages whose checksums are compared; if None, no page is compared.
     verify: Option<u64>,
 }
 
 impl Scanned {
-    /// Nothing is known but the spare areas.
+    /// Returns a state in which only the spare areas are known.
     const fn unknown() -> Self {
         Self { trusted: false, from: 0, verify: None }
     }
@@ -69,15 +69,15 @@ fn sequence_of(page: &Found) -> Option<u64> {
     }
 }
 
-/// Contents of a block's pages by their spare areas.
+/// Returns the contents of a block's pages, derived from their spare areas.
 fn found_in(block: BlockId, spares: &[u8]) -> Vec<Found> {
     decode_block(block, spares).map(|(_, content)| content.found()).collect()
 }
 
 impl<B: Backend> Medium<B> {
-    /// Surveys the flash. From now on no sequence number below `least` is used. If all of the flash has to be read, it is
-    /// shown to `at_first_sight` meanwhile, before any damage is known; it returns whether that is enough if no page is
-    /// damaged.
+    /// Surveys the flash. From now on no sequence number below `least` is used. If all of the flash has to be read, the
+    /// FTL sees it meanwhile through `at_first_sight`, before any damage is known. `at_first_sight` returns true if
+    /// that is enough when no page is damaged.
     pub fn survey(
         &mut self,
         least: u64,
@@ -85,12 +85,12 @@ impl<B: Backend> Medium<B> {
     ) -> Result<Surveyed, Fault> {
         let mut report = MountReport::default();
         self.safe = SafeNote::load(&self.backend)?;
-        // Trims also have sequence numbers, which are lost with the log.
+        // Trims also have sequence numbers, which are lost together with the log.
         let least = least.max(self.safe.below);
         let loaded = Log::load(&self.backend)?;
         self.backend.mounted(loaded.as_ref().map_or(0, |(_, known)| known.life.mounts));
         let older_trims = loaded.as_ref().map_or(0, |(_, known)| known.older_trims);
-        // No later operation may have a lower number, even if the original user of the number is gone.
+        // No later operation may have a lower number, even if the operation that used it is gone.
         let above = |sequence| Trimmed { lpn: Lpn(0), count: 0, sequence };
         let (table, mut trims) = match loaded {
             Some((log, known)) => {
@@ -140,7 +140,7 @@ impl<B: Backend> Medium<B> {
             table.bad[block.index()] = self.backend.is_bad(block);
         }
         let mut synced = synced.max(self.safe.below);
-        // All data of this block was durable elsewhere before the erase.
+        // All data of this block was safe elsewhere before the erase.
         if let Some((block, sequence)) = erasing.filter(|(_, sequence)| *sequence <= self.safe.below) {
             erased.insert(block, sequence);
             table.erased_before = sequence;
@@ -167,7 +167,7 @@ impl<B: Backend> Medium<B> {
             let pages = scan.read(block)?;
             let newest = pages.iter().filter_map(sequence_of).max();
             let medium = &mut *scan.medium;
-            // A later program shows that the erase was begun, though its record comes last.
+            // A later program shows that the erase was begun, although the erase has the last record.
             let known = if medium.sequence > sequence || newest >= Some(sequence) {
                 forget_block(&mut medium.damaged, block, medium.backend.geometry().pages_per_block);
                 (scan.table.erased_before, synced) = (sequence, synced.max(sequence));
@@ -182,14 +182,14 @@ impl<B: Backend> Medium<B> {
             scan.evaluate(block, pages, known)?;
         }
         let (table, torn) = scan.finish(|page| page.version < synced)?;
-        // After the record of the erase, as any record after that shows that the erase was begun.
+        // Written after the record of the erase, because any later record shows that the erase was begun.
         if let Some(log) = &mut self.log {
             torn.iter().try_for_each(|&ppn| log.damaged(&mut self.backend, ppn))?;
         }
         Ok((table, trims))
     }
 
-    /// Surveys all of the flash; None if `at_first_sight` saw it and that is enough.
+    /// Surveys all of the flash; None if `at_first_sight` has seen it and that is enough.
     fn survey_all(
         &mut self,
         at_first_sight: impl FnOnce(&dyn Scan) -> bool,
@@ -225,7 +225,7 @@ impl<B: Backend> Medium<B> {
         let (log, known) = match (Log::load(&self.backend).map_err(text)?, &self.log) {
             (Some(loaded), Some(_)) => loaded,
             (None, None) => return Ok(()),
-            (Some(_), None) => return Err("there is a log that the drive does not use".into()),
+            (Some(_), None) => return Err("the flash contains a log that the drive does not use".into()),
             (None, Some(_)) => return Err("there is no log".into()),
         };
         let geometry = self.backend.geometry();
@@ -288,8 +288,8 @@ impl<'a, B: Backend> BlockScan<'a, B> {
         Ok(found_in(block, &self.spares))
     }
 
-    /// Stores the trusted contents of the block read last: erased pages are trusted if the block was erased last and all its
-    /// pages are erased.
+    /// Stores the trusted contents of the block read last. Erased pages are trusted if the block was erased last and
+    /// all its pages are erased.
     fn evaluate(&mut self, block: BlockId, mut pages: Vec<Found>, known: Scanned) -> Result<(), Fault> {
         let medium = &mut *self.medium;
         let first = block.0 * medium.backend.geometry().pages_per_block;
@@ -317,8 +317,9 @@ impl<'a, B: Backend> BlockScan<'a, B> {
         Ok(())
     }
 
-    /// Returns the table, and the damaged pages that may have been torn: an older copy replaces them. The data of the others
-    /// was safe, so the flash has lost it since: unless there is an equal copy, they stay and are errors to read.
+    /// Returns the table, and the damaged pages that may have been torn; an older copy replaces these. The other
+    /// damaged pages were safe, so the flash has lost their data since. Unless there is an equal copy, they stay, and
+    /// reading them is an error.
     fn finish(mut self, was_safe: impl Fn(&DamagedPage) -> bool) -> Result<(PageTable, Vec<Ppn>), Fault> {
         let version = |page: &DamagedPage| (page.lpn, page.version);
         let damaged = std::mem::take(&mut self.damaged);

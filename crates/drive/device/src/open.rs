@@ -22,12 +22,12 @@ pub enum OpenError {
     Drive(#[from] DriveError),
 }
 
-/// Mounts the drive in the file at `path`, or creates it; without a path the drive is in memory. `lines` are the settings
-/// that must equal the ones in an existing file, `settings` the configuration's, kept in the file. `over` wraps the flash backend. Returns the drive and its mount report; a new
-/// drive has none.
+/// Mounts the drive in the file at `path`, or creates it. Without a path the drive is in memory. An existing file must
+/// have the settings in `lines`; `settings` is the configuration, which the file stores. `over` wraps the flash backend.
+/// Returns the drive and its mount report; a new drive has none.
 ///
 /// # Errors
-/// If the file holds another drive, or the drive cannot be made or mounted.
+/// Fails if the file contains another drive, or the drive cannot be created or mounted.
 pub fn open<B: Backend>(
     path: Option<&Path>,
     geometry: Geometry,
@@ -50,7 +50,7 @@ pub fn open<B: Backend>(
     if is_new {
         let made = Drive::create(flash, options).and_then(Drive::writable_anew).inspect_err(|_| {
             if let Some(path) = path {
-                // A partly created drive is useless. A failure to remove it adds nothing to the first error.
+                // A partly created drive is useless. A failure to remove it would add nothing to the first error.
                 let _ = fs::remove_file(path);
             }
         });

@@ -9,21 +9,21 @@ use ssdlab_core::BlockId;
 
 use crate::backend::Backend;
 
-/// Blocks that a processor takes at a time.
+/// Number of blocks that a processor takes at a time.
 const RUN: u32 = 64;
 
-/// Number of processors for this many blocks.
+/// Returns the number of processors to use for this many blocks.
 pub(crate) fn processors(blocks: u32) -> usize {
     // Asking the system for the number of processors takes longer than scanning a few blocks.
     if blocks <= RUN { 1 } else { thread::available_parallelism().map_or(1, NonZero::get) }
 }
 
-/// Number of processors that may read this many blocks of a flash.
+/// Returns the number of processors that may read this many blocks of a flash.
 pub(crate) fn readers(flash: &dyn Backend, blocks: u32) -> usize {
     if flash.reads_at_once() { processors(blocks) } else { 1 }
 }
 
-/// Runs `work` on `processors` threads, each with its own blocks until none are left; returns their results.
+/// Runs `work` on `processors` threads. Each thread takes blocks until none are left. Returns their results.
 pub(crate) fn share<T: Send>(
     processors: usize,
     blocks: u32,
@@ -34,7 +34,7 @@ pub(crate) fn share<T: Send>(
     let run = || work(&mut iter::from_fn(take).flat_map(|first| first..(first + RUN).min(blocks)).map(BlockId));
     thread::scope(|scope| {
         let others = 1..processors.min(blocks.div_ceil(RUN) as usize);
-        // A thread that cannot be started is not needed.
+        // If a thread cannot be started, the other threads do its work.
         let others: Vec<_> = others.filter_map(|_| thread::Builder::new().spawn_scoped(scope, run).ok()).collect();
         let own = run();
         iter::once(own).chain(others.into_iter().map(|other| other.join().expect("it does not panic"))).collect()

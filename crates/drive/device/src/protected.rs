@@ -1,24 +1,25 @@
-//! Journal of a write buffer with power-loss protection, beside the flash.
+//! Journal of a write buffer with power-loss protection, stored next to the flash.
 //!
 //! ```text
 //! 0      two heads, 4 KiB each: checksum, generation, start and maximum end of its journal
 //! then   two journals in turn, each with a mark behind; a record: checksum, sequence number, version, page, kind, parts |
 //!        parts written | the page
 //! ```
-//! Each page that the buffer accepts is recorded before it is acknowledged, and so is a trim of a recorded page. Checksums
-//! are seeded with generation and place, so that a journal ends at the first incomplete record. When it is long, the waiting
-//! pages are written to the other journal, whose head comes last; then the older head is wiped. A single wrong bit of a
-//! head is corrected.
+//! Each page that the buffer accepts is recorded before it is acknowledged; so is a trim of a recorded page. Checksums
+//! are seeded with generation and position, so that a journal ends at the first incomplete record. When it is long, the
+//! waiting pages are written to the other journal, whose head comes last. Then the older head is wiped. A single wrong
+//! bit of a head is corrected.
 //!
-//! A head without a journal names the generation of a journal being started. If that is interrupted, its records do not
-//! count in the next journal, which may lie at the same place.
+//! A head without a journal names the generation of a journal being started. If the start is interrupted, its records
+//! do not count in the next journal, which may lie at the same place.
 //!
-//! A page written in part belongs to the version on the flash at that time. If a computer that lost its power has kept another
-//! version, neither the part nor the writes between were flushed: the part is dropped, and an earlier record counts.
+//! A page written in part belongs to the version on flash at that time. A computer that lost its power may have kept
+//! another version. Then neither the part nor the writes between were flushed, so the part is dropped and an earlier
+//! record counts.
 //!
-//! Programs are not recorded. A record is outdated if the flash holds a version of its page not below the recorded sequence
-//! number, or if the page was trimmed since. The next mount programs and trims the others, whatever buffer the drive has by
-//! then, as if the capacitors had lasted for it.
+//! Programs are not recorded. A record is outdated if the flash holds a version of its page not below the recorded
+//! sequence number, or if the page was trimmed since. The next mount programs and trims the others. It does so whatever
+//! buffer the drive then has, as if the capacitors had lasted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -39,7 +40,7 @@ const FIRST_JOURNAL: u64 = 2 * HEAD_EVERY;
 const RECORD_BYTES: usize = 40;
 const PART_BYTES: usize = 8;
 
-/// Mark at the end of a journal, written when the journal starts; if it is missing, the file was truncated.
+/// Mark at the end of a journal, written when the journal starts. If the mark is missing, the file was truncated.
 const MARK: [u8; 1] = [0xFF];
 
 const TRIM: u32 = 0;
@@ -56,7 +57,7 @@ pub(crate) struct BufferJournal {
     begin: u64,
     end: u64,
     at: u64,
-    /// Position at which the journal is long enough to start a new one.
+    /// Position from which the journal is so long that a new journal is started.
     long_at: u64,
     /// True if no other head names a journal.
     pub is_alone: bool,
@@ -67,19 +68,19 @@ pub(crate) struct BufferJournal {
 /// Records of a page in a journal.
 #[derive(Debug, Default)]
 pub(crate) struct PageRecords {
-    /// Sequence number of a trim.
+    /// Sequence number of the latest trim of the page.
     pub trimmed: Option<u64>,
     /// Sequence number of a trim logged since the last checkpoint.
     pub logged_trim: Option<u64>,
-    /// Later writes, with their sequence numbers.
+    /// Writes after `base`, with their sequence numbers.
     pub pages: Vec<(u64, BufferedPage)>,
 }
 
 /// A journal and its records by page.
 pub(crate) type Loaded = (BufferJournal, BTreeMap<u32, PageRecords>);
 
-/// Number greater than every sequence number and version in a journal. If one were reused, a part of a page could be
-/// taken for a part of another copy.
+/// Returns a number greater than every sequence number and version in a journal. If such a number were reused, a part
+/// of a page could be taken for a part of another copy.
 pub(crate) fn above(kept: &BTreeMap<u32, PageRecords>) -> u64 {
     let named = kept.values().flat_map(|kept| {
         let pages = kept.pages.iter().flat_map(|(sequence, held)| [Some(*sequence), held.base]);
@@ -139,7 +140,8 @@ fn record(lpn: u32, sequence: u64, held: Option<&BufferedPage>) -> Vec<u8> {
 }
 
 impl BufferJournal {
-    /// Starts a journal with the waiting pages of a buffer of `pages` pages; everything done before is then safe.
+    /// Starts a journal with the waiting pages of a buffer of `pages` pages. All earlier operations are safe
+    /// afterwards.
     pub fn begin<'a>(
         backend: &mut impl Backend,
         before: Option<&Self>,
@@ -148,7 +150,7 @@ impl BufferJournal {
         waiting: impl Iterator<Item = (u32, &'a BufferedPage)>,
     ) -> Result<Self, Fault> {
         let page_bytes = u64::from(backend.geometry().page_bytes);
-        // A page in many parts takes at most five times its bytes.
+        // A page written in many parts takes at most five times its size.
         let buffer_bytes = (u64::from(pages) + 8) * (page_bytes + 128);
         let length = 16 * buffer_bytes;
         let begin = match before {
@@ -156,10 +158,10 @@ impl BufferJournal {
             _ => FIRST_JOURNAL,
         };
         let head = before.map_or(0, |before| HEAD_EVERY - before.head);
-        // Damaged heads count too: each start writes its generation first.
+        // Damaged heads count too, because each start writes its generation first.
         let generation_at = |at| read_head(backend, at).map(|head| u64_at(&sound(&head).unwrap_or(head), 8));
         let generation = generation_at(0)?.max(generation_at(HEAD_EVERY)?).wrapping_add(1);
-        // The loaded head may not be safe yet, and the older one is overwritten.
+        // The loaded head may not be safe yet, and the older head is overwritten.
         backend.sync()?;
         write_head(backend, head, generation, 0..0)?;
         backend.sync()?;
@@ -178,7 +180,7 @@ impl BufferJournal {
         Ok(journal)
     }
 
-    /// Loads the newest journal and its records; None if there never was one.
+    /// Loads the newest journal and its records; None if there never was a journal.
     pub fn load(backend: &impl Backend) -> Result<Option<Loaded>, Fault> {
         let mut newest: Option<Self> = None;
         let heads = [(0, read_head(backend, 0)?), (HEAD_EVERY, read_head(backend, HEAD_EVERY)?)];
@@ -197,7 +199,7 @@ impl BufferJournal {
             }
         }
         let Some(mut journal) = newest else {
-            // Only before the first journal is complete is the other head blank, except perhaps for a wrong bit.
+            // The other head is blank (except perhaps for a wrong bit) only before the first journal is complete.
             let is_blank = |head: &Head| head.iter().map(|byte| byte.count_ones()).sum::<u32>() <= 1;
             if !heads.iter().any(|(_, head)| is_blank(head)) {
                 return Err(lost("beginning"));
@@ -261,7 +263,7 @@ impl BufferJournal {
         Ok(())
     }
 
-    /// Reads the next whole record: page, sequence number, and the contents unless it is a trim.
+    /// Reads the next complete record: page, sequence number, and the contents unless it is a trim.
     fn next(&mut self, backend: &impl Backend) -> Result<Option<(u32, u64, Option<BufferedPage>)>, Fault> {
         if self.at + RECORD_BYTES as u64 > self.end {
             return Ok(None);
@@ -304,7 +306,7 @@ mod tests {
         BufferedPage { context, page: [byte; 64].into(), written: Vec::new(), whole: true, base: None, number: 0 }
     }
 
-    /// Flash of 64-byte pages with a second journal that holds page 5.
+    /// Creates flash of 64-byte pages with a second journal that holds page 5.
     fn second_journal() -> (MemoryBackend, BufferJournal) {
         let geometry = Geometry::single_plane(64, 2, 3);
         let mut backend = MemoryBackend::new(geometry);
@@ -317,8 +319,8 @@ mod tests {
         BufferJournal::load(backend).unwrap().unwrap().1.into_keys().collect()
     }
 
-    /// Goal: one wrong bit of a head is corrected, and with more no older journal is used. Method: each bit of the newer
-    /// head flipped, alone and with another one.
+    /// Goal: one wrong bit of a head is corrected; with more wrong bits, no older journal is used. Method: each bit of
+    /// the newer head is flipped, alone and together with another bit.
     #[test]
     fn no_older_journal_is_taken_for_a_damaged_one() {
         let (backend, journal) = second_journal();
@@ -336,8 +338,8 @@ mod tests {
         }
     }
 
-    /// Goal: records of an interrupted start do not count in the next journal at the same place. Method: its last head is
-    /// missing or torn.
+    /// Goal: records of an interrupted start do not count in the next journal at the same place. Method: the last head
+    /// of the start is missing or torn.
     #[test]
     fn a_beginning_that_was_interrupted_leaves_no_record() {
         for torn in [false, true] {
@@ -347,7 +349,7 @@ mod tests {
             for (at, head) in before {
                 backend.write_log(Slot::BufferJournal, at, &head).unwrap();
             }
-            // The start writes this first.
+            // The start of a journal writes this head first.
             write_head(&mut backend, third.head, third.generation, 0..0).unwrap();
             if torn {
                 backend

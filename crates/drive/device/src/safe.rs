@@ -1,13 +1,13 @@
-//! A note of the programs known to be safe from a power loss, kept beside flash and log.
+//! A note of the programs known to be safe from a power loss, stored next to flash and log.
 //!
 //! ```text
 //! two copies, 32 KiB apart, written in turn:
 //! 0 checksum of the rest (8)   8 serial number (8)   16 below (8)   24 count (8)   32 torn (8 each)
 //! ```
 //! Every program with a sequence number less than `below` is safe, except the `torn` ones, which earlier power losses
-//! interrupted. The note is written after a sync, so it is true whatever else is lost. It distinguishes a page lost by the
-//! flash from an interrupted program where the log cannot: between an erase and the next record, when a block is marked as
-//! bad, and without a log. Numbers are little-endian, the checksum is XXH3.
+//! interrupted. The note is written after a sync, so it is true whatever else is lost. It distinguishes a page lost by
+//! the flash from an interrupted program where the log cannot: between an erase and the next record, when a block is
+//! marked as bad, and without a log. Numbers are little-endian, the checksum is XXH3.
 
 use twox_hash::XxHash3_64;
 
@@ -23,13 +23,13 @@ const MOST_TORN: usize = (COPY_BYTES as usize - HEAD_BYTES) / 8;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SafeNote {
     serial: u64,
-    /// Programs with lower sequence numbers are safe, unless they are torn.
+    /// Sequence number below which programs are safe, unless they are torn.
     pub below: u64,
     torn: Vec<u64>,
 }
 
 impl SafeNote {
-    /// Reads the newest whole copy. Without one no program is known to be safe.
+    /// Reads the newest complete copy of the note. Without a copy, no program is known to be safe.
     pub fn load<B: Backend>(backend: &B) -> Result<Self, Fault> {
         let [first, second] = [Self::read(backend, 0)?, Self::read(backend, 1)?];
         Ok(first.into_iter().chain(second).max_by_key(|note| note.serial).unwrap_or_default())
@@ -52,7 +52,7 @@ impl SafeNote {
 
     /// Replaces the torn pages; the next note contains them.
     pub fn set_torn(&mut self, torn: Vec<u64>) {
-        // If they do not all fit, no page is known to be safe.
+        // If the torn pages do not all fit, no page is known to be safe.
         if torn.len() <= MOST_TORN {
             self.torn = torn;
         } else {
@@ -65,7 +65,7 @@ impl SafeNote {
         sequence < self.below && !self.torn.contains(&sequence)
     }
 
-    /// Records that all programs so far are safe: those with sequence numbers less than `below`.
+    /// Records that all programs so far are safe: those with sequence numbers below `below`.
     pub fn write<B: Backend>(&mut self, backend: &mut B, below: u64) -> Result<(), Fault> {
         if below <= self.below {
             return Ok(());
@@ -93,8 +93,8 @@ mod tests {
         MemoryBackend::new(Geometry::single_plane(16, 2, 2))
     }
 
-    /// Goal: a note is read back, and if its newest copy is damaged, the previous note. Method: each byte of the newest
-    /// copy is damaged in turn.
+    /// Goal: a note is read back; if its newest copy is damaged, the previous note is read. Method: each byte of the
+    /// newest copy is damaged in turn.
     #[test]
     fn a_damaged_copy_leaves_the_one_before() {
         let mut flash = flash();

@@ -1,10 +1,12 @@
 //! Scan of all spare areas on all processors, for a mount without a log.
 //!
-//! The FTL recovers from them while they are read, at first sight: it must not touch the flash before the damaged pages are
-//! known. The page programmed last in a block may be torn, so its checksum is compared, unless a later page tells that all
-//! before it was safe. Such pages are far apart, so they are fetched some time before they are needed.
+//! The FTL recovers from the spare areas while they are read for the first time. It must not change the flash before
+//! the damaged pages are known. The page programmed last in a block may be torn, so its checksum is compared, unless a
+//! later page shows that all earlier pages were safe. Such pages are far apart, so they are fetched some time before
+//! they are needed.
 //!
-//! Only the versions of pages are kept, as recovery reads many of them; for the rest the flash is read again.
+//! Only the versions of pages are kept, because recovery reads many of them. All other contents are read from flash
+//! again.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,23 +25,23 @@ use crate::spare::{Content, SPARE_BYTES, Spare, SpareBytes, belongs};
 
 const AHEAD: usize = 32;
 
-/// Instead of the lowest version of a block: no version is kept.
+/// Value in place of the lowest version of a block if no version is kept.
 const NOT_KEPT: u64 = u64::MAX;
 
-/// Set in the lowest version of a block whose versions are consecutive, page by page; no other version is kept.
+/// Bit set in the lowest version of a block whose versions are consecutive, page by page; no other version is kept.
 const IN_ORDER: u64 = 1 << 63;
 
 /// A page with a sound spare area.
 type Page = (Ppn, Spare, SpareBytes);
 
-/// Flash whose blocks are read when they are visited. Every block is closed, and no page is known to be damaged.
+/// Flash whose blocks are read when they are visited. Every block counts as closed, and no page is known to be damaged.
 pub(crate) struct Reading<'a> {
     geometry: Geometry,
     processors: usize,
     flash: &'a dyn Backend,
-    /// Version of each page above the lowest of its block, unless they are consecutive.
+    /// Difference of each page's version from the lowest version of its block, unless versions are consecutive.
     versions: &'a [SharedEntry],
-    /// Lowest version of each block, with or without [`IN_ORDER`]; or [`NOT_KEPT`].
+    /// Lowest version of each block, with or without [`IN_ORDER`], or [`NOT_KEPT`].
     lowest: Vec<AtomicU64>,
     shares: Mutex<Vec<Share>>,
     fault: Mutex<Option<Fault>>,
@@ -47,7 +49,7 @@ pub(crate) struct Reading<'a> {
 
 #[derive(Default)]
 struct Share {
-    /// Above every page's sequence number.
+    /// Number above the sequence number of every page.
     sequence: u64,
     /// The last programmed page of each block.
     latest: Vec<Page>,
@@ -68,7 +70,7 @@ impl Safe {
         }
     }
 
-    /// Sorts the ranges and merges those that touch.
+    /// Sorts the ranges and merges adjacent ones.
     fn merged(mut self) -> Self {
         self.0.sort_unstable_by_key(|range| range.start);
         let mut merged = Self::default();
@@ -84,12 +86,12 @@ impl Safe {
 }
 
 impl<'a> Reading<'a> {
-    /// Returns memory for the versions of pages, not touched before it is needed.
+    /// Reserves memory for the versions of pages, without touching it before it is needed.
     pub fn memory(geometry: &Geometry) -> HugeVec<Entry> {
         HugeVec::zeros(geometry.pages() as usize)
     }
 
-    /// Returns flash of which nothing is read yet.
+    /// Creates flash of which nothing has been read yet.
     pub fn new(flash: &'a dyn Backend, versions: &'a mut [Entry]) -> Self {
         Self::on(readers(flash, flash.geometry().blocks), flash, versions)
     }
@@ -122,13 +124,13 @@ impl<'a> Reading<'a> {
         Ok(Read { sequence, damaged: damaged_among(flash, &latest)? })
     }
 
-    /// Reads a block, also to `pages`, and records its versions.
+    /// Reads a block, adds its pages to `pages`, and records its versions.
     fn read(&self, block: BlockId, spares: &mut [u8], pages: &mut [Found], share: &mut Share) -> Result<(), Fault> {
         let first = block.0 * self.geometry.pages_per_block;
         self.flash.read_spares(Ppn(first), spares)?;
         let (mut latest, mut above, mut is_full) = (None, 0, true);
         let (mut lowest, mut highest, mut in_order) = (u64::MAX, 0_u64, true);
-        // Each page is taken as it is decoded; `decode_block` would pass it through memory.
+        // Each page is used as soon as it is decoded; `decode_block` would pass it through memory.
         for ((ppn, spare), page) in (first..).map(Ppn).zip(spares.as_chunks().0).zip(&mut *pages) {
             let content = Content::decode(ppn, spare);
             *page = content.found();
@@ -157,7 +159,7 @@ impl<'a> Reading<'a> {
             let erased = pages.iter_mut().filter(|page| **page == Found::Erased);
             erased.for_each(|page| *page = Found::Unreadable);
         }
-        // Decoding it again is cheaper than keeping each page's contents until the next.
+        // Decoding the page again is cheaper than keeping the contents of each page until the next.
         if let Some((ppn, bytes)) = latest
             && let Content::Programmed(spare) = Content::decode(ppn, bytes)
         {
@@ -202,7 +204,7 @@ impl Scan for Reading<'_> {
         prefetch(self.versions, ppn.index());
     }
 
-    /// A block that cannot be read, which [`Self::finish`] reports, is shown without readable pages.
+    /// A block that cannot be read appears to have no readable pages; [`Self::finish`] reports it.
     fn blocks(&self, blocks: u32, pages_per_block: u32, visit: &(dyn Fn(BlockId, &[Found]) + Sync)) {
         let pages = pages_per_block as usize;
         let shares = share(self.processors, blocks, |own| {
@@ -217,7 +219,7 @@ impl Scan for Reading<'_> {
             }
             share
         });
-        // A repeated visit finds the same.
+        // A repeated visit finds the same result.
         *self.shares.lock().unwrap_or_else(PoisonError::into_inner) = shares;
     }
 
@@ -252,13 +254,13 @@ pub(crate) fn is_whole(backend: &dyn Backend, ppn: Ppn, spare: &SpareBytes, page
 }
 
 pub(crate) struct Read {
-    /// Above every page's sequence number.
+    /// Number above the sequence number of every page.
     pub sequence: u64,
-    /// Damaged pages, which [`Reading`] shows as sound.
+    /// Damaged pages, which [`Reading`] presents as sound.
     pub damaged: Vec<DamagedPage>,
 }
 
-/// Pages with damaged data among `pages`.
+/// Returns the pages among `pages` that have damaged data.
 fn damaged_among(flash: &dyn Backend, pages: &[Page]) -> Result<Vec<DamagedPage>, Fault> {
     let mut page = vec![0; flash.geometry().page_bytes as usize];
     let mut damaged = Vec::new();
@@ -285,8 +287,8 @@ mod tests {
 
     const PAGES: u32 = 4;
 
-    /// Flash whose blocks were written during several mounts, each ended by a power loss that may have torn the last page.
-    /// Also returns the torn pages, and the number of last pages of blocks that no later sync covers.
+    /// Creates flash whose blocks were written during several mounts, each ended by a power loss that may have torn the
+    /// last page. Also returns the torn pages, and the number of last pages of blocks that no later sync covers.
     fn flash(blocks: u32, rng: &mut Rng) -> (MemoryBackend, Vec<Ppn>, u64) {
         let geometry = Geometry::single_plane(16, PAGES, blocks);
         let (mut backend, mut torn, mut untold) = (MemoryBackend::new(geometry), Vec::new(), 0);
@@ -312,7 +314,7 @@ mod tests {
                 }
                 let is_torn = at + 1 == programs && rng.below(2) == 0;
                 let mut page = [7; 16];
-                // Either too far from its neighbours to be kept, or close enough.
+                // The version is either too far from its neighbours to be kept, or close enough.
                 let version = if rng.below(20) == 0 { 0 } else { sequence + (1 << 40) };
                 let spare = Spare { oob, version, lost: false, safe }.encode(ppn, Some(&page));
                 page[0] ^= u8::from(is_torn);
@@ -328,9 +330,9 @@ mod tests {
         (backend, torn, untold)
     }
 
-    /// Goal: every block is read once by any number of processors, and its last page is compared if it may be torn. Method:
-    /// flash with at most one run of blocks and with many; the scan finds the programmed pages, and the torn ones as
-    /// damaged.
+    /// Goal: any number of processors reads every block once, and its last page is compared if it may be torn. Method:
+    /// flash with at most one run of blocks, and with many. The scan must find the programmed pages, and report the
+    /// torn pages as damaged.
     #[test]
     fn the_number_of_processors_makes_no_difference() {
         let mut rng = Rng::named(1, "scan");

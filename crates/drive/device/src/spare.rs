@@ -4,10 +4,10 @@
 //! 0 logical page (4)   4 role (1)   5 marks (1)   6 safe (2)   8 version (8)   16 sequence (8)
 //! 24 checksum of the page (4)   28 checksum of the 28 bytes before (4)
 //! ```
-//! Numbers are little-endian. Both checksums are XXH3, seeded with the number of the physical page, so that a page written
-//! to the wrong place counts as damaged. One of the marks tells that the page has no checksum, for flash that keeps pages
-//! unchanged. The number of safe programs before has eleven bits, and above them its shift. An erased spare area is all
-//! zeros. A single wrong bit is corrected.
+//! Numbers are little-endian. Both checksums are XXH3, seeded with the number of the physical page, so that a page
+//! written to the wrong place counts as damaged. One of the marks means that the page has no checksum, for flash that
+//! keeps pages unchanged. The number of earlier safe programs has eleven bits, followed by its shift. An erased spare
+//! area is all zeros. A single wrong bit is corrected.
 
 use std::array::from_fn;
 
@@ -36,17 +36,17 @@ pub struct Spare {
     pub oob: SpareArea,
     /// Version of the copy; see [`SpareArea`].
     pub version: u64,
-    /// True if the data was lost before: it was copied from an unreadable page.
+    /// True if the data was lost before, because it was copied from an unreadable page.
     pub lost: bool,
-    /// Number of programs and trims directly before this one that are known to be safe from a power loss. Large numbers
-    /// are rounded down when encoded.
+    /// Number of programs and trims directly before this one that are known to be safe from a power loss. Encoding
+    /// rounds large numbers down.
     pub safe: u64,
 }
 
 /// Contents of a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Content {
-    /// Nothing was programmed since the erase.
+    /// No page was programmed since the erase.
     Erased,
     /// Programmed.
     Programmed(Spare),
@@ -57,8 +57,9 @@ pub enum Content {
 impl Spare {
     /// Returns the bytes to program at `ppn`, with a checksum of `page` if given.
     ///
-    /// They are assembled in registers. A load of bytes just stored in pieces waits for the stores, and these wait for those
-    /// of the previous page, so a processor could not start a page while another is on its way to memory.
+    /// The bytes are assembled in registers. A load of bytes that were just stored in pieces waits for the stores, and
+    /// these wait for the stores of the previous page. So a processor could not start a page while another is on its
+    /// way to memory.
     #[inline]
     pub fn encode(&self, ppn: Ppn, page: Option<&[u8]>) -> SpareBytes {
         let mark = |set: bool, mark: u8| if set { mark } else { 0 };
@@ -87,7 +88,7 @@ impl Content {
         }
     }
 
-    /// Contents that recovery uses; they belong to a copy that may be the newest.
+    /// Returns the contents that recovery uses; they belong to a copy that may be the newest.
     #[inline]
     pub(crate) const fn found(self) -> Found {
         match self {
@@ -120,7 +121,7 @@ impl Content {
 
 const SHORT_BITS: u32 = 11;
 
-/// Encodes a number in 16 bits, rounded down by less than one in a thousand, to at most 2^42.
+/// Encodes a number up to 2^42 in 16 bits; rounding down loses less than one part in a thousand.
 fn shortened(number: u64) -> u16 {
     let number = number.min((1 << (SHORT_BITS + 31)) - 1);
     let shift = (u64::BITS - number.leading_zeros()).saturating_sub(SHORT_BITS);
@@ -131,13 +132,13 @@ fn lengthened(short: u16) -> u64 {
     u64::from(short % (1 << SHORT_BITS)) << (short >> SHORT_BITS)
 }
 
-/// Returns a damaged spare area with its wrong bit corrected, if it is only one.
+/// Returns a damaged spare area with its wrong bit corrected, if only one bit is wrong.
 #[cold]
 fn repaired(ppn: Ppn, bytes: &SpareBytes) -> Option<SpareBytes> {
     corrected(bytes, |bytes| Content::as_is(ppn, bytes) != Content::Damaged)
 }
 
-/// Pages of a block with their decoded spare areas.
+/// Returns pages of a block with their decoded spare areas.
 pub(crate) fn decode_block(block: BlockId, spares: &[u8]) -> impl ExactSizeIterator<Item = (Ppn, Content)> {
     let (spares, _) = spares.as_chunks::<SPARE_BYTES>();
     let first = block.0 * spares.len() as u32;
@@ -147,7 +148,7 @@ pub(crate) fn decode_block(block: BlockId, spares: &[u8]) -> impl ExactSizeItera
     })
 }
 
-/// True if `page` is the one that the undamaged spare area of `ppn` was written with, according to its checksum.
+/// True if, by its checksum, `page` was written together with the undamaged spare area of `ppn`.
 pub fn belongs(ppn: Ppn, page: &[u8], spare: &SpareBytes) -> bool {
     let matches = |spare: &SpareBytes| spare[5] & UNCHECKED != 0 || spare[24..28] == checksum(ppn, page).to_le_bytes();
     match Content::as_is(ppn, spare) {
@@ -160,8 +161,8 @@ fn checksum(ppn: Ppn, bytes: &[u8]) -> u32 {
     XxHash3_64::oneshot_with_seed(ppn.0.into(), bytes) as u32
 }
 
-/// [`checksum`] of the first 28 bytes of a spare area, from registers: XXH3 of 17 to 32 bytes, with its secret and primes
-/// (xxHash, doc/xxhash_spec.md).
+/// Computes [`checksum`] of the first 28 bytes of a spare area from registers: XXH3 of 17 to 32 bytes, with its secret
+/// and primes (xxHash, doc/xxhash_spec.md).
 #[inline]
 fn own_checksum(ppn: Ppn, [first, version, sequence]: [u64; 3], of_page: u32) -> u32 {
     const SECRET: [u64; 4] =
@@ -203,8 +204,8 @@ mod tests {
         assert_eq!(Content::decode(Ppn(3), &ERASED), Content::Erased);
     }
 
-    /// Goal: one wrong bit is corrected, and no other damage goes unnoticed. Method: every bit flipped, and every bit with
-    /// another one; another place, another page.
+    /// Goal: one wrong bit is corrected, and no other damage goes unnoticed. Method: every bit is flipped, alone and
+    /// together with another bit; also a page at another place, and another page.
     #[test]
     fn damage_is_noticed() {
         let bytes = SPARE.encode(Ppn(3), Some(b"page"));

@@ -1,6 +1,7 @@
-//! Contents of all spare areas in memory: everything that recovery needs.
+//! Contents of all spare areas in memory, which is all that recovery needs.
 //!
-//! The table keeps the encoding of a checkpoint, so that a mount copies nothing; blocks read again come after it.
+//! The table keeps the encoding of a checkpoint, so that a mount copies nothing. Blocks that are read again are stored
+//! after it.
 
 use std::array::from_fn;
 use std::collections::BTreeSet;
@@ -15,24 +16,25 @@ use crate::spare::ROLES;
 
 const ERASED: u64 = 0;
 const DAMAGED: u64 = 1;
-/// Higher states are roles.
+/// State of a programmed page; higher states are roles.
 const PROGRAMMED: u64 = 2;
 
 const STATES: u64 = PROGRAMMED + ROLES.len() as u64;
 
 const HEADER_BYTES: usize = 37;
 
-/// Slopes of the columns, in order.
+/// Slopes of the columns, in the order of the columns.
 const SLOPES: [u64; 4] = [0, 1, 1, 0];
 
-/// Minimum and maximum bytes of the parts for blocks read again; each part is twice as long as the previous one.
+/// Minimum and maximum size of the parts for blocks that are read again. Each part is twice as long as the previous
+/// one.
 const LEAST_PART: usize = 4 << 10;
 const MOST_PART: usize = 16 << 20;
 
 const LANES: usize = 64;
 
-/// Pages of a block that is not erased, in columns: states (0 erased, 1 damaged, else 2 + role), logical pages, sequence
-/// numbers, and sequence number minus version.
+/// Pages of a block that is not erased, in columns: states (0 erased, 1 damaged, else 2 + role), logical pages,
+/// sequence numbers, and sequence number minus version.
 ///
 /// ```text
 /// 0 width of each column (1 each)   4 whether there are marks (1)   5 base of each column (8 each)
@@ -44,7 +46,7 @@ pub(crate) struct BlockPages<'a> {
     lpns: Column<'a>,
     sequences: Column<'a>,
     ages: Column<'a>,
-    /// None if no page is marked.
+    /// One bit per page that marks outdated copies; None if no page is marked.
     outdated: Option<&'a [u8]>,
 }
 
@@ -70,7 +72,7 @@ impl<'a> BlockPages<'a> {
         into.extend(lines().flat_map(|line| line.base.to_le_bytes()));
         of_states.distances(states, into);
         for (column, line) in others.into_iter().enumerate() {
-            // Pages without numbers repeat the previous offset, which makes no column wider.
+            // Pages without numbers repeat the previous offset, which keeps the column narrow.
             let mut beside = first[column];
             let offsets = pages.iter().enumerate().map(|(at, page)| {
                 beside = offsets_of(at, page).map_or(beside, |offsets| offsets[column]);
@@ -84,7 +86,7 @@ impl<'a> BlockPages<'a> {
         }
     }
 
-    /// Splits the pages of a block off the front of `bytes`; None if they are incomplete.
+    /// Splits the pages of a block off the front of `bytes`; None if the bytes are incomplete.
     #[inline]
     pub fn take(count: usize, bytes: &mut &'a [u8]) -> Option<Self> {
         let (widths, rest) = bytes.split_first_chunk::<4>()?;
@@ -112,7 +114,7 @@ impl<'a> BlockPages<'a> {
         }
     }
 
-    /// Damaged pages among the first `count`; None if a state is invalid.
+    /// Returns damaged pages among the first `count`; None if a state is invalid.
     pub fn damaged(self, count: usize) -> Option<Vec<u32>> {
         let state = |at: u32| self.states.number(at as usize);
         if self.states.is_straight() && PROGRAMMED <= state(0) && state(0) < STATES {
@@ -122,7 +124,7 @@ impl<'a> BlockPages<'a> {
         pages().all(|at| state(at) < STATES).then(|| pages().filter(|&at| state(at) == DAMAGED).collect())
     }
 
-    /// Returns one page; `closed` blocks have no programmable pages.
+    /// Returns one page. Pages of `closed` blocks cannot be programmed.
     #[inline]
     pub fn page(&self, at: usize, closed: bool) -> Found {
         let Self { states, lpns, sequences, ages, .. } = self;
@@ -160,7 +162,7 @@ const fn state_of(page: &Found) -> u64 {
     }
 }
 
-/// Offsets of the other columns above their slopes, if the page is programmed.
+/// Returns the offsets of the other columns above their slopes, if the page is programmed.
 #[inline]
 const fn offsets_of(at: usize, page: &Found) -> Option<[i64; 3]> {
     let Found::Programmed { oob: SpareArea { lpn, sequence, .. }, version, .. } = *page else { return None };
@@ -184,19 +186,19 @@ fn page_of([state, lpn, sequence, age]: [u64; 4], outdated: bool, closed: bool) 
     }
 }
 
-/// Place of a block that is not erased.
+/// Location of a block that is not erased.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Written {
-    /// Part with its pages, and their start in the part.
+    /// Number of the part that contains the pages, and their start in the part.
     pub part: usize,
     pub at: usize,
-    /// Widths of its columns.
+    /// Widths of the block's columns.
     pub widths: [u8; 4],
-    /// True if its erased pages must not be programmed.
+    /// True if the block's erased pages must not be programmed.
     pub closed: bool,
 }
 
-/// Encoded blocks in large parts, as pages are looked up at random.
+/// Encoded blocks in large parts, because pages are looked up at random.
 struct Parts {
     parts: Vec<HugeVec<u8>>,
     /// Bytes used in the last part.
@@ -229,15 +231,15 @@ impl Parts {
 
 /// Contents of all pages, and states of the blocks.
 pub(crate) struct PageTable {
-    /// The checkpoint, then blocks read again.
+    /// Encoded blocks: first the checkpoint, then blocks read again.
     parts: Parts,
     written: Vec<Option<Written>>,
     pages_per_block: usize,
     /// True if the marks of outdated pages are valid.
     pub trusts_marks: bool,
-    /// See [`Scan::erased_before`].
+    /// Value returned by [`Scan::erased_before`].
     pub erased_before: u64,
-    /// Above every page's sequence number.
+    /// Number above the sequence number of every page.
     pub sequence: u64,
     pub bad: Vec<bool>,
     pub erases: Vec<u32>,
@@ -250,7 +252,7 @@ impl PageTable {
         Self::of(geometry, HugeVec::zeros(0), vec![None; blocks], 0, vec![0; blocks])
     }
 
-    /// Returns flash with these blocks, which are complete, in bytes encoded as in a checkpoint.
+    /// Creates flash with these complete blocks, given in the encoding of a checkpoint.
     pub fn of(
         geometry: &Geometry,
         bytes: HugeVec<u8>,
@@ -273,7 +275,7 @@ impl PageTable {
         }
     }
 
-    /// Removes the versions from `wanted` without a valid copy in a usable block. Recovery ignores bad blocks.
+    /// Removes from `wanted` the versions without a valid copy in a usable block. Recovery ignores bad blocks.
     pub fn keep_held(&self, wanted: &mut BTreeSet<(Lpn, u64)>) {
         if wanted.is_empty() {
             return;
@@ -354,7 +356,7 @@ impl Scan for PageTable {
 mod tests {
     use super::*;
 
-    /// A version that only a bad block holds has no copy for recovery.
+    /// If only a bad block holds a version, recovery finds no copy of it.
     #[test]
     fn a_copy_in_a_bad_block_does_not_count() {
         let geometry = Geometry::single_plane(512, 1, 2);
@@ -369,8 +371,8 @@ mod tests {
         assert_eq!(wanted, BTreeSet::from([(Lpn(0), 5)]));
     }
 
-    /// Goal: marks are found at their pages while they are trusted. Method: blocks of 1 to 130 pages, every third page
-    /// marked.
+    /// Goal: marks are found at their pages as long as marks are trusted. Method: blocks of 1 to 130 pages, every third
+    /// page marked.
     #[test]
     fn marks_come_back() {
         for pages in 1..=130 {

@@ -1,9 +1,9 @@
-//! Output buffer. Unlike a `Vec`, it does not zero reused memory again, so reserving space for a read is free.
+//! Output buffer. Unlike a `Vec`, it does not zero reused memory again, so reserving space for a read costs nothing.
 
 /// Initial size, and the size after clearing a buffer larger than [`KEPT`].
 pub const FIRST: usize = 256 << 10;
 
-/// Largest memory that a cleared buffer keeps; enough for messages of 1 MiB.
+/// Maximum memory that a cleared buffer keeps; enough for messages of 1 MiB.
 pub const KEPT: usize = 6 * FIRST;
 
 /// Bytes to be sent.
@@ -47,13 +47,13 @@ impl Buffer {
         self.grow(data.len()).copy_from_slice(data);
     }
 
-    /// Appends `bytes` bytes of unspecified value and returns them for overwriting.
+    /// Appends `bytes` bytes of unspecified value and returns them, so that the caller can overwrite them.
     #[inline]
     pub fn grow(&mut self, bytes: usize) -> &mut [u8] {
         let start = self.used;
         self.used += bytes;
         if self.used > self.bytes.len() {
-            // No doubling for long reads: many clients may leave one unread.
+            // The buffer does not double for long reads, because many clients may leave a long read unread.
             let room = if self.used > KEPT { self.used } else { self.used.next_power_of_two().min(KEPT) };
             self.bytes.resize(room, 0);
         }

@@ -1,4 +1,4 @@
-//! Completion time that is not known yet; connects a request with the simulated drive that completes it.
+//! Completion time that is not known yet. It connects a request with the simulated drive that completes the request.
 
 use std::fmt;
 use std::mem;
@@ -8,13 +8,13 @@ use std::time::Instant;
 /// Receiver of the completion time.
 pub struct DeferredReply(Arc<Link>);
 
-/// Sender of the completion time; sends the current time if dropped unused.
+/// Sender of the completion time; if dropped unused, sends the current time.
 pub struct Completer(Arc<Link>);
 
 struct Link(Mutex<LinkState>);
 
 enum LinkState {
-    /// Neither a time nor a callback.
+    /// The link has neither a time nor a callback yet.
     Open,
     Completed(Instant),
     Awaited(Box<dyn FnOnce(Instant) + Send>),
@@ -27,7 +27,7 @@ pub fn deferred_reply() -> (Completer, DeferredReply) {
     (Completer(Arc::clone(&link)), DeferredReply(link))
 }
 
-/// Returns a reply that completes once all of `all` have, at the latest of their times.
+/// Returns a reply that completes once all of `all` are complete, at the latest of their times.
 pub fn latest(mut all: Vec<DeferredReply>) -> DeferredReply {
     if all.len() == 1
         && let Some(only) = all.pop()
@@ -35,7 +35,7 @@ pub fn latest(mut all: Vec<DeferredReply>) -> DeferredReply {
         return only;
     }
     let (completer, reply) = deferred_reply();
-    // Each callback holds a reference; dropping the last one completes the reply.
+    // Each callback holds a reference; dropping the last reference completes the reply.
     let latest = Arc::new(Latest { at: Mutex::new(None), completer: Some(completer) });
     for part in all {
         let latest = Arc::clone(&latest);
@@ -80,7 +80,8 @@ impl Link {
 }
 
 impl DeferredReply {
-    /// Calls `then` with the time: at once if known, otherwise on the thread that completes the reply.
+    /// Calls `then` with the completion time: at once if the time is known, otherwise on the thread that completes the
+    /// reply.
     pub fn then(self, then: impl FnOnce(Instant) + Send + 'static) {
         let mut state = self.0.lock();
         match mem::replace(&mut *state, LinkState::Closed) {

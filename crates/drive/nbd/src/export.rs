@@ -9,13 +9,13 @@ pub enum Errno {
     /// Operation not permitted: a write to a read-only export.
     #[error("operation not permitted")]
     Perm = 1,
-    /// Input/output error.
+    /// Input or output failed.
     #[error("input/output error")]
     Io = 5,
-    /// Cannot allocate memory.
+    /// Memory could not be allocated.
     #[error("cannot allocate memory")]
     NoMem = 12,
-    /// Invalid argument.
+    /// An argument is invalid.
     #[error("invalid argument")]
     Inval = 22,
     /// No space left on the device.
@@ -24,7 +24,7 @@ pub enum Errno {
     /// Value too large.
     #[error("value too large")]
     Overflow = 75,
-    /// Operation not supported, or not as fast as demanded.
+    /// Operation not supported, or not as fast as requested.
     #[error("operation not supported")]
     NotSup = 95,
     /// The server is being shut down.
@@ -32,23 +32,23 @@ pub enum Errno {
     Shutdown = 108,
 }
 
-/// When the reply to a request may be sent.
+/// Time at which the reply to a request may be sent.
 #[derive(Debug, Default)]
 pub enum ReplyTime {
-    /// Send with the next batch.
+    /// The reply is sent with the next batch.
     #[default]
     Now,
-    /// When the simulated drive completes the request.
+    /// The reply is sent when the simulated drive completes the request.
     Deferred(DeferredReply),
 }
 
 /// Result of a request.
 pub type ExportResult = Result<ReplyTime, Errno>;
 
-/// Capabilities of an export, which clients are told.
+/// Capabilities of an export, which the server reports to clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Features {
-    /// Writes, trims and zeroing are refused.
+    /// The export refuses writes, trims and zeroing.
     pub read_only: bool,
     /// Seeks take time, as on a hard disk.
     pub rotational: bool,
@@ -96,33 +96,33 @@ impl BlockSizes {
     }
 }
 
-/// Options of [`Export::write_zeroes`].
+/// Options for [`Export::write_zeroes`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Zeroing {
     /// The range must stay allocated.
     pub no_hole: bool,
-    /// Fail with [`Errno::NotSup`] and change nothing unless zeroing is faster than a write.
+    /// Fails with [`Errno::NotSup`] and changes nothing unless zeroing is faster than a write.
     pub fast: bool,
     /// The zeroes must be durable before the reply.
     pub fua: bool,
 }
 
-/// A run of bytes with one status.
+/// A run of bytes with the same status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// Length of the run, at least 1.
     pub bytes: u64,
-    /// Nothing is allocated there.
+    /// No storage is allocated for the run.
     pub hole: bool,
     /// The run reads as zeroes.
     pub zero: bool,
 }
 
-/// A block device, called by several threads concurrently. Ranges are not empty, lie within [`Export::size`] and follow
+/// A block device that several threads call concurrently. Ranges are not empty, lie within [`Export::size`] and follow
 /// [`Export::block_sizes`].
 ///
-/// Durability: a successful [`Export::flush`] makes every write, trim and zeroing durable that returned before on any
-/// thread; one with `fua` is durable when it returns.
+/// Durability: a successful [`Export::flush`] makes every write, trim and zeroing durable that has returned before on
+/// any thread. An operation with `fua` is durable when it returns.
 ///
 /// The error of a method is the number sent to the client.
 pub trait Export: Send + Sync {
@@ -159,7 +159,7 @@ pub trait Export: Send + Sync {
     /// Makes all completed requests durable.
     fn flush(&self) -> ExportResult;
 
-    /// Makes all completed requests durable when the server ends; no client asks for it.
+    /// Makes all completed requests durable when the server ends, although no client requested it.
     fn finish(&self) -> Result<(), Errno> {
         self.flush().map(drop)
     }
@@ -167,6 +167,6 @@ pub trait Export: Send + Sync {
     /// Prepares for reads of a range.
     fn cache(&self, offset: u64, bytes: u64) -> ExportResult;
 
-    /// Returns the run of one status at `offset`: at most `bytes` bytes, in multiples of the smallest block.
+    /// Returns the run with one status at `offset`: at most `bytes` bytes, in multiples of the smallest block.
     fn extent(&self, offset: u64, bytes: u64) -> Result<Extent, Errno>;
 }

@@ -13,11 +13,11 @@ const SIZE: u64 = 1 << 20;
 /// Largest read or write.
 const MAXIMUM: u32 = 64 << 10;
 
-/// Feeds bytes to a session as if a client sent them. The first byte selects the state of the negotiation, the export
-/// and the sizes of the pieces in which the bytes arrive.
+/// Feeds bytes to a session as if a client had sent them. The first byte selects the state of the negotiation, the
+/// export, and the sizes of the pieces in which the bytes arrive.
 ///
 /// # Panics
-/// If the session keeps more output than a batch and the largest read.
+/// Panics if the session keeps more output than a batch and the largest read together.
 pub fn body(data: &[u8]) {
     let Some((&choice, data)) = data.split_first() else { return };
     let sizes =

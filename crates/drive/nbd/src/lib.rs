@@ -1,17 +1,17 @@
 //! Network Block Device server: programs on Linux can use any [`Export`] as a disk.
 //!
-//! - [`protocol`] encodes and decodes messages and keeps no state.
-//! - [`Session`] is one connection without its socket: received bytes go in, bytes to send come out, and the export is
-//!   called in between. Tests and the fuzzer need no socket.
+//! - [`protocol`] encodes and decodes messages and has no state.
+//! - [`Session`] is a connection without its socket. Received bytes go in, bytes to send come out, and the session
+//!   calls the export in between. Tests and the fuzzer need no socket.
 //! - [`Server`] owns the sockets and runs one thread with a session per connection.
 //!
 //! Supported: fixed newstyle negotiation with all options of the specification, simple and structured replies, the
 //! metadata context `base:allocation`, extended headers, and TLS with certificates. Not supported: the extension
-//! `RESIZE`, and TLS with pre-shared keys, which rustls lacks.
+//! `RESIZE`, and TLS with pre-shared keys, which rustls does not support.
 //!
-//! A connection's requests are executed in order; a batch of replies is sent in one system call; connections run
-//! concurrently. An export that simulates time determines when a reply may be sent ([`ReplyTime`]); then replies are sent in
-//! order of time, whatever the order of the requests.
+//! A connection's requests are executed in order, and a batch of replies is sent in one system call. Connections run
+//! concurrently. An export that simulates time determines when a reply may be sent ([`ReplyTime`]). Then replies are
+//! sent in order of time, whatever the order of the requests.
 
 mod buffer;
 mod deferred_reply;

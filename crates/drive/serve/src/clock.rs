@@ -21,7 +21,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Starts simulated time now; it passes `scale` times slower than wall time.
+    /// Starts simulated time now; simulated time passes `scale` times slower than wall time.
     pub fn new(scale: f64) -> Self {
         Self { began: Instant::now(), scale }
     }
@@ -41,8 +41,8 @@ impl Pace {
 pub struct Measurements {
     /// Response times by [`ssdlab_trace::Op`].
     pub latency: [LatencyHistogram; 4],
-    /// Flash operations of the simulated drive. They differ from the operations of the stored drive, because a page
-    /// waits in the write buffer while it is programmed in simulated time and may be overwritten there.
+    /// Flash operations of the simulated drive. They differ from those of the stored drive, because a page waits in the
+    /// write buffer while it is programmed in simulated time and may be overwritten there.
     pub flash: Counts,
     /// Pages in the write buffer of the simulated drive.
     pub buffered_pages: u32,
@@ -50,7 +50,7 @@ pub struct Measurements {
     pub failed: Option<Arc<SimError>>,
 }
 
-/// Runs the simulated drive on its own thread. Replies wait for it; if it fails, they are sent at once.
+/// Runs the simulated drive on a separate thread. Replies wait for the drive; if it fails, they are sent at once.
 pub struct Clock {
     sender: Option<Sender<Submission>>,
     thread: Option<JoinHandle<()>>,
@@ -65,7 +65,7 @@ struct Submission {
 
 /// Reply that waits for its request.
 struct PendingReply {
-    /// Time from the client's request until the drive got it: waiting for other requests and for the storage.
+    /// Time from the client's request until the drive received it: waiting for other requests and for the storage.
     waited: Duration,
     completer: Completer,
 }
@@ -74,7 +74,7 @@ impl Clock {
     /// Starts the drive at the given pace.
     ///
     /// # Errors
-    /// If no thread is available.
+    /// Fails if no thread is available.
     pub fn start(drive: Box<dyn LiveDrive>, pace: Pace) -> std::io::Result<Self> {
         let (sender, submissions) = mpsc::channel();
         let measured = Arc::new(Mutex::new(Measurements::default()));
@@ -83,15 +83,15 @@ impl Clock {
             ClockThread { before, drive, pace, submissions, measured: Arc::clone(&measured), replies: HashMap::new() };
         let thread = thread::Builder::new().name("simulated drive".into()).spawn(move || {
             if let Err(error) = clock.run() {
-                // Pending replies are dropped with the thread and thereby sent.
+                // Dropping the thread drops pending replies, which sends them.
                 lock(&clock.measured).failed = Some(Arc::new(error));
             }
         })?;
         Ok(Self { sender: Some(sender), thread: Some(thread), measured })
     }
 
-    /// Submits a request with a unique time. Its reply is due as if the drive had got the request at `came`, when the
-    /// client sent it.
+    /// Submits a request with a unique time. The reply is due as if the drive had received the request at `came`, when
+    /// the client sent it.
     pub fn submit(&self, request: Request, came: Instant) -> DeferredReply {
         let (completer, due) = deferred_reply();
         if let Some(sender) = &self.sender {
@@ -138,14 +138,14 @@ impl ClockThread {
         let mut done = Vec::new();
         loop {
             let next = self.drive.advance(Nanos(self.pace.at(Instant::now())), &mut done)?;
-            // Update before replies are sent, so that the measurements include every answered request.
+            // Updates the measurements before replies are sent, so that they include every answered request.
             {
                 let mut measured = lock(&self.measured);
                 measured.flash = self.drive.counts() - self.before;
                 measured.buffered_pages = self.drive.buffered_pages();
             }
             self.complete(&mut done);
-            // Wait for a request, at most until the next simulated event is due.
+            // Waits for a request, at most until the next simulated event is due.
             let received = match next {
                 Some(next) => {
                     let left = self.pace.moment(next).saturating_duration_since(Instant::now());
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn measurements_include_answered_requests() {
         let clock = Clock::start(Box::new(ConstantDrive::default()), Pace::new(1.0)).expect("a thread");
-        // The first reply waits; the later ones are due by then.
+        // The first reply waits; the later replies are due by then.
         for time_ns in 0..10_000 {
             let request = Request { time_ns, offset: 0, bytes: 4096, op: Op::Write, flags: 0, stream: 0 };
             let (sender, receiver) = mpsc::channel();

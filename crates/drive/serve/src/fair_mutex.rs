@@ -4,12 +4,12 @@ use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// A mutex. As with any mutex, a new thread may overtake waiting ones; only [`FairMutex::let_others`] is fair.
+/// A mutex. As with any mutex, a new thread may overtake waiting threads; only [`FairMutex::let_others`] is fair.
 pub struct FairMutex<T> {
     /// Number of calls of [`FairMutex::lock`].
     requested: AtomicU64,
     inner: Mutex<Inner<T>>,
-    /// Signals an acquisition if a thread waits for it.
+    /// Signals an acquisition while a thread waits for it.
     acquired: Condvar,
 }
 
@@ -17,7 +17,7 @@ pub struct Inner<T> {
     value: T,
     /// Number of acquisitions.
     acquired: u64,
-    /// Number of threads letting others go first.
+    /// Number of threads that let others go first.
     waiting: usize,
 }
 

@@ -6,8 +6,9 @@
 //!                             \----> Clock             the same requests on the simulated drive
 //! ```
 //! Behind an export are two drives. The *stored* drive holds the bytes and executes each request at once. If replies
-//! shall take the time of the model, the *simulated* drive gets the same requests in the same order, starting from the
-//! FTL state of the stored drive, and determines when replies may be sent. FTL decisions do not depend on time.
+//! take the time of the model, there is also a *simulated* drive. It gets the same requests in the same order, starting
+//! from the FTL state of the stored drive, and determines when replies may be sent. FTL decisions do not depend on
+//! time.
 
 mod clock;
 mod fair_mutex;

@@ -1,4 +1,4 @@
-//! Opens the drive of a set-up: a new one, or one stored in a file.
+//! Opens the drive of a set-up: a new drive, or a drive stored in a file.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,12 +14,12 @@ use crate::options::{OptionsError, drive_options};
 use crate::report::Mount;
 use crate::served::Served;
 
-/// How a drive is served.
+/// Options for serving a drive.
 #[derive(Clone, Copy, Debug)]
 pub struct ServeOptions<'a> {
     /// File that stores the bytes, created if missing; `None` for memory.
     pub file: Option<&'a Path>,
-    /// Wall seconds per simulated second until a reply is sent; `None` sends replies at once.
+    /// Wall-clock seconds per simulated second; `None` sends replies at once.
     pub scale: Option<f64>,
     /// True if requests are recorded.
     pub record: bool,
@@ -40,7 +40,7 @@ pub enum OpenError {
     /// Error of the simulated drive.
     #[error(transparent)]
     Time(#[from] SimError),
-    /// No thread is available.
+    /// The system has no thread available.
     #[error("cannot start a thread for the simulated drive: {0}; raise the system's limit of processes")]
     Thread(io::Error),
 }
@@ -57,7 +57,7 @@ impl From<ssdlab_device::OpenError> for OpenError {
 /// Opens the drive of a set-up, which `settings` describe.
 ///
 /// # Errors
-/// If the file, the stored drive or the simulated drive cannot be opened.
+/// Fails if the file, the stored drive or the simulated drive cannot be opened.
 pub fn open(setup: &Setup, settings: &[(String, String)], options: ServeOptions<'_>) -> Result<Arc<Served>, OpenError> {
     let (mut drive, mount) =
         ssdlab_device::open(options.file, setup.geometry, drive_options(setup)?, &setup.lines(), settings, Ok)?;
@@ -93,14 +93,14 @@ pub fn open(setup: &Setup, settings: &[(String, String)], options: ServeOptions<
 pub enum DriveFile {
     /// A stored drive, complete or still being created.
     Bytes,
-    /// The kept state of a simulated drive.
+    /// The saved state of a simulated drive.
     State,
 }
 
-/// Returns the content of the file at a path; `None` if it is not a drive file.
+/// Returns the kind of drive that the file at a path contains; `None` if it is not a drive file.
 ///
 /// # Errors
-/// If the file cannot be read.
+/// Fails if the file cannot be read.
 pub fn drive_file(path: &Path) -> io::Result<Option<DriveFile>> {
     match fs::metadata(path) {
         // Opening a pipe would wait for a writer.

@@ -17,7 +17,7 @@ pub enum OptionsError {
 /// Returns the options of the stored drive.
 ///
 /// # Errors
-/// If the set-up has a page cache or a block layer.
+/// Fails if the set-up has a page cache or a block layer.
 pub fn drive_options(setup: &Setup) -> Result<Options, OptionsError> {
     if setup.cache.is_some() {
         return Err(OptionsError::Cache);

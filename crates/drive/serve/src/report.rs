@@ -6,17 +6,17 @@ use ssdlab_device::{Health, MountReport};
 use ssdlab_sim::{FlashSummary, HostCounters, LatencyByOp, Setup};
 
 counters! {
-    /// Write-zeroes requests. Traces have none; a record holds them as writes and trims.
+    /// Write-zeroes requests. Traces have no such requests; a record contains them as writes and trims.
     pub struct Zeroes {
         write_zeroes_requests: "requests", "Write-zeroes requests; not counted as writes or trims.";
         bytes_zeroed: "bytes", "Bytes zeroed by write-zeroes requests.";
     }
 }
 
-/// Requests of clients. Pages of write-zeroes requests count as trimmed or written, as they were executed.
+/// Requests of clients. Pages of write-zeroes requests count as trimmed or written, depending on their execution.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ClientCounters {
-    /// Requests that traces have.
+    /// Requests of kinds that traces have.
     #[serde(flatten)]
     pub host: HostCounters,
     /// Write-zeroes requests.
@@ -24,7 +24,7 @@ pub struct ClientCounters {
     pub zeroes: Zeroes,
 }
 
-/// How a drive was mounted.
+/// Report on how a drive was mounted.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Mount {
     /// True if the drive was shut down cleanly.
@@ -33,11 +33,11 @@ pub struct Mount {
     pub full_scan: bool,
     /// Bytes of the log read.
     pub log_bytes_read: u64,
-    /// Blocks whose spare areas were read.
+    /// Number of blocks whose spare areas were read.
     pub blocks_scanned: u64,
     /// Spare areas read.
     pub spares_read: u64,
-    /// Pages read to compare their checksums.
+    /// Number of pages read to compare their checksums.
     pub pages_verified: u64,
     /// FTL operations by cause.
     pub operations: FlashSummary,
@@ -61,14 +61,14 @@ impl Mount {
 pub struct TimingReport {
     /// Simulated response times.
     pub latency: LatencyByOp,
-    /// Pages programmed by the stored drive. It empties its buffer at once, so pages are overwritten in it less often
-    /// than in the buffer of the simulated drive.
+    /// Number of pages programmed by the stored drive. The stored drive empties its buffer at once, so fewer pages are
+    /// overwritten in its buffer than in the buffer of the simulated drive.
     pub pages_stored: u64,
     /// Pages in the write buffer of the simulated drive.
     pub buffered_pages: u32,
     /// Number of replies that waited for their time.
     pub replies: u64,
-    /// Mean delay of these replies, in ns of wall time.
+    /// Mean delay of these replies beyond their time, in ns of wall time.
     pub lag_mean_ns: f64,
     /// Longest delay in ns.
     pub lag_max_ns: u64,
@@ -83,7 +83,7 @@ pub struct Report {
     pub capacity_bytes: u64,
     /// Completed requests of clients.
     pub host: ClientCounters,
-    /// Flash operations by cause, without the mount; of the simulated drive if there is one.
+    /// Flash operations by cause, without the mount; operations of the simulated drive if there is one.
     pub flash: FlashSummary,
     /// Pages programmed per page written by clients; `None` without writes.
     pub write_amplification: Option<f64>,
@@ -91,7 +91,7 @@ pub struct Report {
     pub buffered_pages: u32,
     /// State of the flash.
     pub health: Health,
-    /// How the drive was mounted; `None` for a new drive.
+    /// Report on the mount of the drive; `None` for a new drive.
     pub mount: Option<Mount>,
     /// Response times; `None` if replies are sent at once.
     pub times: Option<TimingReport>,

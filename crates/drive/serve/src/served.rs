@@ -1,8 +1,8 @@
 //! A drive as an export of the NBD server.
 //!
-//! A lock guards the drive. A long request is executed in slices, and waiting clients get a turn after each slice. Slices
-//! end at page boundaries, so that each page is written, trimmed or read in one piece. The record and the simulated
-//! drive get one request per slice, as the drive executed them.
+//! A lock guards the drive. A long request is executed in slices, and waiting clients get a turn after each slice.
+//! Slices end at page boundaries, so that each page is written, trimmed or read in one piece. The record and the
+//! simulated drive get one request per slice, as executed.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -28,15 +28,15 @@ const MOST_MOVED: u64 = 1 << 20;
 /// Slice size of trims and of allocation look-ups in bytes.
 const MOST_TRIMMED: u64 = 64 << 20;
 
-/// Pages of the write buffer that a slice of a flush programs.
+/// Number of write-buffer pages that a slice of a flush programs.
 const MOST_FLUSHED: u32 = 256;
 
-/// Programmed bytes after which the file is synced. A flush or checkpoint would otherwise wait for all of them, and all
-/// clients with it.
+/// Number of programmed bytes after which the file is synced. Otherwise a flush or checkpoint would wait for all of
+/// them, and so would all clients.
 const MOST_UNSYNCED: u64 = 16 << 20;
 
-/// Maximum number of a request's unfinished slices on the simulated drive: enough for all dies, but few for requests
-/// queued behind them.
+/// Maximum number of unfinished slices of a request on the simulated drive. It is enough for all dies, but small for
+/// requests queued behind them.
 const MOST_AHEAD: usize = 8;
 
 /// A stored drive, in memory or in a file.
@@ -50,7 +50,7 @@ pub struct Served {
     pace: Pace,
     clock: Option<Clock>,
     mount: Option<Mount>,
-    /// Flash operations before the first client: the mount, including the pages of a protected buffer.
+    /// Flash operations before the first client: those of the mount, including the pages of a protected buffer.
     before: Counts,
     /// File of the drive.
     file: Option<File>,
@@ -69,12 +69,13 @@ struct ServedState {
     record: Option<Vec<Request>>,
     /// Unique arrival time of the latest request.
     came_ns: u64,
-    /// Unique time at which the simulated drive got it.
+    /// Unique time at which the simulated drive received the request.
     given_ns: u64,
 }
 
 impl Served {
-    /// Creates an export of a drive that is on, stored in `file` if given; replies wait for `clock`, which runs at `pace`.
+    /// Creates an export of a drive that is on; `file` stores it, if given. Replies wait for `clock`, which runs at
+    /// `pace`.
     pub fn new(
         drive: StoredDrive,
         file: Option<File>,
@@ -111,7 +112,7 @@ impl Served {
         let state = self.lock();
         let ServedState { drive, host, zeroes, .. } = &**state;
         let measured = self.clock.as_ref().map(Clock::measured);
-        // All figures describe one drive: the simulated drive while it runs.
+        // All figures describe the same drive: the simulated drive while it runs.
         let simulated = measured.as_ref().filter(|measured| measured.failed.is_none());
         let stored = *drive.counts() - self.before;
         let flash = simulated.map_or(stored, |measured| measured.flash);
@@ -161,7 +162,7 @@ impl Served {
     /// Makes all data durable, writes a checkpoint and switches the drive off.
     ///
     /// # Errors
-    /// See [`Drive::shut_down`].
+    /// See [`Drive::shut_down`] for the errors.
     pub fn shut_down(&self) -> Result<(), DriveError> {
         self.lock().drive.shut_down()
     }
@@ -191,7 +192,7 @@ impl Served {
             if replies.len() == MOST_AHEAD {
                 drop(state);
                 wait(replies.pop_front());
-                // The following slices count as arriving now.
+                // The remaining slices count as arriving now.
                 came = Instant::now();
                 state = self.lock();
             }
@@ -231,7 +232,7 @@ impl Served {
         loop {
             let left = state.powered().and_then(|drive| drive.program_oldest(MOST_FLUSHED));
             let left = left.map_err(|error| number_of(&error))?;
-            // Later pages are not waited for.
+            // Pages written after the flush began are not waited for.
             let slices = slices.get_or_insert_with(|| left.div_ceil(MOST_FLUSHED));
             if *slices == 0 {
                 break;
@@ -251,7 +252,7 @@ impl Served {
             Some(file) if (programmed - state.synced_pages) * self.page.bytes() > MOST_UNSYNCED => {
                 state.synced_pages = programmed;
                 drop(state);
-                // The drive syncs again and reports errors then.
+                // The drive syncs again later and then reports errors.
                 let _ = file.sync_data();
                 self.lock()
             }
@@ -264,7 +265,7 @@ impl Served {
 fn wait(reply: Option<DeferredReply>) {
     let (sender, due) = mpsc::channel();
     if let Some(reply) = reply {
-        // The receiver waits below, so sending cannot fail.
+        // The receiver waits below, so the send cannot fail.
         reply.then(move |at| sender.send(at).unwrap_or_default());
     }
     if let Ok(due) = due.recv() {
@@ -297,8 +298,8 @@ impl ClientRequest {
     }
 }
 
-/// Splits a range into slices of at most `most` bytes that end at multiples of `most`, and thus at page boundaries: a
-/// page in two slices would be trimmed by neither.
+/// Splits a range into slices of at most `most` bytes that end at multiples of `most`, and thus at page boundaries. A
+/// page in two slices would not be trimmed by either.
 fn slices(bytes: Range<u64>, most: u64) -> impl Iterator<Item = Range<u64>> {
     let mut rest = bytes;
     std::iter::from_fn(move || {
@@ -310,7 +311,7 @@ fn slices(bytes: Range<u64>, most: u64) -> impl Iterator<Item = Range<u64>> {
 }
 
 impl ServedState {
-    /// Returns the drive, switched on again if an error of the storage switched it off. Without volatile RAM nothing was
+    /// Returns the drive. If a storage error switched it off, switches it on again. Without volatile RAM no data was
     /// lost.
     fn powered(&mut self) -> Result<&mut StoredDrive, DriveError> {
         if !self.drive.is_on() && !self.is_volatile() {
@@ -389,7 +390,7 @@ impl Export for Served {
     fn write_zeroes(&self, offset: u64, bytes: u64, how: Zeroing) -> ExportResult {
         let end = offset + bytes;
         let parts = if how.no_hole {
-            // Zeroes that stay allocated are written page by page.
+            // Zeroes that must stay allocated are written page by page.
             if how.fast {
                 return Err(Errno::NotSup);
             }
@@ -417,7 +418,7 @@ impl Export for Served {
         Ok(reply.map_or(ReplyTime::Now, ReplyTime::Deferred))
     }
 
-    /// Flushes without counting and recording, as no client requested it.
+    /// Flushes without counting and recording, because no client requested it.
     fn finish(&self) -> Result<(), Errno> {
         let mut state = self.lock();
         let flushed = state.powered().and_then(StoredDrive::flush);
@@ -428,7 +429,7 @@ impl Export for Served {
         })
     }
 
-    /// Does nothing, as a drive does not read ahead.
+    /// Does nothing, because a drive does not read ahead.
     fn cache(&self, _offset: u64, _bytes: u64) -> ExportResult {
         Ok(ReplyTime::Now)
     }
@@ -441,7 +442,7 @@ impl Export for Served {
     }
 }
 
-/// Returns the position of a slice in a buffer that begins at `offset`.
+/// Returns the range of a slice within a buffer that begins at `offset`.
 fn within(slice: &Range<u64>, offset: u64) -> Range<usize> {
     (slice.start - offset) as usize..(slice.end - offset) as usize
 }
@@ -459,12 +460,12 @@ mod tests {
     use crate::open::{ServeOptions, open};
     use crate::options::drive_options;
 
-    /// A drive in memory that records the calls it gets.
+    /// Creates a drive in memory that records the calls it receives.
     fn served(setup: &Setup) -> Arc<Served> {
         open(setup, &[], ServeOptions { file: None, scale: None, record: true }).expect("a sound drive")
     }
 
-    /// Goal: the first request after a fault, also a status query, switches the drive on again.
+    /// Goal: the first request after a fault, even a status query, switches the drive on again.
     #[test]
     fn a_status_query_switches_a_failed_drive_on() {
         let served = served(&small_setup(8, 16, 1));
@@ -474,8 +475,8 @@ mod tests {
         assert_eq!(runs.map(|run| (run.bytes, run.hole)), [(4096, true), (4096, false), (8192, true)]);
     }
 
-    /// Goal: the record of a sliced trim trims the same pages. Method: a trim of 1.25 GiB from the middle of a page: 20
-    /// slices of 64 MiB, the first of them 512 bytes shorter, and a rest of 512 bytes.
+    /// Goal: the record of a sliced trim trims the same pages. Method: a trim of 1.25 GiB from the middle of a page has
+    /// 20 slices of 64 MiB, the first of which is 512 bytes shorter, and a rest of 512 bytes.
     #[test]
     fn slices_of_a_long_trim_cover_the_same_pages() {
         let mut setup = small_setup(50, 64, 1);
@@ -498,8 +499,8 @@ mod tests {
         Zeroing { no_hole, ..Zeroing::default() }
     }
 
-    /// Goal: waiting clients get their turn between two slices of a long request. Method: a long request and
-    /// reads of one byte wait for the lock. Whichever gets it first, at most one slice precedes all reads.
+    /// Goal: waiting clients get their turn between two slices of a long request. Method: a long request and reads of
+    /// one byte wait for the lock. Whichever gets it first, at most one slice precedes all reads.
     #[test]
     fn waiting_clients_get_a_turn_between_slices() {
         const READS: usize = 3;

@@ -1,6 +1,6 @@
-//! The table of FTLs and maps, and how one is built.
+//! The table of FTLs and maps, and the function that builds an FTL.
 //!
-//! FTLs and maps are types that are compiled for every sink. So their tables are macros: each line becomes an entry of
+//! FTLs and maps are types that are compiled for every sink, so their tables are macros. Each line becomes an entry of
 //! the table and an arm of [`FtlChoice::build`]. Those of other crates bring a constructor, and run behind `dyn`.
 
 use ssdlab_core::Registry;
@@ -25,12 +25,12 @@ pub enum FtlChoice {
 pub enum Start {
     /// An erased device.
     Erased,
-    /// A state that is loaded next ([`Ftl::archive`]); memory that loading replaces is not allocated.
+    /// A saved state is loaded next ([`Ftl::archive`]). Memory that loading replaces is not allocated.
     Loaded,
 }
 
-/// Receives an FTL of any type. The families differ in the notes that they emit; a visitor that ignores notes implements only
-/// `plain`.
+/// Receives an FTL of any type. The families differ in the notes that they emit. A visitor that ignores notes
+/// implements only `plain`.
 pub trait Visitor: Sized {
     /// Result of the visit.
     type Output;
@@ -133,7 +133,7 @@ impl FtlChoice {
     /// Builds the FTL on an erased device and passes it to `visitor`.
     ///
     /// # Errors
-    /// If the device is too small for the FTL, or the options contradict themselves.
+    /// Fails if the device is too small for the FTL, or the options contradict each other.
     pub fn build<V: Visitor>(&self, shape: Shape, seed: u64, visitor: V) -> Result<V::Output, String> {
         self.build_from(Start::Erased, shape, seed, visitor)
     }
@@ -141,7 +141,7 @@ impl FtlChoice {
     /// Builds the FTL for the given start.
     ///
     /// # Errors
-    /// See [`Self::build`].
+    /// Like [`Self::build`], but from a given start state.
     pub fn build_from<V: Visitor>(
         &self,
         start: Start,
@@ -158,12 +158,12 @@ impl FtlChoice {
     /// Builds the FTL on an erased device, as a trait object.
     ///
     /// # Errors
-    /// See [`Self::build`].
+    /// See [`Self::build`] for the errors.
     pub fn build_dyn(&self, shape: Shape, seed: u64) -> Result<Box<dyn DynFtl>, String> {
         self.build(shape, seed, Boxed)
     }
 
-    /// Number of map pages kept in flash for this many logical pages of this size.
+    /// Returns the number of map pages kept in flash for this many logical pages of this size.
     pub fn map_pages(&self, logical_pages: u32, page_bytes: u32) -> u32 {
         match self {
             Self::Page(_, map) => (map.info.role.pages)(map, logical_pages, page_bytes),
@@ -180,7 +180,7 @@ impl FtlChoice {
         }
     }
 
-    /// Blocks that the FTL holds back on a device: open, erased, or full of map pages.
+    /// Returns the number of blocks that the FTL keeps open, erased or full of map pages on a device.
     pub fn device_reserve_blocks(&self, shape: &Shape) -> u32 {
         match self {
             Self::Page(options, _) => {

@@ -6,21 +6,25 @@
 //! Rules of every FTL here:
 //!
 //! - **A flat map is authoritative.** One array holds the location of each page's newest copy, under block mapping too.
-//!   Block tables, log tables and cached parts of a map decide costs and are reported in bytes, but cannot lead a read
-//!   astray.
-//! - **A page is valid if the flat map leads to it.** Page mapping also keeps a validity bit per page. So collection finds
-//!   the next valid page of a victim without an unpredictable branch and without touching the entries of invalid pages.
-//! - **An FTL knows the planes and nothing else of the geometry.** Planes are numbered in stripe order. Page mapping
-//!   collects each plane as a device of its own; log blocks are taken from the planes in turn.
-//! - **Policies that decide per block are boxed**, as one decision serves dozens of copies. Calls per page are generic.
-//! - **Nothing is buffered**, so there is no flush.
-//! - **Power may fail at any operation.** [`Ftl::recover`] needs only the spare areas; `recovery.rs` explains why that is
-//!   always possible, and each family has a file for its part.
+//!   Block tables, log tables and cached parts of a map decide costs and are reported in bytes. They cannot make a read
+//!   return the wrong page.
+//! - **A page is valid if the flat map leads to it.** Page mapping also keeps a validity bit per page. So collection
+//!   finds the next valid page of a victim without an unpredictable branch, and without reading the entries of invalid
+//!   pages.
+//! - **An FTL knows only the planes of the geometry.** Planes are numbered in stripe order. Page mapping collects each
+//!   plane separately; log blocks are taken from the planes in turn.
+//! - **Policies that decide once per block are boxed**, because a decision serves dozens of copies. Calls per page are
+//!   generic.
+//! - **FTLs buffer nothing**, so there is no flush.
+//! - **Power may fail at any operation.** [`Ftl::recover`] needs only the spare areas. `recovery.rs` explains why that
+//!   is always possible; each family has a file for its part.
 //!
-//! [`choice`] lists the FTLs and builds them; [`page`] is page mapping, with [`gc`] for victims, [`placement`] for open
-//! blocks and [`map`] for a map in flash; [`log`] has the log-block FTLs; [`blocks`] is the block table of all.
+//! [`choice`] lists the FTLs and builds them. [`page`] is page mapping, with [`gc`] for victims, [`placement`] for open
+//! blocks and [`map`] for a map in flash. [`log`] has the log-block FTLs. [`blocks`] is the block table that all FTLs
+//! share.
 //!
-//! Memory: 4 bytes per logical and per physical page, about 30 per block; page mapping adds a bit per physical page.
+//! Memory: 4 bytes per logical page and per physical page, and about 30 bytes per block. Page mapping adds a bit per
+//! physical page.
 
 pub mod blocks;
 pub mod choice;
@@ -44,7 +48,7 @@ use std::io;
 use ssdlab_core::{Archive, Archived, Lpn, Ppn};
 use ssdlab_nand::{Cause, FlashSink, ProgramOrder, Scan, Trimmed};
 
-/// Shape of the flash and number of logical pages, as the FTL sees them.
+/// Shape of the flash and number of logical pages, as passed to an FTL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shape {
     /// Number of logical pages.
@@ -57,22 +61,22 @@ pub struct Shape {
     pub pages_per_block: u32,
     /// Order in which the pages of a block must be programmed.
     pub order: ProgramOrder,
-    /// Number of planes, with equally many blocks each: plane `p` has the blocks from `p * blocks / planes`.
+    /// Number of planes with an equal number of blocks each: plane `p` has the blocks from `p * blocks / planes`.
     pub planes: u32,
 }
 
-/// Hints of a write request, from the host.
+/// Hints that the host gives with a write request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WriteContext {
-    /// Number of the stream (process) that writes, as in the trace.
+    /// Number of the stream (process) that writes, as numbered in the trace.
     pub stream: u16,
-    /// Placement identifier that the host chose (NVMe Flexible Data Placement, multi-stream); 0 without one.
+    /// Placement identifier chosen by the host (NVMe Flexible Data Placement, multi-stream); 0 if there is none.
     pub placement: u16,
     /// True if the write is synchronous: the host waits for it.
     pub sync: bool,
 }
 
-/// A value that does not fit the device or another value.
+/// A value that does not fit the device or contradicts another value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {
     /// Parameter with the value.
@@ -98,26 +102,26 @@ impl From<Problem> for String {
 /// Contract: logical pages are below the size given at construction (the caller checks); operations are emitted in
 /// dependency order; after each call the map and the emitted operations agree.
 ///
-/// `write`, `read`, `trim` and `lookup` are required. The other methods are optional capabilities; their defaults do nothing
-/// or refuse with a message. The trait is object-safe: [`DynFtl`] has the operations for an FTL behind `dyn`.
+/// `write`, `read`, `trim` and `lookup` are required. The other methods are optional capabilities, whose defaults do
+/// nothing or refuse with a message. The trait is object-safe: [`DynFtl`] has the operations for an FTL behind `dyn`.
 pub trait Ftl {
     /// Writes `count` pages from `lpn`; host page `i` of the request is the payload of `lpn + i`.
     fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, context: WriteContext, sink: &mut S)
     where
         Self: Sized;
 
-    /// Reads `count` pages from `lpn` for `cause`; returns how many were never written. Those read as zeros and cost no
-    /// flash operation.
+    /// Reads `count` pages from `lpn` for `cause`; returns how many were never written. Pages never written read as
+    /// zeros and cost no flash operation.
     fn read<S: FlashSink>(&mut self, lpn: Lpn, count: u32, cause: Cause, sink: &mut S) -> u32
     where
         Self: Sized;
 
-    /// Trims `count` pages from `lpn`: they read as zeros afterwards.
+    /// Trims `count` pages from `lpn`; they read as zeros afterwards.
     fn trim<S: FlashSink>(&mut self, lpn: Lpn, count: u32, sink: &mut S)
     where
         Self: Sized;
 
-    /// Place of the newest copy of `lpn`.
+    /// Returns the place of the newest copy of `lpn`.
     fn lookup(&self, lpn: Lpn) -> Option<Ppn>;
 
     /// Visits the newest copies of the first `logical_pages` pages.
@@ -129,17 +133,17 @@ pub trait Ftl {
         }
     }
 
-    /// True if so many blocks have failed that the next write might not fit; the drive must then be read-only. Never
-    /// true on flash that does not fail.
+    /// True if so many blocks have failed that the next write might not fit. The drive must then become read-only.
+    /// Never true on flash that does not fail.
     fn is_worn_out(&self) -> bool {
         false
     }
 
-    /// Keeps blocks unwritten for programs that fail during one collection or merge; per plane, where each is collected
-    /// as a device of its own. Must precede the first write. Without these blocks such a failure may wear the drive out.
+    /// Keeps blocks unwritten for programs that fail during one collection or merge (per plane, if planes are collected
+    /// separately). Must precede the first write. Without these blocks, such a failure may wear out the drive.
     ///
     /// # Errors
-    /// If the FTL does not handle failures, or the logical pages no longer fit.
+    /// Fails if the FTL does not handle failures, or the logical pages no longer fit.
     fn keep_for_failures(&mut self, _blocks: u32) -> Result<(), String> {
         Err("this FTL cannot handle failing flash blocks".into())
     }
@@ -147,34 +151,35 @@ pub trait Ftl {
     /// Hints that `lpn` will be addressed soon; never changes a result.
     fn prefetch(&mut self, _lpn: Lpn) {}
 
-    /// Number of erased blocks that are not open.
+    /// Returns the number of erased blocks that are not open.
     fn free_blocks(&self) -> u32 {
         0
     }
 
-    /// Number of erases of every block since construction; empty if they are not counted.
+    /// Returns the number of erases of every block since construction; empty if erases are not counted.
     fn erase_counts(&self) -> &[u32] {
         &[]
     }
 
-    /// Occupancy of planes at each collection so far; None for FTLs that merge instead.
+    /// Returns the occupancy of planes at each collection so far; None for FTLs that merge instead of collecting.
     fn occupied(&self) -> Option<GcOccupancy> {
         None
     }
 
-    /// Bytes of memory held for maps and block state.
+    /// Returns the bytes of memory held for maps and block state.
     fn memory_bytes(&self) -> u64 {
         0
     }
 
-    /// Bytes of the mapping tables that a controller with this FTL keeps in RAM, as its paper counts them.
+    /// Returns the size in bytes of the mapping tables that a controller with this FTL keeps in RAM, as its paper
+    /// counts them.
     fn mapping_table_bytes(&self) -> u64 {
         0
     }
 
-    /// Collects about `pages` pages of a plane in the background, unless the plane has `free_blocks` more erased blocks
-    /// than the number at which collection begins by itself. Returns whether anything was emitted: false if it has
-    /// them or nothing yields a page, which comes after finitely many calls.
+    /// Collects about `pages` pages of a plane in the background. Does nothing if the plane has `free_blocks` more
+    /// erased blocks than the number at which collection begins by itself. Returns true if any operation was emitted;
+    /// repeated calls return false after a finite number.
     fn background<S: FlashSink>(&mut self, _plane: u32, _free_blocks: u32, _pages: u32, _sink: &mut S) -> bool
     where
         Self: Sized,
@@ -182,37 +187,37 @@ pub trait Ftl {
         false
     }
 
-    /// Fills a cache that is to be filled before the first request.
+    /// Fills a cache that must be full before the first request.
     fn preload<S: FlashSink>(&mut self, _sink: &mut S)
     where
         Self: Sized,
     {
     }
 
-    /// Entries in RAM of a map in flash, the next victims first where the order is known; empty if the whole map is in
-    /// RAM.
+    /// Returns the entries in RAM of a map in flash; empty if the whole map is in RAM. If the eviction order is known,
+    /// the next victims come first.
     fn cached_entries(&self) -> Vec<CachedEntries> {
         Vec::new()
     }
 
-    /// Saves or loads the whole state. The loading FTL was built with the same shape and options as the saved one.
+    /// Saves or loads the whole state. The loading FTL must have the shape and options of the saved one.
     ///
     /// # Errors
-    /// If the FTL cannot save its state; otherwise see [`Archive`].
+    /// Fails if the FTL cannot save its state; for other errors see [`Archive`].
     fn archive(&mut self, _archive: &mut Archive<'_>) -> Archived {
         Err(io::Error::new(io::ErrorKind::Unsupported, "this FTL cannot save its state"))
     }
 
-    /// Recovers a device in use from its spare areas and the recorded trims, as after a power loss. The FTL has just been
-    /// built, with the shape and options of the one that wrote the flash.
+    /// Recovers a device in use from its spare areas and the recorded trims, as after a power loss. The FTL must be
+    /// new, with the shape and options of the FTL that wrote the flash.
     ///
-    /// Afterwards each logical page is its newest copy. Pages that the host was writing at the power loss are there or
-    /// not, page by page; everything written before is there. Blocks without valid pages are erased, and interrupted
-    /// work is undone or completed, by operations with [`Cause::Recovery`]. Power may be lost during recovery too.
+    /// Afterwards each logical page is its newest copy. Each page that the host was writing at the power loss may or
+    /// may not be there; everything written before is there. Blocks without valid pages are erased. Interrupted work is
+    /// undone or completed, by operations with [`Cause::Recovery`]. Power may be lost during recovery too.
     ///
     /// # Errors
-    /// If the FTL cannot recover, or the flash holds something that this FTL cannot have written; the error names the
-    /// block. Nothing is lost by it.
+    /// Fails if the FTL cannot recover, or the flash contains data that this FTL cannot have written; the error names
+    /// the block. The attempt loses no data.
     fn recover<S: FlashSink>(&mut self, _scan: &dyn Scan, _trims: &[Trimmed], _sink: &mut S) -> Result<(), String>
     where
         Self: Sized,
@@ -220,8 +225,8 @@ pub trait Ftl {
         Err("this FTL cannot recover from a power loss".into())
     }
 
-    /// Returns an erased device of `planes` planes like those of this one, with their share of the logical pages; None if
-    /// the planes depend on each other. `seed` is for its random streams.
+    /// Returns an erased device of `planes` planes with their share of the logical pages; None if the planes depend on
+    /// each other. `seed` is for its random streams.
     fn part(&self, _planes: u32, _seed: u64) -> Option<Self>
     where
         Self: Sized,
@@ -229,7 +234,7 @@ pub trait Ftl {
         None
     }
 
-    /// Copies the current state of a [`Self::part`] to the planes of a share, which are erased.
+    /// Copies the current state of a [`Self::part`] to the erased planes of a share.
     fn take_over(&mut self, _part: &Self, _share: u32, _shares: &Shares)
     where
         Self: Sized,
@@ -237,12 +242,12 @@ pub trait Ftl {
         unreachable!("this FTL has no parts");
     }
 
-    /// Ends taking over, after all shares; before, nothing may be read or written.
+    /// Ends taking over, after all shares. Before this call, nothing may be read or written.
     fn taken_over(&mut self, _shares: &Shares) {
         unreachable!("this FTL has no parts");
     }
 
-    /// Verifies every internal invariant in O(pages); the error names the broken one.
+    /// Verifies every internal invariant in O(pages); the error names the violated invariant.
     fn check(&self) -> Result<(), String> {
         Ok(())
     }

@@ -2,14 +2,14 @@
 //!
 //! An FTL emits operations in dependency order, so an interrupted operation can be undone or completed:
 //!
-//! - A block is erased once all its valid pages have been copied. If power fails before, the copies equal their
-//!   originals, so their block can be given up without loss ([`Survey::without`]).
-//! - If power fails during the erase, the rest of the block is outdated or equal to copies elsewhere.
-//! - A page being programmed for the host is not acknowledged. It may be there or not.
+//! - A block is erased once all its valid pages have been copied. If power fails before the erase, the copies equal
+//!   their originals, so their block can be discarded without loss ([`Survey::without`]).
+//! - If power fails during the erase, the remaining pages of the block are outdated or equal to copies elsewhere.
+//! - A page being programmed for the host is not acknowledged. It may or may not be there afterwards.
 //!
-//! A block interrupted while being written is written no further if its last page cannot be read. A block whose last
-//! program failed looks the same, so recovery need not know the failed blocks. If the erase fails too, the block becomes
-//! bad; otherwise it is tried again.
+//! If writing a block was interrupted, recovery writes no further to it if its last page cannot be read. A block whose
+//! last program failed looks the same, so recovery does not need to know the failed blocks. If the erase fails too, the
+//! block becomes bad; otherwise the block is used again.
 
 use std::cmp::Ordering::{Equal, Greater, Less};
 use std::cmp::Reverse;
@@ -22,9 +22,9 @@ use ssdlab_core::mem::{prefetch, shared};
 use ssdlab_core::{BlockId, Entry, PageBits, Ppn};
 use ssdlab_nand::{Found, Role, Scan, SpareArea, Trimmed};
 
-/// No page: nothing was programmed here, or a logical page has no copy.
+/// No page: nothing was programmed here, or the logical page has no copy.
 pub(crate) const NONE: u32 = u32::MAX;
-/// The page cannot be read, nor programmed before the next erase.
+/// The page can neither be read nor be programmed before the next erase.
 pub(crate) const SPOILED: u32 = u32::MAX - 1;
 
 /// True if the contents of a flash page can be read.
@@ -39,24 +39,24 @@ pub(crate) struct BlockSurvey {
     pub erases: u32,
     /// Offset after the last page that is not erased.
     pub next: u32,
-    /// True if the last page before `next` can be read, so that the block may be written on.
+    /// True if the last page before `next` can be read, so that writing to the block may continue.
     pub sound: bool,
     /// Number of newest copies.
     pub valid: u32,
     /// Role of the first page; `Data` if no page can be read.
     pub role: Role,
-    /// Sequence number of the first page.
+    /// Sequence number of the block's first page.
     pub opened: u64,
-    /// Highest sequence number of its pages.
+    /// Highest sequence number of the block's pages.
     pub written: u64,
-    /// Lowest and highest version of its pages; reversed without pages.
+    /// Lowest and highest version of the block's pages; reversed without pages.
     versions: [u64; 2],
-    /// Number of copies at its start.
+    /// Number of copies at the start of the block.
     pub copies: u32,
 }
 
 impl BlockSurvey {
-    /// State from the spare areas of its pages; no page counts as valid yet.
+    /// Returns the state of a block from the spare areas of its pages; no page counts as valid yet.
     fn of(block: BlockId, pages: &[Found]) -> Self {
         let programmed = || {
             pages.iter().filter_map(|page| match page {
@@ -86,7 +86,7 @@ impl BlockSurvey {
         }
     }
 
-    /// True if it can be written, now or after an erase.
+    /// True if the block can be written, now or after an erase.
     pub const fn is_empty(&self) -> bool {
         !self.bad && self.valid == 0
     }
@@ -96,7 +96,7 @@ pub(crate) struct Survey {
     pub blocks: Vec<BlockSurvey>,
     /// True for each flash page with a newest copy.
     pub valid: PageBits,
-    /// Above every sequence number of a program or trim.
+    /// Number above every sequence number of a program or trim.
     pub sequence: u64,
 }
 
@@ -113,7 +113,7 @@ pub(crate) struct Maps<'a> {
     pub pages_per_block: u32,
 }
 
-/// Bounds of the versions in a block; unlimited until the block is scanned.
+/// Bounds of the versions in a block; unlimited before the block is scanned.
 struct Bounds([AtomicU64; 2]);
 
 impl Bounds {
@@ -136,7 +136,7 @@ struct Filled<'a> {
     p2l: &'a [SharedEntry],
     /// Version bounds per block. They usually show which of two copies is newer without reading the other copy.
     versions: Vec<Bounds>,
-    /// A bit for each flash page with a newest copy. A copy may be displaced before its block sets the bit, so both
+    /// Set for each flash page with a newest copy. A copy may be displaced before its block sets the bit, so both
     /// threads toggle it.
     valid: Vec<AtomicU64>,
     logical_pages: u32,
@@ -145,8 +145,8 @@ struct Filled<'a> {
 }
 
 impl Survey {
-    /// Finds the newest copy of each logical page by the rule of [`SpareArea`], ignoring the blocks in `without`, except
-    /// for their sequence numbers. The maps must be empty.
+    /// Finds the newest copy of each logical page by the rule of [`SpareArea`], ignoring the blocks in `without`,
+    /// except for their sequence numbers. The maps must be empty.
     pub fn new(
         maps: &mut Maps<'_>,
         scan: &dyn Scan,
@@ -204,10 +204,10 @@ impl Survey {
         Ok(survey)
     }
 
-    /// Repeats the survey without `block`, which is to be given up; keeps the block if it alone holds a page. The page may
-    /// be lost after all in two cases. In the target of a merge it may be the page that the host was writing at the power
-    /// loss, the newest of all. Elsewhere it may be a copy whose original is lost: a computer that lost its power may
-    /// have kept later writes and not earlier ones, so the copy was never safe.
+    /// Repeats the survey without `block`, which the caller wants to discard. Keeps the block if it holds the only copy
+    /// of a page, with two exceptions. In the target of a merge, that page may be the newest of all, which the host was
+    /// writing at the power loss. Elsewhere it may be a copy whose original is lost. A computer that lost its power may
+    /// have kept later writes but not earlier ones, so such a copy was never safe.
     pub fn without(
         self,
         block: BlockId,
@@ -246,7 +246,7 @@ impl Survey {
         Self::new(maps, scan, trims, given_up)
     }
 
-    /// Blocks with contents but without valid pages, which can be erased.
+    /// Returns the blocks with contents but without valid pages, which can be erased.
     pub fn outdated(&self) -> impl Iterator<Item = BlockId> + '_ {
         self.blocks.iter().filter(|block| block.is_empty() && block.next > 0).map(|block| block.block)
     }
@@ -258,12 +258,12 @@ impl Survey {
     }
 }
 
-/// Index of the word with the bit of a page.
+/// Returns the index of the word with the bit of a page.
 fn word_of(ppn: u32) -> usize {
     (ppn / u64::BITS) as usize
 }
 
-/// Bit of a page in its word.
+/// Returns the bit of a page in its word.
 fn bit_of(ppn: u32) -> u64 {
     1 << (ppn % u64::BITS)
 }
@@ -272,7 +272,7 @@ impl Filled<'_> {
     /// Adds the pages of a block to the maps.
     fn add(&self, block: BlockId, pages: &[Found], ignored: impl Fn(bool) -> bool) -> Result<(), String> {
         let first = block.0 * self.pages_per_block;
-        // Pages with another copy, and the place of that copy.
+        // Pages with another copy, and the place of the other copy.
         let mut rivals = Vec::new();
         let words = &self.valid[word_of(first)..=word_of(first + self.pages_per_block - 1)];
         let mut won = vec![0; words.len()];
@@ -283,7 +283,7 @@ impl Filled<'_> {
             }
         };
         pages.iter().take(AHEAD).for_each(fetch);
-        // A separate loop, because the atomic replacement of a map entry waits for all earlier stores.
+        // A separate loop is used, because the atomic replacement of a map entry waits for all earlier stores.
         for ((at, page), held) in pages.iter().enumerate().zip(&self.p2l[first as usize..]) {
             held.set(Entry::of(match page {
                 Found::Erased => NONE,
@@ -311,8 +311,8 @@ impl Filled<'_> {
         let bounds = |known: Entry| self.versions[(known.page() / self.pages_per_block) as usize].get();
         rivals.retain(|&(page, .., known)| page.version() >= Some(bounds(known)[0]));
         let is_newer = |page: &Found, known| page.version() > Some(bounds(known)[1]);
-        // Fetch all other copies before comparing one: they are far apart, and the processor then waits for many at once.
-        // In the loop above it would wait for each, as an atomic replacement waits for earlier loads.
+        // Fetches all other copies before comparing one: they are far apart, and the processor then waits for many at
+        // once. In the loop above it would wait for each, because an atomic replacement waits for earlier loads.
         rivals.iter().for_each(|(.., known)| prefetch(&self.valid, word_of(known.page())));
         let close = rivals.iter().filter(|&&(page, .., known)| !is_newer(page, known));
         close.for_each(|(.., known)| self.scan.expect(Ppn(known.page())));
@@ -339,8 +339,8 @@ impl Filled<'_> {
         Ok(())
     }
 
-    /// True if a copy replaces one of this version: if it is newer. Of equal copies, as of pages that a fault doubled,
-    /// the first stays.
+    /// True if a copy replaces a copy of this version because it is newer. Of equal copies, such as pages that a fault
+    /// doubled, the first stays.
     fn replaces(&self, page: &Found, ppn: u32, known: Entry, version: Option<u64>) -> bool {
         match page.version().cmp(&version) {
             Less => false,
@@ -353,7 +353,7 @@ impl Filled<'_> {
     }
 }
 
-/// Order of copies by age; None, which is lowest, without a copy.
+/// Returns a key that orders copies by age; None, the lowest key, if there is no copy.
 fn recency(page: &Found) -> Option<(u64, u64)> {
     match page {
         Found::Programmed { oob, version, .. } => Some((*version, oob.sequence)),
@@ -361,7 +361,7 @@ fn recency(page: &Found) -> Option<(u64, u64)> {
     }
 }
 
-/// Version of the copy at `ppn`, if any.
+/// Returns the version of the copy at `ppn`, if any.
 fn version(scan: &dyn Scan, ppn: u32) -> Option<u64> {
     if ppn == NONE { None } else { scan.version(Ppn(ppn)) }
 }
@@ -382,7 +382,7 @@ mod tests {
     const PAGES: u32 = 8;
     const LOGICAL: u32 = 40;
 
-    /// Flash whose blocks are scanned by several threads, the last blocks first.
+    /// Flash whose blocks are scanned by several threads, starting with the last blocks.
     struct AtOnce {
         pages: Vec<Found>,
         threads: u32,
@@ -414,9 +414,9 @@ mod tests {
         }
     }
 
-    /// Goal: the newest copies are mapped and counted, whatever the order of scanning. Method: random copies of few pages,
-    /// some of them marked as outdated, compared with a linear search. Where a block was written in one go, its bounds tell
-    /// which copies are newer, elsewhere the copies themselves.
+    /// Goal: the newest copies are mapped and counted for any order of scanning. Method: random copies of few pages,
+    /// some marked as outdated, compared with a linear search. If a block was written at once, its version bounds show
+    /// which copies are newer; else the copies themselves do.
     #[test]
     fn the_order_of_blocks_makes_no_difference() {
         let mut rng = Rng::named(1, "surveys");
@@ -436,7 +436,7 @@ mod tests {
                     }
                 })
                 .collect();
-            // Shuffled pages make the bounds of blocks useless.
+            // Shuffled pages make the version bounds of blocks useless.
             for at in (1..pages.len()).rev().filter(|_| is_shuffled) {
                 pages.swap(at, rng.below(at as u64 + 1) as usize);
             }

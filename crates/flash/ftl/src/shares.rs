@@ -1,4 +1,4 @@
-//! A random assignment of the logical pages of a device to its shares.
+//! A random assignment of the logical pages of a device to equal shares.
 //!
 //! ```text
 //! the pages of each share form a ring with a random start, cut into slices
@@ -15,14 +15,14 @@ use std::ops::Range;
 
 use ssdlab_core::{Reciprocal, Rng};
 
-/// Rounds of the network; with four or more, pairs of numbers are as good as independent.
+/// Number of rounds of the network; with four or more, pairs of numbers are practically independent.
 const ROUNDS: usize = 4;
 /// Number of values of half a number within a tile.
 const HALF: usize = 1 << 8;
 /// Maximum number of pages of a tile.
 const TILE_PAGES: u32 = (HALF * HALF) as u32;
 
-/// Equal shares of a device. Together they are its first logical pages.
+/// Equal shares of a device. Together they cover its first logical pages.
 #[derive(Debug)]
 pub struct Shares {
     pages: u32,
@@ -48,7 +48,7 @@ impl Shares {
         Self { pages, slice: Reciprocal::new(slice), begins, functions, keys }
     }
 
-    /// Number of shares.
+    /// Returns the number of shares.
     pub fn count(&self) -> u32 {
         self.begins.len() as u32
     }
@@ -56,8 +56,8 @@ impl Shares {
     /// Returns the logical page of page `page` of a share.
     #[inline]
     pub fn lpn(&self, share: u32, page: u32) -> u32 {
-        // Distance from the start of the ring, modulo its length: the smaller of both. A branch would be mispredicted
-        // half the time.
+        // Returns the distance from the start of the ring modulo its length, as the minimum of both candidates. A
+        // branch would be mispredicted half the time.
         let behind = page.wrapping_sub(self.begins[share as usize]);
         let at = behind.min(behind.wrapping_add(self.pages));
         let tile = Tile::of(self, self.slice.divide(at));
@@ -92,7 +92,7 @@ impl Shares {
         (0..self.keys.len() as u32).map(|number| Tile::of(self, number))
     }
 
-    /// Permuted place of a number within a tile.
+    /// Returns the permuted place of a number within a tile.
     #[inline]
     fn placed(&self, tile: &Tile, mut number: u32) -> u32 {
         loop {
@@ -111,7 +111,7 @@ impl Shares {
 /// A run of logical pages with a slice of each share.
 struct Tile {
     first: u32,
-    /// Start of its slice in each ring.
+    /// Start of the share's slice in each ring.
     begin: u32,
     slice: u32,
     keys: [u8; ROUNDS],
@@ -135,7 +135,7 @@ mod tests {
     }
 
     /// Goal: each logical page is assigned once, and both ways to fill a map agree. Method: the map filled by runs and
-    /// mixing, compared entry by entry, from one page to tiles that are not full.
+    /// mixing is compared entry by entry, from one page to tiles that are not full.
     #[test]
     fn a_map_filled_in_runs_is_the_one_of_single_pages() {
         for (count, pages) in [(1, 1), (1, 70_000), (2, 3), (3, 30_001), (32, 2_048), (32, 5_001), (Shares::MOST, 3)] {
@@ -153,8 +153,8 @@ mod tests {
         }
     }
 
-    /// Goal: neighbouring pages come from random shares and random places in a slice. Method: the number of neighbours
-    /// from one share, and their mean distance within it, which is a third of a slice.
+    /// Goal: neighbouring pages come from random shares and random places in a slice. Method: counts neighbours from
+    /// the same share and takes their mean distance within it, which is a third of a slice.
     #[test]
     fn neighbours_are_of_any_shares() {
         let (count, pages) = (32, 1 << 14);
@@ -167,12 +167,12 @@ mod tests {
         let same: Vec<_> = from.windows(2).filter(|pair| pair[0].0 == pair[1].0).collect();
         let share = same.len() as f64 / pairs;
         let expected = 1.0 / f64::from(count);
-        // Six standard deviations, as if pairs were independent.
+        // The bound is six standard deviations, as if pairs were independent.
         let tolerance = 6.0 * (expected / pairs).sqrt();
         assert!((share - expected).abs() < tolerance, "{share}");
         let distance = |pair: &&[(u32, u32)]| f64::from(pair[0].1.abs_diff(pair[1].1));
         let slice = f64::from(TILE_PAGES / count);
-        // Without pairs across the end of a ring or of a tile.
+        // Leaves out pairs across the end of a ring or of a tile.
         let near: Vec<f64> = same.iter().map(distance).filter(|&distance| distance < slice).collect();
         let mean = near.iter().sum::<f64>() / near.len() as f64 / slice;
         let tolerance = 6.0 * 0.24 / (near.len() as f64).sqrt();

@@ -1,8 +1,8 @@
 //! A flash array that enforces the chip's rules and stores the programmed pages.
 //!
-//! The payload is a 64-bit stamp per page, which identifies every version of every page; it takes 12 bytes per page ever
-//! programmed. Rules (ONFI; every NAND data sheet): a page is programmed once between erases, the pages of a block in the
-//! chip's order, and only programmed pages can be read.
+//! The payload is a 64-bit stamp per page, which identifies every version of every page. It takes 12 bytes per page
+//! ever programmed. Rules (ONFI; every NAND data sheet): a page is programmed once between erases; the pages of a block
+//! are programmed in the chip's order; only programmed pages can be read.
 
 use ssdlab_core::{Archive, Archived, BlockId, Entry, HugeVec, Lpn, Ppn, Reciprocal};
 
@@ -29,13 +29,13 @@ pub struct FlashArray {
     order: ProgramOrder,
     /// Offset after the last programmed page of each block.
     next: Vec<u32>,
-    /// Logical page in each page; none if it is erased.
+    /// Logical page stored in each page; none if the page is erased.
     lpns: HugeVec<Entry>,
     stamps: HugeVec<u64>,
 }
 
 impl FlashArray {
-    /// An erased array.
+    /// Returns an erased array.
     pub fn new(geometry: &Geometry) -> Self {
         let pages = geometry.pages() as usize;
         Self {
@@ -73,7 +73,8 @@ impl FlashArray {
             return Err(Violation(format!("program of page {ppn}: programmed already since block {block} was erased")));
         }
         if self.order == ProgramOrder::Ascending && page < next {
-            return Err(Violation(format!("program of page {ppn}: block {block} is past page {page}, at {next}")));
+            let why = format!("block {block} is already at page {next}, past page {page}");
+            return Err(Violation(format!("program of page {ppn}: {why}")));
         }
         self.next[block] = next.max(page + 1);
         self.lpns[ppn.index()] = Entry::of(data.lpn.0);
@@ -81,7 +82,7 @@ impl FlashArray {
         Ok(())
     }
 
-    /// Programmed pages, in ascending order.
+    /// Returns programmed pages, in ascending order.
     pub fn programmed(&self) -> impl Iterator<Item = Ppn> + '_ {
         (0..).zip(self.lpns.iter()).filter(|&(_, &lpn)| lpn != Entry::NONE).map(|(ppn, _)| Ppn(ppn))
     }

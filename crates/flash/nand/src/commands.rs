@@ -9,7 +9,7 @@ pub struct Commands {
     pub multiplane: bool,
     /// Cache read: a die may read its next page while the previous page is transferred out.
     pub cache_read: bool,
-    /// Cache program: the next page of a block may be transferred in while the previous one is programmed.
+    /// Cache program: the next page of a block may be transferred in while the previous page is programmed.
     pub cache_program: bool,
     /// Operations that host reads interrupt.
     pub suspend: Suspend,
@@ -24,16 +24,16 @@ impl Commands {
 
 /// Operations that a host read may interrupt.
 ///
-/// A suspended program keeps its data in the chip, and so does the next page of a cached program, even during its transfer.
+/// A suspended program keeps its data in the chip. So does the next page of a cached program, even during its transfer.
 /// The read takes the cells, then the bus, as soon as they are free.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Suspend {
-    /// None.
+    /// Host reads interrupt no operation.
     #[default]
     Never,
     /// Erases.
     Erase(Interruption),
-    /// Erases and programs.
+    /// Host reads may interrupt erases and programs.
     EraseAndProgram(Interruption),
 }
 
@@ -42,6 +42,6 @@ pub enum Suspend {
 pub struct Interruption {
     /// Time from the suspend command until the die can read.
     pub time: Nanos,
-    /// Maximum number of interruptions of one operation, so that it ends.
+    /// Maximum number of interruptions of one operation, so that the operation ends.
     pub limit: u32,
 }

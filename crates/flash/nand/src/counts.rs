@@ -5,7 +5,7 @@ use ssdlab_core::{BlockId, Ppn};
 
 use crate::{Cause, FlashSink, Source, SpareArea};
 
-/// Flash that only counts, by operation and cause.
+/// Flash that only counts operations, by operation and cause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Counts {
     /// Pages read, by [`Cause`].
@@ -17,12 +17,12 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Pages copied by garbage collection plus blocks erased.
+    /// Returns the number of pages copied by garbage collection plus the number of erased blocks.
     pub fn collected(&self) -> u64 {
         self.programs[Cause::Gc as usize] + self.erased()
     }
 
-    /// Pages programmed for any cause.
+    /// Returns the number of pages programmed for any cause.
     pub fn programmed(&self) -> u64 {
         self.programs.iter().sum()
     }

@@ -5,9 +5,9 @@ use crate::Parallelism;
 /// Order in which the pages of a block must be programmed, between two erases.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ProgramOrder {
-    /// Any page that is still erased (small-block SLC).
+    /// Any page that is erased may be programmed (small-block SLC).
     Any,
-    /// Only pages after the last programmed one; pages may be skipped (large-block SLC, MLC, TLC, QLC).
+    /// Only pages after the last programmed page; pages may be skipped (large-block SLC, MLC, TLC, QLC).
     Ascending,
 }
 
@@ -33,7 +33,7 @@ impl Geometry {
         Self { page_bytes, pages_per_block, blocks, order, parallelism }
     }
 
-    /// Pages in all.
+    /// Returns the number of pages in all.
     pub const fn pages(&self) -> u64 {
         self.pages_per_block as u64 * self.blocks as u64
     }

@@ -1,21 +1,21 @@
 //! NAND flash: the interface to the FTL, and the models behind that interface.
 //!
 //! An FTL emits flash operations into a [`FlashSink`], in dependency order. A sink counts them ([`Counts`]), times them
-//! ([`backend::SerialFlash`], [`backend::parallel::ParallelFlash`]), records them (`Vec<FlashOp>`) or checks them against the
-//! rules of a chip ([`FlashArray`]). Geometry, timing and commands describe the chips.
+//! ([`backend::SerialFlash`], [`backend::parallel::ParallelFlash`]), records them (`Vec<FlashOp>`) or checks them
+//! against the rules of a chip ([`FlashArray`]). Geometry, timing and commands describe the chips.
 //!
-//! Sinks compose as tuples, and the sink `()` does nothing. An FTL is generic in its sink, so it is compiled for each back
-//! end and does not pay for unused operations; `&mut dyn FlashSink` is a sink too.
+//! Sinks compose as tuples, and the sink `()` does nothing. An FTL is generic in its sink, so it is compiled for each
+//! back end and does not pay for unused operations. `&mut dyn FlashSink` is a sink too.
 //!
-//! - **A chip decides how it copies.** [`FlashSink::copy`] is a read and a program unless the sink does better, so an FTL
-//!   need not know about copy-back.
-//! - **The spare area suffices for recovery.** [`SpareArea`] has the logical page, a sequence number and the [`Role`] of the
-//!   page. Flash that stores it adds a version, which identifies the newest of several copies. [`FlashSink::trimmed`] orders
-//!   a trim among the programs. Recovery reads all of this through a [`Scan`].
-//! - **Failures are optional.** Where [`FlashSink::fails`] is constantly false, the handling of failed programs and erases
-//!   compiles to nothing.
-//! - **Decisions are notes.** A [`Note`] tells what was merged, looked up or chosen as a victim, and why. Observers add
-//!   streams and times that the FTL does not know.
+//! - **A chip decides how it copies.** [`FlashSink::copy`] is a read and a program unless the sink overrides it, so an
+//!   FTL does not need to know about copy-back.
+//! - **The spare area suffices for recovery.** [`SpareArea`] has the logical page, a sequence number and the [`Role`]
+//!   of the page. Flash that stores spare areas adds a version, which identifies the newest of several copies.
+//!   [`FlashSink::trimmed`] orders a trim among the programs. Recovery reads all of this through a [`Scan`].
+//! - **Failures are optional.** Where [`FlashSink::fails`] is constantly false, the handling of failed programs and
+//!   erases compiles to nothing.
+//! - **Decisions are notes.** A [`Note`] reports what was merged, looked up or chosen as a victim, and why. Observers
+//!   add streams and times that the FTL does not know.
 
 pub mod array;
 pub mod backend;

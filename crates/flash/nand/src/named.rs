@@ -14,7 +14,7 @@ macro_rules! named_enum {
             /// All members, in the order of their numbers.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$member),+];
 
-            /// Name in results.
+            /// Returns the name used in results.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$member => $name),+

@@ -18,11 +18,11 @@ pub enum Note {
         kind: MergeKind,
         /// Cost of the merge.
         cost: MergeCost,
-        /// New data block; None without valid pages.
+        /// New data block; None if there are no valid pages.
         data: Option<BlockId>,
     },
     /// Log space was reclaimed for a host page: by a full merge, or by any merges that freed a block of the random log,
-    /// which the FAST papers count as a full merge. Reports all work that the page waited for, once, after its write.
+    /// which the FAST papers count as a full merge. Reports once, after the write, all work that the page waited for.
     Reclaimed {
         /// Number of logical blocks merged.
         associated: u32,
@@ -69,9 +69,9 @@ pub enum Note {
         /// Reason of leaving.
         reason: RetireReason,
     },
-    /// Every page of this block, the oldest of the random log, is valid and gets a second chance in place (FASTer).
+    /// This block, the oldest of the random log, has only valid pages and gets a second chance in place (FASTer).
     Rotated(BlockId),
-    /// The isolation area is short of space: the given logical block, that of the oldest valid page, is merged
+    /// The isolation area is short of space. The given logical block, which owns the oldest valid page, is merged
     /// (FASTer).
     Drained(Lpn),
 }
@@ -83,7 +83,7 @@ pub enum RetireReason {
     Full,
     /// The log block became full with every page in place.
     Completed,
-    /// All log blocks are in use, and this one is the victim.
+    /// All log blocks are in use, and this block is the victim.
     Evicted,
     /// The random log is full, and this is its oldest block.
     Oldest,
@@ -100,9 +100,9 @@ pub enum RetireReason {
 /// Reason why a block was chosen for collection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum VictimReason {
-    /// The victim policy chose it.
+    /// The victim policy chose the block.
     Policy,
-    /// It has the fewest valid pages; the block chosen by the policy would have freed no page or taken too long.
+    /// The block has the fewest valid pages. The block chosen by the policy would have freed no page or taken too long.
     Yield,
     /// Blocks of map pages had to be reclaimed.
     MapFull,
@@ -123,7 +123,7 @@ named_enum! {
 }
 
 impl MergeKind {
-    /// Cause of the operations.
+    /// Returns the cause of the operations.
     pub const fn cause(self) -> Cause {
         match self {
             Self::Switch => Cause::SwitchMerge,

@@ -1,4 +1,4 @@
-//! Flash operations as values, for recordings, slow twins, and tests that cut the power between two operations.
+//! Flash operations as values, for recordings, for slow twins, and for tests that cut the power between two operations.
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
 
@@ -7,21 +7,21 @@ use crate::{Cause, FlashSink, Note, Source, SpareArea};
 /// One call of a [`FlashSink`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FlashOp {
-    /// [`FlashSink::read`].
+    /// A call of [`FlashSink::read`].
     Read(Ppn, Cause),
-    /// [`FlashSink::read_part`], with the number of bytes.
+    /// A call of [`FlashSink::read_part`], with the number of bytes.
     ReadPart(Ppn, u32, Cause),
-    /// [`FlashSink::program`].
+    /// A call of [`FlashSink::program`].
     Program(Ppn, SpareArea, Source, Cause),
-    /// [`FlashSink::copy`], from and to.
+    /// A call of [`FlashSink::copy`], from and to a page.
     Copy(Ppn, Ppn, SpareArea, Cause),
-    /// [`FlashSink::erase`].
+    /// A call of [`FlashSink::erase`].
     Erase(BlockId, Cause),
-    /// [`FlashSink::barrier`].
+    /// A call of [`FlashSink::barrier`].
     Barrier,
-    /// [`FlashSink::trimmed`]: first page, number of pages, sequence number.
+    /// A call of [`FlashSink::trimmed`]: first page, number of pages, sequence number.
     Trimmed(Lpn, u32, u64),
-    /// [`FlashSink::note`].
+    /// A call of [`FlashSink::note`].
     Note(Note),
 }
 

@@ -5,21 +5,21 @@
 pub enum Level {
     /// A bus with its chips.
     Channel,
-    /// A chip on its channel.
+    /// A chip on a channel.
     Way,
-    /// A die in its chip; works on one command at a time.
+    /// A die of a chip; works on one command at a time.
     Die,
-    /// A plane in its die; has its own page registers.
+    /// A plane of a die; has its own page registers.
     Plane,
 }
 
-/// Order of the planes, fastest changing level first. `CWDP` puts successive pages on different channels, then on different
-/// chips, dies and planes (the notation of MQSim and of Hu et al., ICS 2011).
+/// Order of the planes, fastest changing level first. `CWDP` puts successive pages on different channels, then on
+/// different chips, dies and planes (the notation of MQSim and of Hu et al., ICS 2011).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StripeOrder(pub [Level; 4]);
 
 impl StripeOrder {
-    /// Channel, way, die, plane.
+    /// Stripe order channel, way, die, plane.
     pub const CWDP: Self = Self([Level::Channel, Level::Way, Level::Die, Level::Plane]);
 
     /// Returns the order with this name, a permutation of the letters C, W, D and P.
@@ -43,8 +43,8 @@ impl StripeOrder {
     }
 }
 
-/// Size of each level. Planes are numbered in stripe order: successive pages go to planes 0, 1, 2... Plane `p` has the
-/// blocks from `p * blocks / planes()`.
+/// Size of each level. Planes are numbered in stripe order: successive pages go to planes 0, 1, 2 and so on. Plane `p`
+/// has the blocks from `p * blocks / planes()`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Parallelism {
     /// Channels.
@@ -66,7 +66,7 @@ pub struct Place {
     pub channel: u32,
     /// Die among all dies of the array, channel by channel.
     pub die: u32,
-    /// Plane in its die.
+    /// Number of the plane within its die.
     pub plane: u32,
 }
 
@@ -89,7 +89,7 @@ impl Parallelism {
         self.ways * self.dies
     }
 
-    /// Place of plane number `index`.
+    /// Returns the place of plane number `index`.
     pub fn place(&self, index: u32) -> Place {
         let mut rest = index;
         let mut at = [0; 4];

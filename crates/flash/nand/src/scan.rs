@@ -7,29 +7,29 @@ use crate::SpareArea;
 /// Contents of a page according to its spare area.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Found {
-    /// Nothing was programmed since the completed erase of the block: the page can be programmed.
+    /// Nothing was programmed since the block was completely erased, so the page can be programmed.
     ///
-    /// A block whose erase was interrupted must have at least one page in another state.
+    /// If the erase of a block was interrupted, at least one of its pages must be in another state.
     Erased,
-    /// The spare area is sound. The data may still be unreadable, as at any time.
+    /// The spare area is readable. The data may still be unreadable.
     Programmed {
         /// Spare area as the FTL wrote it.
         oob: SpareArea,
         /// Version of the copy; see [`SpareArea`].
         version: u64,
-        /// True if a trim or another copy is known to be newer or equal. Unless that copy is discarded, this one need
+        /// True if a trim or another copy is known to be newer or equal. Unless that copy is discarded, this copy need
         /// not be compared.
         outdated: bool,
     },
-    /// The spare area cannot be trusted: the program or the erase was interrupted, or too many bits have flipped.
+    /// The spare area cannot be trusted: its program or erase was interrupted, or too many bits have flipped.
     ///
-    /// The last programmed page of a block counts as unreadable if its data is damaged: its program may have been
-    /// interrupted, and then an older copy is the newest complete one.
+    /// The last programmed page of a block counts as unreadable if its data is damaged. Its program may have been
+    /// interrupted, and then an older copy is the newest complete copy.
     Unreadable,
 }
 
 impl Found {
-    /// Version of the copy, if there is one.
+    /// Returns the version of the copy, if there is a copy.
     #[inline]
     pub const fn version(&self) -> Option<u64> {
         match self {
@@ -39,22 +39,24 @@ impl Found {
     }
 }
 
-/// Flash as recovery sees it. It may be the state before recovery began: recovery reads no block after erasing it. It visits
-/// all blocks first, and until then reads single pages only of blocks that it has visited.
+/// Flash as presented to recovery. It may show the state before recovery began, because recovery reads no block after
+/// erasing it. Recovery visits all blocks first. Until then, it reads single pages only from blocks that it has
+/// visited.
 pub trait Scan: Sync {
-    /// Contents of a page. Never called for bad blocks.
+    /// Returns the contents of a page. Never called for bad blocks.
     fn page(&self, ppn: Ppn) -> Found;
 
-    /// Version of the copy in a page, if any. Recovery reads it for many pages, and [`Self::page`] for few.
+    /// Returns the version of the copy in a page, if any. Recovery calls this for many pages, and [`Self::page`] for
+    /// few.
     fn version(&self, ppn: Ppn) -> Option<u64> {
         self.page(ppn).version()
     }
 
-    /// Hints that [`Self::version`] of the page is read soon.
+    /// Hints that [`Self::version`] of the page will be read soon.
     fn expect(&self, _ppn: Ppn) {}
 
-    /// Visits the contents of the first `blocks` blocks, one after the other or several at once. Recovery begins with
-    /// this, so it should be faster than reading single pages.
+    /// Visits the contents of the first `blocks` blocks, in turn or several at once. Recovery begins with this, so it
+    /// should be faster than reading single pages.
     fn blocks(&self, blocks: u32, pages_per_block: u32, visit: &(dyn Fn(BlockId, &[Found]) + Sync)) {
         let mut pages = vec![Found::Erased; pages_per_block as usize];
         for block in (0..blocks).map(BlockId) {
@@ -68,18 +70,18 @@ pub trait Scan: Sync {
     /// True if the block is bad, from the factory or by the FTL's decision ([`crate::Note::Bad`]).
     fn is_bad(&self, block: BlockId) -> bool;
 
-    /// Number of erases of the block; 0 if unknown.
+    /// Returns the number of erases of the block; 0 if unknown.
     fn erases(&self, block: BlockId) -> u32;
 
-    /// First version since the last erase. If a page with this version or a later one is the only copy but not the
-    /// original, its original is lost and was never safe.
+    /// Returns the first version since the last erase. If the only copy of a page has this version or a later one and
+    /// is not the original, the original is lost and was never safe.
     fn erased_before(&self) -> u64 {
         u64::MAX
     }
 }
 
-/// A recorded trim ([`crate::FlashSink::trimmed`]): copies of these pages with a version below `sequence` are invalid. It must
-/// be kept until no such copy can be found, not even in a half-erased block.
+/// A recorded trim ([`crate::FlashSink::trimmed`]): copies of these pages with a version below `sequence` are invalid.
+/// The record must be kept until no such copy can be found, not even in a half-erased block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trimmed {
     /// First logical page.

@@ -19,8 +19,8 @@ pub enum Source {
 
 /// Failure of an operation, as the chip reports it.
 ///
-/// An unreadable page is not a failure for an FTL: its data is lost wherever it is copied. A copy of it reads as an
-/// error, and the host gets the error when it reads.
+/// An unreadable page is not a failure for an FTL: its data is lost wherever the page is copied. A copy of the page
+/// reads as an error, and the host gets the error when it reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Failure {
     /// The page could not be programmed; earlier pages of the block can still be read.
@@ -29,10 +29,10 @@ pub enum Failure {
     Erase,
 }
 
-/// Flash as an FTL sees it: receives operations in dependency order.
+/// Flash as presented to an FTL: receives operations in dependency order.
 ///
-/// A sink that checks keeps the violations. Flash that fails overrides [`Self::fails`] and [`Self::failure`]; elsewhere both
-/// are constants, and an FTL's handling of failures compiles to nothing.
+/// A sink that checks rules keeps the violations. Flash that fails overrides [`Self::fails`] and [`Self::failure`].
+/// Elsewhere both are constants, and an FTL's handling of failures compiles to nothing.
 ///
 /// The trait is object-safe. `&mut dyn FlashSink` is a sink as well, so FTLs can be compiled once for any flash.
 pub trait FlashSink {
@@ -42,7 +42,7 @@ pub trait FlashSink {
         false
     }
 
-    /// Takes the outcome of the latest read, program, copy or erase: None if it succeeded.
+    /// Takes the outcome of the latest read, program, copy or erase: None if the operation succeeded.
     #[inline(always)]
     fn failure(&mut self) -> Option<Failure> {
         None
@@ -63,7 +63,8 @@ pub trait FlashSink {
     /// Erases a block.
     fn erase(&mut self, block: BlockId, cause: Cause);
 
-    /// Orders operations: everything emitted before must be complete before anything emitted after starts.
+    /// Orders operations: everything emitted before the barrier must be complete before anything emitted after it
+    /// starts.
     #[inline(always)]
     fn barrier(&mut self) {}
 
@@ -74,12 +75,12 @@ pub trait FlashSink {
         self.program(to, oob, Source::Copy(from), cause);
     }
 
-    /// Reports a trim of `count` pages from `lpn`, ordered before all programs from `sequence` on. Not a flash operation;
-    /// flash that must survive a power loss records it before it promises anything to the host.
+    /// Reports a trim of `count` pages from `lpn`, ordered before all programs from `sequence` on. This is not a flash
+    /// operation. Flash that must survive a power loss records it before it acknowledges anything to the host.
     #[inline(always)]
     fn trimmed(&mut self, _lpn: Lpn, _count: u32, _sequence: u64) {}
 
-    /// Reports a decision; not a flash operation.
+    /// Reports a decision, which is not a flash operation.
     #[inline(always)]
     fn note(&mut self, _note: Note) {}
 }
@@ -180,7 +181,7 @@ impl<A: FlashSink, B: FlashSink> FlashSink for (A, B) {
 
     #[inline(always)]
     fn failure(&mut self) -> Option<Failure> {
-        // Takes both outcomes, so that neither is left for the next operation.
+        // Takes both outcomes, so that none is left for the next operation.
         let (first, second) = (self.0.failure(), self.1.failure());
         first.or(second)
     }

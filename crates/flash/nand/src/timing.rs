@@ -5,7 +5,7 @@ use ssdlab_core::Nanos;
 /// Maximum number of page types: cells with several bits have pages of different speed.
 pub const MAX_PAGE_TYPES: usize = 4;
 
-/// A duration for each page type; page `p` of a block is of type `p % types`.
+/// A duration for each page type; page `p` of a block has type `p % types`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PageTimes {
     times: [Nanos; MAX_PAGE_TYPES],
@@ -26,7 +26,7 @@ impl PageTimes {
         Some(Self { times: all, types: times.len() as u8 })
     }
 
-    /// Duration of page `page` of a block.
+    /// Returns the duration for page `page` of a block.
     #[inline]
     pub const fn of_page(&self, page: u32) -> Nanos {
         if self.types == 1 { self.times[0] } else { self.times[(page % self.types as u32) as usize] }
@@ -37,7 +37,7 @@ impl PageTimes {
         &self.times[..self.types as usize]
     }
 
-    /// Mean over the page types, rounded down.
+    /// Returns the mean over the page types, rounded down.
     pub const fn mean(&self) -> Nanos {
         let mut sum = 0;
         let mut index = 0;
@@ -60,20 +60,20 @@ pub struct Timing {
     pub erase: Nanos,
     /// Bus transfer of 1,024 bytes between page register and controller.
     pub transfer_per_kib: Nanos,
-    /// True if internal copies stay inside the chip (copy-back) and skip both bus transfers.
+    /// True if internal copies stay inside the chip (copy-back), without both bus transfers.
     pub copyback: bool,
     /// True if a host read transfers only the requested bytes, not whole pages.
     pub partial_read: bool,
 }
 
 impl Timing {
-    /// Mean time to copy a page inside the flash, over the page types.
+    /// Returns the mean time to copy a page inside the flash, over the page types.
     pub const fn copy_mean(&self, page_bytes: u32) -> Nanos {
         let bus_ns = if self.copyback { 0 } else { 2 * self.transfer(page_bytes).0 };
         Nanos(self.read.mean().0 + self.program.mean().0 + bus_ns)
     }
 
-    /// Bus time of `bytes` bytes, rounded to the nearest nanosecond (halves up).
+    /// Returns the bus time of `bytes` bytes, rounded to the nearest nanosecond (halves up).
     pub const fn transfer(&self, bytes: u32) -> Nanos {
         Nanos((self.transfer_per_kib.0 * bytes as u64 + 512) / 1024)
     }

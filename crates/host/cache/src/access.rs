@@ -1,6 +1,6 @@
 //! One access to a numbered item.
 
-/// Marks an access whose item has no next use, or no known one.
+/// Value of [`Access::next`] if the item has no next use, or no known next use.
 pub const NEVER: u32 = u32::MAX;
 
 /// One access to an item, or its removal.
@@ -10,7 +10,7 @@ pub struct Access {
     pub item: u32,
     /// Size of the item in units of the capacity, at least 1; 0 if the item is dropped (trimmed).
     pub size: u32,
-    /// Position of the item's next access in the trace, or [`NEVER`]. Only offline policies read it.
+    /// Position of the item's next access in the trace, or [`NEVER`]; only offline policies use it.
     pub next: u32,
 }
 

@@ -34,9 +34,9 @@ pub struct AccessTrace {
     items: u32,
     one_size: bool,
     drops: u64,
-    /// True if [`Access::next`] is set.
+    /// True if the trace has next uses ([`Access::next`]).
     future: bool,
-    /// One entry per access; empty if nothing expires.
+    /// Time and TTL of each access; empty if nothing expires.
     pub(crate) lives: Vec<Life>,
 }
 
@@ -51,7 +51,7 @@ impl AccessTrace {
         Self::from_accesses(accesses, splitter.universe().len())
     }
 
-    /// Creates a trace of accesses to objects: with their sizes if `sized`, else of one unit each.
+    /// Creates a trace of accesses to objects. Objects have their own sizes if `sized`, else one unit each.
     pub fn of_objects(objects: &[Object], sized: bool) -> Result<Self, CacheError> {
         let mut universe = Universe::default();
         let mut accesses = Vec::with_capacity(objects.len());
@@ -67,7 +67,7 @@ impl AccessTrace {
     /// Adds an expiry time to each access.
     ///
     /// # Panics
-    /// If `lives` and the accesses differ in number.
+    /// Panics if `lives` and the accesses differ in number.
     pub fn expiring(self, lives: Vec<Life>) -> Self {
         assert_eq!(self.accesses.len(), lives.len(), "one life per access");
         Self { lives, ..self }
@@ -91,7 +91,7 @@ impl AccessTrace {
         if accesses.len() >= NEVER as usize {
             return Err(CacheError::TooManyAccesses);
         }
-        // One pass, as a long trace is limited by memory bandwidth.
+        // Makes a single pass, because memory bandwidth limits long traces.
         let (mut largest_item, mut largest_size, mut drops) = (None, 0, 0);
         for access in &accesses {
             largest_item = largest_item.max(Some(access.item));
@@ -109,12 +109,12 @@ impl AccessTrace {
         &self.accesses
     }
 
-    /// Number of items.
+    /// Returns the number of items.
     pub fn items(&self) -> u32 {
         self.items
     }
 
-    /// Number of accesses that are not removals.
+    /// Returns the number of accesses that use an item, without removals.
     pub fn uses(&self) -> u64 {
         self.accesses.len() as u64 - self.drops
     }

@@ -36,7 +36,7 @@ impl Bag {
         reserve(&mut self.items, self.place.len(), self.capacity);
     }
 
-    /// Memory of the bag in bytes.
+    /// Returns the memory of the bag in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.place) + self.items.capacity() * size_of::<u32>()
     }
@@ -53,18 +53,18 @@ impl Bag {
         self.place[item as usize].size > 0
     }
 
-    /// Size in units of an item in the bag.
+    /// Returns the size in units of an item in the bag.
     #[inline]
     pub fn size(&self, item: u32) -> u32 {
         self.place[item as usize].size
     }
 
-    /// Number of items in the bag.
+    /// Returns the number of items in the bag.
     pub fn len(&self) -> usize {
         self.items.len()
     }
 
-    /// Total units of all items.
+    /// Returns the total units of all items.
     pub fn units(&self) -> u64 {
         self.units
     }

@@ -19,7 +19,7 @@ pub struct Simulation {
 
 impl Simulation {
     /// Creates a cache of `capacity` units; `changes` override defaults of the policy's parameters. Offline policies
-    /// are refused: they need an [`AccessTrace`](crate::AccessTrace).
+    /// are an error: they need an [`AccessTrace`](crate::AccessTrace).
     pub fn new(
         info: &PolicyInfo,
         changes: &[(String, u64)],
@@ -39,13 +39,13 @@ impl Simulation {
         self.policy.simulate(accesses, &mut self.counts);
     }
 
-    /// Returns the counters so far.
+    /// Returns the counters of the accesses so far.
     pub fn counts(&self) -> Counts {
         self.counts
     }
 }
 
-/// Simulations over one pass of a trace, with one look-up of each id for all of them.
+/// Simulations that share one pass over a trace. Each id is looked up once for all simulations.
 #[derive(Debug)]
 pub struct Bank {
     splitter: Splitter,

@@ -9,12 +9,12 @@ use crate::error::CacheError;
 use crate::expiry::Expiry;
 use crate::policy::{POLICIES, Policy, PolicyInfo};
 
-/// Builds an empty cache of `capacity` units for items `0..items`, which may grow. With `one_size`, every item takes
-/// one unit. `changes` override default parameters, and may select an admission policy
+/// Builds an empty cache of `capacity` units for items `0..items`; the number of items may grow. With `one_size`, every
+/// item takes one unit. `changes` override default parameters, and may select an admission policy
 /// ([`ADMISSIONS`](crate::ADMISSIONS)).
 ///
 /// # Errors
-/// If the policy has no such parameter, or does not support this capacity or items of different sizes.
+/// Fails if the policy has no such parameter, or does not support this capacity or items of different sizes.
 pub fn build_policy(
     info: &PolicyInfo,
     changes: &[(String, u64)],
@@ -34,7 +34,7 @@ pub fn build_policy(
     if capacity > info.role.largest {
         return Err(CacheError::TooLarge { policy: info.name, capacity, most: info.role.largest });
     }
-    // Item numbers have 32 bits, so a larger cache of unit-sized items never evicts anything either.
+    // Item numbers have 32 bits, so 2^32 units already hold all items.
     let capacity = if one_size { capacity.min(u64::from(u32::MAX)) } else { capacity };
     admission.guard((info.role.build)(&settings, capacity, items), one_size)
 }
@@ -43,7 +43,7 @@ impl AccessTrace {
     /// Builds an empty cache of `capacity` units for this trace.
     ///
     /// # Errors
-    /// If the policy rejects the parameters, or needs next uses that this trace lacks.
+    /// Fails if the policy rejects the parameters, or needs next uses that this trace lacks.
     pub fn policy(
         &self,
         info: &PolicyInfo,

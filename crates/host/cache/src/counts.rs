@@ -18,12 +18,12 @@ counters! {
 }
 
 impl Counts {
-    /// Misses per access; 0 without accesses.
+    /// Returns the misses per access; 0 without accesses.
     pub fn miss_ratio(&self) -> f64 {
         if self.accesses == 0 { 0.0 } else { self.misses as f64 / self.accesses as f64 }
     }
 
-    /// Missed units per unit accessed; 0 without accesses.
+    /// Returns the missed units per unit accessed; 0 without accesses.
     pub fn unit_miss_ratio(&self) -> f64 {
         if self.units == 0 { 0.0 } else { self.missed_units as f64 / self.units as f64 }
     }

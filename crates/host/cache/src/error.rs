@@ -10,7 +10,7 @@ pub enum CacheError {
     /// No policy has this name.
     #[error(transparent)]
     UnknownPolicy(#[from] UnknownMember),
-    /// Unknown parameter, or a value out of its range.
+    /// A parameter is unknown, or its value is out of range.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
     /// The capacity is 0.
@@ -21,7 +21,7 @@ pub enum CacheError {
     TooLarge {
         /// The policy.
         policy: &'static str,
-        /// The capacity asked for.
+        /// The requested capacity.
         capacity: u64,
         /// Largest capacity.
         most: u64,
@@ -54,7 +54,7 @@ pub enum CacheError {
         /// The invalid size.
         page_bytes: u32,
     },
-    /// More items than item numbers.
+    /// There are more items than item numbers.
     #[error("the trace has more than 4,294,967,294 items; use larger pages or a sample")]
     TooManyItems,
     /// Memory for the items could not be allocated.
@@ -71,7 +71,7 @@ pub enum CacheError {
         /// Number of items.
         items: u32,
     },
-    /// More accesses than positions in [`Access::next`](crate::Access::next).
+    /// There are more accesses than positions in [`Access::next`](crate::Access::next).
     #[error("the trace has more than 4,294,967,294 accesses; use batches or a sample")]
     TooManyAccesses,
     /// A one-pass curve is impossible.

@@ -1,4 +1,4 @@
-//! Expiry of items. A separate loop keeps [`Policy::simulate`] free of it.
+//! Expiry of items, with its own loop so that [`Policy::simulate`] does not pay for it.
 //!
 //! ```text
 //! access(x):  if x is cached and has expired: drop x; the access is a miss
@@ -32,10 +32,10 @@ impl Expiry {
         Self { until_ns }
     }
 
-    /// Processes accesses and removals in order, each with its life; adds the results to `counts`.
+    /// Processes accesses and removals in order, each with its time and TTL; adds the results to `counts`.
     ///
     /// # Panics
-    /// If `lives` and `accesses` differ in length, or an item is out of range.
+    /// Panics if `lives` and `accesses` differ in length, or an item is out of range.
     pub fn simulate(&mut self, policy: &mut dyn Policy, accesses: &[Access], lives: &[Life], counts: &mut Counts) {
         assert_eq!(accesses.len(), lives.len(), "one life per access");
         for (access, life) in accesses.iter().zip(lives) {

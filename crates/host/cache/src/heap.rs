@@ -1,6 +1,6 @@
 //! A min-heap of numbered items whose keys can change.
 //!
-//! Four children per node: half the levels of a binary heap, and the children share a cache line.
+//! Each node has four children: half the levels of a binary heap, and the children share a cache line.
 
 use ssdlab_core::HugeVec;
 use ssdlab_core::mem::prefetch;
@@ -41,7 +41,7 @@ impl<K: Copy + Ord> Heap<K> {
         reserve(&mut self.entries, self.at.len(), self.capacity);
     }
 
-    /// Memory of the heap in bytes.
+    /// Returns the memory of the heap in bytes.
     pub fn bytes(&self) -> usize {
         self.entries.capacity() * size_of::<Entry<K>>() + size_of_val(&*self.at)
     }
@@ -58,17 +58,17 @@ impl<K: Copy + Ord> Heap<K> {
         self.at[item as usize] != ABSENT
     }
 
-    /// Size in units of an item in the heap.
+    /// Returns the size in units of an item in the heap.
     pub fn size(&self, item: u32) -> u32 {
         self.entries[self.at[item as usize] as usize].size
     }
 
-    /// Number of items in the heap.
+    /// Returns the number of items in the heap.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Total units of all items.
+    /// Returns the total units of all items.
     pub fn units(&self) -> u64 {
         self.units
     }
@@ -165,7 +165,7 @@ mod tests {
     proptest! {
         #![proptest_config(ssdlab_tiers::cases(256))]
 
-        /// Compares with a `BTreeMap`; keys are made unique.
+        /// Compares the heap with a `BTreeMap`; keys are made unique.
         #[test]
         fn the_smallest_key_is_on_top(steps in prop::collection::vec((0_u32..30, prop::option::weighted(0.8, 0_u32..50)), 0..300)) {
             let mut heap = Heap::new(0, 30);

@@ -5,10 +5,11 @@
 //! decides what is cached; [`POLICIES`] lists the policies with their parameters.
 //!
 //! [`AccessTrace`] holds the accesses of a whole trace, to be simulated for any policy and size. A [`Bank`] feeds
-//! batches to many simulations as they arrive. Miss-ratio curves are exact in one pass where the policy allows it
+//! batches to many simulations as they arrive. Miss-ratio curves are exact in one pass for some policies
 //! ([`PolicyRules::one_pass`]), or estimated from a [`Sample`].
 //!
-//! A [`WriteBackCache`] takes requests and forwards those it cannot serve. Its pages are all raw, or partly in a [`CompressedPool`]. [`plan`] computes the benefit of compressing part of a cache.
+//! A [`WriteBackCache`] takes requests and forwards those that need the drive. Its pages are all raw, or partly in a
+//! [`CompressedPool`]. [`plan`] computes the benefit of compressing part of a cache.
 //!
 //! - **A policy stores one 16-byte node per item** (`lists.rs`): links, size, list and mark. A hit touches one cache
 //!   line, which [`Policy::simulate`] prefetches, because it knows the coming accesses.
@@ -16,22 +17,23 @@
 //!   with `access` inlined, so a virtual call is paid once per batch.
 //! - **Evicted items are returned in a list**, which may include the newcomer itself. Counting, write-back and tests
 //!   share this interface.
-//! - **Papers first.** Where a paper leaves a case open, such as a cache of one item or trimmed items, the policy's
-//!   file states the choice made here. One policy differs between its paper and its authors' simulator; a parameter
-//!   selects the variant.
+//! - **Papers first.** If a paper leaves a case open, such as a cache of one item or trimmed items, the policy's file
+//!   states the choice made here. One policy differs between its paper and its authors' simulator; a parameter selects
+//!   the variant.
 //! - **An admission policy wraps a replacement policy** ([`ADMISSIONS`]) and is selected by parameters. Expiry has a
 //!   separate loop ([`Expiry`]). Simulations that use neither pay nothing for them.
 //! - **A sample is a trace.** SHARDS keeps the accesses of items with small hashes, and any policy runs on them at a
 //!   scaled size. Lowering the threshold drops whole items, so a sample of a fixed number of items is exact at its
 //!   final rate. Replicas with different items give the standard error.
-//! - **The write-back cache has no clock.** It emits requests to the backing store in an order that keeps data correct, and says
-//!   which ones the request must await. The event loop decides when to write back in the background.
+//! - **The write-back cache has no clock.** It emits requests to the backing store in an order that keeps data correct,
+//!   and marks the requests that the host's request must await. The event loop decides when to write back in the
+//!   background.
 //! - **Compression does not change write-back** (`pools.rs`). Dirty pages are written back when they leave the raw
 //!   pool, even if they stay compressed. Both pools use the same policies. Simulated pages have no content, so the
 //!   compressed size of a page is derived from its number (`page_sizes.rs`).
 //!
-//! Layer 2: nothing here reads a clock or starts a thread. Simulations are independent and `Send`, and only read
-//! [`AccessTrace`] and [`Sample`], so the layer above may run any number in parallel.
+//! Nothing here reads a clock or starts a thread. Simulations are independent and `Send`, and only read [`AccessTrace`]
+//! and [`Sample`], so the caller may run any number in parallel.
 
 mod access;
 mod access_trace;

@@ -1,6 +1,6 @@
 //! Doubly linked lists of numbered items, at most one list per item, with all state of an item in one node.
 //!
-//! A node is an aligned quarter of a cache line, so that access to an item costs one cache miss.
+//! A node is an aligned quarter of a cache line, so that accessing an item costs one cache miss.
 
 use ssdlab_core::HugeVec;
 use ssdlab_core::list::{self, Link, List, NONE};
@@ -73,7 +73,7 @@ impl<const N: usize> Lists<N> {
         grow(&mut self.nodes, ABSENT, items as usize);
     }
 
-    /// Memory of the nodes in bytes.
+    /// Returns the memory of the nodes in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.nodes)
     }
@@ -84,7 +84,7 @@ impl<const N: usize> Lists<N> {
         prefetch(&self.nodes, item as usize);
     }
 
-    /// The list of an item, or [`NOWHERE`].
+    /// Returns the list of an item, or [`NOWHERE`].
     #[inline]
     pub fn list(&self, item: u32) -> u8 {
         self.nodes[item as usize].list
@@ -102,7 +102,7 @@ impl<const N: usize> Lists<N> {
         self.nodes[item as usize].size
     }
 
-    /// Mark of an item, 0 at first; kept when the item changes lists or leaves.
+    /// Returns the mark of an item, initially 0; kept when the item changes lists or is removed.
     #[inline]
     pub fn mark(&self, item: u32) -> u8 {
         self.nodes[item as usize].mark
@@ -114,7 +114,7 @@ impl<const N: usize> Lists<N> {
         self.nodes[item as usize].mark = mark;
     }
 
-    /// Total units of the items of a list.
+    /// Returns the total units of the items of a list.
     #[inline]
     pub fn units(&self, list: u8) -> u64 {
         self.ends[list as usize].units
@@ -140,7 +140,7 @@ impl<const N: usize> Lists<N> {
         from.units -= u64::from(size);
         let Link { older, newer } = from.order.remove(&mut self.nodes, item);
         if older == NONE && newer != NONE {
-            // Removing the oldest is usually followed by removing the next one, which updates the one after it.
+            // After removing the oldest item, the next one is usually removed too, which updates its successor.
             prefetch(&self.nodes, self.nodes[newer as usize].link.newer as usize);
         }
     }
@@ -162,19 +162,19 @@ impl<const N: usize> Lists<N> {
         }
     }
 
-    /// The oldest item of a list.
+    /// Returns the oldest item of a list.
     #[inline]
     pub fn oldest(&self, list: u8) -> Option<u32> {
         self.ends[list as usize].order.oldest()
     }
 
-    /// The newest item of a list.
+    /// Returns the newest item of a list.
     #[inline]
     pub fn newest(&self, list: u8) -> Option<u32> {
         self.ends[list as usize].order.newest()
     }
 
-    /// The next newer item of the same list.
+    /// Returns the next newer item of the same list.
     #[inline]
     pub fn newer(&self, item: u32) -> Option<u32> {
         let newer = self.nodes[item as usize].link.newer;
@@ -197,7 +197,7 @@ impl<const N: usize> Lists<N> {
         Some(item)
     }
 
-    /// Removes the oldest item with mark 0; decrements the marks of older items and makes them the newest.
+    /// Removes the oldest item with mark 0. Older items with higher marks lose one and become the newest.
     #[inline]
     pub fn pop_second_chance(&mut self, list: u8) -> Option<u32> {
         loop {

@@ -6,8 +6,8 @@
 //! kept(page):            unless incompressible, or longer than `max_stored` of a page
 //! ```
 //! Both draws depend only on page number and seed, so a page always compresses to the same length. `ratio` gives the
-//! mean length of compressible pages. Uniform spread and unchanging content are simplifications. Compression of pages
-//! longer than the limit is wasted; their share grows with `spread` and falls with `ratio`.
+//! mean length of compressible pages. Uniform spread and unchanging content are simplifications. Time spent on pages
+//! that end up longer than the limit is wasted. The share of such pages grows with `spread` and falls with `ratio`.
 
 use ssdlab_core::Rng;
 
@@ -18,7 +18,7 @@ use crate::CacheError;
 pub struct PageSizes {
     /// Mean compression ratio (raw / compressed) of compressible pages, at least 1.
     pub ratio: f64,
-    /// Largest deviation from the mean length, relative to it, 0 to 1.
+    /// Maximum deviation from the mean length as a share of the mean, 0 to 1.
     pub spread: f64,
     /// Share of incompressible pages, 0 to 1.
     pub incompressible: f64,
@@ -30,7 +30,7 @@ impl PageSizes {
     /// Checks the ranges.
     ///
     /// # Errors
-    /// If a number is out of its range.
+    /// Fails if a number is out of its range.
     pub fn check(&self) -> Result<(), CacheError> {
         let Self { ratio, spread, incompressible, max_stored } = *self;
         let within = |field, value: f64, fits: bool, range| {
@@ -43,7 +43,7 @@ impl PageSizes {
         within("max_stored", max_stored, share(max_stored), "0 to 1")
     }
 
-    /// Returns the compressed length of `page`; None if it is not worth keeping.
+    /// Returns the compressed length of `page`; None if the result is too long to keep.
     pub fn stored_bytes(&self, page: u64, page_bytes: u32, seed: u64) -> Option<u32> {
         // Multiplication by the golden ratio makes neighbouring pages and seeds independent.
         let mut draws = Rng::named(seed ^ page.wrapping_mul(0x9E37_79B9_7F4A_7C15), "page size");
@@ -73,13 +73,13 @@ mod tests {
     fn lengths_match_ratio_spread_and_incompressible_share() {
         let all = lengths(LZ4);
         let mean = all.iter().map(|&length| f64::from(length)).sum::<f64>() / all.len() as f64;
-        // Rounding up adds half a byte; the standard error of the mean is 1.8 bytes.
+        // Rounding up adds half a byte. The standard error of the mean is 1.8 bytes.
         assert!((mean - 0.5 - 4096.0 / 2.13).abs() < 6.0 * 1.8, "{mean}");
         assert_eq!(all.len(), 100_000);
         let (least, most) = (*all.iter().min().expect("pages"), *all.iter().max().expect("pages"));
         assert!((962..965).contains(&least) && (2882..=2885).contains(&most), "{least} {most}");
         let shrinking = lengths(PageSizes { incompressible: 0.3, ..LZ4 }).len();
-        // Six standard deviations of a binomial count.
+        // The bound is six standard deviations of a binomial count.
         assert!(shrinking.abs_diff(70_000) < 870, "{shrinking}");
     }
 

@@ -7,8 +7,8 @@
 //! raw page evicted:             compressed into the compressed pool, or dropped if not worth keeping
 //! compressed page evicted:      dropped
 //! ```
-//! These are the arrows of flowchart 2b of Harper, "Viability of Time-Memory Trade-Offs in Large Data Sets", Dakota
-//! State University 2018; [`Transitions`] counts each.
+//! The transitions are the arrows of flowchart 2b of Harper, "Viability of Time-Memory Trade-Offs in Large Data Sets",
+//! Dakota State University 2018; [`Transitions`] counts each arrow.
 //!
 //! Compressed pages are clean: the caller writes a dirty page back when it leaves the raw pool, even if it stays
 //! compressed. A newcomer rejected by the raw policy is a victim like any other. The policy of the compressed pool sees
@@ -53,12 +53,13 @@ counters! {
 }
 
 impl Transitions {
-    /// Pages evicted from the raw pool. Each was compressed, if there is a compressed pool.
+    /// Returns the number of pages evicted from the raw pool. If there is a compressed pool, each of them was
+    /// compressed.
     pub fn demoted(&self) -> u64 {
         self.compressed + self.incompressible_dropped + self.raw_dropped
     }
 
-    /// Pages evicted from the cache.
+    /// Returns the number of pages evicted from the cache.
     pub fn dropped(&self) -> u64 {
         self.incompressible_dropped + self.raw_dropped + self.compressed_dropped
     }
@@ -115,7 +116,7 @@ impl Pools {
         self.raw.used()
     }
 
-    /// Number of compressed pages, and their bytes.
+    /// Returns the number of compressed pages, and their bytes.
     pub fn compressed(&self) -> (u64, u64) {
         self.compressed.as_ref().map_or((0, 0), |pool| (pool.pages, pool.policy.used()))
     }
@@ -136,8 +137,8 @@ impl Pools {
         }
     }
 
-    /// Accesses a page; returns true if either pool had it. Appends pages that leave the raw pool to `victims`; `page`
-    /// maps items to page numbers.
+    /// Accesses a page; returns true if either pool held the page. Appends pages that leave the raw pool to `victims`;
+    /// `page` maps items to page numbers.
     pub fn access(&mut self, item: u32, touch: Touch, page: impl Fn(u32) -> u64, victims: &mut Vec<u32>) -> bool {
         let first = victims.len();
         let raw = self.raw.access(Access::new(item, 1), victims);
@@ -169,7 +170,7 @@ impl Pools {
         self.raw.remove(item);
         if let Some(pool) = &mut self.compressed {
             self.counts.compressed_trimmed += u64::from(pool.take(item));
-            // The policy may remember it as a ghost.
+            // The policy may have remembered the item as a ghost.
             pool.policy.remove(item);
         }
     }
@@ -186,7 +187,7 @@ impl Compressed {
         cached
     }
 
-    /// Inserts a page, if it is compressible.
+    /// Inserts a page if it is compressible.
     fn put(&mut self, item: u32, page: u64, page_bytes: u32, counts: &mut Transitions) {
         match self.options.sizes.stored_bytes(page, page_bytes, self.options.seed) {
             None => counts.incompressible_dropped += 1,

@@ -6,10 +6,11 @@
 //!               after W records: halve every counter and the number of records, and clear the doorkeeper
 //! estimate(x):  smallest counter of x, plus 1 if x is in the doorkeeper
 //! ```
-//! A count-min sketch with minimal increment behind a Bloom filter, which keeps one-time items out of it. Apart from
-//! halving and saturation, estimates are never too low. Source: Einziger, Friedman, Manes, "TinyLFU: a highly efficient
-//! cache admission policy", ACM Transactions on Storage 13(4), 2017, section 3. The paper leaves the sizes open: here a
-//! row has at least four counters per item of the cache, and the doorkeeper eight bits per record of a sample.
+//! A count-min sketch with minimal increment behind a Bloom filter. The filter keeps items that occur once out of the
+//! sketch. Apart from halving and saturation, estimates are never too low. Source: Einziger, Friedman, Manes, "TinyLFU:
+//! a highly efficient cache admission policy", ACM Transactions on Storage 13(4), 2017, section 3. The paper leaves the
+//! sizes open. Here a row has at least four counters per item of the cache, and the doorkeeper eight bits per record of
+//! a sample.
 
 use ssdlab_core::mem::prefetch;
 
@@ -33,7 +34,7 @@ pub struct SketchOptions {
     pub doorkeeper: bool,
 }
 
-/// A frequency sketch. Memory: 16 to 32 bytes per item of the cache, plus `sample` to twice `sample` for the
+/// A frequency sketch. Memory in bytes: 16 to 32 per item of the cache, plus one to two per access of a sample for the
 /// doorkeeper.
 #[derive(Clone, Debug)]
 pub struct Sketch {
@@ -71,7 +72,7 @@ impl Sketch {
         }
     }
 
-    /// Memory of the counters and the doorkeeper in bytes.
+    /// Returns the memory of the counters and the doorkeeper in bytes.
     pub fn bytes(&self) -> usize {
         self.counters.len() + size_of_val(&*self.doorkeeper)
     }
@@ -87,7 +88,7 @@ impl Sketch {
         })
     }
 
-    /// The bits of an item in the doorkeeper.
+    /// Returns the bits of an item in the doorkeeper.
     #[inline]
     pub fn bits_of(&self, item: u32) -> [u64; PROBES] {
         let hash = mix(u64::from(!item));
@@ -145,7 +146,7 @@ mod tests {
     use super::*;
     use ssdlab_core::Rng;
 
-    /// Compares with exact counts within one sample: estimates are never too low, and rarely too high.
+    /// Compares the sketch with exact counts within one sample: estimates are never too low, and rarely too high.
     #[test]
     fn estimates_are_never_too_low_and_rarely_too_high() {
         for doorkeeper in [false, true] {

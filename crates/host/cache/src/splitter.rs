@@ -14,7 +14,7 @@ pub enum Granularity {
     /// Each request addresses one object, identified by its first byte; capacities count objects.
     Objects,
     /// Objects with sizes; capacities count bytes. A cached object keeps the size of the request that inserted it. A
-    /// larger request for it is a hit, as in libCacheSim, and its additional bytes are missed.
+    /// larger request for the object is a hit, as in libCacheSim, and its additional bytes are missed.
     SizedObjects,
     /// A request accesses every page that it touches, even in part; capacities count pages.
     Pages {
@@ -29,7 +29,7 @@ impl Granularity {
         !matches!(self, Self::SizedObjects)
     }
 
-    /// Bytes per unit of the capacity; None if the capacity counts objects.
+    /// Returns the bytes per unit of the capacity; None if the capacity counts objects.
     pub const fn unit_bytes(self) -> Option<u32> {
         match self {
             Self::Objects => None,
@@ -53,7 +53,7 @@ impl Granularity {
 pub enum Trims {
     /// Drops the object at its first byte, or the pages that it fully covers.
     Drop,
-    /// No effect.
+    /// Has no effect.
     Ignore,
 }
 
@@ -107,7 +107,7 @@ impl Splitter {
     /// Returns the ids from number `first` on, and the filter.
     ///
     /// # Panics
-    /// If the splitter has no filter.
+    /// Panics if the splitter has no filter.
     pub(crate) fn ids_from(&mut self, first: usize) -> (&[u64], &mut HashFilter) {
         (&self.universe.ids()[first..], self.filter.as_mut().expect("a splitter created with a filter"))
     }
@@ -126,7 +126,7 @@ impl Splitter {
                     Granularity::SizedObjects => self.pending.push((request.offset, request.bytes.max(1))),
                     Granularity::Pages { page_bytes } => {
                         let Range { mut start, end } = PageSize::new(page_bytes).touched(request.offset, request.end());
-                        // One request may touch more pages than fit in memory.
+                        // A single request may touch more pages than fit in memory.
                         while start < end {
                             let until = end.min(start + PENDING_MAX as u64);
                             self.pending.extend((start..until).map(|page| (page, 1)));
@@ -216,7 +216,7 @@ mod tests {
         let seen = request(Op::Write, 0, 5 * 4096);
         let trim = request(Op::Trim, 4095, 2 * 4096 + 1);
         assert_eq!(split(pages, &[seen, trim])[5..], [(1, 0), (2, 0)]);
-        // More pages than there are items.
+        // The request has more pages than there can be items.
         assert_eq!(split(pages, &[seen, request(Op::Trim, 4096, u32::MAX)])[5..], [1, 2, 3, 4].map(|page| (page, 0)));
         assert_eq!(split(Granularity::Objects, &[seen, request(Op::Trim, 0, 512)]), [(0, 1), (0, 0)]);
         assert_eq!(

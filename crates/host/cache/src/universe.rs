@@ -1,7 +1,7 @@
 //! Dense numbers for the items of a trace, in order of first appearance, from 0.
 //!
-//! An access needs one look-up for any number of simulated policies and sizes. The hash table uses linear probing and
-//! is between an eighth and half full, so that the slot of an id can be prefetched.
+//! One look-up per access serves any number of simulated policies and sizes. The hash table uses linear probing and is
+//! between an eighth and half full, so that the slot of an id can be prefetched.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ const EMPTY: u32 = u32::MAX;
 /// Maximum number of items: two numbers are reserved, for free slots and for items forgotten by stack distances.
 const ITEMS_MAX: usize = u32::MAX as usize - 1;
 
-/// A full table grows fourfold, which moves a third as many ids as doubling.
+/// A full table grows fourfold. This moves a third as many ids as doubling.
 const GROWTH_BITS: u32 = 2;
 
 /// Binary logarithm of the initial number of slots.
@@ -29,11 +29,11 @@ struct Slot {
 
 const FREE: Slot = Slot { id: 0, item: EMPTY };
 
-/// The items seen so far: 40 to 136 bytes each.
+/// The items seen so far; each takes 40 to 136 bytes.
 #[derive(Clone, Debug)]
 pub struct Universe {
     slots: HugeVec<Slot>,
-    /// Right shift of a hash to its slot.
+    /// Number of bits to shift a hash to the right to get its slot.
     shift: u32,
     ids: Vec<u64>,
 }
@@ -45,7 +45,7 @@ impl Default for Universe {
 }
 
 impl Universe {
-    /// Number of items seen so far.
+    /// Returns the number of items seen so far.
     pub fn len(&self) -> u32 {
         self.ids.len() as u32
     }
@@ -86,7 +86,7 @@ impl Universe {
         at
     }
 
-    /// Returns the item number of `id`, if it was seen.
+    /// Returns the item number of `id`; None if `id` was not seen.
     pub fn find(&self, id: u64) -> Option<u32> {
         let item = self.slots[self.slot(id)].item;
         (item != EMPTY).then_some(item)
@@ -101,7 +101,7 @@ impl Universe {
         }
     }
 
-    /// Returns the item number of `id`, assigning the next one if it is new.
+    /// Returns the item number of `id`; a new id gets the next number.
     #[inline]
     pub fn number(&mut self, id: u64) -> Result<u32, CacheError> {
         let at = self.slot(id);

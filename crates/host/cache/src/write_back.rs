@@ -10,15 +10,15 @@
 //! write-through (mode, or FUA):  the write is forwarded unchanged; pages it fully covers become clean
 //! ```
 //! Backing requests cover whole pages, except for write-through. Adjacent pages of one request, or of one write-back
-//! round, are merged. The backing requests of one request put writes first, except that a page filled and evicted by
-//! the same request is read before it is written. No data is modelled: a page written back always has the newest
-//! content.
+//! round, are merged. Among the backing requests of a request, writes come first. One exception: a page filled and
+//! evicted by the same request is read before it is written. No data is modelled: a page written back always has the
+//! newest content.
 //!
-//! The stage has no clock. The drive loop calls [`WriteBackCache::background`] when it has room to write back above the
-//! background limit, as the flusher threads of an operating system do. [`Why::is_waited_for`] tells which backing
-//! requests a request must await. A request that makes pages dirty may also have to wait until at most
-//! [`WriteBackCache::hard_pages`] are dirty or being written. Limits are shares of the capacity, as `dirty_background_ratio` and
-//! `dirty_ratio` of Linux are shares of memory (Documentation/admin-guide/sysctl/vm.rst).
+//! The cache has no clock. The drive loop calls [`WriteBackCache::background`] when it has room to write back above the
+//! background limit, as the flusher threads of an operating system do. [`Why::is_waited_for`] marks the backing
+//! requests that a request must await. A request that makes pages dirty may also have to wait until at most
+//! [`WriteBackCache::hard_pages`] are dirty or being written. Limits are shares of the capacity, as
+//! `dirty_background_ratio` and `dirty_ratio` of Linux are shares of memory (Documentation/admin-guide/sysctl/vm.rst).
 
 use ssdlab_core::{PageSize, counters};
 use ssdlab_trace::{Op, Request, flag};
@@ -32,7 +32,7 @@ use crate::{CacheError, CompressedPool, Granularity, PolicyInfo, Transitions, Un
 pub enum WriteMode {
     /// Writes stay in the cache until they are written back.
     Back,
-    /// Writes are forwarded at once, and their pages stay cached as clean.
+    /// Writes are forwarded at once, and their pages stay cached as clean pages.
     Through,
 }
 
@@ -45,20 +45,20 @@ pub struct WriteBackOptions {
     pub capacity_pages: u64,
     /// Write-back or write-through.
     pub writes: WriteMode,
-    /// Share of the raw pages that may be dirty before [`WriteBackCache::background`] writes back, percent.
+    /// Dirty share of the raw pages above which [`WriteBackCache::background`] writes back, in percent.
     pub background_percent: u32,
-    /// Share of the raw pages that may be dirty before writers wait, percent.
+    /// Dirty share of the raw pages above which writers wait, in percent.
     pub hard_percent: u32,
 }
 
 /// Location of a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
-    /// In the raw pool.
+    /// The page is in the raw pool.
     Raw,
-    /// In the compressed pool.
+    /// The page is in the compressed pool.
     Compressed,
-    /// Not in the cache.
+    /// The page is not in the cache.
     Below,
 }
 
@@ -69,13 +69,13 @@ pub enum Why {
     Miss,
     /// Read of the part of an uncached page that a write leaves untouched.
     Fill,
-    /// Write-back of evicted pages.
+    /// The dirty page was evicted.
     Evicted,
-    /// Write-back above the hard limit.
+    /// The number of dirty pages exceeded the hard limit.
     Limit,
-    /// Write-back above the background limit.
+    /// The number of dirty pages exceeded the background limit.
     Background,
-    /// Write-back for a flush, and the flush itself.
+    /// A flush wrote back the dirty page, or is itself passed on.
     Flush,
     /// Write-through.
     Through,
@@ -84,8 +84,8 @@ pub enum Why {
 }
 
 impl Why {
-    /// True if the causing request must await completion. Write-back is not awaited: a writer only waits while too many
-    /// pages are dirty.
+    /// True if the host's request must await this backing request. Write-back is not awaited: a writer only waits while
+    /// too many pages are dirty.
     pub const fn is_waited_for(self) -> bool {
         !matches!(self, Self::Evicted | Self::Limit | Self::Background)
     }
@@ -113,7 +113,7 @@ counters! {
 }
 
 impl WriteBackCounters {
-    /// Dirty pages written back, for any reason.
+    /// Returns the number of dirty pages written back, for any reason.
     pub fn written_back(&self) -> u64 {
         self.evicted + self.limited + self.background + self.flushed
     }
@@ -179,7 +179,7 @@ impl WriteBackCache {
     /// Adds a compressed pool.
     ///
     /// # Errors
-    /// If the options of the pool are invalid.
+    /// Fails if the options of the pool are invalid.
     pub fn compressing(mut self, pool: CompressedPool) -> Result<Self, CacheError> {
         self.pools.compress(pool)?;
         Ok(self)
@@ -195,27 +195,27 @@ impl WriteBackCache {
         self.pools.counts()
     }
 
-    /// Number of dirty pages.
+    /// Returns the number of dirty pages.
     pub fn dirty_pages(&self) -> u64 {
         self.dirty.units(DIRTY)
     }
 
-    /// Hard limit of dirty pages.
+    /// Returns the hard limit of dirty pages.
     pub fn hard_pages(&self) -> u64 {
         self.hard_pages
     }
 
-    /// Number of distinct pages touched so far.
+    /// Returns the number of distinct pages touched so far.
     pub fn pages_touched(&self) -> u64 {
         self.universe.len().into()
     }
 
-    /// Number of pages in the raw pool.
+    /// Returns the number of pages in the raw pool.
     pub fn raw_pages(&self) -> u64 {
         self.pools.raw_pages()
     }
 
-    /// Number of pages in the compressed pool, and their compressed bytes.
+    /// Returns the number of pages in the compressed pool, and their compressed bytes.
     pub fn compressed_pages(&self) -> (u64, u64) {
         self.pools.compressed()
     }
@@ -248,7 +248,7 @@ impl WriteBackCache {
         }
     }
 
-    /// Writes back up to `most` pages above the background limit, those dirty longest first; returns their number. The
+    /// Writes back up to `most` pages above the background limit, the longest dirty first; returns their number. The
     /// backing requests have the time `now_ns`.
     pub fn background<F: FnMut(Request, Why)>(&mut self, most: u64, now_ns: u64, below: &mut F) -> u64 {
         let pages = self.dirty_pages().saturating_sub(self.background_pages).min(most);
@@ -326,7 +326,7 @@ impl WriteBackCache {
         (context.below)(context.request, Why::Trim);
     }
 
-    /// Accesses a page and queues a read if it needs one; returns its item number and true if it was cached.
+    /// Accesses a page and queues a read if the page needs one; returns its item number, and true if it was cached.
     fn access(&mut self, page: u64, touch: Touch) -> Result<(u32, bool), CacheError> {
         let item = self.universe.number(page)?;
         self.pools.grow(self.universe.len());

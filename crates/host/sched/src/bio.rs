@@ -6,9 +6,9 @@ use std::ops::BitOr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Direction {
-    /// From the device.
+    /// Data moves from the device.
     Read = 0,
-    /// To the device; a discard counts as a write.
+    /// Data moves to the device; a discard counts as a write.
     Write = 1,
 }
 
@@ -30,11 +30,11 @@ impl Direction {
 pub struct Flags(u16);
 
 impl Flags {
-    /// No flag.
+    /// No flag is set.
     pub const NONE: Self = Self(0);
     /// Synchronous write (`O_DIRECT`, fsync); reads are always synchronous.
     pub const SYNC: Self = Self(1);
-    /// File system metadata.
+    /// The bio reads or writes file system metadata.
     pub const META: Self = Self(1 << 1);
     /// No related request follows, so idling is pointless.
     pub const NOIDLE: Self = Self(1 << 2);
@@ -44,7 +44,8 @@ impl Flags {
     pub const FLUSH: Self = Self(1 << 4);
     /// Forced unit access: the data is on stable media at completion.
     pub const FUA: Self = Self(1 << 5);
-    /// Barrier: no request passes it in either direction (single-queue layer). Treated as flush and FUA in the multi-queue layer.
+    /// Barrier: no request passes it in either direction (single-queue layer). Treated as flush and FUA in the
+    /// multi-queue layer.
     pub const BARRIER: Self = Self(1 << 6);
     /// Discard: the sectors are no longer needed.
     pub const DISCARD: Self = Self(1 << 7);
@@ -106,9 +107,9 @@ pub struct Bio {
     pub direction: Direction,
     /// Flags.
     pub flags: Flags,
-    /// Submitting process (strictly: I/O context). Use the same value for all bios if it is unknown.
+    /// Process (strictly: I/O context) that submits the bio. If it is unknown, use the same number for all bios.
     pub pid: u32,
-    /// I/O priority of that process.
+    /// I/O priority of the process.
     pub priority: Priority,
     /// Caller's tag, returned at completion.
     pub owner: u32,

@@ -1,21 +1,22 @@
 //! The Linux block layer and its I/O schedulers: the path of a bio from the file system to the drive.
 //!
 //! [`BlockLayer`] is the mechanism: merging, plugging, limits, device slots and flushes. It has two variants, selected
-//! by an option: [`BlockLayerKind::SingleQueue`], the single queue of Linux 2.6.32, and [`BlockLayerKind::MultiQueue`], blk-mq. A policy is an
-//! [`IoScheduler`]; [`SCHEDULERS`] lists all policies with their tunables.
+//! by an option: [`BlockLayerKind::SingleQueue`] is the single queue of Linux 2.6.32, and
+//! [`BlockLayerKind::MultiQueue`] is blk-mq. A policy is an [`IoScheduler`]; [`SCHEDULERS`] lists all policies with
+//! their tunables.
 //!
 //! - **A scheduler only proposes merges.** The layer checks directions and sizes, so no scheduler can break a limit.
-//! - **A waiting bio keeps its place in the queue.** The layer wakes waiting bios in order, so no wake-up is lost
+//! - **A waiting bio keeps its place in the queue.** The layer wakes waiting bios in order. So no wake-up is lost
 //!   between the release of a request and a retry by the caller.
-//! - **A request number contains its slot.** Numbers ascend, so they order requests at the same sector; the slot indexes
-//!   arrays of request state. Sorted queues are chunks instead of trees, because few requests usually wait.
+//! - **A request number contains its slot.** Numbers ascend, so they order requests at the same sector; the slot
+//!   indexes arrays of request state. Sorted queues are chunks instead of trees, because few requests usually wait.
 //! - **Open questions are tunables.** If a paper or kernel leaves a choice open, the scheduler has a tunable, or its
-//!   file documents the choice and what is from memory.
-//! - **Process state is never dropped.** A trace has at most 65,536 processes, so it is bounded.
+//!   file documents the choice. The file also states which facts are from memory.
+//! - **Process state is never dropped.** A trace has at most 65,536 processes, so the state is bounded.
 //!
-//! Layer 1: this crate reads no clock, draws no random numbers and starts no threads. Each call passes the time in
-//! nanoseconds; times that the kernel rounds to jiffies are exact here. The caller's event loop calls
-//! [`BlockLayer::next`] after every other call, and [`BlockLayer::on_timer`] at [`BlockLayer::timer_ns`].
+//! This crate reads no clock, draws no random numbers and starts no threads. Each call passes the time in nanoseconds;
+//! times that the kernel rounds to jiffies are exact here. The caller's event loop calls [`BlockLayer::next`] after
+//! every other call, and [`BlockLayer::on_timer`] at [`BlockLayer::timer_ns`].
 
 mod bio;
 mod layer;

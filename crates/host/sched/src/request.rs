@@ -11,7 +11,7 @@ use crate::bio::{Bio, Direction, Flags, Priority};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub u64);
 
-/// Bits of a slot; enough for more requests than any limit allows.
+/// Number of bits of a slot; enough for more requests than any limit allows.
 const SLOT_BITS: u32 = 24;
 
 impl RequestId {
@@ -36,17 +36,17 @@ pub struct Request {
     pub flags: Flags,
     /// Process of the first bio.
     pub pid: u32,
-    /// Priority of that process.
+    /// Priority of the submitting process.
     pub priority: Priority,
     /// Submitting CPU, which is also the index of its software and hardware queue (multi-queue layer).
     pub cpu: u16,
-    /// Submission time of its earliest bio, in nanoseconds.
+    /// Submission time of the earliest bio, in nanoseconds.
     pub arrived: u64,
     /// Bios in sector order.
     pub bios: SmallVec<[Bio; 1]>,
     /// Number of memory segments.
     pub segments: u32,
-    /// True if a merge failed for size; the request is never tried again.
+    /// True if a merge failed because of the size; the request is never tried again.
     pub(crate) nomerge: bool,
     /// True if the request went through the scheduler, which is then notified of its completion.
     pub(crate) in_elevator: bool,

@@ -34,7 +34,7 @@ pub enum TunableError {
     /// Unknown tunable, or value out of range.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
-    /// Value larger than the device.
+    /// The value exceeds the size of the device.
     #[error(
         "tunable `{name}` of scheduler `{scheduler}` is {value} {unit}, but the device has {device} {unit}; \
          set it to {device} or less"
@@ -48,7 +48,7 @@ pub enum TunableError {
         value: u64,
         /// Size of the device.
         device: u64,
-        /// Unit of both.
+        /// Unit of both limits.
         unit: Unit,
     },
 }

@@ -72,7 +72,7 @@ impl Calendar {
     }
 
     fn after_midnight(&mut self, clock_ns: u64) -> u64 {
-        // Starts one day late, so that an early step back cannot go below zero.
+        // Starts one day after the first line's day, so that an early step back in time cannot become negative.
         let last_ns = if self.last_ns == 0 { DAY_NS + clock_ns } else { self.last_ns };
         let ahead_ns = (clock_ns + DAY_NS - last_ns % DAY_NS) % DAY_NS;
         let back = ahead_ns > DAY_NS - DISORDER_NS;
@@ -95,7 +95,7 @@ fn clock(text: &[u8]) -> Result<u64, &'static str> {
     let mut next = || parts.next().ok_or(NOT_A_TIME);
     let (hours, minutes, seconds) = (small(next()?, 23)?, small(next()?, 59)?, next()?);
     let before_point = seconds.split(|&byte| byte == b'.').next().unwrap_or_default();
-    // A leap second is numbered 60.
+    // A leap second has the number 60.
     small(before_point, 60)?;
     let seconds_ns = fraction(seconds, SECOND_NS).map_err(|_| NOT_A_TIME)?;
     Ok((hours * 60 + minutes) * MINUTE_S * SECOND_NS + seconds_ns)

@@ -78,7 +78,7 @@ trait Member: Read + Send {
     fn into_rest(self: Box<Self>) -> BufReader<Counted>;
 }
 
-/// The file from a member on, with the head already read. No member is shorter than the head.
+/// The file from the start of a member. Its first bytes are already read; they are never longer than the member.
 type Source = Chain<Cursor<Vec<u8>>, BufReader<Counted>>;
 
 impl Member for GzDecoder<Source> {
@@ -93,7 +93,7 @@ impl Member for Decoder<'static, Source> {
     }
 }
 
-/// Error: other bytes follow a member.
+/// Error for other bytes after the end of a compressed member.
 #[derive(Debug, thiserror::Error)]
 #[error("the bytes from {at} on are not compressed data")]
 pub(crate) struct Foreign {

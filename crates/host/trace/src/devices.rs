@@ -13,7 +13,7 @@ pub struct Devices {
 impl Devices {
     /// Creates a filter. If all devices are selected, feed the requests twice and call [`Self::lay_out`] in between.
     pub fn new(choice: &DeviceChoice) -> Self {
-        // The one format whose requests carry their volume.
+        // Only this format names a volume in each request.
         let intake = Intake::new(Format::Volume, choice, Target::Drive);
         Self { intake, ids: Vec::new() }
     }
@@ -75,12 +75,13 @@ impl Devices {
         self.intake.conclude()
     }
 
-    /// Returns the report so far.
+    /// Returns the report on the requests read so far.
     pub fn report(&self) -> &IngestReport {
         &self.intake.report
     }
 
-    /// Returns the stream names so far, by [`Request::stream`]; the first is empty and means none.
+    /// Returns the stream names read so far, indexed by [`Request::stream`]; the first name is empty and means no
+    /// stream.
     pub fn streams(&self) -> &[String] {
         self.intake.tables.streams.list()
     }

@@ -2,9 +2,9 @@
 
 use crate::Op;
 
-/// Properties of a request that a format can hold; the writer rounds the rest and counts the losses.
+/// Properties of a request that a format can hold. The writer rounds other properties and counts the losses.
 pub(crate) struct Supported {
-    /// Operations the format has.
+    /// Operations that the format supports.
     pub ops: &'static [Op],
     /// True if operations are written; otherwise all requests read back as reads.
     pub names_op: bool,
@@ -16,12 +16,12 @@ pub(crate) struct Supported {
     pub whole_sectors: bool,
     /// True if flags are written.
     pub flags: bool,
-    /// Returns true if the format can hold this (non-empty) process name.
+    /// Returns true if the format can hold this process name, which is not empty.
     pub stream: fn(&str) -> bool,
 }
 
 impl Supported {
-    /// Reads and writes with all details of address and time, in bytes and ns, and nothing else.
+    /// Reads and writes with address and time in bytes and ns; no other operation, flag or name.
     pub const TRANSFERS: Self = Self {
         ops: &[Op::Read, Op::Write],
         names_op: true,

@@ -9,7 +9,7 @@ pub enum TraceError {
     Io {
         /// File name.
         path: String,
-        /// Message of the system and the remedy.
+        /// Message of the system, with a remedy.
         why: String,
     },
     /// A line or record violates its format.
@@ -17,7 +17,7 @@ pub enum TraceError {
     Malformed {
         /// File name.
         path: String,
-        /// Line number, or record number and byte offset in a binary file.
+        /// Line number or, in a binary file, record number and byte offset.
         place: String,
         /// Field, its content and the fault.
         why: String,
@@ -32,7 +32,7 @@ pub enum TraceError {
         /// Place where the data stops.
         why: String,
     },
-    /// Other bytes follow the compressed data.
+    /// Bytes that are not compressed data follow the compressed data.
     #[error(
         "{path}: the bytes from {at} on are not {name} data; cut them off with 'head -c {at}', or pass --skip-bad to \
          ignore them"
@@ -42,7 +42,7 @@ pub enum TraceError {
         path: String,
         /// Name of the compression.
         name: &'static str,
-        /// Offset of the first other byte in the file.
+        /// Offset of the first byte after the compressed data.
         at: u64,
     },
     /// The files of a generated workload have filled their file system; only noticed while generating.
@@ -59,7 +59,7 @@ pub enum TraceError {
     Workload {
         /// Field of [`crate::Workload`].
         field: &'static str,
-        /// Fault and remedy.
+        /// Description of the fault, with a remedy.
         why: String,
     },
 }

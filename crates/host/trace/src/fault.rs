@@ -20,12 +20,12 @@ impl<'a> Fault<'a> {
         Self { field, text, why }
     }
 
-    /// True if the text should not be there, such as an extra field.
+    /// True if the text is surplus, such as an extra field.
     pub fn is_surplus(&self) -> bool {
         self.field.is_empty() && !self.text.is_empty()
     }
 
-    /// Returns the faulty `line` with the faulty field replaced by a valid value.
+    /// Returns the faulty `line` with a valid value in place of the faulty field.
     pub fn mended(&self, line: &[u8]) -> Vec<u8> {
         if self.text.is_empty() {
             let separator: &[u8] = if line.contains(&b',') { b",0" } else { b" 0" };
@@ -34,7 +34,7 @@ impl<'a> Fault<'a> {
         let at = (self.text.as_ptr() as usize).wrapping_sub(line.as_ptr() as usize);
         let Some((before, after)) = line.get(..at).zip(line.get(at + self.text.len()..)) else { return Vec::new() };
         if self.is_surplus() {
-            // Cut the extra field and all that follows.
+            // Cuts off the extra field and everything after it.
             return before.trim_ascii_end().strip_suffix(b",").unwrap_or(before).to_vec();
         }
         [before, b"0", after].concat()

@@ -1,7 +1,7 @@
 //! Fields of a text line and the numbers in them, parsed directly from bytes.
 //!
-//! A single pass over the digits converts a number and finds its end. Only unusual input takes the slower path that
-//! explains the fault.
+//! A single pass over the digits converts a number and finds its end. Unusual input takes a slower path that explains
+//! the fault.
 
 use crate::fault::Fault;
 
@@ -9,7 +9,7 @@ pub(crate) const NOT_WHOLE: &str = "is not a whole number";
 const NOT_A_NUMBER: &str = "is not a number";
 /// Predicate for a field after the last one of its format.
 pub(crate) const SURPLUS: &str = "follows the last column: an extra field, or a second record on this line";
-/// Predicate for a record in the middle of a line.
+/// End of the message for a record that begins in the middle of a line.
 pub(crate) const JOINED: &str = "is a second record on this line";
 pub(crate) const TOO_LARGE: &str = "does not fit 64 bits";
 
@@ -186,7 +186,7 @@ pub(crate) fn hexadecimal(text: &[u8]) -> Result<u64, &'static str> {
     })
 }
 
-/// Returns `text` times `10^digits`, exact except that further digits are dropped. Exponents are accepted and rounded.
+/// Returns `text` times `10^digits`. Digits after the last full unit are dropped; numbers with exponents are rounded.
 #[inline]
 pub(crate) fn decimal(text: &[u8], digits: u32) -> Result<u64, &'static str> {
     let mut value = 0_u64;

@@ -11,7 +11,7 @@ use crate::{Files, Format, ReadOptions, TraceError};
 /// Returns the common format of all inputs at `paths`; the first bytes stay in their windows.
 ///
 /// # Errors
-/// If the formats differ or an input is empty, unless it is part of a recording (the file of an idle CPU).
+/// Fails if the formats differ or an input is empty, unless it is part of a recording (the file of an idle CPU).
 pub(crate) fn format_of<I: BorrowMut<Input>>(
     paths: &[&Path],
     inputs: impl Iterator<Item = Result<I, TraceError>>,
@@ -23,7 +23,7 @@ pub(crate) fn format_of<I: BorrowMut<Input>>(
     for input in inputs {
         let mut input = input?;
         let input = input.borrow_mut();
-        // With a given format, the decoder reads the first bytes, as it may skip bad ones.
+        // The decoder reads the first bytes if the format is given, because it may skip malformed lines.
         if given.is_none() {
             input.refill()?;
         }
@@ -73,8 +73,8 @@ fn given_format(options: &ReadOptions) -> Result<Option<Format>, TraceError> {
     }
 }
 
-/// Names files as devices, for formats without device names: one device for all if concatenated, otherwise the file
-/// name, or the path if file names repeat.
+/// Names files as devices, for formats without device names. Concatenated files are one device. Otherwise a device has
+/// the file name, or the path if file names repeat.
 pub(crate) fn device_names(paths: &[&Path], files: Files) -> Vec<Vec<u8>> {
     let name = |path: &Path| path.file_name().unwrap_or_default().as_encoded_bytes().to_vec();
     let mut times = BTreeMap::new();
@@ -89,7 +89,7 @@ pub(crate) fn device_names(paths: &[&Path], files: Files) -> Vec<Vec<u8>> {
     paths.iter().map(named).collect()
 }
 
-/// Checks that no file is given twice; it would become one device that receives every request twice.
+/// Checks that no file is given twice. A repeated file would receive every request twice.
 pub(crate) fn are_different(origins: &[Origin]) -> Result<(), TraceError> {
     let mut met = BTreeSet::new();
     for origin in origins {
@@ -124,7 +124,7 @@ pub(crate) fn missing_siblings(parts: &[&Path]) -> Option<String> {
         cpu.is_some_and(|cpu| cpu.parse::<u32>().is_ok())
     };
     let folder = parts[0].parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-    // Idle CPUs leave empty files, which are not needed.
+    // Idle CPUs leave empty files, which the trace does not need.
     let entries = folder.read_dir().ok()?.flatten().filter(|entry| entry.metadata().is_ok_and(|about| about.len() > 0));
     let missing = entries
         .map(|entry| entry.file_name())
@@ -169,8 +169,8 @@ mod tests {
         assert_eq!(drain(&mut TraceReader::over(&origins, &options).unwrap()).unwrap().len(), 2);
     }
 
-    /// Goal: each file starts when the previous one ends, and all share one device. Method: by hand, with times out of
-    /// order, an empty last file and a format with whole-second times.
+    /// Goal: each file starts when the previous file ends, and all files share one device. Method: expected times by
+    /// hand; times out of order, an empty last file, and a format with whole-second times.
     #[test]
     fn concatenated_files_follow_each_other() {
         let files: [&[u8]; 3] =
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn files_of_a_format_without_devices_are_devices() {
         let files = ["0,R,0,512\n20,R,8,512\n", "10,R,16,512\n"];
-        // In memory both files have the same path, so they are one device.
+        // Files in memory share one path, so they are one device.
         let (requests, _) = read_several(Some(Format::Csv), Files::Merged, &files.map(str::as_bytes)).unwrap();
         assert_eq!(requests.iter().map(|r| r.offset / 4096).collect::<Vec<_>>(), [0, 2, 1]);
         let directory = Directory::new("reader");
@@ -207,8 +207,9 @@ mod tests {
         assert_eq!(count(DeviceChoice::First), (3, None, vec![]));
     }
 
-    /// Goal: with devices side by side, a request's stream is the one it names, else its device; with a single device
-    /// it has none. Method: by hand, with one format that names devices and one that also names processes.
+    /// Goal: with devices side by side, the stream of a request is the process it names, or else its device. With a
+    /// single device, requests have no stream. Method: by hand, with a format that names devices and a format that also
+    /// names processes.
     #[test]
     fn devices_side_by_side_are_streams() {
         let streams = |format, device, text: &[u8]| {
@@ -226,7 +227,7 @@ mod tests {
         assert_eq!(streams(Format::Csv, DeviceChoice::All, processes), ["42", ""]);
     }
 
-    /// Each file is named like a process in the other.
+    /// Each file has the name of a process in the other file.
     #[test]
     fn a_device_differs_from_a_process_of_the_same_name() {
         let directory = Directory::new("namesakes");
@@ -253,8 +254,8 @@ mod tests {
         assert_eq!(reader.fill(&mut Vec::new(), 10).unwrap(), 4);
     }
 
-    /// Goal: the file of an idle CPU is a part without events. Method: two of four files have one hand-written queue
-    /// event each: reads of 512 bytes at sector 8 at 10 ns and at sector 16 at 30 ns.
+    /// Goal: the file of an idle CPU counts as part of a recording without events. Method: four files, two of which
+    /// have one queue event each: 512-byte reads of sector 8 at 10 ns and sector 16 at 30 ns.
     #[test]
     fn empty_files_of_idle_cpus_are_accepted() {
         let directory = Directory::new("idle");
@@ -283,7 +284,7 @@ mod tests {
             let mut parted = crate::Parted::default();
             volumes.fill(&mut parted, 10).unwrap();
             assert_eq!(parted.requests.len(), 2);
-            // Only empty files, or an empty file of another format, is an error.
+            // An empty file is an error if it is the only file, or in another format.
             let message = TraceReader::open(&paths[..1], &options).unwrap_err().to_string();
             assert!(message.ends_with("sda.blktrace.0: is empty; there is nothing to replay"), "{message}");
         }
@@ -308,7 +309,7 @@ mod tests {
         };
         assert_eq!((notes(&paths[..1]), notes(&paths[1..])), (expected(1).into(), expected(2).into()));
         assert!(notes(&paths).is_empty());
-        // A missing file of an idle CPU is not noted, nor does the order of files matter.
+        // No note mentions the missing file of an idle CPU, in any order of the files.
         let idle = directory.file("sda.blktrace.13", "");
         assert!(notes(&paths).is_empty());
         assert!(notes(&[&paths[..], &[idle]].concat()).is_empty());

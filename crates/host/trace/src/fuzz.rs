@@ -1,5 +1,5 @@
-//! Body of the fuzzers and of the stable smoke test: on any bytes, reading must not panic, must keep its contract and
-//! must use bounded memory.
+//! Body of the fuzzers and of a quick test in stable Rust. For any bytes, reading must not panic, must keep its
+//! contract and must use bounded memory.
 
 use std::sync::Arc;
 
@@ -69,7 +69,7 @@ fn round_trip(requests: &[Request], streams: &[String]) {
         converter.request(request, streams, &mut text);
     }
     converter.end(&mut text);
-    // A name with a comma cannot be written; the writer counts it.
+    // The writer cannot write a name that contains a comma; it counts the loss.
     if converter.report.streams_dropped > 0 {
         return;
     }

@@ -16,10 +16,10 @@ const WINDOW_BYTES: usize = 256 << 10;
 /// Size of one read from the file.
 const AHEAD_BYTES: usize = 128 << 10;
 
-/// Source of a trace's bytes; kept so that it can be read again.
+/// Source of a trace's bytes; kept so that the bytes can be read again.
 #[derive(Clone, Debug)]
 pub(crate) enum Origin {
-    /// A file, and its name in messages.
+    /// A file: its path, and its name in messages.
     File(PathBuf, PathBuf),
     /// Bytes in memory, for tests and fuzzing.
     Memory(Arc<[u8]>),
@@ -43,7 +43,7 @@ impl Origin {
             let hint = if error.kind() == io::ErrorKind::NotFound { "; check the path" } else { "" };
             TraceError::io(path, format!("cannot be opened: {error}{hint}"))
         };
-        // Checked before opening: opening a pipe without a writer would block forever.
+        // Checks the file type before opening, because opening a pipe without a writer would block forever.
         let about = std::fs::metadata(file).map_err(failed)?;
         if about.is_dir() {
             return Err(TraceError::io(path, "is a directory; name the trace files inside it"));
@@ -177,7 +177,8 @@ impl Input {
     }
 }
 
-/// Characters that must look like UTF-16; no binary record starts with this many ASCII bytes between zeros.
+/// Number of leading characters that must look like UTF-16. No binary record starts with this many ASCII bytes between
+/// zeros.
 const UTF16_SHOWS: usize = 8;
 
 /// True if the data start like UTF-16 text, as written by Windows spreadsheets and shells.
@@ -242,7 +243,8 @@ mod tests {
         }
     }
 
-    /// Goal: damage that only the final checksum reveals is an error at any length. Method: a changed checksum.
+    /// Goal: damage that only the final checksum reveals is an error at any length. Method: one byte of the checksum is
+    /// changed.
     #[test]
     fn a_wrong_checksum_is_an_error() {
         for bytes in [10, 100_000, 600_000_u32] {
@@ -255,8 +257,8 @@ mod tests {
         }
     }
 
-    /// Goal: foreign bytes after compressed data are reported with their offset. Method: fewer and more bytes than a
-    /// header, after one and two members.
+    /// Goal: foreign bytes after compressed data are reported with their offset. Method: one or two members, followed
+    /// by fewer or more bytes than a header has.
     #[test]
     fn foreign_bytes_after_compressed_data_are_reported_with_their_offset() {
         let frame = |text: &[u8]| zstd::encode_all(text, 1).unwrap();

@@ -268,8 +268,8 @@ impl Intake {
         *count += 1;
     }
 
-    /// Returns the start of the device in the address space of the replay for a request that ends at `end`; `None` if the request is not replayed, in
-    /// the first pass or because its device is not selected.
+    /// Returns the start of the device in the address space of the replay for a request that ends at `end`; `None` if
+    /// the request is not replayed, in the first pass or because its device is not selected.
     #[inline]
     fn place(&mut self, device: u32, end: u64, stream: Stream<'_>) -> Result<Option<u64>, Fault<'static>> {
         let index = device as usize;

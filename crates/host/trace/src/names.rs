@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Maximum length of a name; longer ones are cut to bound memory.
+/// Maximum length of a name; longer names are cut to bound memory.
 const NAME_BYTES: usize = 128;
 /// Slots of the direct-mapped cache in front of the table; cloud traces have thousands of volumes.
 const CACHE_SLOTS: usize = 4096;
@@ -30,7 +30,7 @@ impl Names {
         &self.names
     }
 
-    /// True if the table overflowed; excess names share the last id.
+    /// True if the table overflowed and excess names share the last id.
     pub fn folded(&self) -> bool {
         self.folded
     }
@@ -41,7 +41,7 @@ impl Names {
         self.keyed(number, |number| number.to_string())
     }
 
-    /// Returns the id of `key`, whose name is `render(key)`; use the same `render` throughout a table.
+    /// Returns the id of `key`, whose name is `render(key)`. All calls for a table must use the same `render`.
     #[inline]
     pub fn keyed(&mut self, key: u64, render: impl FnOnce(u64) -> String) -> u32 {
         let slot = key as usize % CACHE_SLOTS;

@@ -1,7 +1,7 @@
 //! Packs the addresses of a trace: removes pages that it never reads or writes, keeping the order of the rest.
 //!
 //! A first pass collects the used pages as runs of consecutive pages. Packing closes the gaps between runs; a byte
-//! keeps its offset within its page. Memory grows with the number of runs, not of pages or requests.
+//! keeps its offset within its page. Memory grows with the number of runs only.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ pub struct UsedPages {
     page_shift: u32,
     /// Runs in address order, with gaps between them.
     runs: Vec<Range<u64>>,
-    /// Ranges not yet merged into the runs.
+    /// Ranges that are not yet merged into the runs.
     fresh: Vec<Range<u64>>,
 }
 
@@ -24,13 +24,13 @@ impl UsedPages {
     /// Creates an empty set.
     ///
     /// # Panics
-    /// If `page_bytes` is not a power of two.
+    /// Panics if `page_bytes` is not a power of two.
     pub fn new(page_bytes: u32) -> Self {
         assert!(page_bytes.is_power_of_two(), "page size {page_bytes} is not a power of two");
         Self { page_shift: page_bytes.ilog2(), runs: Vec::new(), fresh: Vec::new() }
     }
 
-    /// Adds the pages of requests; order does not matter.
+    /// Adds the pages of requests, in any order.
     pub fn add(&mut self, requests: &[Request]) {
         for request in requests.iter().filter(|request| uses(request)) {
             let pages = pages(request, self.page_shift);
@@ -77,7 +77,7 @@ impl UsedPages {
     }
 }
 
-/// True if a request uses its pages. A trim does not: a page that is only trimmed never holds data.
+/// True if a request uses its pages. A trim does not use pages, because a page that is only trimmed never holds data.
 fn uses(request: &Request) -> bool {
     matches!(request.op, Op::Read | Op::Write) && request.bytes > 0
 }
@@ -92,7 +92,7 @@ fn pages(request: &Request, page_shift: u32) -> Range<u64> {
 #[derive(Clone, Copy, Debug)]
 struct PageRun {
     first: u64,
-    /// Page after the last.
+    /// First page after the run.
     end: u64,
     /// Packed page number of `first`.
     packed: u64,
@@ -102,7 +102,7 @@ struct PageRun {
 #[derive(Clone, Debug)]
 pub struct Packing {
     page_shift: u32,
-    /// Runs in the order of both page and packed page.
+    /// Runs in ascending order of both original and packed pages.
     runs: Vec<PageRun>,
 }
 
@@ -117,10 +117,11 @@ impl Packing {
         self.runs.len()
     }
 
-    /// Returns the request at its packed address. A trim shrinks to the used pages it covers; `None` if there are none.
+    /// Returns the request at its packed address. A trim shrinks to the used pages in its range; `None` if it covers no
+    /// used page.
     ///
     /// # Errors
-    /// If the request uses a page that the first pass did not see.
+    /// Fails if the request uses a page that the first pass did not see.
     pub fn pack(&self, request: &Request) -> Result<Option<Request>, TraceError> {
         if request.bytes == 0 {
             return Ok(Some(*request));
@@ -145,11 +146,11 @@ impl Packing {
     fn pack_trim(&self, request: &Request) -> Option<Request> {
         let offset = self.place(request.offset);
         let end = self.place(request.offset.saturating_add(request.bytes.into()));
-        // Packing never lengthens a trim, so the length still fits 32 bits.
+        // Packing never makes a trim longer, so its length still fits 32 bits.
         (offset < end).then(|| Request { offset, bytes: (end - offset) as u32, ..*request })
     }
 
-    /// Returns the packed address of a byte, or of the next used byte after it.
+    /// Returns the packed address of a byte, or of the next used byte.
     fn place(&self, byte: u64) -> u64 {
         let page = byte >> self.page_shift;
         let Some(run) = self.run_of(page) else { return 0 };
@@ -187,7 +188,7 @@ impl Source for Packed<'_> {
 
     fn fill(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize, TraceError> {
         let before = out.len();
-        // A batch of nothing but trims of unused pages is not the end.
+        // A batch that contains only trims of unused pages is not the end of the source.
         while out.len() == before && self.source.fill(out, max)? > 0 {
             let mut kept = before;
             for index in before..out.len() {
@@ -272,7 +273,7 @@ mod tests {
             prop_assert_eq!(packed(&requests, &requests).unwrap(), twin(&requests));
         }
 
-        /// Merging early or late gives the same runs.
+        /// Merging runs early or late gives the same result.
         #[test]
         fn runs_do_not_depend_on_when_they_are_merged(requests in requests()) {
             let mut used = UsedPages::new(PAGE as u32);

@@ -1,8 +1,8 @@
 //! Splits a trace of many volumes into one file per volume, in one pass and bounded memory.
 //!
-//! A [`VolumeReader`] decodes files one after another and returns requests with their volumes; a [`Partition`] appends
-//! them to the volumes' files. The two can run on different threads. Sorting and spreading by time happen when a volume
-//! is read back, so the result is the same as selecting the volume from the whole trace.
+//! A [`VolumeReader`] decodes files in turn and returns requests with their volumes. A [`Partition`] appends the
+//! requests to the volumes' files, possibly on another thread. Sorting and spreading by time happen when a volume is
+//! read back. The result equals that of selecting the volume from the whole trace.
 
 use std::fs::File;
 use std::io::Write;
@@ -21,13 +21,13 @@ use crate::{Files, Format, IngestReport, Op, Progress, ReadOptions, Request, Tra
 pub struct Parted {
     /// Requests with absolute times, in the trace's own epoch.
     pub requests: Vec<Request>,
-    /// Volume number of each request; numbered in order of appearance.
+    /// Volume number of each request; volumes are numbered in order of appearance.
     pub volumes: Vec<u32>,
-    /// Names of the volumes so far.
+    /// Names of the volumes seen so far.
     pub names: Vec<String>,
-    /// Names of the streams so far, by [`Request::stream`]; the first is empty.
+    /// Names of the streams seen so far, indexed by [`Request::stream`]; the first is empty.
     pub streams: Vec<String>,
-    /// True if times are whole seconds, over which requests must be spread.
+    /// True if times are whole seconds, so that requests must be spread over each second.
     pub whole_seconds: bool,
 }
 
@@ -38,7 +38,7 @@ pub struct VolumeReader {
     options: ReadOptions,
     format: Format,
     intake: Intake,
-    /// File being read.
+    /// The file that is being read.
     lane: Option<Lane>,
     files_done: usize,
     /// Sizes of the files in bytes.
@@ -56,7 +56,8 @@ impl VolumeReader {
         are_different(&origins)?;
         let paths: Vec<&Path> = origins.iter().map(Origin::path).collect();
         let devices = device_names(&paths, Files::Merged);
-        // One at a time, as there may be more files than the open-file limit; a missing file fails here.
+        // Opens one file at a time, as there may be more files than the limit of open files. A missing file is an error
+        // here.
         let open = |origin| Input::open(origin, Vec::new());
         let sizes = origins.iter().map(|origin| Ok(open(origin)?.progress().1)).collect::<Result<_, TraceError>>()?;
         let format = format_of(&paths, origins.iter().map(open), options)?;
@@ -65,7 +66,7 @@ impl VolumeReader {
         Ok(Self { origins, devices, options, format, intake, lane: None, files_done: 0, sizes })
     }
 
-    /// Appends at least `max` requests if that many remain; none at the end.
+    /// Appends at least `max` requests, or all that remain; appends nothing at the end.
     pub fn fill(&mut self, out: &mut Parted, max: usize) -> Result<(), TraceError> {
         out.requests.reserve(max + BATCH);
         while out.requests.len() < max {
@@ -100,12 +101,12 @@ impl VolumeReader {
         self.format
     }
 
-    /// True if the format names the device of a request; otherwise files are devices.
+    /// True if each request names its device; otherwise each file is a device.
     pub fn names_volumes(&self) -> bool {
         !self.intake.file_is_device()
     }
 
-    /// Returns the report so far.
+    /// Returns the report on the requests read so far.
     pub fn report(&self) -> &IngestReport {
         &self.intake.report
     }
@@ -121,7 +122,7 @@ impl VolumeReader {
 /// Totals of a volume.
 #[derive(Clone, Debug, Default)]
 pub struct VolumeTotals {
-    /// Name in the trace.
+    /// Name of the volume in the trace.
     pub name: String,
     /// Number of requests.
     pub requests: u64,
@@ -165,7 +166,7 @@ impl VolumeTotals {
 pub struct Partition {
     folder: PathBuf,
     volumes: Vec<VolumeTotals>,
-    /// Records of a batch sorted by volume; kept to reuse its memory.
+    /// Records of a batch, sorted by volume; kept for reuse of the memory.
     sorted: Vec<[u8; RECORD]>,
 }
 
@@ -188,12 +189,12 @@ impl Partition {
     /// Appends a batch to the files.
     ///
     /// # Errors
-    /// If a file cannot be written.
+    /// Fails if a file cannot be written.
     pub fn add(&mut self, batch: &Parted) -> Result<(), TraceError> {
         for name in &batch.names[self.volumes.len()..] {
             self.volumes.push(VolumeTotals { name: name.clone(), ..VolumeTotals::default() });
         }
-        // Counting sort: find the start of each volume's records, then place each record.
+        // Counting sort: finds the start of each volume's records, then places each record.
         let mut next = vec![0_usize; self.volumes.len() + 1];
         for &volume in &batch.volumes {
             next[volume as usize + 1] += 1;
@@ -299,8 +300,8 @@ mod tests {
     proptest! {
         #![proptest_config(ssdlab_tiers::cases(256))]
 
-        /// Goal: a volume's file returns what a reader of the trace returns for that volume, and the files together
-        /// hold every request. Method: random volumes and times, out of order and in whole seconds, with varying
+        /// Goal: a volume's file returns the requests that a reader of the trace returns for the volume, and all files
+        /// together hold every request. Method: random volumes; times out of order and in whole seconds; varying
         /// batches.
         #[test]
         fn a_volume_is_as_in_its_trace(

@@ -1,6 +1,6 @@
 //! Trace characterization in one pass: counts, sizes, extent, footprint, sequentiality.
 //!
-//! Memory is bounded, except for the distinct request sizes, which are few in block traces.
+//! Memory is bounded, except for the distinct request sizes. Block traces have few of them.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -40,7 +40,7 @@ pub struct Profile {
     pub write_footprint_bytes: u64,
     /// True if the footprints are exact; above 16,384 regions of 128 MiB they are lower bounds.
     pub footprint_exact: bool,
-    /// Requests that begin where the previous one of the same operation ended, by [`Op`] number.
+    /// Requests that begin where the previous request of the same operation ended, by [`Op`] number.
     pub sequential: [u64; 4],
     /// Reads, writes and trims whose offset and size are multiples of 4 KiB.
     pub aligned_4k: u64,
@@ -158,8 +158,8 @@ impl Profile {
         (seconds > 0.0).then(|| self.total_requests() as f64 / seconds)
     }
 
-    /// Returns the share of reads and writes that start where the previous one of their operation ended, 0 to 1; `None`
-    /// without reads and writes.
+    /// Returns the share of reads and writes that start where the previous request of the same operation ended, 0 to 1;
+    /// `None` without reads and writes.
     pub fn sequential_share(&self) -> Option<f64> {
         let [reads, writes] = [Op::Read, Op::Write].map(|op| op as usize);
         share(self.sequential[reads] + self.sequential[writes], self.requests[reads] + self.requests[writes])

@@ -78,13 +78,13 @@ pub struct TraceReader {
     /// Index of the lane being read, if lanes are not merged.
     lane: usize,
     intake: Intake,
-    /// Lanes with pending requests, ordered by the time of the next one; unused with a single lane.
+    /// Lanes with pending requests, ordered by the time of their next request; unused with a single lane.
     earliest: BinaryHeap<Reverse<(u64, usize)>>,
     merging: bool,
     merged: Vec<Request>,
     order: InOrder,
     ended: bool,
-    /// Error that ended reading; returned by every further call.
+    /// Error that ended reading; every further call returns it.
     failed: Option<TraceError>,
 }
 
@@ -95,7 +95,7 @@ impl TraceReader {
         Self::open_as(&named, options)
     }
 
-    /// Opens files, each with its name for messages (such as a copy of standard input).
+    /// Opens files, each with its name for messages. The name differs for a copy of standard input, for example.
     pub fn open_as(named: &[(PathBuf, PathBuf)], options: &ReadOptions) -> Result<Self, TraceError> {
         let origins: Vec<Origin> = named.iter().map(|(path, name)| Origin::File(path.clone(), name.clone())).collect();
         Self::over(&origins, options)
@@ -169,11 +169,11 @@ impl TraceReader {
 
     /// Searches a fresh reader for the first request, in file order, that ends beyond `capacity_bytes`.
     ///
-    /// Examines `most` requests per call; call again while it returns `Continue`. Requests do not store their line
-    /// number, hence this second pass.
+    /// Examines up to `most` requests per call. The caller repeats the call while it returns `Continue`. A second pass
+    /// is needed because requests do not store their line number.
     ///
     /// # Errors
-    /// If the files cannot be read.
+    /// Fails if the files cannot be read.
     pub fn find_beyond(&mut self, capacity_bytes: u64, most: usize) -> Result<ControlFlow<Option<Placed>>, TraceError> {
         for _ in 0..most {
             let Some(lane) = self.lanes.get_mut(self.lane) else {
@@ -189,7 +189,7 @@ impl TraceReader {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Orders further requests, at least one unless the trace ends.
+    /// Orders more requests: at least one, unless the trace ends.
     fn advance(&mut self) -> Result<(), TraceError> {
         let one_by_one = self.lanes.len() == 1 || self.options.files == Files::Concatenated;
         while self.order.is_empty() && !self.ended {
@@ -230,7 +230,8 @@ impl TraceReader {
         Ok(())
     }
 
-    /// Merges the lanes' next requests by time into `self.merged`; ties go to the earlier file.
+    /// Merges the next requests of all lanes by time into `self.merged`. Of simultaneous requests, the earlier file's
+    /// comes first.
     fn merge(&mut self) -> Result<(), TraceError> {
         self.merged.clear();
         if !self.merging {
@@ -288,7 +289,7 @@ impl Source for TraceReader {
         Progress { done, total: Some(total) }
     }
 
-    /// Reopens the files and resets the report.
+    /// Opens the files again and resets the report.
     fn rewind(&mut self) -> Result<(), TraceError> {
         *self = Self::over(&self.origins, &self.options)?;
         Ok(())
@@ -334,7 +335,7 @@ mod tests {
         assert_eq!(report.first_bad.as_deref(), message.strip_suffix("; fix it or pass --skip-bad"));
     }
 
-    /// Goal: a line cut short is not taken as a request, even if it parses. Method: files cut after each byte of the
+    /// Goal: a line cut short is not read as a request, even if it parses. Method: files cut after each byte of the
     /// last line, up to the start of its last field.
     #[test]
     fn a_last_line_cut_short_is_an_error() {
@@ -370,7 +371,7 @@ mod tests {
         assert_eq!(read(Format::Csv, "0,R,0,512\n10,W,8,512,0x1,7").0.len(), 2);
     }
 
-    /// Returns place, offset and length of the first request that exceeds the capacity, searching one request per call.
+    /// Searches one request per call; returns place, offset and length of the first request beyond the capacity.
     fn beyond(bytes: &[u8], options: &ReadOptions, capacity_bytes: u64) -> Option<(String, u64, u64)> {
         let mut reader = TraceReader::over(&[Origin::Memory(bytes.into())], options).unwrap();
         loop {
@@ -380,8 +381,8 @@ mod tests {
         }
     }
 
-    /// Goal: the request's own line is returned, whatever else is in the file. Method: a text with every kind of
-    /// non-request; each request in turn is the first beyond a capacity one byte below its end.
+    /// Goal: the line of the request itself is returned, whatever else is in the file. Method: a text with every kind
+    /// of line that is not a request. Each request in turn is the first beyond a capacity one byte below its end.
     #[test]
     fn a_request_beyond_the_drive_is_found_with_its_line() {
         let text = format!(
@@ -546,7 +547,7 @@ mod tests {
         let text: String = (1..=65_540).map(|pid| format!("{pid},R,0,512,0x1,{pid}\n")).collect();
         let (requests, report) = read(Format::Csv, &text);
         assert_eq!(requests.last().map(|r| r.stream), Some(u16::MAX));
-        // 65,535 have their own entry; five more share the last.
+        // 65,535 streams have their own entry; five more share the last entry.
         assert_eq!(report.counts.streams_folded, 5);
     }
 
@@ -565,7 +566,7 @@ mod tests {
         let (requests, report) = read(Format::Blkparse, text);
         assert!(requests.is_empty());
         assert!(report.notes[0].contains("no event has the chosen action"), "{:?}", report.notes);
-        // The bookkeeping entries of fio logs count as other actions too, but fio has no actions to choose.
+        // Bookkeeping entries of fio logs also count as other actions, although fio logs offer no choice of actions.
         let (requests, report) = read(Format::FioV2, "fio version 2 iolog\n/a add\n/a open\n/a close\n");
         assert!(requests.is_empty() && report.notes.is_empty() && report.counts.other_actions == 3);
     }

@@ -1,24 +1,24 @@
-//! Stable sort of requests by time within a bounded window.
+//! Sorts requests by time within a bounded window; the sort is stable.
 //!
-//! Requests are held until two windows' worth are waiting; then the older half is released, sorted if needed. A request
-//! earlier than one already released is *late*: it stays in file order and gets its predecessor's time. An ordered
+//! Requests are held until two windows are full; then the older half is sorted if necessary and released. A request
+//! earlier than a released request is *late*: it stays in file order and gets the time of its predecessor. An ordered
 //! trace costs one comparison and one copy per request.
 
 use crate::Request;
 use crate::report::IngestCounts;
 use crate::spread::Spread;
 
-/// Size of the window: every request can move back over at least this many others.
+/// Size of the window: every request can move ahead of at least this many earlier requests.
 const WINDOW: usize = 65_536;
 
 /// Reorder window.
 pub(crate) struct Reorder {
     window: usize,
-    /// Requests held, in file order: a full window that is released next, and those after it.
+    /// Requests held, in file order: a full window to release next, and the requests after it.
     earlier: Vec<Request>,
     later: Vec<Request>,
     ordered: bool,
-    /// Latest time seen.
+    /// Latest time of all requests so far.
     newest: u64,
     /// Time of the last request seen, after clamping.
     previous: u64,
@@ -32,7 +32,7 @@ impl Reorder {
         Self { window, earlier: Vec::new(), later: Vec::new(), ordered: true, newest: 0, previous: 0, released: 0 }
     }
 
-    /// Takes requests in file order; moves released ones to `ready`.
+    /// Takes requests in file order; moves requests that are ready to `ready`.
     pub fn push(&mut self, batch: &mut [Request], ready: &mut Vec<Request>, counts: &mut IngestCounts) {
         for request in batch.iter_mut() {
             if request.time_ns < self.newest {
@@ -77,14 +77,14 @@ impl Reorder {
     }
 }
 
-/// Orders the requests of consecutive files by time. Times count from the first request of each file; a file starts
-/// when the previous one ends.
+/// Orders the requests of consecutive files by time. Times start at 0 in each file; a file starts when the previous
+/// file ends.
 pub struct InOrder {
     reorder: Reorder,
-    /// Spreads requests over their second; `None` if times are finer.
+    /// Spreads requests over their second; `None` if timestamps are finer than a second.
     spread: Option<Spread>,
     counts: IngestCounts,
-    /// Ordered requests; those from `next` on are still to be returned.
+    /// Ordered requests; those from index `next` on were not returned yet.
     ready: Vec<Request>,
     next: usize,
     /// Time of the file's first request, in the file and in the trace.
@@ -115,7 +115,7 @@ impl InOrder {
         self.spread.get_or_insert_with(Spread::new);
     }
 
-    /// Takes requests in file order.
+    /// Adds requests in file order.
     pub fn push(&mut self, batch: &mut [Request]) {
         self.order(|reorder, ready, counts| reorder.push(batch, ready, counts));
     }
@@ -132,7 +132,7 @@ impl InOrder {
         (self.first_ns, self.base_ns) = (None, self.last_ns);
     }
 
-    /// Appends the requests that `release` takes out of the reorder window to `self.ready`.
+    /// Appends the requests released from the reorder window to `self.ready`.
     fn order(&mut self, release: impl FnOnce(&mut Reorder, &mut Vec<Request>, &mut IngestCounts)) {
         if self.is_empty() {
             self.ready.clear();
@@ -149,7 +149,7 @@ impl InOrder {
         self.rebase(before);
     }
 
-    /// Converts the times of ready requests from their file's to the trace's.
+    /// Converts times of ready requests from times within a file to times within the trace.
     fn rebase(&mut self, from: usize) {
         let Some(first) = self.ready.get(from) else { return };
         let first_ns = *self.first_ns.get_or_insert(first.time_ns);

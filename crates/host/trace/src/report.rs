@@ -30,14 +30,14 @@ counters! {
 pub struct IngestReport {
     /// Format of the trace.
     pub format: Format,
-    /// Counts so far.
+    /// Counts of the requests read so far.
     pub counts: IngestCounts,
-    /// The one device replayed; `None` before the first request and if several are replayed.
+    /// The device replayed; `None` before the first request and if several devices are replayed.
     pub device: Option<String>,
     /// Devices left out with their request counts, largest first; at most [`Self::DEVICES_LISTED`]. Complete at the
     /// end.
     pub other_devices: Vec<(String, u64)>,
-    /// Message of the first malformed line that was skipped.
+    /// Message of the first malformed line, which was skipped.
     pub first_bad: Option<String>,
     /// Notes to the user on what was left out and how to include it. Complete at the end of the trace.
     pub notes: Vec<String>,

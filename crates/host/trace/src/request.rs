@@ -4,13 +4,13 @@
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Op {
-    /// Read `bytes` at `offset`.
+    /// The request reads `bytes` at `offset`.
     Read = 0,
-    /// Write `bytes` at `offset`.
+    /// The request writes `bytes` at `offset`.
     Write = 1,
-    /// Discard `bytes` at `offset` (TRIM, UNMAP).
+    /// The request discards `bytes` at `offset` (TRIM, UNMAP).
     Trim = 2,
-    /// Make earlier writes durable; carries no address.
+    /// Makes earlier writes durable; has no address.
     Flush = 3,
 }
 
@@ -73,7 +73,7 @@ impl Request {
         self.offset.saturating_add(self.bytes as u64)
     }
 
-    /// True if the request ends beyond `bytes`; always false for a flush, which has no address.
+    /// True if the request ends beyond `bytes`. A flush has no address and never does.
     #[inline]
     pub const fn ends_beyond(&self, bytes: u64) -> bool {
         self.end_or_last() > bytes && !matches!(self.op, Op::Flush)
@@ -83,7 +83,7 @@ impl Request {
 /// A request and its place in the trace, for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
-    /// File and line, file and record, or row.
+    /// Place of the request in the trace: file and line, file and record, or row.
     pub place: String,
     /// Operation.
     pub op: Op,

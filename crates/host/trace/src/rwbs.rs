@@ -15,7 +15,7 @@ use crate::{Op, flag};
 /// A parsed RWBS string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rwbs {
-    /// Operation; `None` if it neither moves data nor flushes.
+    /// Operation; `None` if the request neither moves data nor flushes.
     pub op: Option<Op>,
     /// Bits of [`flag`].
     pub flags: u8,
@@ -34,7 +34,7 @@ impl Rwbs {
         };
         let (op, rest) = match letters {
             [b'R', rest @ ..] => (Some(Op::Read), rest),
-            // WZ writes zeroes, which blktrace's binary records also call a write.
+            // WZ means write zeroes; blktrace's binary records also call it a write.
             [b'W', b'Z', rest @ ..] | [b'Z', b'A', rest @ ..] | [b'W', rest @ ..] => (Some(Op::Write), rest),
             [b'D', rest @ ..] => (Some(Op::Trim), rest),
             [b'F', rest @ ..] => (Some(Op::Flush), rest),
@@ -49,7 +49,7 @@ impl Rwbs {
                         b'A' => flag::AHEAD,
                         b'S' => flag::SYNC,
                         b'M' => flag::META,
-                        // A barrier flushes earlier writes.
+                        // A barrier flushes all earlier writes.
                         b'B' => flag::PREFLUSH,
                         b'E' | b'U' => 0,
                         _ => return None,
@@ -70,7 +70,7 @@ impl Rwbs {
 mod tests {
     use super::*;
 
-    /// Expected values follow the letter order in blk_fill_rwbs.
+    /// The expected values follow the order of letters in blk_fill_rwbs.
     #[test]
     fn every_kernel_string_parses() {
         let (sync, meta, ahead, fua, preflush) = (flag::SYNC, flag::META, flag::AHEAD, flag::FUA, flag::PREFLUSH);

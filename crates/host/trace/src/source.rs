@@ -7,7 +7,7 @@ use crate::{Request, TraceError};
 pub struct Progress {
     /// Units consumed.
     pub done: u64,
-    /// Total units, if known.
+    /// Total number of units, if known.
     pub total: Option<u64>,
 }
 
@@ -28,11 +28,11 @@ pub trait Source {
     /// Returns to the first request.
     ///
     /// # Errors
-    /// If the requests cannot be read again.
+    /// Fails if the requests cannot be read again.
     fn rewind(&mut self) -> Result<(), TraceError>;
 }
 
-/// A source over requests already in memory.
+/// A source of requests that are already in memory.
 #[derive(Clone, Debug)]
 pub struct SliceSource<'a> {
     requests: &'a [Request],

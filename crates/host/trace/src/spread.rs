@@ -1,7 +1,7 @@
 //! Spreads requests with whole-second timestamps evenly over their second, in file order.
 //!
-//! The n requests of a second get the offsets 0/n, 1/n, ... Memory is bounded: when a second holds more than
-//! [`CAPACITY`] requests, each full block takes half of the remaining second. Order is kept; only the density is
+//! The n requests of a second get the offsets 0/n, 1/n and so on. To bound memory, a second with more than [`CAPACITY`]
+//! requests is split into blocks. Each full block takes half of the remaining second. Order is kept, but the density is
 //! uneven.
 
 use crate::Request;
@@ -13,7 +13,7 @@ const CAPACITY: usize = 1 << 20;
 /// Requests of the current second.
 pub(crate) struct Spread {
     held: Vec<Request>,
-    /// Start of the next block within the second, in ns.
+    /// Start of the next block of requests within the second, in ns.
     from: u64,
     capacity: usize,
 }

@@ -91,7 +91,7 @@ pub(crate) fn read_device(format: Format, text: &str, name: &str) -> Outcome {
     read_with(text.as_bytes(), &options)
 }
 
-/// Reads one device of several files.
+/// Reads one device from several files.
 pub(crate) fn read_files(format: Format, files: Files, device: &str, texts: &[&str]) -> (Vec<Request>, IngestReport) {
     let parts: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
     read_every(&parts, &ReadOptions { files, device: DeviceChoice::Named(device.into()), ..options(format) }).unwrap()

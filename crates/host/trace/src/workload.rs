@@ -5,9 +5,9 @@ use crate::generate::Personality;
 /// Address pattern of a workload. Addresses are multiples of `align_bytes` within `span_bytes`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pattern {
-    /// All addresses equally likely.
+    /// All addresses are equally likely.
     Uniform,
-    /// Rank k has a probability proportional to `1 / k^theta`; ranks are scattered over the span.
+    /// The probability of rank k is proportional to `1 / k^theta`; ranks are scattered over the span.
     Zipf {
         /// Skew, above 0 (YCSB uses 0.99).
         theta: f64,
@@ -36,8 +36,8 @@ pub enum Pattern {
         /// Length of each file in bytes, at least 1.
         file_bytes: u64,
     },
-    /// Block-wise skew: hot blocks, idle blocks that are never accessed, and the rest, scattered over the span. Blocks
-    /// of a class are equally likely.
+    /// Block-wise skew: hot blocks, idle blocks that are never accessed, and other blocks, scattered over the span.
+    /// Blocks of a class are equally likely.
     Oltp {
         /// Size of a block, a multiple of `align_bytes`; a partial block at the end of the span is not used.
         block_bytes: u32,
@@ -59,7 +59,7 @@ pub enum Pattern {
 pub enum Placement {
     /// Hot addresses form one range at the start of the span.
     Together,
-    /// Scattered individually over the span.
+    /// Hot addresses are scattered individually over the span.
     Scattered,
 }
 
@@ -67,10 +67,10 @@ pub enum Placement {
 /// accesses `length` consecutive slots from a random start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Streams {
-    /// Concurrent streams, 1 to 65,534.
+    /// Number of concurrent streams, from 1 to 65,534.
     pub streams: u32,
-    /// Slots per sub-stream, at least 2. A request uses as many slots as it touches; one that would pass the end starts
-    /// the next sub-stream.
+    /// Slots per sub-stream, at least 2. A request uses as many slots as it touches. A request that would pass the end
+    /// starts the next sub-stream.
     pub length: u64,
     /// Probability that a request belongs to a sub-stream; otherwise it goes to a random slot.
     pub sequential: f64,
@@ -84,7 +84,7 @@ pub struct Streams {
     /// anywhere.
     pub sub_block_headers: f64,
     /// Probability of switching to the next stream after a sequential request; the end of a sub-stream always switches.
-    /// At 0 whole sub-streams alternate, at 1 single requests.
+    /// With 0, whole sub-streams alternate; with 1, single requests.
     pub shuffle: f64,
     /// True if random requests may go to a block header.
     pub random_headers: bool,
@@ -96,7 +96,7 @@ pub struct Streams {
 pub struct Locality {
     /// Probability that a request leaves its run.
     pub jump: f64,
-    /// Probability that a request that stays advances to the next slot.
+    /// Probability that a request that stays in its run advances to the next slot.
     pub advance: f64,
     /// Probability that a jump returns to where an earlier run stopped; otherwise it starts a run at a new place.
     pub back: f64,
@@ -104,10 +104,10 @@ pub struct Locality {
     pub decay: f64,
     /// Number of earlier runs remembered, 1 to 1,048,576.
     pub runs: u32,
-    /// Nearness of new places, above 0; larger is nearer. The distance is 2^(b u^`spread`) slots in either direction,
-    /// with b = log2 of all slots and u uniform in 0 to 1.
+    /// Closeness of new places, above 0; larger means closer. The distance is 2^(b u^`spread`) slots in either
+    /// direction, with b = log2 of all slots and u uniform in 0 to 1.
     pub spread: f64,
-    /// Number of regions accessed, at most 1,048,576 and at most the span's; 0 for the whole span.
+    /// Number of regions accessed, at most 1,048,576 and at most the regions in the span; 0 uses the whole span.
     pub heads: u32,
     /// Size of a region, a multiple of `align_bytes`.
     pub region_bytes: u32,
@@ -118,7 +118,7 @@ pub struct Locality {
 /// Parameters of [`Pattern::Filebench`]. Sizes are in bytes, times in ns.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Filebench {
-    /// Properties of the files and operations of the threads.
+    /// Personality, which determines the files and the operations of the threads.
     pub personality: &'static Personality,
     /// Number of files in the fileset.
     pub files: u32,
@@ -147,21 +147,21 @@ pub struct Filebench {
 pub enum Seeding {
     /// The same seed for all processes, as Filebench does.
     Filebench,
-    /// A separate seed for each process.
+    /// Each process has its own seed.
     Independent,
 }
 
 /// Arrival process of the requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrival {
-    /// All at time 0, for closed-loop replay.
+    /// All requests arrive at time 0, for closed-loop replay.
     Closed,
-    /// One every `1 / per_second` seconds.
+    /// One request every `1 / per_second` seconds.
     Fixed {
         /// Requests per second.
         per_second: f64,
     },
-    /// Exponential gaps with a mean of `1 / per_second` seconds.
+    /// Times between arrivals are exponential, with a mean of `1 / per_second` seconds.
     Poisson {
         /// Requests per second.
         per_second: f64,
@@ -177,7 +177,7 @@ pub struct Workload {
     pub arrival: Arrival,
     /// Maximum number of requests.
     pub requests: u64,
-    /// Share of reads, 0 to 1; the rest are writes.
+    /// Share of reads, 0 to 1; all other requests are writes.
     pub reads: f64,
     /// Request sizes in bytes with relative weights (positive, any scale).
     pub sizes: Vec<(u32, f64)>,

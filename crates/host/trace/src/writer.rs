@@ -1,7 +1,7 @@
 //! Trace writers: write the requests of a [`crate::Source`] in any format, compressed according to the file extension.
 //!
-//! Data goes to a temporary file next to the target, renamed when complete. An error or an early drop leaves neither a
-//! partial trace nor a temporary file.
+//! Data goes to a temporary file next to the target, which is renamed when complete. An error or an early drop leaves
+//! neither a partial trace nor a temporary file.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -28,7 +28,7 @@ counters! {
 
 /// Writer of a trace.
 pub trait TraceWriter: Send {
-    /// Appends requests; `streams` holds the names that [`Request::stream`] indexes (the first means none).
+    /// Appends requests; [`Request::stream`] is an index into `streams` (the first name means no stream).
     fn write(&mut self, requests: &[Request], streams: &[String]) -> Result<(), TraceError>;
 
     /// Completes the file and gives it its final name.
@@ -71,7 +71,7 @@ impl TraceWriter for FileWriter {
     }
 }
 
-/// Rounds requests to what a format can hold and counts the losses.
+/// Rounds requests to values that a format can hold and counts the losses.
 pub(crate) struct Converter {
     encoder: Box<dyn Encoder>,
     supported: Supported,
@@ -117,7 +117,7 @@ impl Converter {
             flags: request.flags,
             stream,
         };
-        // Widening may exceed 32 bits; the request is then written as two.
+        // Widening may exceed 32 bits; such a request is written as two requests.
         let first = if bytes > u64::from(u32::MAX) { 1 << 31 } else { bytes };
         self.encoder.encode(&Item { bytes: first, ..item }, out);
         if first < bytes {
@@ -157,7 +157,7 @@ impl Sink for zstd::stream::write::Encoder<'static, File> {
     }
 }
 
-/// Output file: temporary until completed, removed if dropped earlier.
+/// Output file: temporary until completed; removed if dropped earlier.
 struct OutputFile {
     /// Path as given by the user.
     path: PathBuf,
@@ -169,7 +169,7 @@ struct OutputFile {
 
 impl OutputFile {
     fn create(path: &Path) -> Result<Self, TraceError> {
-        // A symbolic link is kept and its target replaced; devices and directories never are.
+        // A symbolic link is kept and its target replaced. Devices and directories are never replaced.
         let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         if target.exists() && !target.is_file() {
             return Err(TraceError::io(path, "exists and is not a regular file; name another file"));
@@ -218,7 +218,7 @@ impl OutputFile {
     }
 
     fn remove(&self) {
-        // A failure to remove it cannot be handled any better.
+        // If the file cannot be removed, nothing else can be done.
         drop(std::fs::remove_file(&self.temporary));
     }
 }

@@ -1,9 +1,9 @@
-//! Cost of map caches of many sizes and segment sizes on a trace, from a single pass over the trace.
+//! Cost of map caches of many cache and segment sizes on a trace, from a single pass over the trace.
 //!
 //! A map cache (`ssdlab_ftl::map::SegmentCache`, policy `lru`) is looked up once for each page that a request reads,
 //! writes or trims completely. A page written in part is read first, which adds a look-up. Nothing else, not even
-//! garbage collection, changes the LRU order. Therefore stack distances give the exact hits and misses of every
-//! initially empty cache.
+//! garbage collection, changes the LRU order. So stack distances give the exact hits and misses of every cache that
+//! starts empty.
 //!
 //! ```text
 //! page read         t_R + transfer, of the requested bytes only if partial reads are enabled
@@ -11,8 +11,8 @@
 //! miss              t_R + transfer of a segment
 //! write-back        t_R + t_PROG + two transfers of a page; t_PROG + transfer if a segment is a page
 //! ```
-//! One chip executes all operations serially, so the time of a trace is a sum. Garbage collection and the map-page
-//! writes that it causes are not included, neither for the full map nor for a cached one.
+//! One chip executes all operations serially, so the time of a trace is a sum. It excludes garbage collection and the
+//! map-page writes caused by it, for a full map as well as for a cached map.
 //!
 //! A write-back writes all dirty segments of a map page. [`WriteBacks`] counts write-backs exactly for the requested
 //! caches. For other cache sizes there is an upper bound: one write-back per dirty segment, where trims of empty pages
@@ -48,7 +48,7 @@ pub struct MapAdvisor {
 struct PageSet(Vec<u64>);
 
 impl PageSet {
-    /// Creates a set for `pages` pages that contains the first `held`.
+    /// Creates a set for `pages` pages that contains the first `held` pages.
     fn of_first(held: u32, pages: u32) -> Self {
         let mut words = vec![u64::MAX; held as usize / 64];
         words.resize(pages.div_ceil(64) as usize, 0);
@@ -81,7 +81,7 @@ struct Segments {
     write_backs: WriteBacks,
 }
 
-/// Costs of all cache sizes on the requests so far.
+/// Costs of all cache sizes for the requests so far.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MapAdvice {
     /// Number of requests of all kinds.
@@ -97,7 +97,7 @@ pub struct MapAdvice {
 /// Results for one segment size.
 ///
 /// Unless stated otherwise, entry `i` of a vector is for a cache of `i + 1` segments. The last entry is for the largest
-/// requested cache or for the whole map.
+/// requested cache, or for the whole map.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SegmentAdvice {
     /// Size of a segment, in bytes.
@@ -108,17 +108,17 @@ pub struct SegmentAdvice {
     pub look_ups: UseCounts,
     /// First look-ups of each segment; they miss in every cache.
     pub first: UseCounts,
-    /// Hits of look-ups for page reads.
+    /// Number of hits of look-ups for page reads.
     pub read_hits: Vec<u64>,
-    /// Hits of look-ups for page writes and trims.
+    /// Number of hits of look-ups for page writes and trims.
     pub change_hits: Vec<u64>,
-    /// Map pages written back, for each requested cache size.
+    /// Number of map pages written back, for each requested cache size.
     pub write_backs: Vec<u64>,
     /// Time of all requests in nanoseconds, for each requested cache size.
     pub busy_ns: Vec<u64>,
     /// Upper bound on the time of all requests in nanoseconds, with one write-back per dirty segment.
     pub most_busy_ns: Vec<u64>,
-    /// Time of the read requests and of all misses, as the map-cache document counts, in nanoseconds.
+    /// Time of the read requests and of all misses in nanoseconds, counted as in the map-cache document.
     pub read_busy_ns: Vec<u64>,
     /// Lower bound on the time of all requests in nanoseconds: only first look-ups miss, and there are no write-backs.
     pub least_busy_ns: u64,
@@ -128,7 +128,7 @@ impl MapAdvisor {
     /// Creates an advisor for the device of `setup`; its FTL is ignored.
     ///
     /// # Errors
-    /// If the set-up has no serial timing, or the sizes are inconsistent.
+    /// Fails if the set-up has no serial timing, or the sizes are inconsistent.
     pub fn new(setup: &Setup, sizes: &MapSizes) -> Result<Self, SimError> {
         let page_bytes = setup.geometry.page_bytes;
         sizes.check(page_bytes).map_err(SimError::Setup)?;
@@ -186,7 +186,7 @@ impl MapAdvisor {
     /// Adds requests in replay order.
     ///
     /// # Errors
-    /// If a request exceeds the device and the set-up does not fit such requests.
+    /// Fails if a request exceeds the device and the set-up does not fit such requests.
     pub fn add(&mut self, requests: &[Request]) -> Result<(), SimError> {
         for request in requests {
             let request = self.mapper.fit(request)?.request;
@@ -239,7 +239,7 @@ impl MapAdvisor {
             let mut from = first;
             while from < after {
                 let segment = from >> *shift;
-                // In 64 bits, because the end of the last segment may exceed 2^32 pages.
+                // Uses 64 bits, because the end of the last segment may exceed 2^32 pages.
                 let until = (u64::from(segment + 1) << *shift).min(u64::from(after)) as u32;
                 distances.add(segment, u64::from(until - from), op != Op::Read);
                 // A trim changes only the entries of pages that hold data.
@@ -268,7 +268,7 @@ impl MapAdvisor {
         self.page.parts(offset, end).map(|(_, part)| part_ns(part)).sum()
     }
 
-    /// Returns the results for the requests so far.
+    /// Returns the results for the requests added so far.
     pub fn advice(&self) -> MapAdvice {
         MapAdvice {
             requests: self.mapper.requests(),

@@ -53,7 +53,7 @@ impl MapSizes {
         if self.segment_bytes.is_empty() || self.cache_bytes.is_empty() {
             return Err("no sizes to compare; give at least one segment size and one cache size".into());
         }
-        // Segment sizes are powers of two, so a multiple of the largest is a multiple of all.
+        // Segment sizes are powers of two, so a multiple of the largest size is a multiple of all sizes.
         let segment = self.segment_bytes.iter().max().copied().unwrap_or(1);
         if let Some(&cache) = self.cache_bytes.iter().find(|&&cache| cache == 0 || cache % u64::from(segment) != 0) {
             let possible = cache.max(1).checked_next_multiple_of(segment.into()).unwrap_or(segment.into());

@@ -1,8 +1,8 @@
 //! Counts the write-backs of LRU map caches of several sizes in one pass.
 //!
-//! A cache of C segments holds the C most recently used ones. All caches therefore share one LRU list; the *edge* of
-//! each cache is its least recently used segment, the next victim. A write-back writes all dirty segments of a map
-//! page. A segment is dirty in a cache if it changed after that cache last wrote its map page.
+//! A cache of C segments holds the C most recently used segments. So all caches share one LRU list; the *edge* of each
+//! cache is its least recently used segment, the next victim. A write-back writes all dirty segments of a map page. A
+//! segment is dirty in a cache if it changed after that cache last wrote its map page.
 //!
 //! Cost: O(1) per use, plus O(1) per cache that misses. Memory: 24 bytes per segment, and 8 bytes per cache and map
 //! page.
@@ -20,9 +20,9 @@ pub(crate) struct WriteBacks {
     used: u32,
     /// Log2 of the number of segments per map page.
     page_shift: u32,
-    /// Time of the last write-back of each map page by each cache; the caches of a page are adjacent.
+    /// Time when each cache last wrote back each map page; the caches of a page are adjacent.
     written: Vec<u64>,
-    /// Number of uses so far; consecutive uses of one segment count once.
+    /// Number of uses so far; consecutive uses of a segment count once.
     now: u64,
 }
 
@@ -36,7 +36,7 @@ struct Cache {
 #[derive(Clone, Debug)]
 struct Segment {
     link: Link,
-    /// Number of caches that do not hold the segment; these are the smallest ones.
+    /// Number of caches that do not hold the segment; these are the smallest caches.
     absent: u32,
     changed: u64,
 }
@@ -82,7 +82,7 @@ impl WriteBacks {
         }
     }
 
-    /// Makes `segment` the most recently used one.
+    /// Makes `segment` the most recently used segment.
     fn touch(&mut self, segment: u32) {
         let Segment { link: Link { newer, .. }, absent, .. } = self.segments[segment as usize];
         let caches = self.caches.len();

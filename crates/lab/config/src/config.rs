@@ -1,4 +1,4 @@
-//! Second stage: layers merged into one value per option, with its origin.
+//! Second stage of configuration: merges layers into one value per option, with its origin.
 
 use crate::document::{Form, Layer, Named, Written, read, read_sets};
 use crate::error::{ConfigError, Violation};
@@ -14,7 +14,7 @@ pub struct Leaf {
     pub key: &'static str,
     /// The value as TOML.
     pub value: String,
-    /// Where it was set: `default`, `preset tlc-nvme`, `my.toml:12`, `--set`.
+    /// Place where the value was set: `default`, `preset tlc-nvme`, `my.toml:12`, `--set`.
     pub origin: String,
 }
 
@@ -25,13 +25,14 @@ pub struct Config {
 }
 
 impl Config {
-    /// Merges the defaults, the preset with those it extends, `files` in order, and the settings `sets` of one command;
-    /// later layers win.
+    /// Merges, in this order, the defaults, the preset with the presets that it extends, `files`, and the settings
+    /// `sets` of one command. Later layers win.
     ///
-    /// `preset` overrides presets named in files, where the last one wins. The default is [`DEFAULT_PRESET`].
+    /// `preset` overrides presets named in files. Of several presets in files, the last wins. The default is
+    /// [`DEFAULT_PRESET`].
     ///
     /// # Errors
-    /// All unknown keys, invalid values and contradictions of every layer.
+    /// Returns all unknown keys, invalid values and contradictions of every layer.
     pub fn resolve(preset: Option<&str>, files: &[Layer], sets: &[Layer]) -> Result<Self, ConfigError> {
         Self::resolve_on(
             preset.map(|name| Layer { origin: "preset".into(), text: name.into() }),
@@ -40,11 +41,11 @@ impl Config {
         )
     }
 
-    /// Like [`Self::resolve`], with an origin of the preset and several groups of settings. Later groups override earlier
-    /// ones; only settings of the same group can contradict each other.
+    /// Like [`Self::resolve`], with an origin for the preset and several groups of settings. Later groups override
+    /// earlier groups; only settings of the same group can contradict each other.
     ///
     /// # Errors
-    /// See [`Self::resolve`].
+    /// See [`Self::resolve`] for the errors.
     pub fn resolve_on(preset: Option<Layer>, files: &[Layer], sets: &[Vec<Layer>]) -> Result<Self, ConfigError> {
         let mut violations = Vec::new();
         let files: Vec<Written> =
@@ -54,7 +55,7 @@ impl Config {
         let base = preset.map(|Layer { origin, text }| Named { name: text, origin }).or(named);
 
         let mut layers = base.map_or_else(Vec::new, |base| preset_chain(presets(), base, &mut violations));
-        // After an unknown preset, skip errors about settings that it would have provided.
+        // After an unknown preset, skips errors about settings that the preset would have provided.
         if layers.is_empty() {
             layers = default_drive(&mut violations);
         }
@@ -80,7 +81,7 @@ impl Config {
     }
 }
 
-/// Returns the preset and those it extends, lowest first; a cycle ends the chain.
+/// Returns the preset and the presets that it extends, lowest first; a cycle ends the chain.
 fn preset_chain(presets: &'static [Preset], base: Named, violations: &mut Vec<Violation>) -> Vec<Written> {
     let mut chain = Vec::new();
     let mut seen = Vec::new();
@@ -102,7 +103,7 @@ fn preset_chain(presets: &'static [Preset], base: Named, violations: &mut Vec<Vi
     chain
 }
 
-/// Start of the origins of values of the default drive.
+/// Prefix of the origin of values from the default drive.
 pub(crate) const OF_DEFAULT_DRIVE: &str = "default (preset ";
 
 /// Returns the layers of the default preset, marked as defaults.
@@ -115,11 +116,11 @@ fn default_drive(violations: &mut Vec<Violation>) -> Vec<Written> {
     chain
 }
 
-/// Lays `higher` over `lower`.
+/// Adds the entries of `higher` to `lower`; they replace entries with equal keys.
 pub(crate) fn merge(lower: &mut Entries, higher: Entries) {
     for (key, entry) in higher {
         if let Value::Choice(variant) = entry.value {
-            // Drop the parameters of other variants.
+            // Drops the parameters of other variants.
             lower.retain(|other, _| match below(key, other) {
                 Some(rest) => rest.split('.').next() == Some(variant),
                 None => true,
@@ -132,7 +133,7 @@ pub(crate) fn merge(lower: &mut Entries, higher: Entries) {
     }
 }
 
-/// Lets a packed trace size the drive, unless the user set a size; the size of a preset does not count.
+/// Lets a packed trace size the drive, unless the user set a size. The size of a preset does not count.
 fn size_by_trace(entries: &mut Entries) {
     let packed = matches!(entries.get("host.fit"), Some(Entry { value: Value::Choice("compact"), .. }));
     let of_preset = |origin: &str| origin.starts_with("preset ") || origin.starts_with(OF_DEFAULT_DRIVE);
@@ -144,7 +145,7 @@ fn size_by_trace(entries: &mut Entries) {
     }
 }
 
-/// Adds the defaults of the options that apply. In the table, choices come before their parameters.
+/// Adds the defaults of the options that apply. Choices precede their parameters in the table.
 fn complete(entries: &mut Entries, violations: &mut Vec<Violation>) {
     for option in OPTIONS.iter() {
         let chosen = |(choice, variant): (&OptionSpec, &str)| match entries.get(choice.key) {

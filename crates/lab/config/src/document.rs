@@ -1,4 +1,4 @@
-//! Reads a layer, a TOML document or single settings, into keys and values with their places.
+//! Reads a layer (a TOML document, or single settings) into keys and values with their places.
 
 use crate::error::Violation;
 use crate::kind::Kind;
@@ -21,7 +21,7 @@ pub struct Layer {
     pub text: String,
 }
 
-/// Contents of a layer.
+/// Contents of a layer, as written by the user.
 #[derive(Default, Debug)]
 pub(crate) struct Written {
     /// Values by key.
@@ -40,11 +40,11 @@ pub(crate) struct Named {
 /// Kind of a layer.
 #[derive(Clone, Copy)]
 pub(crate) enum Form<'a> {
-    /// File: places are lines, `preset` names the base.
+    /// A file: places are lines; `preset` names the base.
     File(&'a str),
-    /// Preset: one place, `extends` names the base.
+    /// A preset has only one place; `extends` names the base.
     Preset(&'a str),
-    /// Single setting, such as an argument of `--set`: one place, no base.
+    /// A single setting, such as an argument of `--set`: one place, no base.
     Set(&'a str),
 }
 
@@ -55,8 +55,8 @@ pub(crate) fn read(form: Form<'_>, text: &str, violations: &mut Vec<Violation>) 
     written
 }
 
-/// Reads the settings of one command, each `key=value`, as one layer. For repeated keys, the last one counts; otherwise
-/// their order matters only for the order of errors.
+/// Reads the settings of one command, each `key=value`, as one layer. Of repeated keys, the last counts. Otherwise the
+/// order of settings only affects the order of errors.
 pub(crate) fn read_sets(sets: &[Layer], violations: &mut Vec<Violation>) -> Written {
     let mut written = Written::default();
     let mut last = BTreeMap::new();
@@ -109,7 +109,7 @@ fn read_into(written: &mut Written, form: Form<'_>, text: &str, violations: &mut
     violations.extend(faults.into_iter().map(|(_, violation)| violation));
 }
 
-/// Part of `key = value` with an error; errors in values give the column too.
+/// Part of `key = value` that is wrong; errors in values also give the column.
 #[derive(Clone, Copy)]
 enum Place {
     Key,
@@ -126,7 +126,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// `my.toml:12` or `my.toml:12:7` for a file; other forms are one place.
+    /// Returns `my.toml:12` or `my.toml:12:7` for a file; other forms have a single place.
     fn origin(&self, start: usize, place: Place) -> String {
         let before = self.text.get(..start).unwrap_or(self.text);
         let line = before.matches('\n').count() + 1;
@@ -184,7 +184,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads `[ftl.page.gc.d_choices]`: a table with one variant, which is the table of its parameters.
+    /// Reads `[ftl.page.gc.d_choices]`: a table that names one variant and contains its parameters.
     fn variant(&mut self, choice: &'static OptionSpec, start: usize, table: &DeTable<'_>) {
         if table.is_empty() {
             let names = list(choice.variants().iter().map(|variant| variant.name));
@@ -208,13 +208,13 @@ impl Reader<'_> {
                     let message = format!("a variant cannot be set to {value}; write {choice} = {name:?}");
                     self.fault(start, Place::Key, &key, message);
                 }
-                // A parameter next to its variant also gets here.
+                // A parameter written next to its variant also reaches this branch.
                 (None, _) => self.entry(&key, start, value),
             }
         }
     }
 
-    /// Sets an option. `parameter` is the parameter that implies the variant, if the variant is not named itself.
+    /// Sets an option. `parameter` is the parameter that implies the variant, if the variant itself is not named.
     fn set(&mut self, option: &'static OptionSpec, start: usize, value: Value, parameter: Option<&str>) {
         let origin = self.origin(start, Place::Key);
         if let Some(first) = self.written.entries.get(option.key)
@@ -263,8 +263,8 @@ fn first_setting(path: &str, table: &DeTable<'_>) -> Option<String> {
     }
 }
 
-/// Suggests another choice with the variant `name`, the one with the longest common key. Returns `None` if this choice
-/// has a similar variant.
+/// Suggests another choice that has the variant `name`: the choice with the longest common key. Returns `None` if this
+/// choice has a similar variant.
 fn chosen_elsewhere(choice: &OptionSpec, name: &str) -> Option<String> {
     if choice.variants().is_empty() || nearest(name, choice.variants().iter().map(|variant| variant.name)).is_some() {
         return None;
@@ -273,7 +273,7 @@ fn chosen_elsewhere(choice: &OptionSpec, name: &str) -> Option<String> {
     let common =
         |other: &OptionSpec| other.key.split('.').zip(choice.key.split('.')).take_while(|(a, b)| a == b).count();
     let others = OPTIONS.iter().filter(|other| other.key != choice.key && variant(other).is_some());
-    // The first of equals.
+    // Of equally similar keys, the first is suggested.
     let nearest = others.rev().max_by_key(|other| common(other))?;
     Some(format!("did you mean {} = {:?}?", nearest.key, variant(nearest)?.name))
 }

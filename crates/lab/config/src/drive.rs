@@ -11,18 +11,18 @@ use crate::value::{LogSpace, Value};
 const DRIVE: [&str; 6] = ["device", "drive", "ftl", "nand", "seed", "time"];
 
 impl Config {
-    /// Returns the settings of the drive as keys and values that `--set` takes.
+    /// Returns the settings of the drive as keys and values for `--set`.
     pub fn drive_settings(&self) -> Vec<(String, String)> {
         let is_drive = |key: &str| DRIVE.contains(&key.split('.').next().unwrap_or(key));
         let drive = self.entries.iter().filter(|(key, _)| is_drive(key));
         drive.map(|(key, entry)| (key.to_string(), entry.value.as_set())).collect()
     }
 
-    /// Returns the setting that halves a log of all spare blocks, so that the other half can replace failed blocks;
-    /// `None` for other drives.
+    /// Returns the setting that halves a log that uses all spare blocks, so that the other half can replace failed
+    /// blocks. `None` for other drives.
     ///
     /// # Errors
-    /// If the drive is invalid.
+    /// Fails if the drive is invalid.
     pub fn spared(&self) -> Result<Option<(&'static str, String)>, ConfigError> {
         let all = Value::LogSpace(LogSpace::All);
         let Some((key, _)) = self.entries.iter().find(|(_, entry)| entry.value == all) else { return Ok(None) };
@@ -33,7 +33,7 @@ impl Config {
     /// Returns the configuration with another value of one setting.
     ///
     /// # Errors
-    /// See [`Self::resolve`].
+    /// See [`Self::resolve`] for the errors.
     pub fn with(&self, key: &str, value: &str) -> Result<Self, ConfigError> {
         let all = Layer { origin: "configuration".into(), text: self.to_toml() };
         let set = Layer { origin: "change".into(), text: format!("{key}={value}") };

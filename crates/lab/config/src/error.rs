@@ -3,11 +3,11 @@
 /// One error.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
-    /// Where the value was set: `my.toml:12:7`, `preset tlc-nvme`, `--set`, `default`.
+    /// Place where the value was set: `my.toml:12:7`, `preset tlc-nvme`, `--set`, `default`.
     pub origin: String,
     /// Key of the option; empty for errors of a whole document.
     pub key: String,
-    /// Problem and remedy.
+    /// Message with the problem and its remedy.
     pub message: String,
 }
 

@@ -15,7 +15,7 @@ pub struct Stated {
     pub preset: &'static str,
     /// Value as TOML.
     pub value: String,
-    /// Source of the number.
+    /// Paper, data sheet or program from which the number comes.
     pub source: String,
 }
 
@@ -60,7 +60,7 @@ impl OptionSpec {
         let stated = |preset: &'static str| {
             let leaf =
                 Config::resolve(Some(preset), &[], &[]).ok()?.leaves().into_iter().find(|leaf| leaf.key == self.key)?;
-            // The source of an inherited value is in the extended preset.
+            // An inherited value has its source in the preset that is extended.
             let file = find_preset(presets(), leaf.origin.strip_prefix("preset ")?).ok()?;
             let source = file.sources().into_iter().find(|(key, _)| key == self.key).map(|(_, source)| source);
             Some(Stated { preset, value: leaf.value, source: source.unwrap_or_default() })

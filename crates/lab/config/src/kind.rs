@@ -4,63 +4,63 @@
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[allow(missing_docs, reason = "`min` and `max` of each kind are in the unit that its comment names")]
 pub enum Kind {
-    /// Size in bytes, `"4KiB"`.
+    /// Size in bytes, such as `"4KiB"`.
     Bytes { min: u64, max: u64 },
-    /// Duration in nanoseconds, `"25us"`.
+    /// Duration in nanoseconds, such as `"25us"`.
     Nanos { min: u64, max: u64 },
-    /// Duration of all pages, or one per page type, in nanoseconds: `"40us,80us"`.
+    /// Duration of all pages, or a duration per page type, in nanoseconds: `"40us,80us"`.
     Durations { max: u64 },
-    /// Share in percent, `"7%"`.
+    /// Share in percent, such as `"7%"`.
     Percent { min: f64, max: f64 },
     /// Whole number.
     Count { min: u64, max: u64 },
-    /// Up to `most` whole numbers, `"4,2,1"`.
+    /// Up to `most` whole numbers, such as `"4,2,1"`.
     Counts { min: u64, max: u64, most: usize },
     /// Number.
     Float { min: f64, max: f64 },
     /// `true` or `false`.
     Bool,
-    /// Events per second above 0, `"20k/s"`.
+    /// Events per second, above 0, such as `"20k/s"`.
     Rate,
-    /// Bytes per second, `"600MB/s"`; `"none"` is unlimited.
+    /// Bytes per second, such as `"600MB/s"`; `"none"` is unlimited.
     Bandwidth,
     /// Request sizes: `"4KiB"`, or a mix with shares, `"4KiB:70%,64KiB:30%"`.
     Sizes,
-    /// Part of the device: a size, or `"device"` for all of it.
+    /// Part of the device: a size, or `"device"` for the whole device.
     Span,
-    /// Log blocks: `40`, `"3%"` of the data blocks, or `"all"`.
+    /// Number of log blocks: `40`, `"3%"` of the data blocks, or `"all"`.
     LogSpace,
-    /// One of several variants.
+    /// A choice of one of several variants.
     Choice(&'static [Variant]),
-    /// Number of the given kind whose values must also satisfy all steps.
+    /// A number of the given kind whose values must also satisfy all steps.
     Stepped(&'static Kind, &'static [Step]),
 }
 
 /// Rule on the possible values of a number, in its base unit: bytes, nanoseconds or percent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// Multiples of this number.
+    /// The value must be a multiple of this number.
     Multiple(u64),
     /// Powers of two.
     PowerOfTwo,
-    /// Multiples of the value of the option with this key.
+    /// The value must be a multiple of the value of the option with this key.
     MultipleOf(&'static str),
-    /// Divisors of the value of the option with this key.
+    /// The value must divide the value of the option with this key.
     DivisorOf(&'static str),
 }
 
 /// One value of a [`Kind::Choice`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Variant {
-    /// Name in settings.
+    /// Name of the variant in settings.
     pub name: &'static str,
     /// Help text.
     pub help: &'static str,
 }
 
 impl Kind {
-    /// Creates a choice of names and help texts from another crate. The list is leaked; call it only for the table of
-    /// options, which is built once.
+    /// Creates a choice from names and help texts of another crate. The list is leaked, so only the table of options
+    /// calls this; that table is built once.
     pub(crate) fn of_names(names: impl IntoIterator<Item = (&'static str, &'static str)>) -> Self {
         let variants: Vec<Variant> = names.into_iter().map(|(name, help)| Variant { name, help }).collect();
         Self::Choice(variants.leak())

@@ -1,6 +1,7 @@
-//! Configuration in three stages: read layers of TOML, merge them with their origins, check settings across options.
+//! Configuration in three stages: reads layers of TOML, merges them with their origins, and checks settings across
+//! options.
 //!
-//! One table, [`OPTIONS`], declares every option; reading, ranges, suggestions, help, the JSON schema and the reference
+//! One table, [`OPTIONS`], declares every option. Reading, ranges, suggestions, help, the JSON schema and the reference
 //! page follow from it. Each section is a file or folder below `sections/` with its options, its reader and its checks.
 //! The table is built on first use, because registries of policies and schedulers may have gained members. Positions in
 //! errors come from the TOML parser.

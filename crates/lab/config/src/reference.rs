@@ -68,7 +68,7 @@ const BESIDE: &[(&str, &str)] = &[
     ("block.wbt_lat", "block.scheduler=none"),
 ];
 
-/// Returns the example of an option, as `--set` takes it.
+/// Returns an example of an option in the form of `--set`.
 fn example(option: &OptionSpec) -> Vec<String> {
     let beside = BESIDE.iter().filter(|(key, _)| *key == option.key).map(|(_, set)| (*set).to_owned());
     beside.chain([format!("{}={}", option.key, option.example)]).collect()

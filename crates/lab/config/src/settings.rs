@@ -1,4 +1,4 @@
-//! Third stage: complete settings, checked across options.
+//! Third stage of configuration: complete settings, checked across options.
 
 use crate::checker::{Checker, Read};
 use crate::config::Config;
@@ -23,7 +23,7 @@ impl Config {
     /// if [`Self::packed_page_bytes`] requires it; see [`Self::needs_extent`].
     ///
     /// # Errors
-    /// All violations across options, each with a remedy.
+    /// Returns all violations of rules between options, each with a remedy.
     pub fn settings(&self, extent_bytes: Option<u64>) -> Result<Settings, ConfigError> {
         let mut checker = self.checker(extent_bytes);
         match settings(&mut checker)? {
@@ -37,7 +37,8 @@ impl Config {
         self.checker(None).fitting().is_ok_and(Fitting::needs_extent)
     }
 
-    /// Returns the page size for packing the trace; `None` if it is not packed. [`Self::settings`] reports invalid sizes.
+    /// Returns the page size for packing the trace; `None` if the trace is not packed. [`Self::settings`] reports
+    /// invalid sizes.
     pub fn packed_page_bytes(&self) -> Option<u32> {
         let checker = self.checker(None);
         let packs = checker.fitting().is_ok_and(|fitting| fitting == Fitting::Compact);

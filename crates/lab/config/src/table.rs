@@ -1,8 +1,8 @@
 //! Entries of the table of options, and values that options are set to.
 //!
-//! A key is a dotted path. An option of kind [`Kind::Choice`] names a *variant*; options whose key continues with that
-//! name (`ftl.page.gc` and `ftl.page.gc.d_choices.d`) are the variant's parameters and exist only while it is chosen.
-//! A chosen variant is written as a string, or as a table of its parameters.
+//! A key is a dotted path. An option of kind [`Kind::Choice`] names a *variant*. Options whose key continues with that
+//! name (`ftl.page.gc` and `ftl.page.gc.d_choices.d`) are the variant's parameters and exist only while it is chosen. A
+//! chosen variant is written as a string, or as a table of its parameters.
 
 use crate::kind::{Kind, Variant};
 use crate::value::Value;
@@ -19,17 +19,17 @@ pub struct OptionSpec {
     pub fallback: Fallback,
     /// One sentence for the reference page.
     pub help: &'static str,
-    /// Example value, as `--set` takes it.
+    /// Example value in the form of `--set`.
     pub example: &'static str,
 }
 
-/// Starts the declaration of an option, which every preset must set unless it gets a default.
+/// Starts the declaration of an option. Every preset must set the option unless it gets a default.
 pub(crate) const fn option(key: &'static str, kind: Kind) -> OptionSpec {
     OptionSpec { key, kind, fallback: Fallback::Preset, help: "", example: "" }
 }
 
 impl OptionSpec {
-    /// Sets the default, as `--set` takes it.
+    /// Sets the default, in the form of `--set`.
     pub(crate) const fn default(self, text: &'static str) -> Self {
         self.fallback(Fallback::Value(text))
     }
@@ -46,7 +46,7 @@ impl OptionSpec {
         Self { help, ..self }
     }
 
-    /// Returns its variants; empty unless it is a choice.
+    /// Returns the variants of a choice; empty for other options.
     pub fn variants(&self) -> &'static [Variant] {
         match self.kind {
             Kind::Choice(variants) => variants,
@@ -58,9 +58,9 @@ impl OptionSpec {
 /// Value of an option that is not set.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Fallback {
-    /// This value, as `--set` takes it.
+    /// This value, in the form of `--set`.
     Value(&'static str),
-    /// Value of the first case that applies, otherwise this value.
+    /// The value of the first case that applies, otherwise this value.
     Unless(&'static str, &'static [Case]),
     /// No default: every preset sets the option and gives a source.
     Preset,
@@ -68,16 +68,16 @@ pub enum Fallback {
     Derived(Derived),
     /// No default: users who choose the variant must set the option.
     Required,
-    /// No default: the option replaces this one, which sets the same quantity in another unit.
+    /// No default: the option replaces the option with this key, which sets the same quantity in another unit.
     InsteadOf(&'static str),
 }
 
 /// Default computed from other options.
 #[derive(Clone, Copy, Debug)]
 pub struct Derived {
-    /// The rule in words.
+    /// The rule of the default, in words.
     pub rule: &'static str,
-    /// Computes the default, as `--set` takes it, from the options set.
+    /// Computes the default, in the form of `--set`, from the options that are set.
     pub(crate) value: fn(&Entries) -> String,
 }
 
@@ -87,23 +87,23 @@ impl PartialEq for Derived {
     }
 }
 
-/// Condition for another default.
+/// Condition under which an option has another default.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Case {
-    /// Option that decides between the cases. Its own default must not match any case.
+    /// Option that decides between the cases. The default of this option must not match any case.
     pub key: &'static str,
     /// Required value.
     pub is: Is,
-    /// The default in this case, as `--set` takes it.
+    /// The default in this case, in the form of `--set`.
     pub value: &'static str,
 }
 
 /// Required value of a [`Case`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Is {
-    /// A count greater than one.
+    /// Applies to a count greater than one.
     Many,
-    /// This variant.
+    /// The option must have this variant.
     Variant(&'static str),
 }
 
@@ -136,10 +136,10 @@ pub(crate) struct Entry {
 pub(crate) type Entries = BTreeMap<&'static str, Entry>;
 
 impl OptionSpec {
-    /// Returns the default given the other `entries`; `None` if the option has no default and needs no value.
+    /// Returns the default of an option, given the other `entries`; `None` if it has no default and needs no value.
     ///
     /// # Errors
-    /// If users must set it.
+    /// Fails if users must set the option.
     pub(crate) fn default_entry(&self, entries: &Entries) -> Result<Option<Entry>, String> {
         let (text, origin) = match self.fallback {
             Fallback::Value(text) => (text.into(), "default".into()),
@@ -163,18 +163,19 @@ pub(crate) struct Section {
     pub name: &'static str,
     /// One sentence for the reference page.
     pub help: &'static str,
-    /// Choices under which the section's options are used, besides the choices whose parameters they are; empty if
-    /// always used.
+    /// Choices under which the section's options are used, in addition to the choices that they are parameters of;
+    /// empty if always used.
     pub used: &'static [Use],
-    /// Returns its options in the order of the reference page, a choice before the parameters of its variants.
+    /// Returns the section's options in the order of the reference page. A choice precedes the parameters of its
+    /// variants.
     pub options: fn() -> Vec<OptionSpec>,
 }
 
 /// Choice under which the options of a section are used.
 pub(crate) enum Use {
-    /// This variant of this choice.
+    /// Used with this variant of this choice.
     With(&'static str, &'static str),
-    /// Any other variant of this choice. The choice belongs to the section itself and is always used.
+    /// Used with any other variant of this choice. The choice belongs to the section itself and is always used.
     Unless(&'static str, &'static str),
 }
 
@@ -190,7 +191,7 @@ impl Section {
         self.used.iter().filter_map(words).collect()
     }
 
-    /// Returns its help with the choices under which it is used.
+    /// Returns the help of the section with the choices under which it is used.
     pub fn describe(&self) -> String {
         let used: Vec<String> = self.used(self.name).iter().map(|condition| format!("`{condition}`")).collect();
         match used.is_empty() {
@@ -200,7 +201,7 @@ impl Section {
     }
 }
 
-// Limits of ranges.
+// Numbers used as limits of ranges.
 pub(crate) const SECOND: u64 = 1_000_000_000;
 pub(crate) const KIB: u64 = 1 << 10;
 pub(crate) const MEBI: u64 = 1 << 20;

@@ -1,4 +1,4 @@
-//! Values of options: read from TOML by their kind, and written in one canonical form.
+//! Values of options, read from TOML by their kind and written in one canonical form.
 
 use crate::kind::{Kind, Variant};
 use ssdlab_core::suggest::{list, named, nearest};
@@ -17,7 +17,7 @@ pub(crate) enum Value {
     Nanos(u64),
     /// Durations in nanoseconds, by page type.
     Durations(Vec<u64>),
-    /// Share in percent, as written: 7.0 is 7 %.
+    /// Share in percent: 7.0 means 7 %.
     Percent(f64),
     Count(u64),
     Counts(Vec<u64>),
@@ -25,11 +25,11 @@ pub(crate) enum Value {
     Bool(bool),
     /// Per second.
     Rate(u64),
-    /// Bytes per second; `None` is unlimited.
+    /// Bytes per second; `None` means unlimited.
     Bandwidth(Option<u64>),
     /// Bytes and share in percent.
     Sizes(Vec<(u32, f64)>),
-    /// Bytes; `None` is the whole device.
+    /// Size in bytes; `None` means the whole device.
     Span(Option<u64>),
     LogSpace(LogSpace),
     Choice(&'static str),
@@ -38,25 +38,25 @@ pub(crate) enum Value {
 /// Number of log blocks.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum LogSpace {
-    /// All blocks that neither data nor the merge reserve needs.
+    /// All blocks that are needed neither for data nor for the merge reserve.
     All,
     Blocks(u64),
     /// Share of the data blocks in percent.
     Percent(f64),
 }
 
-/// Word for unlimited bandwidth.
+/// Word that means unlimited bandwidth.
 const NONE: &str = "none";
-/// Word for the span of the whole device.
+/// Word that means the span of the whole device.
 const DEVICE: &str = "device";
-/// Word for all log blocks.
+/// Word that means all log blocks.
 const ALL: &str = "all";
 
 impl Kind {
     /// Reads a TOML value.
     ///
     /// # Errors
-    /// The problem, and the expected form.
+    /// Returns the problem and the expected form.
     pub(crate) fn read(&self, value: &DeValue<'_>) -> Result<Value, String> {
         match *self {
             Self::Stepped(kind, _) => kind.read(value),
@@ -92,7 +92,7 @@ impl Kind {
             }
             Self::Bool => read_bool(value).map(Value::Bool).ok_or_else(|| expected("true or false", value)),
             Self::Rate => {
-                // The parser yields whole numbers as floats.
+                // The parser returns whole numbers as floats.
                 let rate = |text: &str| parse_rate(text).map(|rate| rate as u64);
                 let read = |text: &str| bounded(text, rate(text), [1, 1_000_000_000], write_rate);
                 quantity(value, "a rate such as \"20k/s\"", read).map(Value::Rate)
@@ -136,21 +136,21 @@ impl Kind {
         }
     }
 
-    /// Reads a value as `--set` takes it, without the quotes of TOML.
+    /// Reads a value in the form of `--set`, which has no TOML quotes.
     pub(crate) fn read_plain(&self, text: &str) -> Result<Value, String> {
         let quoted = with_quotes(Some(self), text);
         let value = DeValue::parse(&quoted).map_err(|error| error.message().to_string())?;
         self.read(value.get_ref())
     }
 
-    /// True if TOML needs quotes around its values.
+    /// True if TOML needs quotes around values of this kind.
     const fn is_quoted(&self) -> bool {
         !matches!(self, Self::Count { .. } | Self::Float { .. } | Self::Bool | Self::LogSpace)
     }
 }
 
-/// Returns a value of `--set` as TOML. Values of unknown options and invalid TOML become strings, which are rejected when
-/// they are read.
+/// Returns a value of `--set` as TOML. Values of unknown options and invalid TOML become strings, which the reader
+/// rejects later.
 pub(crate) fn with_quotes(kind: Option<&Kind>, text: &str) -> String {
     let is_toml = DeValue::parse(text).is_ok();
     let is_bare = kind.is_some_and(|kind| !kind.is_quoted()) || text.starts_with(['"', '\'', '{', '[']);
@@ -188,7 +188,7 @@ impl Value {
         }
     }
 
-    /// Returns the value as `--set` takes it.
+    /// Returns the value in the form of `--set`.
     pub(crate) fn as_set(&self) -> String {
         self.to_toml().trim_matches('"').to_owned()
     }
@@ -221,7 +221,7 @@ fn expected(what: &str, value: &DeValue<'_>) -> String {
     format!("expected {what}, found {}", describe(value))
 }
 
-/// Reads a quantity in quotes. Bare numbers go to `parse` too, which reports the missing unit.
+/// Reads a quantity in quotes. Numbers without quotes go to `parse` too, which reports the missing unit.
 fn quantity<T, E: ToString>(
     value: &DeValue<'_>,
     what: &str,
@@ -260,7 +260,7 @@ fn join<T>(values: &[T], write: impl Fn(&T) -> String) -> String {
     values.iter().map(write).collect::<Vec<_>>().join(",")
 }
 
-/// Checks that a parsed quantity is in a range; one that overflows is not.
+/// Checks that a parsed quantity is in a range; a quantity that overflows is not.
 fn bounded(
     text: &str,
     parsed: Result<u64, UnitError>,
@@ -347,7 +347,7 @@ fn read_sizes(text: &str) -> Result<Vec<(u32, f64)>, String> {
 /// Reads a percentage, in percent.
 fn percent(text: &str) -> Result<f64, String> {
     let share = parse_percent(text).map_err(|error| error.to_string())?;
-    // The digits as written: `share * 100` may round.
+    // Uses the digits as written, because `share * 100` may round.
     let number = text.trim().trim_end_matches('%').trim_end();
     Ok(number.parse().unwrap_or(share * 100.0))
 }

@@ -8,7 +8,7 @@ use crate::sections::provision::Provision;
 use crate::value::{LogSpace, Value};
 
 impl Config {
-    /// Returns the settings of a change as keys and values that `--set` takes; empty if it changes nothing. They may be
+    /// Returns the settings of a change as keys and values for `--set`; empty if the change has no effect. They may be
     /// invalid, for example out of range.
     pub fn what_if(&self, what_if: WhatIf) -> Vec<(&'static str, String)> {
         let choose = |key, name| vec![(key, Some(Value::Choice(name)))];
@@ -58,7 +58,7 @@ impl Config {
         self.entries.get(key).is_some_and(|entry| matches!(entry.value, Value::Choice(chosen) if chosen == name))
     }
 
-    /// Changes the settings that apply.
+    /// Changes those of the settings that apply.
     fn each(
         &self,
         keys: &[&'static str],
@@ -68,10 +68,11 @@ impl Config {
         keys.iter().filter_map(entry).collect()
     }
 
-    /// Doubles the over-provisioning, as set or, with few blocks, as rounded; and the log blocks unless they are `all`.
+    /// Doubles the over-provisioning: the value that is set or, with few blocks, the rounded value. Also doubles the
+    /// log blocks unless they are `all`.
     fn more_spare(&self) -> Vec<(&'static str, Option<Value>)> {
         let of_physical = |value: &Value| match value {
-            // Relative to the larger flash, rounded up to 0.01 %.
+            // The share relates to the larger flash, rounded up to 0.01 %.
             Value::Percent(percent) => Some(Value::Percent((20_000.0 * percent / (100.0 + percent)).ceil() / 100.0)),
             _ => None,
         };
@@ -88,7 +89,7 @@ impl Config {
         changes
     }
 
-    /// Returns the percentage that doubles the actual over-provisioning; `None` if `asked` already doubles it to within
+    /// Returns the percentage that doubles the actual over-provisioning. `None` if `asked` already doubles it to within
     /// a block per plane, or the drive is invalid.
     fn twice_actual(&self, asked: Provision) -> Option<f64> {
         let setup = self.settings(None).ok()?.setup;

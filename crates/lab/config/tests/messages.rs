@@ -297,7 +297,7 @@ fn files() {
         ("ftl.faster.log = 5\nftl.faster.isolation = \"40%\"", "accepted"),
         (
             "ftl.faster.log = 5\nftl.faster.isolation = \"90%\"",
-            "my.toml:2: ftl.faster.isolation: 90% of 5 log blocks is 5, which leaves none for random pages; lower it to 60%",
+            "my.toml:2: ftl.faster.isolation: 90% of 5 log blocks is 5, which leaves no block for random pages; lower it to 60%",
         ),
         (
             "ftl = \"bast\"\ndevice.op = \"0.02%\"",
@@ -429,7 +429,7 @@ fn files() {
         ),
         (
             "[workload.pattern.oltp]\nhot_blocks = \"80%\"",
-            "default: workload.pattern.oltp.idle_blocks: 20.8% idle and 80% hot of 32768 blocks leave none for the other requests; lower it to 19.9981%",
+            "default: workload.pattern.oltp.idle_blocks: 20.8% idle and 80% hot of 32768 blocks leave no block for the other requests; lower it to 19.9981%",
         ),
         (
             "device.capacity = \"64MiB\"\nworkload.pattern = \"locality\"",
@@ -457,11 +457,11 @@ fn files() {
         ),
         (
             "[workload]\nspan = \"8KiB\"\npattern.hot_cold.hot_space = \"1%\"",
-            "my.toml:3: workload.pattern.hot_cold.hot_space: 1% of 2 addresses leaves none hot; raise it to 50%",
+            "my.toml:3: workload.pattern.hot_cold.hot_space: 1% of 2 addresses leaves no hot address; raise it to 50%",
         ),
         (
             "[workload]\nspan = \"16KiB\"\npattern.hot_cold.hot_space = \"90%\"",
-            "my.toml:3: workload.pattern.hot_cold.hot_space: 90% of 4 addresses leaves none cold; lower it to 75%",
+            "my.toml:3: workload.pattern.hot_cold.hot_space: 90% of 4 addresses leaves no cold address; lower it to 75%",
         ),
         ("[workload]\nspan = \"16KiB\"\npattern.hot_cold.hot_space = \"75%\"", "accepted"),
         (

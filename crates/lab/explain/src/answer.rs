@@ -40,7 +40,8 @@ pub fn answer(question: &str) -> String {
     serde_json::to_string(&answer).expect("an answer is always valid JSON")
 }
 
-/// Parses requests. A page or page range such as `5` or `4-7` is a write; the prefix `r` makes it a read, `t` a trim.
+/// Parses requests. A page or page range such as `5` or `4-7` is a write; with the prefix `r` it is a read, with `t` a
+/// trim.
 fn parse(text: &str) -> Result<Vec<Request>, String> {
     text.split([' ', ',', '\n', '\t']).filter(|word| !word.is_empty()).map(request).collect()
 }

@@ -26,7 +26,7 @@ pub struct Drive {
     pub page_bytes: u32,
     /// True if the pages of a block must be programmed in ascending order.
     pub ascending: bool,
-    /// Number of planes, over which the blocks are distributed.
+    /// Number of planes; the blocks are distributed over them.
     pub planes: u32,
     /// Number of logical pages written once, in order, before all requests.
     pub filled: u32,
@@ -47,7 +47,7 @@ pub struct Times {
     pub program_us: Vec<f64>,
     /// Block erase.
     pub erase_us: f64,
-    /// Bus transfer of 1,024 bytes.
+    /// Time to transfer 1,024 bytes on the bus, in microseconds.
     pub transfer_us_per_kib: f64,
     /// True if copies stay inside the chip and do not use the bus.
     pub copyback: bool,
@@ -79,7 +79,7 @@ impl Times {
     /// Converts the times to those of a chip.
     ///
     /// # Errors
-    /// If a page type has no time.
+    /// Fails if a page type has no time.
     pub(crate) fn timing(&self) -> Result<Timing, String> {
         let ns = |us: f64| Nanos((us * 1000.0).round() as u64);
         let by_type = |times: &[f64]| {
@@ -92,7 +92,7 @@ impl Times {
             erase: ns(self.erase_us),
             transfer_per_kib: ns(self.transfer_us_per_kib),
             copyback: self.copyback,
-            // A recording reads whole pages for the host.
+            // In a recording, the host reads whole pages.
             partial_read: false,
         })
     }
@@ -115,11 +115,13 @@ pub struct PageScheme {
     pub victims: Named,
     /// Placement of the pages that garbage collection relocates.
     pub survivors: String,
-    /// Thresholds of batched garbage collection, in free blocks: it starts below the first and ends at the second.
+    /// Thresholds of batched garbage collection, in free blocks: collection starts below the first and ends at the
+    /// second.
     pub batch: Option<(u32, u32)>,
-    /// Partial garbage collection: free blocks below which it runs, and pages of a victim copied before each host page.
+    /// Partial garbage collection: number of free blocks below which it runs, and pages of a victim copied before each
+    /// host page.
     pub partial: Option<(u32, u32)>,
-    /// True if the block with the fewest erases is written next; otherwise the block erased longest ago.
+    /// True to write the block with the fewest erases next; false to write the block erased longest ago.
     pub least_worn: bool,
     /// Kind of map.
     pub map: Named,
@@ -134,7 +136,7 @@ pub struct LogScheme {
     pub log: u32,
 }
 
-/// Member of a registry, with the parameters that differ from their defaults.
+/// Member of a registry, with its parameters that differ from the defaults.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Named {
     /// Name of the member.
@@ -213,7 +215,7 @@ impl Drive {
     /// Returns the FTL with its options.
     ///
     /// # Errors
-    /// If a name or a value is invalid.
+    /// Fails if a name or a value is invalid.
     pub fn choice(&self) -> Result<FtlChoice, String> {
         match &self.ftl {
             Scheme::Log(LogScheme { scheme, log }) => Ok(FtlChoice::Log(scheme.choice(&LOG_FTLS)?, *log)),

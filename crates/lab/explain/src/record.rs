@@ -19,7 +19,7 @@ pub const MOST_STEPS: usize = 20_000;
 /// Map entries cached in RAM, starting at a step.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Ram {
-    /// First step with these entries.
+    /// First step at which the cache has these entries.
     pub step: usize,
     /// Cached entries, in the order of [`Ftl::cached_entries`].
     pub entries: Vec<Entry>,
@@ -32,9 +32,9 @@ pub struct Entry {
     pub first: u32,
     /// Number of pages.
     pub count: u32,
-    /// True if changed since they were written to flash.
+    /// True if the entries changed since they were written to flash.
     pub dirty: bool,
-    /// True if the cache policy keeps them longer.
+    /// True if the cache policy keeps the entries longer.
     pub protected: bool,
 }
 
@@ -56,20 +56,20 @@ pub struct Recording {
     pub start: State,
     /// All steps, in order.
     pub steps: Vec<Step>,
-    /// End time of each step, in nanoseconds. Flash operations run one after the other; other steps take no time.
+    /// End time of each step in nanoseconds. Flash operations run one after the other; other steps take no time.
     pub ended_ns: Vec<u64>,
     /// Groups of related steps.
     pub spans: Vec<Span>,
-    /// Map entries cached in RAM: at the start, then after each change.
+    /// Map entries cached in RAM: at the start, and after each change.
     pub ram: Vec<Ram>,
     /// Final state of the FTL.
     pub end: End,
 }
 
-/// Records `requests` on the drive after it has been filled and has served the requests `before`.
+/// Records `requests` on a drive that was filled and has served the requests `before`.
 ///
 /// # Errors
-/// If the drive is too large to draw, a request exceeds it, or there are too many steps.
+/// Fails if the drive is too large to draw, if a request exceeds the drive, or if there are too many steps.
 pub fn record(drive: &Drive, before: &[Request], requests: &[Request]) -> Result<Recording, String> {
     let shape = drive.shape();
     let Shape { blocks, pages_per_block, .. } = shape;
@@ -160,7 +160,7 @@ impl Run<'_> {
 struct Recorder<F> {
     ftl: F,
     state: State,
-    /// Timing of flash operations, as in a simulation.
+    /// Flash that times the operations as a simulation does.
     flash: SerialFlash,
     steps: Vec<Step>,
     ended_ns: Vec<u64>,
@@ -183,8 +183,8 @@ impl<F: Ftl> Recorder<F> {
                 Op::Read => self.ftl.read(Lpn(lpn), 1, Cause::Host, &mut emitted),
                 Op::Trim => {
                     self.ftl.trim(Lpn(lpn), 1, &mut emitted);
-                    // The FTL logs the trim to flash first, to survive power loss, but the page is mapped until its
-                    // look-up. Show the steps in that order.
+                    // The FTL logs the trim to flash first, to survive power loss, but the page stays mapped until its
+                    // look-up. The steps are shown in that order.
                     emitted.sort_by_key(|operation| matches!(operation, FlashOp::Trimmed(..)));
                     0
                 }
@@ -234,7 +234,7 @@ impl<F: Ftl> Recorder<F> {
         self.ftl.cached_entries().into_iter().map(entry).collect()
     }
 
-    /// Records changes of the cached map entries by the access whose steps start at `from`. New entries appear with the
+    /// Records how an access, whose steps start at `from`, changed the cached map entries. New entries appear with the
     /// look-up step, dirty marks with the last step. `before` holds the entries before the access.
     fn note_ram(&mut self, from: usize, before: &[Entry]) {
         let now = self.entries();

@@ -4,28 +4,29 @@ use serde::Serialize;
 
 use crate::{State, Step, Use};
 
-/// Group of consecutive steps. Spans nest, as a merge within a request.
+/// Group of consecutive steps. Spans can nest, such as a merge within a request.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Span {
     /// First step.
     pub from: usize,
     /// Last step, inclusive.
     pub to: usize,
-    /// Operation that the steps form.
+    /// Operation that the steps belong to.
     #[serde(flatten)]
     pub what: What,
 }
 
-/// Operation that a span of steps forms.
+/// Operation that a span of steps belongs to.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(tag = "span", rename_all = "snake_case")]
 #[allow(missing_docs)]
 pub enum What {
     /// Host request.
     Request,
-    /// Merge of a logical block. Its cost includes the erase of the log block if that held only this logical block.
+    /// Merge of a logical block. The cost includes the erase of the log block if that block held only this logical
+    /// block.
     Merge { lbn: u32, kind: &'static str, copies: u32, erases: u32, sources: Vec<Source>, host: bool },
-    /// Reclaiming of a log block, with the number of logical blocks merged for it.
+    /// Reclaiming of a log block, with the number of logical blocks merged to free it.
     Reclaim { block: u32, associated: u32 },
     /// Garbage collection of a victim block.
     Collection { block: u32, valid: u32, reason: &'static str },
@@ -43,7 +44,7 @@ pub struct Source {
     pub used: Use,
 }
 
-/// Spans that have started but not ended.
+/// Spans that have started but have not ended.
 #[derive(Default)]
 struct Open {
     /// First step of the request.
@@ -52,13 +53,13 @@ struct Open {
     merge: Option<(usize, Vec<Source>, bool)>,
     /// First step of the reclaiming, and the block.
     reclaim: Option<(usize, u32)>,
-    /// First step of each garbage collection, the block, its valid pages, and the reason.
+    /// For each garbage collection: first step, block, valid pages, and reason.
     collections: Vec<(usize, u32, u32, &'static str)>,
     /// First step of the miss, its last step so far, and its page.
     miss: Option<(usize, usize, u32)>,
 }
 
-/// Finds all spans of `steps`, which start in state `start`. Sorted by first step, longer spans first.
+/// Finds all spans of `steps`, which start in state `start`. Spans are sorted by first step, longer spans first.
 pub(crate) fn spans(start: &State, steps: &[Step]) -> Vec<Span> {
     let (mut state, mut open, mut spans) = (start.clone(), Open::default(), Vec::new());
     for (at, step) in steps.iter().enumerate() {
@@ -84,7 +85,7 @@ impl Open {
             Step::Retired { block, reason: "oldest", .. } => (self.reclaim, self.merge) = (Some((at, block)), None),
             Step::Retired { reason: "drained", .. } => {}
             Step::Retired { .. } | Step::Drained { .. } => {
-                // The page drained just before may already have started this merge.
+                // The page drained directly before may already have started this merge.
                 let from = self.merge.take().filter(|_| matches!(steps[at - 1], Step::Drained { .. }));
                 self.merge = Some((from.map_or(at, |(from, ..)| from), Vec::new(), false));
             }
@@ -143,7 +144,7 @@ impl Open {
         if let Some((from, _)) = self.reclaim.take_if(|(_, oldest)| *oldest == block) {
             let is_merge = |span: &&Span| span.from >= from && matches!(span.what, What::Merge { .. });
             let associated = spans.iter().filter(is_merge).count() as u32;
-            // If reclaiming only merges one logical block, it is reported as that merge.
+            // If reclaiming merges only one logical block, it is reported as that merge.
             if associated == 1
                 && let Some(merge) = spans.last_mut()
                 && only_erases(from, merge.from)

@@ -21,7 +21,7 @@ pub enum Use {
     /// Erased.
     #[default]
     Free,
-    /// Data block; under block mapping, of one logical block.
+    /// Data block; under block mapping, a data block of one logical block.
     Data,
     /// Block of the random log, or log block of a logical block.
     Log,
@@ -53,9 +53,9 @@ pub struct BlockState {
     /// Use of the block.
     #[serde(rename = "use")]
     pub used: Use,
-    /// Logical block of all its pages; `None` if they belong to several.
+    /// Logical block of all pages in the block; `None` if they belong to several.
     pub owner: Option<u32>,
-    /// Write point of the FTL for which the block was opened.
+    /// Number of the FTL's open block when this block was opened.
     pub frontier: u8,
     /// Number of erases.
     pub erases: u32,
@@ -68,7 +68,7 @@ pub struct State {
     pub pages: Vec<PageState>,
     /// State of each block.
     pub blocks: Vec<BlockState>,
-    /// Flash page of each logical page, followed by the flash page of each map page.
+    /// Flash page of each logical page, then of each map page.
     pub map: Vec<Option<u32>>,
     #[serde(skip)]
     pages_per_block: u32,

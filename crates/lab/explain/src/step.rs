@@ -8,7 +8,7 @@ use crate::Op;
 /// Flash operation or decision of the FTL.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
-// The fields are documented with the flash operations and notes.
+// The flash operations and notes document the fields.
 #[allow(missing_docs)]
 pub enum Step {
     /// Host request.
@@ -81,8 +81,8 @@ const fn retire_name(reason: RetireReason) -> &'static str {
 }
 
 impl Step {
-    /// Returns the step of a flash operation; `None` if it only affects timing. `newest` tells if a copied page is the
-    /// newest copy.
+    /// Returns the step of a flash operation; `None` if the operation only affects timing. `newest` tells if a copied
+    /// page is the newest copy.
     pub(crate) fn of(operation: FlashOp, newest: impl FnOnce(u32, SpareArea) -> bool) -> Option<Self> {
         let name = |cause: Cause| cause.name();
         Some(match operation {

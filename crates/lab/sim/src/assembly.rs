@@ -72,8 +72,8 @@ impl<U: Purpose> Visitor for Assembly<'_, U> {
 }
 
 impl<U: Purpose> Assembly<'_, U> {
-    /// Chooses flash and checker. Only counting without a check is compiled without a checker; elsewhere an `Option` is
-    /// fast enough.
+    /// Chooses flash and checker. Only counting without a check is compiled without a checker; everywhere else an
+    /// `Option` is fast enough.
     fn with_meter<F, M>(self, ftl: F, meter: M) -> Result<U::Output, SimError>
     where
         F: Ftl + Send + 'static,
@@ -118,11 +118,11 @@ where
 pub(crate) struct Prepared<P: TimedParts> {
     pub drive: TimedDrive<P>,
     pub summary: PreconditionSummary,
-    /// [`Control::Stop`] if the monitor stopped the preparation.
+    /// [`Control::Stop`] if the monitor stopped the preparation of the drive.
     pub control: Control,
 }
 
-/// Prepares a device without time and makes a drive of it. `trace` may overwrite the device.
+/// Prepares a device without time and builds a drive from it. `trace` may overwrite the device.
 pub(crate) fn prepare_drive<P: TimedParts>(
     mut stack: Stack<Untimed<P>>,
     timing: &Timing,

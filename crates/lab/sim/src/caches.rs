@@ -1,8 +1,8 @@
 //! Simulates caches over one trace.
 //!
-//! Caches share the trace for reading, so many can run at a time. Each is a task on its own thread; its caller is asked
-//! twenty times a second whether to continue. A stopped task ends at its next check; a task without checks runs to its
-//! end.
+//! Caches share the trace for reading, so many can run at a time. Each cache is a task on its own thread. Twenty times
+//! a second the task asks its caller if it may continue. A stopped task ends at its next check; a task without checks
+//! runs to its end.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(crate) const LOOK_EVERY: usize = 1 << 14;
 pub struct CacheChoice {
     /// The policy.
     pub info: &'static PolicyInfo,
-    /// Parameters by name.
+    /// Parameters with names and values.
     pub changes: Vec<(String, u64)>,
     /// Capacity in units.
     pub capacity: u64,
@@ -37,29 +37,29 @@ pub struct CacheChoice {
 /// A point of a miss-ratio curve.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CurvePoint {
-    /// Misses per access, 0 to 1.
+    /// Misses per access, from 0 to 1.
     pub miss_ratio: f64,
-    /// Missed units per unit, 0 to 1.
+    /// Missed units per accessed unit, from 0 to 1.
     pub unit_miss_ratio: f64,
-    /// Standard error of `miss_ratio`; `None` if exact.
+    /// Standard error of `miss_ratio`; `None` if the ratio is exact.
     pub standard_error: Option<f64>,
-    /// Standard error of `unit_miss_ratio`; `None` if exact.
+    /// Standard error of `unit_miss_ratio`; `None` if the ratio is exact.
     pub unit_standard_error: Option<f64>,
-    /// Hits on items that have grown since they were inserted; an estimate if the ratio is one.
+    /// Hits on items that have grown since their insertion; an estimate if the miss ratio is an estimate.
     pub outgrown: u64,
-    /// Units that such items lacked; also an estimate if the ratio is one.
+    /// Units missing from such items; an estimate if the miss ratio is an estimate.
     pub outgrown_units: u64,
-    /// Capacity of each replica in units; `None` if exact. With few units the estimate is poor.
+    /// Capacity of each replica in units; `None` if the ratio is exact. With few units, the estimate is poor.
     pub scaled_capacity: Option<u64>,
 }
 
-/// Called from time to time; decides whether to continue.
+/// Called from time to time; decides if the work continues.
 pub type Watch<'a> = &'a mut (dyn FnMut() -> Control + Send);
 
 /// Simulates a cache over the trace; returns `None` if stopped.
 ///
 /// # Errors
-/// If the parameters are invalid.
+/// Fails if the parameters are invalid.
 pub fn simulate_cache(
     trace: &Arc<AccessTrace>,
     cache: CacheChoice,
@@ -75,11 +75,11 @@ pub fn simulate_cache(
     )
 }
 
-/// Simulates a write-back cache with the capacity of `cache`. Returns its counters and the pages left dirty, or `None` if
-/// stopped.
+/// Simulates a write-back cache with the capacity of `cache`. Returns its counters and the pages left dirty, or `None`
+/// if stopped.
 ///
 /// # Errors
-/// If the parameters are invalid.
+/// Fails if the parameters are invalid.
 pub fn simulate_write_back(
     requests: &Arc<Vec<Request>>,
     options: WriteBackOptions,
@@ -108,7 +108,7 @@ pub fn simulate_write_back(
 /// Returns the exact miss ratio of a cache, or `None` if stopped.
 ///
 /// # Errors
-/// See [`simulate_cache`].
+/// Fails for the same reasons as [`simulate_cache`].
 pub fn exact_point(
     trace: &Arc<AccessTrace>,
     cache: CacheChoice,
@@ -120,7 +120,7 @@ pub fn exact_point(
 /// Estimates the miss ratio of a cache from a sample; returns `None` if stopped.
 ///
 /// # Errors
-/// See [`simulate_cache`].
+/// Fails for the same reasons as [`simulate_cache`].
 pub fn sampled_point(
     sample: &Arc<Sample>,
     cache: CacheChoice,
@@ -144,10 +144,11 @@ pub fn sampled_point(
     )
 }
 
-/// Returns the miss ratios of a stack algorithm at several capacities, in one pass over the trace, or `None` if stopped.
+/// Returns the miss ratios of a stack algorithm at several capacities, in one pass over the trace, or `None` if
+/// stopped.
 ///
 /// # Errors
-/// If the policy has no curve in one pass on this trace.
+/// Fails if the policy has no curve in one pass on this trace.
 pub fn one_pass_points(
     trace: &Arc<AccessTrace>,
     info: &'static PolicyInfo,
@@ -157,7 +158,7 @@ pub fn one_pass_points(
     let trace = Arc::clone(trace);
     watched(
         move |_| {
-            let none = CacheError::NoOnePass { why: "the policy is not a stack algorithm" };
+            let none = CacheError::NoOnePass { why: "the policy has no one-pass curve" };
             let one_pass = info.role.one_pass.ok_or(none)?;
             let most = capacities.iter().copied().max().unwrap_or(1);
             let curve = one_pass(&trace, u32::try_from(most).unwrap_or(u32::MAX))?;
@@ -196,7 +197,7 @@ pub(crate) fn watched<T: Send + 'static>(
     let stopped = Arc::clone(&stop);
     thread::spawn(move || {
         let result = catch_unwind(AssertUnwindSafe(|| task(&stopped)));
-        // The receiver is gone if the task was stopped.
+        // If the task was stopped, nobody receives the result.
         let _ = sender.send(result);
     });
     loop {

@@ -1,7 +1,7 @@
-//! Simulates caches while their trace is read. Each follows the reader on its own thread.
+//! Simulates caches while their trace is read. Each cache follows the reader on its own thread.
 //!
-//! The reader hands out accesses in parts. A part is freed once the last cache is done with it; slow caches hold the parts
-//! that they have not processed.
+//! The reader passes accesses on in parts. A part is freed once all caches have processed it; slow caches hold the
+//! parts that they have not processed.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,14 +12,14 @@ use ssdlab_trace::Request;
 
 use crate::caches::{CacheChoice, LOOK_EVERY, Watch, watched};
 
-/// Successive accesses, and the number of items up to their end.
+/// Successive accesses, and the number of items up to the last access.
 #[derive(Debug)]
 struct Part {
     accesses: Vec<Access>,
     items: u32,
 }
 
-/// Hands the accesses of a trace to caches while it is read. The trace ends when this is dropped.
+/// Passes the accesses of a trace to caches while it is read. Dropping this ends the trace.
 #[derive(Debug)]
 pub struct Followers {
     granularity: Granularity,
@@ -43,7 +43,7 @@ impl Followers {
     /// Adds a cache, which sees all further accesses.
     ///
     /// # Errors
-    /// If the parameters are invalid, or the policy must know the future.
+    /// Fails if the parameters are invalid, or the policy must know the future.
     pub fn follow(&mut self, cache: &CacheChoice) -> Result<Follower, CacheError> {
         let simulation = Simulation::new(cache.info, &cache.changes, cache.capacity, self.granularity)?;
         let (sender, parts) = mpsc::channel();
@@ -51,10 +51,10 @@ impl Followers {
         Ok(Follower { simulation, parts })
     }
 
-    /// Splits requests into accesses and hands them to all caches.
+    /// Splits requests into accesses and passes them to all caches.
     ///
     /// # Errors
-    /// If there are too many items.
+    /// Fails if there are too many items.
     pub fn split(&mut self, requests: &[Request], splitter: &mut Splitter) -> Result<(), CacheError> {
         for requests in requests.chunks(LOOK_EVERY) {
             let mut accesses = Vec::with_capacity(requests.len());
@@ -79,7 +79,7 @@ impl Follower {
     /// Simulates the cache over the whole trace; returns `None` if stopped.
     ///
     /// # Errors
-    /// None: parameters were checked by [`Followers::follow`].
+    /// Fails if the parameters are invalid, which [`Followers::follow`] has already checked.
     pub fn simulate(self, watch: Watch<'_>) -> Result<Option<Counts>, CacheError> {
         let Self { mut simulation, parts } = self;
         watched(
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use crate::run::monitor::Control;
 
-    /// Compares followers with a simulation of the whole trace, while another follower stops.
+    /// Compares a follower with a simulation of the whole trace, while another follower stops.
     #[test]
     fn a_follower_sees_the_whole_trace() {
         let request = |at: u64| {

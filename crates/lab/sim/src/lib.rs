@@ -1,24 +1,25 @@
 //! Assembles layers into a stack, replays requests through it and measures.
 //!
 //! Results depend only on set-up and requests, not on wall time or unseeded random numbers. A run has one thread. Other
-//! threads work only where they cannot change results: on files of kept drives, and on caches simulated without a
+//! threads work only where they cannot change results: on files of saved drives, and on caches simulated without a
 //! drive.
 //!
-//! [`setup`] describes the simulation; [`run`] replays requests, and [`live`] takes them as they arrive. `host` is
-//! everything above the drive: replay, cache, block layer. `drive` is the drive, [`observe`] the measurements, [`check`]
-//! the oracles.
+//! [`setup`] describes the simulation; [`run`] replays requests, and [`live`] takes them as they arrive. `host`
+//! contains everything above the drive: replay, cache and block layer. `drive` is the drive, [`observe`] contains the
+//! measurements, and [`check`] the oracles.
 //!
-//! - **One drive type per combination of parts.** `assembly` chooses FTL, flash, checker and meter at run time; they are
-//!   compiled together, and an absent part is `()`, which costs nothing.
-//! - **Flash operations do not depend on time.** The FTL acts when a request is submitted, and the clock is below the FTL.
-//!   Equal streams of requests give equal operations under every clock.
-//! - **Asynchronous writes keep their place in the trace**, also in a replay by processes: write-back must not overtake
+//! - **One drive type per combination of parts.** `assembly` chooses FTL, flash, checker and meter at run time. Each
+//!   combination is compiled as a whole. An absent part is `()`, which costs nothing.
+//! - **Flash operations do not depend on time.** The FTL acts when a request is submitted, and the clock is below the
+//!   FTL. Equal streams of requests cause equal operations under every clock.
+//! - **Asynchronous writes keep their place in the trace**, also in a replay by processes. Write-back must not overtake
 //!   the writes that dirtied its pages.
-//! - **Link and controller are servers** asked in order of time, so their next free time is exact.
-//! - **The write buffer belongs to the drive.** The FTL does not see its pages until they are programmed.
-//! - **The warm-up ends before measuring begins**, with all its requests complete: counts add up, and Little's law holds
-//!   exactly.
-//! - **A live drive stops at a time**, and its caller advances the clock. A simulated drive can thus serve a real cache.
+//! - **Link and controller are servers** called in order of time, so their next free time is exact.
+//! - **The write buffer belongs to the drive.** The FTL does not see buffered pages until they are programmed.
+//! - **The warm-up ends before measuring begins**, with all its requests complete. So counts add up, and Little's law
+//!   holds exactly.
+//! - **A live drive stops at a given time**, and its caller advances the clock. A simulated drive can thus serve a real
+//!   cache.
 //!
 //! Requests stream in batches, so memory does not grow with the length of a trace.
 

@@ -1,7 +1,7 @@
-//! A simulated drive driven by real programs: requests arrive one by one, at times not known in advance.
+//! A simulated drive for real programs: requests arrive one by one, at times not known in advance.
 //!
-//! Its clock starts at 0 when the device is prepared, and the caller advances it. The drive never runs ahead of that
-//! time, so that a request that arrives then still affects everything after it.
+//! The clock starts at 0 when the device is prepared, and the caller advances it. The drive never runs ahead of the
+//! caller's time. So a request that arrives at that time still affects everything after it.
 
 use std::collections::VecDeque;
 
@@ -26,17 +26,17 @@ use crate::state::Origin;
 
 /// A drive that accepts requests as they arrive.
 pub trait LiveDrive: Send {
-    /// Takes a request at its `time_ns`, or at once if that has passed.
+    /// Accepts a request at its `time_ns`, or at once if that time has passed.
     ///
     /// # Errors
-    /// If the request ends past the end of the drive, or the data check fails.
+    /// Fails if the request ends past the end of the drive, or the data check fails.
     fn submit(&mut self, request: Request) -> Result<(), SimError>;
 
-    /// Runs up to a time and appends each completed request with the time of its completion. Returns the time of the
-    /// next event without further requests.
+    /// Runs up to a time, and appends each completed request with its completion time. Returns the time of the next
+    /// event if no further request arrives.
     ///
     /// # Errors
-    /// If the data check fails, or the drive is stuck.
+    /// Fails if the data check fails, or the drive is stuck.
     fn advance(&mut self, until: Nanos, done: &mut Vec<(Request, Nanos)>) -> Result<Option<Nanos>, SimError>;
 
     /// Returns the flash operations since the device was made.
@@ -46,29 +46,29 @@ pub trait LiveDrive: Send {
     fn buffered_pages(&self) -> u32;
 }
 
-/// Returns the device of `setup`, prepared and at rest; `None` if the monitor stopped the preparation. Replay model and
-/// warm-up are ignored.
+/// Creates the device of `setup`, prepared and at rest; `None` if the monitor stopped the preparation. Ignores replay
+/// model and warm-up.
 ///
 /// # Errors
-/// If the set-up is invalid, has a cache, or does not model time.
+/// Fails if the set-up is invalid, has a cache, or does not model time.
 pub fn live(setup: &Setup, monitor: &mut dyn Monitor) -> Result<Option<Box<dyn LiveDrive>>, SimError> {
     check(setup)?;
     let setup = Setup { replay: Replay::Open { time_scale: 1.0 }, gantt: None, attribution: false, ..setup.clone() };
     assemble(&setup, Start::Erased, GoingLive { ftl: None, monitor })
 }
 
-/// Returns the device of `setup` with the state of the FTL that [`Ftl::archive`] saved. It is neither preconditioned nor
-/// checked.
+/// Creates the device of `setup` with the state of the FTL that [`Ftl::archive`] saved. The device is neither
+/// preconditioned nor checked.
 ///
 /// # Errors
-/// See [`live`]; also if the state is not one of this FTL.
+/// See [`live`] for the errors; also fails if the state belongs to another FTL.
 pub fn live_from(setup: &Setup, ftl: &[u8]) -> Result<Box<dyn LiveDrive>, SimError> {
     check(setup)?;
     let precondition = Precondition { fill: 0.0, overwrite: Overwrite::None };
     let replay = Replay::Open { time_scale: 1.0 };
     let setup = Setup { replay, gantt: None, attribution: false, precondition, check: false, ..setup.clone() };
     let drive = assemble(&setup, Start::Loaded, GoingLive { ftl: Some(ftl), monitor: &mut () })?;
-    Ok(drive.expect("nobody stops a drive that is not preconditioned"))
+    Ok(drive.expect("without preconditioning nothing can stop it"))
 }
 
 fn check(setup: &Setup) -> Result<(), SimError> {
@@ -82,7 +82,7 @@ fn check(setup: &Setup) -> Result<(), SimError> {
 }
 
 struct GoingLive<'a, 'm> {
-    /// State of the FTL; without one, the device is prepared.
+    /// State of the FTL; if absent, the device is prepared.
     ftl: Option<&'a [u8]>,
     monitor: &'a mut (dyn Monitor + 'm),
 }
@@ -123,7 +123,7 @@ impl Purpose for GoingLive<'_, '_> {
 /// A drive that serves one request after the other.
 struct Serial<P: Parts> {
     drive: SerialDrive<P>,
-    /// Requests and the times of their completion, in ascending order.
+    /// Completed requests and their completion times, in ascending order.
     done: VecDeque<(Request, u64)>,
 }
 

@@ -1,4 +1,4 @@
-//! Brings a fresh device into the state of a used one: filled, then overwritten at random or by the trace.
+//! Brings a new device into the state of a used device: filled, then overwritten at random or by the trace.
 
 mod sampled;
 
@@ -59,19 +59,19 @@ impl PreconditionSummary {
 
 /// Pages filled between two reports.
 const FILL_CHUNK: u64 = 1 << 18;
-/// Pages overwritten between two reports: each may cost merges of whole blocks.
+/// Number of pages overwritten between two reports, because each page may cost merges of whole blocks.
 const OVERWRITE_CHUNK: u64 = 1 << 12;
-/// Writes whose map entries are prefetched.
+/// Number of writes whose map entries are prefetched.
 const LOOKAHEAD: usize = 16;
 /// Windows of write amplification per capacity of the device.
 const WINDOWS_PER_PASS: u64 = 4;
-/// Two successive windows that differ by less than this share are steady.
+/// Relative difference below which two successive windows count as steady.
 const SETTLED: f64 = 0.005;
 /// Maximum number of device overwrites, in addition to the minimum, until write amplification settles.
 const MAX_PASSES: u64 = 15;
 
-/// An FTL on its flash, with no operation in flight. Preconditioning and files of kept drives are compiled once for all
-/// of them.
+/// An FTL on its flash, with no operation in flight. Preconditioning and files of saved drives are compiled once for
+/// all FTLs.
 pub(crate) trait Device {
     fn setup(&self) -> &Setup;
 
@@ -82,30 +82,30 @@ pub(crate) trait Device {
     /// Writes `count` pages from `first`.
     fn write(&mut self, first: Lpn, count: u32);
 
-    /// Overwrites `count` of the first `pages` pages at random, starting with the pages of `ahead`.
+    /// Overwrites `count` of the first `pages` pages at random; the first of them are the pages of `ahead`.
     fn overwrite(&mut self, pages: u64, count: u64, ahead: &mut [u32; LOOKAHEAD], rng: &mut Rng);
 
     /// Serves a request.
     fn take(&mut self, request: &Request);
 
-    /// Preconditions a sample of its planes, if the set-up says so.
+    /// Preconditions a sample of the planes, if the set-up requires it.
     fn sample(&mut self, monitor: &mut dyn Monitor) -> Result<Option<(PreconditionSummary, Control)>, SimError>;
 
-    /// Loads the map entries into the drive's RAM that it would have cached.
+    /// Loads the map entries that the drive would have cached into its RAM.
     fn preload(&mut self);
 
     /// # Errors
-    /// If the data check failed.
+    /// Fails if the data check failed.
     fn checked(&self) -> Result<(), SimError>;
 
-    /// Saves its state, or loads it if the FTL was built for that.
+    /// Saves the state, or loads it if the FTL was built for loading.
     fn archive(&mut self, summary: &mut PreconditionSummary, archive: &mut Archive<'_>) -> Archived;
 }
 
 /// Preconditions the device according to its set-up.
 ///
 /// # Errors
-/// If the method does not suit the device, the trace is missing or unreadable, or the data check fails.
+/// Fails if the method does not suit the device, the trace is missing or unreadable, or the data check fails.
 pub(crate) fn prepare(
     device: &mut dyn Device,
     trace: Option<&mut Replays<'_>>,
@@ -245,7 +245,7 @@ struct Target<'a> {
 }
 
 impl Target<'_> {
-    /// Overwrites the first `pages` pages, if any, of a device with `flash_pages` pages of flash.
+    /// Overwrites the first `pages` pages, if any, of a device with `flash_pages` flash pages.
     fn overwrite_at_random(
         &mut self,
         overwrite: Overwrite,
@@ -327,7 +327,7 @@ impl Target<'_> {
         let least = least_windows(pages, flash_pages);
         let limit = least + MAX_PASSES * WINDOWS_PER_PASS;
         let mut earlier: Option<f64> = None;
-        // Relative change of each of the last two windows.
+        // Relative changes of the write amplification in the last two windows.
         let mut differences = (None, None);
         for number in 0..limit {
             let windows = expected_windows(differences, number, least..limit);
@@ -363,14 +363,15 @@ fn window(pages: u64) -> u64 {
     pages.div_ceil(WINDOWS_PER_PASS)
 }
 
-/// Returns the number of windows before write amplification can be steady. Until the flash is full, nothing is
-/// collected; until it is written once more, victims are almost empty. Write amplification is then low, not steady.
+/// Returns the number of windows before write amplification can be steady. Nothing is collected before the flash is
+/// full. Victims are almost empty until the flash has been written once more. Write amplification is then low but not
+/// steady.
 fn least_windows(pages: u64, flash_pages: u64) -> u64 {
     ((2 * flash_pages - pages) / window(pages)).max(WINDOWS_PER_PASS)
 }
 
-/// Estimates the number of windows until write amplification is steady, after `done` of them: differences between
-/// windows shrink on by the factor of the last two. `None` if they do not shrink.
+/// Estimates the number of windows until write amplification is steady, given `done` windows. Differences between
+/// windows are taken to shrink by the factor of the last two. `None` if they do not shrink.
 fn expected_windows(differences: (Option<f64>, Option<f64>), done: u64, may_take: Range<u64>) -> Option<u64> {
     let Range { start: least, end: limit } = may_take;
     let (Some(before), Some(latest)) = differences else { return None };
@@ -390,7 +391,7 @@ fn expected_windows(differences: (Option<f64>, Option<f64>), done: u64, may_take
 mod tests {
     use super::*;
 
-    /// Worked out by hand: at 7 % one overwrite, at five times the capacity nine.
+    /// By hand: one overwrite at 7 % over-provisioning, nine at five times the capacity.
     #[test]
     fn nothing_is_steady_before_the_flash_was_written_twice() {
         for (flash_pages, windows) in [(1070, 4), (1300, 6), (5000, 36)] {
@@ -398,8 +399,8 @@ mod tests {
         }
     }
 
-    /// Differences that shrink by the same factor each time fall below the bound after as many windows as logarithms
-    /// say.
+    /// If differences shrink by a constant factor, logarithms give the number of windows until they fall below the
+    /// bound.
     #[test]
     fn the_end_of_overwriting_is_estimated_from_how_differences_shrink() {
         for (latest, shrinks) in [(0.1, 0.5), (0.02, 0.9), (0.3, 0.2)] {
@@ -414,7 +415,7 @@ mod tests {
         assert_eq!(expected_windows((None, Some(0.1)), 2, 4..64), None);
         assert_eq!(expected_windows((Some(0.1), Some(0.1)), 6, 4..64), None);
         assert_eq!(expected_windows((Some(0.0), Some(0.0)), 6, 4..64), None);
-        // Slower than the limit allows; and not before the first pass is over.
+        // The difference shrinks more slowly than the limit allows, or the first pass is not over.
         assert_eq!(expected_windows((Some(0.1), Some(0.0999)), 60, 4..64), Some(64));
         assert_eq!(expected_windows((Some(0.1), Some(0.001)), 2, 4..64), Some(5));
     }

@@ -1,7 +1,7 @@
 //! Page compressors behind one trait, one file each, registered in [`CODECS`].
 //!
-//! To add one, write its file with an `INFO` and an implementation of [`Codec`], and register it here; another crate
-//! calls [`Registry::register`]. Parsing, help and the tests take it from the table.
+//! To add a codec, write its file with an `INFO` and an implementation of [`Codec`], and register it here; another
+//! crate calls [`Registry::register`]. Parsing, help and tests read the table.
 
 mod libdeflate;
 mod lz4;
@@ -19,12 +19,12 @@ use std::io;
 
 use ssdlab_core::{Info, Registry};
 
-/// Compresses and restores pages. Owns and reuses its contexts, so each thread needs its own codec.
+/// Compresses and restores pages. A codec owns and reuses its contexts, so each thread needs its own codec.
 pub trait Codec: Send {
     /// Compresses `page` into the start of `out` and returns the compressed length.
     ///
-    /// Returns `None` if the result exceeds `out`, which therefore sets the longest result that the caller accepts. The
-    /// contents of `out` are then unspecified.
+    /// Returns `None` if the result does not fit `out`; so the length of `out` limits the result. The contents of `out`
+    /// are then unspecified.
     fn compress(&mut self, page: &[u8], out: &mut [u8]) -> Option<usize>;
 
     /// Restores a page from `bytes`, the complete output of [`Codec::compress`].
@@ -63,8 +63,8 @@ pub type CodecInfo = Info<CodecRules>;
 /// Parameters of a codec, and its constructor.
 #[derive(Debug)]
 pub struct CodecRules {
-    /// Parameters that may follow the name, in this order, each after a colon. They may be negative or fractions, unlike
-    /// the parameters of other registries.
+    /// Parameters that may follow the name, in this order, each after a colon. They may be negative or fractions,
+    /// unlike the parameters of other registries.
     pub parameters: &'static [Parameter],
     /// Creates the codec from a value for each parameter.
     pub make: fn(&[f64]) -> io::Result<Box<dyn Codec>>,

@@ -1,4 +1,5 @@
-//! A codec with given compression ratio and times that does no work, to simulate hardware and unavailable codecs.
+//! A codec that does no work and has a given compression ratio and given times, to simulate hardware and unavailable
+//! codecs.
 
 use crate::{Codec, CodecInfo, Corrupt, Parameter, entry};
 
@@ -13,8 +14,8 @@ pub struct Costs {
     pub decompress_us: f64,
 }
 
-/// Defaults: LZ4 on 8 KiB pages with eight threads, in Harper 2018, "Viability of Time-Memory Trade-Offs in Large Data
-/// Sets", table 4.
+/// The defaults are those of LZ4 on 8 KiB pages with eight threads, in Harper 2018, "Viability of Time-Memory
+/// Trade-Offs in Large Data Sets", table 4.
 pub(crate) static INFO: CodecInfo = entry(
     "modelled",
     "Models a compression ratio and times in microseconds without compressing; for simulation only.",
@@ -38,7 +39,7 @@ impl Codec for Modelled {
         (length <= out.len()).then_some(length)
     }
 
-    /// Leaves the page as it is.
+    /// Leaves the page unchanged.
     fn decompress(&mut self, _: &[u8], _: &mut [u8]) -> Result<(), Corrupt> {
         Ok(())
     }

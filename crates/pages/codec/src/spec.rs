@@ -24,7 +24,7 @@ impl CodecSpec {
     /// Builds a codec with its own contexts.
     ///
     /// # Errors
-    /// If the library cannot allocate a context.
+    /// Fails if the library cannot allocate a context.
     pub fn build(&self) -> io::Result<Box<dyn Codec>> {
         (self.info.role.make)(&self.values)
     }
@@ -51,7 +51,7 @@ pub enum SpecError {
     UnknownCodec {
         /// Name given.
         name: String,
-        /// Suggestion as a question, or a full stop if no name is similar.
+        /// Suggestion as a question; a full stop if no name is similar.
         hint: String,
         /// List of all codec names.
         known: String,
@@ -73,11 +73,11 @@ pub enum SpecError {
     /// More values than the codec has parameters.
     #[error("too many parameters in \"{text}\"; the form is \"{form}\"")]
     TooMany {
-        /// Specification given.
+        /// The given specification.
         text: String,
         /// Codec name.
         codec: &'static str,
-        /// Form of a valid specification.
+        /// The form of a valid specification.
         form: String,
     },
 }
@@ -104,7 +104,7 @@ impl FromStr for CodecSpec {
                 nearest
             });
         }
-        // Report the error only now: the suggestion also needs the values after the invalid one.
+        // Reports the error only at this point, because the suggestion also needs the values after the invalid one.
         if let Some((parameter, value)) = first_invalid {
             return Err(SpecError::BadParameter {
                 codec: info.name,
@@ -119,7 +119,7 @@ impl FromStr for CodecSpec {
 }
 
 impl Parameter {
-    /// Parses a value; the error is the nearest allowed value.
+    /// Parses a value. The error contains the nearest allowed value.
     fn parse(&self, text: &str) -> Result<f64, f64> {
         match text.parse::<f64>() {
             Ok(value) if !(self.min..=self.max).contains(&value) => {

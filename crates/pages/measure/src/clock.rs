@@ -27,13 +27,14 @@ impl std::ops::AddAssign for Time {
 /// Ways in which a thread waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// Spins: exact to the microsecond, but occupies a processor.
+    /// Spins: exact to the microsecond, but keeps a processor busy.
     Busy,
-    /// Sleeps, slightly longer than asked, as with a real drive.
+    /// Sleeps: slightly longer than requested, as with a real drive.
     Sleep,
 }
 
-/// Sleeps for `time` with 1 ns of timer slack. If the system refuses, its default slack of 50 us prolongs each sleep.
+/// Sleeps for `time` with 1 ns of timer slack. If the system rejects the slack, its default slack of 50 us prolongs
+/// each sleep.
 pub fn sleep(time: Duration) {
     thread_local! {
         static SLACK_SET: Cell<bool> = const { Cell::new(false) };
@@ -59,7 +60,7 @@ pub fn thread_cpu_ns() -> u64 {
     cpu_ns(ClockId::ThreadCPUTime)
 }
 
-/// Both clocks of the calling thread.
+/// Elapsed time and processor time of the calling thread.
 pub(crate) struct Stopwatch {
     began: Instant,
     cpu_ns: u64,

@@ -17,7 +17,7 @@ use crate::watch::until_ended;
 /// Options of a measurement.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Codecs, measured in turn within each run.
+    /// Codecs, which are measured in turn within each run.
     pub codecs: Vec<CodecSpec>,
     /// Page length in bytes; `None` takes each file as one page. The last page of a file may be shorter.
     pub page_bytes: Option<usize>,
@@ -40,13 +40,13 @@ pub enum Error {
     /// The codec could not allocate its context.
     #[error("codec {0} could not be set up: {1}")]
     Codec(CodecSpec, io::Error),
-    /// The codec did not restore a page of this many bytes.
+    /// The codec did not restore a page of this many bytes correctly.
     #[error("codec {0} did not restore a page of {1} bytes, so its times are meaningless")]
     Wrong(CodecSpec, usize),
     /// The system could not start all threads.
     #[error(transparent)]
     Threads(#[from] TooMany),
-    /// The caller cancelled.
+    /// The caller cancelled the measurement.
     #[error("stopped")]
     Stopped,
 }
@@ -54,7 +54,7 @@ pub enum Error {
 /// Pages and compressed size of one file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stored {
-    /// Number of pages, including a short last one.
+    /// Number of pages, including a short last page.
     pub pages: u64,
     /// Length of all pages.
     pub bytes: u64,
@@ -73,9 +73,9 @@ pub struct Run {
     pub compress: Vec<Time>,
     /// Decompression time of each file, summed over threads.
     pub decompress: Vec<Time>,
-    /// Period in which any thread compressed.
+    /// Period in which at least one thread compressed.
     pub compress_span: Span,
-    /// Period in which any thread decompressed.
+    /// Period in which at least one thread decompressed.
     pub decompress_span: Span,
 }
 
@@ -92,7 +92,7 @@ impl Span {
         self.end_ns - self.begin_ns
     }
 
-    /// Returns the smallest span that covers both; ignores an empty span.
+    /// Returns the smallest span that covers both spans; an empty span is ignored.
     fn with(self, other: Self) -> Self {
         match (self.ns(), other.ns()) {
             (0, _) => other,
@@ -235,7 +235,7 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
         let mut restored = vec![0; longest];
         for run in 0..=options.runs {
             for (at, measured) in results.iter_mut().enumerate() {
-                // Even a failed thread must reach every barrier; otherwise the others would wait forever.
+                // Even a failed thread must reach every barrier; otherwise the other threads would wait forever.
                 self.barrier.wait();
                 let (compress, compress_span) = match codecs.get_mut(at) {
                     Some(codec) if options.fresh => self.compress_afresh(options, at, codec, &mut out, &mut lengths),
@@ -285,7 +285,7 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
     }
 
     /// Compresses like [`Self::compress`], but with a new codec and a new buffer for each page. Buffers are kept until
-    /// the end so that the allocator reuses none; their contents are then copied to `out`.
+    /// the end, so that the allocator does not reuse them; then their contents are copied to `out`.
     fn compress_afresh(
         &self,
         options: &Options,

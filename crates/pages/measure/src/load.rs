@@ -14,7 +14,7 @@ use crate::storage::page_of;
 use crate::threads::{TooMany, result, together};
 use crate::watch::until_ended;
 
-/// Accesses per update of the shared progress counter, so that updates do not affect the result.
+/// Number of accesses per update of the shared progress counter, so that updates do not affect the result.
 const PROGRESS_STEP: usize = 256;
 
 /// Access to a page: the page number shifted left by one; the lowest bit is set for a write.
@@ -51,14 +51,14 @@ pub enum Error<E: std::error::Error> {
     /// The system could not start all threads.
     #[error(transparent)]
     Threads(#[from] TooMany),
-    /// The caller cancelled.
+    /// The caller cancelled the run.
     #[error("stopped")]
     Stopped,
 }
 
 /// Sends `accesses` through `pool`, dealt out to `threads` threads in turn.
 ///
-/// Reads copy the page. Writes store its page of `contents`, which repeat past their end. `go_on` is called
+/// Reads copy the page. A write stores its page of `contents`, which repeat past their end. `go_on` is called
 /// periodically with the number of completed accesses; it returns false to cancel.
 ///
 /// # Errors
@@ -116,7 +116,7 @@ pub fn send<L: Loader>(
         start.wait();
         until_ended(&ends, &stop, &mut || go_on(done_by_all.load(Relaxed)));
         taken.cpu_ns = process_cpu_ns() - cpu_ns;
-        // Timed by the workers, because this thread may be scheduled long after they started or ended.
+        // The workers take the times, because this thread may run long after they start or end.
         let mut elapsed: Option<(Instant, Instant)> = None;
         for worker in workers {
             let (first, last, times) = result(worker);

@@ -1,7 +1,7 @@
 //! A simulated drive in real time: a thread that requests a page waits until the drive would complete the request.
 //!
 //! The waiting threads themselves run the drive. Each advances the simulation to the present, then checks if its own
-//! request is complete. Excess waiting, because a sleep was long or the simulation slow, is counted as lateness.
+//! request is complete. Waiting too long, because a sleep was long or the simulation slow, is counted as lateness.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -46,7 +46,7 @@ impl SimulatedDrive {
     /// Submits a request and returns when the drive has completed it.
     ///
     /// # Errors
-    /// If the simulation rejects the request or fails.
+    /// Fails if the simulation rejects the request or fails.
     pub fn serve(&self, op: Op, offset: u64, bytes: u32) -> Result<(), SimError> {
         let mut running = self.lock();
         let arrival_ns = self.now_ns().max(running.latest_ns + 1);

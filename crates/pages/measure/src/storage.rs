@@ -45,7 +45,7 @@ pub enum StorageError {
 
 /// File of pages, accessed with direct I/O where the file system allows it.
 ///
-/// The last page may be short in the file; the rest of it reads as zeros.
+/// The last page may be short in the file; its missing part reads as zeros.
 #[derive(Debug)]
 pub struct PagedFile {
     path: PathBuf,
@@ -53,15 +53,15 @@ pub struct PagedFile {
     direct: bool,
     writable: bool,
     page_bytes: usize,
-    /// Idle aligned buffers, for reuse.
+    /// Unused aligned buffers, kept for reuse.
     buffers: Mutex<Vec<Aligned>>,
 }
 
 impl PagedFile {
-    /// Opens `path` with pages of `page_bytes` bytes; falls back to read-only access.
+    /// Opens `path` with pages of `page_bytes` bytes; opens it read-only if it cannot be written.
     ///
     /// # Errors
-    /// If the file does not exist or cannot be read.
+    /// Fails if the file does not exist or cannot be read.
     pub fn open(path: &Path, page_bytes: usize) -> Result<Self, StorageError> {
         let error = |source| StorageError::Io { path: path.to_owned(), source };
         if page_bytes.is_multiple_of(512)
@@ -115,7 +115,7 @@ impl PagedFile {
     }
 }
 
-/// Opens a file for reading and, if possible, writing; the flag is true if it is writable.
+/// Opens a file for reading and, if possible, writing; also returns true if it is writable.
 fn open(path: &Path, flags: OFlags) -> io::Result<(File, bool)> {
     let flags = flags.bits() as i32;
     let writable = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path);
@@ -134,7 +134,7 @@ fn read(file: &File, page: &mut [u8], offset: u64) -> io::Result<usize> {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
-        // End of the file. Another read would start at an unaligned offset, which direct I/O rejects.
+        // This is the end of the file. Another read would start at an unaligned offset, which direct I/O rejects.
         if !done.is_multiple_of(512) {
             break;
         }
@@ -197,10 +197,10 @@ impl Aligned {
     }
 }
 
-/// Contents in memory with a fixed latency. Writes are discarded.
+/// Storage in memory with a fixed latency, which discards writes.
 #[derive(Debug)]
 pub struct FixedCost<C> {
-    /// Whole pages, repeated past their end.
+    /// Whole pages, which repeat past their end.
     pub contents: C,
     /// Latency of a page read or write.
     pub cost: Duration,
@@ -233,9 +233,9 @@ pub struct Storage<C> {
 pub enum Kind<C> {
     /// File.
     File(PagedFile),
-    /// Contents in memory with a fixed latency.
+    /// Storage in memory with a fixed latency.
     Fixed(FixedCost<C>),
-    /// Contents in memory with the latency of a simulated drive: whole pages, repeated past their end. Writes are
+    /// Contents in memory with the latency of a simulated drive: whole pages, which repeat past their end. Writes are
     /// discarded.
     Simulated(C, Arc<SimulatedDrive>),
 }
@@ -249,7 +249,7 @@ pub struct Done {
     pub stores: u64,
     /// Total time of page reads, in nanoseconds.
     pub load_ns: u64,
-    /// Time that threads waited past completions of the simulated drive, in nanoseconds.
+    /// Time that threads waited past the completion of their requests on the simulated drive, in nanoseconds.
     pub late_ns: u64,
 }
 
@@ -259,7 +259,7 @@ impl<C> Storage<C> {
         Self { kind, loads: AtomicU64::new(0), stores: AtomicU64::new(0), load_ns: AtomicU64::new(0) }
     }
 
-    /// Returns the counters so far.
+    /// Returns the counters of the work so far.
     pub fn done(&self) -> Done {
         let late_ns = if let Kind::Simulated(_, drive) = &self.kind { drive.late_ns() } else { 0 };
         Done {

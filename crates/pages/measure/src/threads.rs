@@ -1,4 +1,4 @@
-//! Starts all threads or none; a missing one would deadlock the rest.
+//! Starts all threads or none; a missing thread would block the others forever.
 
 use std::sync::{Arc, RwLock};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
@@ -15,7 +15,7 @@ pub(crate) fn together<'scope, T: Send + 'scope, F: FnOnce() -> T + Send + 'scop
     work: impl Fn(usize) -> F,
 ) -> Result<Vec<ScopedJoinHandle<'scope, Option<T>>>, TooMany> {
     let all_started = Arc::new(RwLock::new(true));
-    // Threads block on this lock until all are started.
+    // Threads block on this lock until all threads are started.
     let mut gate = all_started.write().expect("no holder of the lock panics");
     let start = |index: usize| {
         let (work, all_started) = (work(index), Arc::clone(&all_started));
@@ -27,7 +27,7 @@ pub(crate) fn together<'scope, T: Send + 'scope, F: FnOnce() -> T + Send + 'scop
     started.map_err(|_| TooMany(threads))
 }
 
-/// Joins a thread of [`together`] and returns its result; resumes its panic.
+/// Joins a thread of [`together`] and returns its result, or resumes its panic.
 pub(crate) fn result<T>(thread: ScopedJoinHandle<'_, Option<T>>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).expect("all threads were started")
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 /// Interval between calls of `go_on`.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Waits until every sender to `ends` is dropped; sets `stop` when `go_on` returns false.
+/// Waits until all senders to `ends` are dropped; sets `stop` when `go_on` returns false.
 pub(crate) fn until_ended(ends: &Receiver<()>, stop: &AtomicBool, go_on: &mut dyn FnMut() -> bool) {
     while ends.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
         if !go_on() {

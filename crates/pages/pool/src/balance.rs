@@ -1,14 +1,14 @@
 //! Adapts the share of the compressed pool to the time that more memory would save in each pool.
 //!
-//! Both pools are compared at the same margin, a number of bytes beyond their present size. A larger compressed pool
-//! would still hold the pages that left the cache last. A larger raw pool would still hold the pages compressed last.
+//! Both pools are compared at the same margin, a number of bytes more than their current size. With the margin, the
+//! compressed pool would still hold the pages that left the cache last, and the raw pool the pages compressed last.
 //! Hits on these pages, weighted by the time each would have saved, give the marginal saving per byte of each pool, up
 //! to a common factor. No second cache needs to be simulated.
 
 use crate::PageId;
 use crate::ghosts::Ghosts;
 
-/// Factor by which savings must differ before memory moves, so that noise alone moves none.
+/// Factor by which savings must differ before memory moves, so that noise alone does not move memory.
 const HYSTERESIS: f64 = 1.25;
 
 /// Pool that should get more memory.
@@ -30,7 +30,7 @@ pub struct Balance {
     demoted: u32,
     /// Misses that a compressed pool larger by the margin would have avoided.
     nearly_compressed: u64,
-    /// Hits on compressed pages that a raw pool larger by the margin would have held raw.
+    /// Hits on compressed pages that would have been raw in a raw pool larger by the margin.
     nearly_raw: u64,
     events: usize,
     window: usize,
@@ -44,7 +44,7 @@ impl Balance {
             restore_us,
             margin_bytes,
             frame_bytes,
-            // Enough for pages that shrink to a quarter.
+            // The table is large enough for pages that shrink to a quarter.
             evicted: Ghosts::new(4 * frames),
             demoted: 0,
             nearly_compressed: 0,
@@ -72,14 +72,14 @@ impl Balance {
         self.evicted.insert(id);
     }
 
-    /// Records a miss; compressed pages have `mean_bytes` on average.
+    /// Records a miss. `mean_bytes` is the mean length of compressed pages.
     pub fn missed(&mut self, id: PageId, mean_bytes: usize) {
         let later = self.evicted.take(id).map_or(usize::MAX, |later| later as usize);
         self.nearly_compressed += u64::from(later < self.margin_bytes / mean_bytes.max(1));
         self.events += 1;
     }
 
-    /// Returns the pool that should get more memory, at the end of each window and only if the savings differ enough.
+    /// Returns the pool that should get more memory; only at the end of each window, and if the savings differ enough.
     pub fn verdict(&mut self) -> Option<Verdict> {
         if self.events < self.window {
             return None;
@@ -105,16 +105,16 @@ impl Balance {
 mod tests {
     use super::*;
 
-    /// The margin is 100 frames. Compressed pages are half as long, so the last 200 evictions count.
+    /// The margin is 100 frames. Compressed pages are half as long as frames, so the last 200 evictions count.
     #[test]
     fn the_larger_marginal_saving_wins() {
         let balance = || Balance::new(110.0, 10.0, 100 * 4096, 4096);
         let mut misses = balance();
         (0..300).for_each(|id| misses.evicted(id));
-        // The last 200 evicted pages would still be cached; the others do not count.
+        // The last 200 evicted pages would still be cached; the other pages do not count.
         (0..300).for_each(|id| misses.missed(id, 2048));
         assert!((195..=200).contains(&misses.nearly_compressed), "{}", misses.nearly_compressed);
-        // A hit on a recently compressed page saves a tenth of a miss: 1,900 hits are not enough, 2,600 are.
+        // A hit on a recently compressed page saves a tenth of a miss, so 1,900 hits are not enough, but 2,600 are.
         let mut both = balance();
         let stamp = both.demoted();
         (0..200).for_each(|id| {

@@ -1,4 +1,4 @@
-//! Demotion of a victim of the raw pool, outside of any lock: the page is stored if dirty, then compressed.
+//! Demotes a victim of the raw pool, without any lock: stores the page if it is dirty, then compresses it.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,13 +16,13 @@ use crate::sync::{Condvar, Mutex};
 /// Codec with its buffers, for one thread at a time.
 pub struct CodecContext {
     codec: Box<dyn Codec>,
-    /// Copy of a compressed page to restore.
+    /// Copy of a compressed page that is to be restored.
     pub incoming: Box<[u8]>,
     outgoing: Box<[u8]>,
     broken: bool,
 }
 
-/// Pool of kits, created on demand up to a limit.
+/// Pool of kits, which are created on demand up to a limit.
 pub struct Kits {
     state: Mutex<KitState>,
     /// Signalled when a kit is returned or discarded.
@@ -39,7 +39,7 @@ struct KitState {
     idle: Vec<CodecContext>,
     /// Number of kits, borrowed or idle.
     kits: usize,
-    /// Number of waiting threads. Notifying costs a system call, so it is skipped without any.
+    /// Number of waiting threads. Notifying costs a system call, so it is skipped if no thread waits.
     waiting: usize,
 }
 
@@ -49,7 +49,7 @@ impl Kits {
         Self { state, returned, make, page_bytes, max_stored_bytes, max_kits, codec_panics: AtomicU64::new(0) }
     }
 
-    /// Returns the memory of one kit without the codec's context.
+    /// Returns the memory of one kit (codec and buffers) without the codec's context.
     pub fn kit_bytes(page_bytes: usize) -> usize {
         2 * page_bytes
     }
@@ -59,8 +59,8 @@ impl Kits {
         self.state.lock().kits * Self::kit_bytes(self.page_bytes)
     }
 
-    /// Borrows a kit; waits if all are in use. The caller must hold no lock and no victim, because the holder of a kit
-    /// may wait for them.
+    /// Borrows a kit; waits if all kits are in use. The caller must hold no lock and no victim, because the holder of a
+    /// kit may wait for them.
     pub fn take(&self) -> io::Result<Borrowed<'_>> {
         loop {
             if let Some(kit) = self.try_take()? {
@@ -70,7 +70,7 @@ impl Kits {
         }
     }
 
-    /// Borrows a kit if one is idle or the limit allows another.
+    /// Borrows a kit if a kit is idle or the limit allows another.
     pub fn try_take(&self) -> io::Result<Option<Borrowed<'_>>> {
         let mut state = self.state.lock();
         let kit = match state.idle.pop() {
@@ -92,7 +92,7 @@ impl Kits {
         Ok(Some(Borrowed { kits: self, kit: Some(kit) }))
     }
 
-    /// Waits until a kit is available; another thread may still take it first.
+    /// Waits until a kit is available; another thread may still take the kit first.
     pub fn wait(&self) {
         let mut state = self.state.lock();
         while state.idle.is_empty() && state.kits == self.max_kits {
@@ -107,7 +107,7 @@ impl Kits {
         self.change(|state| state.kits -= 1);
     }
 
-    /// Changes the state and notifies all waiting threads, because not every one of them takes a kit.
+    /// Changes the state and notifies all waiting threads, because not every woken thread takes a kit.
     fn change(&self, change: impl FnOnce(&mut KitState)) {
         let mut state = self.state.lock();
         change(&mut state);
@@ -162,7 +162,7 @@ impl Borrowed<'_> {
         (&mut kit.incoming, &kit.outgoing)
     }
 
-    /// Calls `work`. If it panics, returns `None`, counts the panic and discards the codec afterwards.
+    /// Calls `work`. If `work` panics, returns `None`, counts the panic and discards the codec afterwards.
     fn with_codec<T>(&mut self, work: impl FnOnce(&mut CodecContext) -> T) -> Option<T> {
         let kit = self.kit.as_mut().expect("the kit is held until the guard is dropped");
         let result = catch_unwind(AssertUnwindSafe(|| work(kit)));
@@ -205,7 +205,7 @@ impl Borrowed<'_> {
             return DemotionResult::Drop;
         }
         let max_bytes = self.kits.max_stored_bytes;
-        // A faulty codec may return a length that exceeds the buffer; such a page counts as incompressible.
+        // A faulty codec may return a length that exceeds the buffer; the page then counts as incompressible.
         match self.with_codec(|kit| kit.codec.compress(&job.page, &mut out[..max_bytes])).flatten() {
             Some(len) if len <= max_bytes => DemotionResult::Kept(len),
             _ if keep_incompressible => {
@@ -223,7 +223,7 @@ impl Borrowed<'_> {
         job: &Job,
         keep_incompressible: bool,
     ) -> DemotionResult<L::Error> {
-        // Stores before it takes the buffer: if the loader panics, the kit keeps its buffer.
+        // Stores the page before it takes the buffer, so that the kit keeps its buffer if the loader panics.
         if let Err(error) = store(loader, job) {
             return DemotionResult::StoreFailed(error);
         }
@@ -249,7 +249,7 @@ pub fn job_result<'a, E>(result: &DemotionResult<E>, out: &'a [u8]) -> JobResult
     }
 }
 
-/// Guards jobs: cancels them if a panic of the loader drops the guard, which leaves their pages unchanged.
+/// Guards jobs: if a panic of the loader drops the guard, the jobs are cancelled and their pages stay unchanged.
 pub fn cancel_on_drop<J: IntoIterator<Item = Job>>(
     shard: &SharedShard,
     jobs: J,

@@ -22,7 +22,7 @@ impl ConfigError {
     }
 }
 
-/// Reasons why a page could not be read or written. No error loses a written page.
+/// Reasons why a page could not be read or written. No error loses a page that was written.
 #[derive(Debug, thiserror::Error)]
 pub enum PoolError<E> {
     /// The backing storage failed to load the page. The page is not cached; the next read tries again.

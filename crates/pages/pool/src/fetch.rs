@@ -1,4 +1,4 @@
-//! Fetches a page that is not raw: claims it, finds a frame for it, then restores or loads its bytes.
+//! Fetches a page that is not raw: claims the page, finds a frame for it, then restores or loads its bytes.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -14,11 +14,11 @@ use crate::{PageId, PoolError, Transitions};
 /// Place where a page was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The raw pool.
+    /// The page was in the raw pool.
     Raw,
-    /// The compressed pool; the page was restored.
+    /// The page was in the compressed pool and was restored.
     Compressed,
-    /// The backing storage.
+    /// The page was read from the backing storage.
     Loader,
 }
 
@@ -30,7 +30,7 @@ pub struct Fetch<'a, L: Loader> {
     room: Room<'a, L>,
 }
 
-/// Page in flight that this thread must bring in, and the resources gathered for it under the shard's lock.
+/// Page in flight that this thread must bring in, and the resources collected for it under the shard's lock.
 struct Claim<'a> {
     flight: Flight<'a>,
     kit: Option<Borrowed<'a>>,
@@ -93,8 +93,8 @@ impl<'a, L: Loader> Fetch<'a, L> {
             return Ok(Some(self.restore_claim(slot, frame, kit, compressed)));
         };
         drop(state);
-        // The page is copied only after the victim is compressed, so that the prefetch of its bytes by `Shard::raw_hit`
-        // completes meanwhile. Another thread may restore or drop the page in that time.
+        // The page is copied only after the victim is compressed. Meanwhile, the prefetch of the page's bytes by
+        // `Shard::raw_hit` completes. Another thread may restore or drop the page in that time.
         let (id, mut begun) = (self.id, None);
         let mut state = self.room.demote(victim, &mut kit, |state, buffer| {
             if let Lookup::Compressed(slot) = state.look_up(id) {
@@ -122,14 +122,15 @@ impl<'a, L: Loader> Fetch<'a, L> {
         };
         state.missed(self.id);
         let frame = state.take_frame();
-        // An error is ignored here: if it persists, `Room::frame` reports it.
+        // An error is ignored here; if it persists, `Room::frame` reports it.
         let kit = if frame.is_none() { self.inner.kits.try_take().unwrap_or_default() } else { None };
-        // Without a kit, this thread must wait for one, and must not hold a victim that others wait for.
+        // Without a kit, this thread must wait for one; while it waits, it must not hold a victim that others wait for.
         let victim = if kit.is_some() { state.begin_demotion(false) } else { None };
         Ok(Some(Claim { flight: Flight::new(self.shard, slot, frame), kit, compressed: None, victim }))
     }
 
-    /// Finds a frame for a claimed page, fills it and makes the page raw. Reads past the cache if there is no frame.
+    /// Finds a frame for a claimed page, fills it and makes the page raw. Without a frame, reads the page without
+    /// caching it.
     fn complete(self, claim: Claim<'a>, out: Option<&mut [u8]>) -> PoolResult<(Option<Frame>, Source), L> {
         let Self { inner, id, room, .. } = self;
         let Claim { mut flight, mut kit, compressed, victim } = claim;
@@ -178,7 +179,7 @@ impl<L: Loader> Inner<L> {
 }
 
 impl<E> Filled<E> {
-    /// Counts the page; `cached` is false if it was read past the cache.
+    /// Counts the page; `cached` is false if the page was read without caching it.
     fn count(&self, counts: &mut Transitions, cached: bool) {
         counts.corrupted += u64::from(self.corrupted);
         let counter = match self.source {

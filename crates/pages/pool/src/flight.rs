@@ -1,4 +1,4 @@
-//! A shard behind its lock, waiting for changes, and pages in flight.
+//! A shard with its lock, a way to wait for changes, and pages in flight.
 
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
@@ -11,13 +11,13 @@ use crate::sync::{Condvar, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Shard that threads share.
 ///
-/// The counter comes first, next to the word of the lock, because a hit changes both: they share a cache line.
+/// The counter comes first, next to the word of the lock. A hit changes both, so they should share a cache line.
 #[repr(C, align(128))]
 pub struct SharedShard {
-    /// Raw hits under the shared lock.
+    /// Number of raw hits under the shared lock.
     pub raw_hits: AtomicU64,
     state: RwLock<Shard>,
-    /// Locked by a waiting thread before it unlocks the shard, so that it misses no change in between.
+    /// A waiting thread locks this gate before it unlocks the shard, so that it misses no change in between.
     gate: Mutex<()>,
     changed: Condvar,
     index: usize,
@@ -41,19 +41,19 @@ impl SharedShard {
         self.state.read()
     }
 
-    /// Takes the lock. Releasing it notifies waiting threads, and wakes workers if frames are short.
+    /// Takes the lock. Releasing the lock notifies waiting threads, and wakes workers if frames are short.
     pub fn lock(&self) -> ShardGuard<'_> {
         ShardGuard { shared: self, state: Some(self.state.write()), wakes_workers: true }
     }
 
-    /// Takes the lock without waking workers on release. Workers themselves use it: otherwise they would wake each
-    /// other forever while no page is evictable.
+    /// Takes the lock without waking workers on release. Workers use this method: otherwise they would wake each other
+    /// forever while no page is evictable.
     pub fn lock_as_worker(&self) -> ShardGuard<'_> {
         ShardGuard { shared: self, state: Some(self.state.write()), wakes_workers: false }
     }
 }
 
-/// Lock of a shard, held.
+/// Guard that holds the lock of a shard.
 pub struct ShardGuard<'a> {
     shared: &'a SharedShard,
     state: Option<RwLockWriteGuard<'a, Shard>>,
@@ -61,8 +61,8 @@ pub struct ShardGuard<'a> {
 }
 
 impl ShardGuard<'_> {
-    /// Waits until another thread makes progress. The caller must hold no frame or job of the shard, because all
-    /// threads might be waiting for it.
+    /// Waits until another thread makes progress. The caller must hold no frame or job of the shard, because all other
+    /// threads might wait for it.
     pub fn wait(mut self) {
         self.counts.waits += 1;
         let notify = self.progress && self.waiting;
@@ -151,7 +151,8 @@ impl WorkerQueue {
     }
 }
 
-/// Page in flight, owned by the thread that brings it in. If it is dropped before it lands, the page becomes absent.
+/// Page in flight, owned by the thread that brings it in. If the owner drops it before it becomes raw, the page is
+/// absent again.
 pub struct Flight<'a> {
     shard: &'a SharedShard,
     slot: Option<u32>,

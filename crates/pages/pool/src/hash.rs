@@ -11,11 +11,11 @@ pub fn hash(id: PageId) -> u64 {
     h ^ (h >> 33)
 }
 
-/// Buckets per cache line; a bucket is a 4-byte slot number.
+/// Number of buckets per cache line; a bucket is a 4-byte slot number.
 const NEIGHBOURS: u64 = 16;
 
 /// Returns the bucket of a page; `buckets` must be a power of two. Consecutive pages have adjacent buckets, so that a
-/// sequential read misses the processor's cache once per line. Strided pages are still spread.
+/// sequential read misses the processor's cache once per line. Pages at larger strides are still spread.
 #[inline]
 pub fn bucket(id: PageId, buckets: usize) -> usize {
     (hash(id / NEIGHBOURS) ^ (id % NEIGHBOURS)) as usize & (buckets - 1)
@@ -29,7 +29,7 @@ mod tests {
 
     const BUCKETS: usize = 4096;
 
-    /// Random pages, as many as there are buckets, would use 63 % of the buckets.
+    /// As many random pages as there are buckets would use 63 % of the buckets.
     #[test]
     fn strides_of_pages_are_spread_over_buckets() {
         for stride in (1..=64).chain([100, 4096, 1 << 20]) {

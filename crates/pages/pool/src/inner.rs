@@ -23,7 +23,7 @@ pub(crate) struct Inner<L> {
 impl<L: Loader> Inner<L> {
     #[inline]
     pub fn shard(&self, id: PageId) -> &SharedShard {
-        // The upper bits select the shard, because the lower ones select the bucket within it.
+        // The upper bits select the shard, because the lower bits select the bucket within it.
         &self.shards[((hash(id) >> 32) as usize) & (self.shards.len() - 1)]
     }
 

@@ -1,8 +1,7 @@
 //! Tests of thread interleavings with shuttle: `cargo test -p ssdlab-pool --features shuttle`.
 //!
-//! Shuttle switches threads at every lock. Lost updates, missed wake-ups and deadlocks show up within a few thousand
-//! runs, and a failure prints a schedule that replays it. Every run ends with an audit and a check that no write is
-//! lost.
+//! Shuttle switches threads at every lock. Lost updates, missed wake-ups and deadlocks appear within a few thousand
+//! runs. A failure prints a schedule that replays it. Every run ends with an audit and a check that no write is lost.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -59,7 +58,8 @@ fn tight() -> Options {
     Options { share: Share::Fixed { percent: 50.0 }, ..options(26 << 10) }
 }
 
-/// Threads read any page and write only their own. Each read must return the last written version or one being written.
+/// Each thread reads any page but writes only its own. Each read must return the last written version or a version
+/// being written.
 fn work(options: Options, storage: Storage, may_fail: bool) {
     let pool = Arc::new(Pool::new(options, Slow(storage.clone())).unwrap());
     let stamps: Arc<Vec<(AtomicU64, AtomicU64)>> = Arc::new((0..PAGES).map(|_| Default::default()).collect());

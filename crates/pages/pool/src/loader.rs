@@ -1,4 +1,4 @@
-//! Interfaces that the owner of the cache provides: backing storage, and codecs for its threads.
+//! Interfaces that the owner of the cache implements: backing storage, and codecs for its threads.
 
 use std::io;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use ssdlab_codec::Codec;
 
 use crate::PageId;
 
-/// Backing storage. Several threads call it, but never two at a time for one page.
+/// Backing storage. Several threads call it, but never two threads at a time for the same page.
 pub trait Loader: Send + Sync + 'static {
     /// Error of a failed load or store.
     type Error: std::error::Error + Send + Sync + 'static;
@@ -15,13 +15,13 @@ pub trait Loader: Send + Sync + 'static {
     /// Reads page `id` into the whole of `page`.
     ///
     /// # Errors
-    /// Any error of the storage; the page is then not cached.
+    /// Any error of the storage. The page is then not cached.
     fn load(&self, id: PageId, page: &mut [u8]) -> Result<(), Self::Error>;
 
     /// Writes page `id`.
     ///
     /// # Errors
-    /// Any error of the storage; the page then stays in the cache.
+    /// Any error of the storage. The page then stays in the cache.
     fn store(&self, id: PageId, page: &[u8]) -> Result<(), Self::Error>;
 }
 

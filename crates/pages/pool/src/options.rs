@@ -9,20 +9,20 @@ use crate::policy::{self, Choice};
 /// Share of the budget for compressed pages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Share {
-    /// Fixed percentage, from 0 (no compressed pool) to 100 (only the minimum of raw pages).
+    /// Fixed percentage from 0 (no compressed pool) to 100 (minimum of raw pages).
     Fixed {
         /// Percentage of the budget left for pages: C_% of Harper 2018, chapter 3.
         percent: f64,
     },
     /// Share that moves to the pool with the larger marginal time saving.
     ///
-    /// Each shard counts two events. A compressed pool larger by a sixteenth of the budget would have avoided misses on
-    /// recently dropped pages; each would have saved `miss_us - restore_us`. A raw pool larger by the same amount would
-    /// have avoided restoring recently compressed pages; each hit would have saved `restore_us`.
+    /// Each shard counts two kinds of events. A compressed pool larger by a sixteenth of the budget would have avoided
+    /// misses on recently dropped pages; each would have saved `miss_us - restore_us`. A raw pool larger by the same
+    /// amount would have avoided restoring recently compressed pages; each hit would have saved `restore_us`.
     Adaptive {
         /// Time to load a page, in microseconds.
         miss_us: f64,
-        /// Time to restore a page and to compress another one for it, in microseconds.
+        /// Time in microseconds to restore a page and to compress another page in exchange.
         restore_us: f64,
     },
 }
@@ -30,18 +30,18 @@ pub enum Share {
 /// Treatment of pages that do not shrink enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Incompressible {
-    /// Drop the page from the cache.
+    /// The page is dropped from the cache.
     Drop,
-    /// Move the page uncompressed to the compressed pool.
+    /// The page moves uncompressed to the compressed pool.
     StoreRaw,
 }
 
 /// Threads that compress the victims of the raw pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Demotion {
-    /// The thread that needs a frame, one page at a time. Deterministic with one shard and one thread.
+    /// The thread that needs a frame compresses one page at a time. Deterministic with one shard and one thread.
     Synchronous,
-    /// Background workers, in bulk. A thread that needs a frame before the workers free one compresses inline.
+    /// Background workers compress in bulk. A thread that needs a frame before the workers free one compresses inline.
     Background {
         /// Number of threads.
         workers: u32,
@@ -102,7 +102,7 @@ impl Options {
             raw_policy: policy::policy("clock").expect("the default policy exists"),
             compressed_policy: policy::policy("fifo").expect("the default policy exists"),
             demotion: Demotion::Background { workers: 1, batch: (pages / 64).clamp(1, 32) as u32 },
-            // At least 2048 pages per shard, because smaller shards waste too much in partly filled chunks.
+            // Uses at least 2048 pages per shard, because smaller shards waste too much in partly filled chunks.
             shards: prev_power_of_two((pages / 2048).clamp(1, 64) as u32),
             chunk_bytes: (64 << 10).max(page_bytes.saturating_mul(8)),
         }
@@ -128,11 +128,11 @@ impl Options {
 
     /// Returns the largest compressed size that is kept.
     pub(crate) fn max_stored_bytes(&self) -> usize {
-        // Below a page, because a stored length of a whole page marks an uncompressed page.
+        // The result is below a page, because a stored length of a whole page marks an uncompressed page.
         (f64::from(self.page_bytes) * self.max_stored_percent / 100.0).min(f64::from(self.page_bytes - 1)) as usize
     }
 
-    /// Validates the options; [`Shard::new`](crate::shard::Shard::new) checks that the budget suffices.
+    /// Validates the options; [`Shard::new`](crate::shard::Shard::new) checks if the budget suffices.
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         let page = self.page_bytes;
         if !PAGE_BYTES.contains(&page) || !page.is_power_of_two() {

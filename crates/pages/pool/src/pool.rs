@@ -32,7 +32,8 @@ impl Deref for PageRef {
 
 /// Page cache with a raw and a compressed pool; see the documentation of the crate. Threads share it by reference.
 ///
-/// Dropping it stops the workers and writes dirty pages back, but ignores errors; call [`Pool::flush`] to see them.
+/// Dropping the cache stops the workers and writes back dirty pages, but ignores errors; call [`Pool::flush`] to see
+/// them.
 pub struct Pool<L: Loader> {
     inner: Arc<Inner<L>>,
     workers: Vec<JoinHandle<()>>,
@@ -42,7 +43,7 @@ impl<L: Loader> Pool<L> {
     /// Creates a cache in front of `loader`.
     ///
     /// # Errors
-    /// If an option is invalid, or the codec is modelled and stores no data.
+    /// Fails if an option is invalid, or the codec is modelled and stores no data.
     pub fn new(options: Options, loader: L) -> Result<Self, ConfigError> {
         let spec = options.codec.clone();
         Self::with_codec(options, loader, Arc::new(move || spec.build()))
@@ -51,7 +52,7 @@ impl<L: Loader> Pool<L> {
     /// Creates a cache with the caller's codec instead of the one in `options`.
     ///
     /// # Errors
-    /// If an option is invalid, or the codec stores no data or cannot be set up.
+    /// Fails if an option is invalid, or the codec stores no data or cannot be set up.
     pub fn with_codec(options: Options, loader: L, make: CodecFactory) -> Result<Self, ConfigError> {
         options.check()?;
         let codec_error = |remedy: String| ConfigError::new("codec", &options.codec, remedy);
@@ -63,7 +64,7 @@ impl<L: Loader> Pool<L> {
         let batch_bytes = options.batch() * page_bytes;
         let arena_bytes = options.workers() * batch_bytes;
         let budget_bytes = usize::try_from(options.budget.0).unwrap_or(usize::MAX);
-        // One kit per worker, and as many for callers as a 128th of the budget holds, but at least two.
+        // There is one kit per worker. Callers get as many kits as fit into a 128th of the budget, but at least two.
         let callers = (budget_bytes / 128 / Kits::kit_bytes(page_bytes)).clamp(2, MAX_CALLERS);
         let kits = options.workers() + callers;
         let scratch_bytes = arena_bytes + kits * Kits::kit_bytes(page_bytes);
@@ -84,7 +85,7 @@ impl<L: Loader> Pool<L> {
         let inner = Arc::new(Inner { options, loader, shards, worker_queue, kits, arena_bytes });
         let workers = (0..inner.options.workers())
             .map(|_| {
-                // Allocated here because it counts against the budget now, and the thread may start much later.
+                // Allocated here because the memory counts against the budget now, and the thread may start much later.
                 let (inner, arena) = (Arc::clone(&inner), vec![0; batch_bytes]);
                 spawn(move || worker::run(&inner, arena))
             })
@@ -92,10 +93,10 @@ impl<L: Loader> Pool<L> {
         Ok(Self { inner, workers })
     }
 
-    /// Copies page `id` to `out`, which must have the length of a page; returns where the page was.
+    /// Copies page `id` to `out`, which must be as long as a page. Returns the place where the page was found.
     ///
     /// # Errors
-    /// See [`PoolError`]. A page that cannot be cached because no raw page is evictable is still read.
+    /// See [`PoolError`]. If a page cannot be cached because no raw page is evictable, it is still read.
     #[inline]
     pub fn read(&self, id: PageId, out: &mut [u8]) -> PoolResult<Source, L> {
         self.inner.check_length(id, out.len())?;
@@ -131,10 +132,10 @@ impl<L: Loader> Pool<L> {
         }
     }
 
-    /// Writes the whole of page `id`. The page stays dirty until [`Pool::flush`] or its eviction writes it back.
+    /// Writes page `id` completely. The page stays dirty until [`Pool::flush`] or its eviction writes it back.
     ///
     /// # Errors
-    /// See [`PoolError`]; the page is then unchanged.
+    /// See [`PoolError`]. The page is then unchanged.
     pub fn write(&self, id: PageId, bytes: &[u8]) -> PoolResult<(), L> {
         self.inner.check_length(id, bytes.len())?;
         self.inner.write(id, bytes)
@@ -143,12 +144,12 @@ impl<L: Loader> Pool<L> {
     /// Writes back every page that is currently dirty. Pages stay cached.
     ///
     /// # Errors
-    /// The first failure; the flush continues with the other pages. Failed pages stay dirty for the next flush.
+    /// The first failure. The flush continues with the other pages; failed pages stay dirty for the next flush.
     pub fn flush(&self) -> PoolResult<(), L> {
         self.inner.flush()
     }
 
-    /// Returns the counters so far.
+    /// Returns the transitions counted so far.
     pub fn transitions(&self) -> Transitions {
         let mut sum = Transitions::default();
         for shard in &self.inner.shards {
@@ -219,7 +220,7 @@ impl<L: Loader> Inner<L> {
                     }
                     return Ok(());
                 }
-                // A reader holds the old frame, so the page needs another one.
+                // A reader holds the old frame, so the page needs another frame.
                 if let Some(mut frame) = spare.take().or_else(|| state.take_frame()) {
                     copy(&mut frame, bytes);
                     state.replace_frame(slot, frame);
@@ -229,7 +230,7 @@ impl<L: Loader> Inner<L> {
                 spare = Some(Room::new(self, shard, id).frame(None, None)?);
                 continue;
             }
-            // A waiting thread must not hold a frame that others wait for.
+            // A waiting thread must not hold a frame that other threads wait for.
             if let Some(frame) = spare.take() {
                 state.return_frame(frame);
             }
@@ -272,7 +273,7 @@ impl<L: Loader> Inner<L> {
                 let mut state = shard.lock();
                 let Some((slot, job)) = state.next_dirty(from) else { break };
                 let Some(job) = job else {
-                    // Another thread is storing the page; check it again, because that may fail.
+                    // Another thread is storing the page. Checks the page again afterwards, because storing may fail.
                     state.wait();
                     continue;
                 };
@@ -293,7 +294,7 @@ impl<L: Loader> Inner<L> {
     }
 }
 
-/// Fills a frame to which there is no other reference.
+/// Fills a frame that no other reference points to.
 fn copy(frame: &mut Frame, bytes: &[u8]) {
     if let Some(page) = Arc::get_mut(frame) {
         page.copy_from_slice(bytes);

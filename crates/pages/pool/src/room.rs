@@ -14,7 +14,7 @@ pub struct Room<'a, L: Loader> {
     inner: &'a Inner<L>,
     shard: &'a SharedShard,
     id: PageId,
-    /// Error of a victim that could not be stored. After it, only clean victims are chosen.
+    /// Error of a victim that could not be stored. After an error, only clean victims are chosen.
     store_error: Option<PoolError<L::Error>>,
 }
 
@@ -24,7 +24,7 @@ impl<'a, L: Loader> Room<'a, L> {
     }
 
     /// Stores and compresses `victim` without the lock, then takes the lock and moves the victim. Calls `first` with
-    /// the kit's incoming buffer just before the move. Returns the lock.
+    /// the kit's incoming buffer directly before the move. Returns the lock.
     pub fn demote(
         &mut self,
         victim: Job,
@@ -47,10 +47,10 @@ impl<'a, L: Loader> Room<'a, L> {
         state
     }
 
-    /// Returns a frame; demotes `victim` first if it is given, then other victims. A given victim requires a kit.
+    /// Returns a frame. Demotes `victim` first if it is given, then other victims. A given victim requires a kit.
     ///
     /// # Errors
-    /// If no page is evictable, or storing the dirty victims failed.
+    /// Fails if no page is evictable, or storing the dirty victims failed.
     pub fn frame(mut self, mut victim: Option<Job>, kit: Option<&mut Borrowed<'a>>) -> PoolResult<Frame, L> {
         let mut new_kit;
         let kit = match kit {

@@ -36,7 +36,8 @@ impl Sketch {
         }
     }
 
-    /// Estimates the requests for page `id`, up to 15; never below the requests since the last halving.
+    /// Estimates the number of requests for page `id`, up to 15. The estimate is never below the number of requests
+    /// since the last halving.
     pub fn estimate(&self, id: PageId) -> u8 {
         self.indexes(id).map(|index| self.counters[index]).into_iter().min().unwrap_or(0)
     }

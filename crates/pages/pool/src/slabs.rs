@@ -10,7 +10,7 @@ use ssdlab_core::mem::prefetch;
 pub struct Place {
     chunk: u32,
     index: u16,
-    /// Length of the chunk's places, in steps; kept here so that a look-up need not read the chunk's entry.
+    /// Length of the chunk's places in steps, kept here so that a look-up does not read the chunk's entry.
     class: u8,
 }
 
@@ -37,9 +37,9 @@ const NEIGHBOURS: usize = 2;
 /// Result of emptying a chunk.
 #[derive(Default)]
 pub struct Emptied {
-    /// Slots, each with its page's new place.
+    /// Slots whose pages moved, each with the new place.
     pub moved: Vec<(u32, Place)>,
-    /// Slots whose pages found no other place and were dropped.
+    /// Slots whose pages found no new place and were dropped.
     pub lost: Vec<u32>,
 }
 
@@ -140,24 +140,24 @@ impl Slabs {
         self.empty.push(vec![0; self.chunk_bytes].into());
     }
 
-    /// Frees an empty chunk; returns false if there is none.
+    /// Frees an empty chunk; returns false if no chunk is empty.
     pub fn give_chunk_back(&mut self) -> bool {
         self.empty.pop().is_some()
     }
 
-    /// Copies `content` to a free place for slot `owner`, if there is one. Tables may grow by `room_bytes`.
+    /// Copies `content` to a free place for slot `owner`, if a place is free. Tables may grow by `room_bytes`.
     pub fn store(&mut self, content: &[u8], owner: u32, room_bytes: usize) -> Option<Place> {
         let class = self.class(content.len());
         let nearest = (class..=(class + NEIGHBOURS).min(STEPS)).find(|&class| !self.partial[class].is_empty());
         let chunk = match nearest {
-            // Prefer an empty chunk to a place of a larger class.
+            // An empty chunk is better than a place of a larger class.
             Some(nearest) if nearest == class || self.empty.is_empty() => self.partial[nearest].last().copied()?,
             _ => self.cut(class, room_bytes)?,
         };
         Some(self.put(chunk, content, owner))
     }
 
-    /// Divides an empty chunk into places of `class`, if there is one and its table fits in `room_bytes`.
+    /// Divides an empty chunk, if any, into places of `class`, provided that its table fits in `room_bytes`.
     fn cut(&mut self, class: usize, room_bytes: usize) -> Option<u32> {
         let places = self.chunk_bytes / (class * self.step_bytes);
         let table_bytes = places * (size_of::<u32>() + size_of::<u16>());
@@ -248,7 +248,7 @@ impl Slabs {
         }
     }
 
-    /// Makes a chunk without pages available to any class; it must not be listed.
+    /// Makes a chunk without pages available to any class; the chunk must not be listed.
     fn retire(&mut self, number: u32) {
         let chunk = self.chunks[number as usize].take().expect("the chunk is in use");
         self.unused.push(number);
@@ -270,7 +270,7 @@ impl Slabs {
             self.unlist(number);
         }
         let chunk = self.chunks[number as usize].take().expect("the chunk is in use");
-        // Unlisted and taken out, so that its pages move to other chunks only.
+        // The chunk is unlisted and taken out, so that its pages move to other chunks only.
         let bytes = std::mem::take(&mut self.bytes[number as usize]);
         let place_bytes = chunk.class * self.step_bytes;
         let mut emptied = Emptied::default();
@@ -317,7 +317,7 @@ mod tests {
     proptest! {
         #![proptest_config(ssdlab_tiers::cases(256))]
 
-        /// Compares contents and totals with a map of pages; emptying a chunk loses only the pages that it reports.
+        /// Compares contents and totals with a map of pages. Emptying a chunk loses only the pages that it reports.
         #[test]
         fn slabs_keep_their_contents(steps in prop::collection::vec((0_u8..10, 0_u32..40, 1_usize..=1024), 1..300)) {
             let mut slabs = Slabs::new(4096, 1024);

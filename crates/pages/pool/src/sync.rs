@@ -1,7 +1,7 @@
 //! Locks and threads of the standard library, or of shuttle, which tries interleavings.
 //!
-//! Locks do not poison. Callers' code runs outside of locks, so that a panic under a lock is a bug of this crate; even
-//! then the other threads must continue.
+//! Locks do not poison. Callers' code runs without locks, so a panic under a lock is a bug of this crate. Even then the
+//! other threads must continue.
 
 #[cfg(feature = "shuttle")]
 use shuttle::{sync as imp, thread as imp_thread};

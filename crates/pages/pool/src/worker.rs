@@ -1,4 +1,4 @@
-//! Background workers: they compress victims in bulk for shards that are short of frames.
+//! Background workers: compress victims in bulk for shards that are short of frames.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
 """Buffer caches: simulated on traces, measured on this machine, and planned with a compressed part.
 
-`ssdlab.cache` lists what is public.
+`ssdlab.cache` lists the public names.
 """

@@ -23,13 +23,13 @@ class Load:
     """Page accesses: drawn from a distribution, or taken from a trace.
 
     Args:
-        access: `even`; `80/20`, where 80 % of the accesses go to 20 % of the pages; `pareto`, which repeats that within
-            each part; or `zipf`, optionally with its exponent, as in `zipf:0.8`.
-        trace: Reads and writes in place of `access`, `pages`, `writes` and `scan`. Its pages are renumbered.
+        access: Distribution: `even`; `80/20`, where 80 % of the accesses go to 20 % of the pages; `pareto`, which
+            repeats this rule within each part; or `zipf`, optionally with its exponent, as in `zipf:0.8`.
+        trace: Trace whose reads and writes replace `access`, `pages`, `writes` and `scan`; its pages are renumbered.
         pages: Number of different pages.
-        accesses: Accesses per run; half of them warm the cache up.
+        accesses: Accesses per run; the first half warms up the cache.
         writes: Share of the accesses that write a page.
-        scan: Share of the accesses that read all pages from front to back.
+        scan: Share of the accesses that read all pages in order.
     """
 
     access: str = "80/20"
@@ -54,7 +54,7 @@ class Load:
 
     @property
     def title(self) -> str:
-        """The load in a few words."""
+        """Describes the load in a few words."""
         return f"{self.access} over {text.count(self.pages)} pages" if self.trace is None else "trace"
 
 
@@ -99,7 +99,7 @@ def drawn(access: str, pages: int, accesses: int, writes: float, scan: float) ->
 def _pareto(pages: int, accesses: int, writes: float) -> "Counts":
     """Draws accesses so that 80 % go to 20 % of the pages, recursively within the most popular pages."""
     rng = np.random.Generator(np.random.PCG64(1))
-    # A share x of the pages has x ** a of the accesses with a = log 0.8 / log 0.2; this is its inverse.
+    # A share x of the pages has x ** a of the accesses, with a = log 0.8 / log 0.2; this is the inverse.
     rank = (pages * rng.random(accesses) ** (np.log(0.2) / np.log(0.8))).astype(np.uint64)
     written = rng.random(accesses) < writes
     sequence: Counts = (rng.permutation(pages).astype(np.uint64)[rank] << np.uint64(1)) | written.astype(np.uint64)
@@ -107,7 +107,7 @@ def _pareto(pages: int, accesses: int, writes: float) -> "Counts":
 
 
 def of_trace(trace: Trace, page_bytes: int, accesses: int) -> "Counts":
-    """Returns the reads and writes of a trace, page by page; pages are numbered in the order of their addresses."""
+    """Returns the reads and writes of a trace, page by page. Pages are numbered in the order of their addresses."""
     moves_data = (trace.op <= 1) & (trace.bytes > 0)
     offset, length, op = trace.offset[moves_data], trace.bytes[moves_data].astype(np.uint64), trace.op[moves_data]
     first = offset // page_bytes

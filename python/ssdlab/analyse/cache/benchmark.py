@@ -1,4 +1,4 @@
-"""The two-pool cache measured on this machine, with real pages and threads.
+"""Measures the two-pool cache on this machine, with real pages and threads.
 
 >>> from ssdlab import cache
 >>> found = cache.bench(pools=cache.Pools(shares=["0", "50"]), storage=cache.Storage(cost_us=110))  # doctest: +SKIP
@@ -38,7 +38,7 @@ _PROBE_PAGES = 1024
 @takes()
 @dataclass(frozen=True, kw_only=True)
 class Pools:
-    """The caches to measure: one per share and codec.
+    """The caches to measure: one for each share and codec.
 
     Args:
         page_size: Size of a page.
@@ -47,7 +47,7 @@ class Pools:
         codecs: Codecs for compressed pages.
         policy: Replacement policy of raw pages, as in `ssdlab.Pool`.
         compressed_policy: Replacement policy of compressed pages.
-        workers: Threads of the cache that compress.
+        workers: Number of compressing threads of the cache.
     """
 
     page_size: str = "8KiB"
@@ -70,7 +70,7 @@ class Pools:
 
     @property
     def variants(self) -> list[tuple[str, str | None]]:
-        """Share and codec of each cache; caches without a compressed pool have no codec."""
+        """Share and codec of each cache; a cache without a compressed pool has no codec."""
         codecs = several(self.codecs)
         return [
             (share, codec)
@@ -93,11 +93,13 @@ class Storage:
     """Storage below the cache: a fixed cost per page, a file or a simulated drive.
 
     Args:
-        cost_us: Microseconds to read or write a page; by default those of the SATA SSD of Harper 2018, table 4.
-        busy: Threads spin for that time, which occupies processors, instead of sleeping, which lasts a little longer.
-        directory: Directory for a temporary file with all pages, used past the page cache where the file system allows.
-        drive: Configuration of a drive to simulate. It holds the pages from the start and keeps its state from run to
-            run; a thread waits for each page as long as the drive would take.
+        cost_us: Microseconds to read or write a page; the default is that of the SATA SSD in Harper 2018, table 4.
+        busy: True if threads spin for that time, which keeps processors busy; false if they sleep, which lasts slightly
+            longer.
+        directory: Directory for a temporary file with all pages. If the file system allows, reads and writes bypass the
+            page cache.
+        drive: Configuration of a drive to simulate. The drive holds the pages from the start and keeps its state from
+            run to run. A thread waits for each page as long as the drive would take.
     """
 
     cost_us: float = 110.0
@@ -153,7 +155,7 @@ class Cell:
     share: str
     """Percentage of the budget that compressed pages may use, or `adaptive`."""
     codec: str | None
-    """None without a compressed pool."""
+    """Codec; None without a compressed pool."""
     pages_s: Spread
     """Pages read and written per second by all threads."""
     access_us: Spread
@@ -167,13 +169,13 @@ class Cell:
     compressed_hit_ratio: Spread
     """Share of the reads that hit the compressed pool."""
     cpu_share: Spread
-    """Share of all processors' time that was used, including storage that spins."""
+    """Share of the time of all processors that was used, including storage that spins."""
     cpu_us: Spread
     """Microseconds of processor time per page."""
     load_us: Spread
-    """Measured microseconds to load a page; 0 if none was loaded."""
+    """Measured microseconds to load a page; 0 if no page was loaded."""
     late_us: Spread | None
-    """Microseconds per page loaded or stored that threads waited longer than a simulated drive takes; None for other
+    """Microseconds per loaded or stored page that threads waited longer than the simulated drive takes; None for other
     storage.
     """
     transitions: dict[str, int]
@@ -225,7 +227,7 @@ class CacheBench(Finding):
     saved = "report.html, cache-bench.json and cache-bench.csv"
 
     title: str
-    """The measurement in one line."""
+    """Describes the measurement in one line."""
     contents: Corpus
     """Contents of the pages."""
     page_bytes: int
@@ -237,11 +239,11 @@ class CacheBench(Finding):
     threads: int
     runs: int
     settings: dict[str, Any]
-    """Other arguments of `bench`: policies, accesses, storage."""
+    """Other arguments of `bench`: policies, accesses and storage."""
     cells: tuple[Cell, ...]
     """Results by share, then by codec."""
     done: int
-    """Number of measured runs, over all cells; cells take turns."""
+    """Number of measured runs over all cells; cells take turns."""
     asked: int
     """Runs requested."""
     accessed: str | dict[str, Any]
@@ -251,11 +253,11 @@ class CacheBench(Finding):
 
     @property
     def partial(self) -> bool:
-        """True if it was stopped before all runs were measured."""
+        """True if the measurement was stopped before all runs."""
         return self.done < self.asked
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns everything as plain values."""
+        """Returns all results as plain values."""
         names = ("title", "page_bytes", "pages", "budget_bytes", "accesses", "threads", "runs")
         return {
             "machine": machine(),
@@ -299,21 +301,21 @@ def bench(
     runs: int = RUNS,
     monitor: Monitor | None = None,
 ) -> CacheBench:
-    """Sends page accesses through the two-pool cache, for every share of the compressed pool and every codec.
+    """Sends page accesses through the two-pool cache for every share of the compressed pool and every codec.
 
     Each run has a new cache; the first half of the accesses warms it up, and the rest is measured. All runs have the
-    same accesses, but with several threads, or with workers, their order varies, and counts differ a little.
+    same accesses. With several threads or with workers, the order of the accesses varies, and counts differ slightly.
 
     Args:
-        dataset: Files and directories that pages are cut from, or None for the default corpus. They repeat as often as
-            there are pages.
+        dataset: Files and directories whose contents fill the pages, or None for the default corpus. The contents
+            repeat if there are more pages.
         pools: The caches to measure.
         load: The accesses.
         storage: Storage below the cache.
         threads: Threads that access the cache; one per processor by default.
-        runs: Runs of each cache. Caches are measured in turn, so that interference hits all of them.
-        monitor: Progress callback as in `simulate`. If it returns something true, finished runs are returned, or
-            KeyboardInterrupt is raised if there are none.
+        runs: Number of runs of each cache. Caches take turns, so that interference affects all of them.
+        monitor: Progress callback as in `simulate`. If it returns a true value, finished runs are returned; if there
+            are none, KeyboardInterrupt is raised.
 
     Raises:
         ConfigError: If an argument is out of range.
@@ -383,14 +385,14 @@ class _Runner:
         """Number of runs to measure."""
 
     def measure(self) -> list[list[dict[str, Any]]]:
-        """Returns the runs of each cache; fewer if the monitor stopped it."""
+        """Returns the runs of each cache; fewer if the monitor stopped the measurement."""
         variants = self._pools.variants
         measured: list[list[dict[str, Any]]] = [[] for _ in variants]
         costs = self._costs() if any(share == _ADAPTIVE for share, _ in variants) else {}
         try:
-            # In rounds, so that a temporary load of the machine widens the ranges of all caches alike.
+            # Measures in rounds, so that a temporary load of the machine widens the ranges of all caches alike.
             for (share, codec), each in [*zip(variants, measured, strict=True)] * self._runs:
-                # Short runs never call the monitor otherwise.
+                # Without this call, short runs would never call the monitor.
                 if self._stop(0):
                     raise KeyboardInterrupt("stopped while measuring")
                 each.append(self._run(share, codec, *costs.get(codec if share == _ADAPTIVE else None, ())))
@@ -427,7 +429,7 @@ class _Runner:
         return self._ending(phase, self.done * accesses + accesses_done, self.asked * accesses, 0)
 
     def _costs(self) -> dict[str | None, tuple[float, float]]:
-        """Returns by codec the microseconds of a miss and of a restore, which an adaptive share weighs."""
+        """Returns, by codec, the microseconds of a miss and of a restore, which an adaptive share weighs."""
         probe = self._run("0", None)
         miss_us = probe["load_ns"] / max(probe["loads"], 1) / 1e3
         return {codec: (miss_us, self._restore_us(codec)) for codec in several(self._pools.codecs)}
@@ -441,6 +443,6 @@ class _Runner:
 
 
 def read_budget(budget: str) -> tuple[bool, float]:
-    """Returns whether a budget is a share of all pages, and the share or the bytes."""
+    """Returns true if a budget is a share of all pages, and the share or the bytes."""
     is_share = budget.strip().endswith("%")
     return is_share, _ssdlab.share(budget) if is_share else size_of(budget)

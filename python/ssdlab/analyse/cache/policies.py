@@ -8,10 +8,10 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.text import suggestion
 
 GRANULARITIES = ("pages", "objects", "sized-objects")
-"""Kinds of cached items: pages; objects of one unit, as requests address them; or objects with a size in bytes."""
+"""Kinds of cached items: pages; objects that each count as one unit; or objects with a size in bytes."""
 
 ADMISSION = "admission"
-"""Parameter of a policy that selects an admission."""
+"""Name of the policy parameter that selects an admission policy."""
 
 PAGE = "4KiB"
 """Default page size, as in Linux's page cache."""
@@ -91,7 +91,7 @@ class Items(NamedTuple):
 
     @property
     def unit_bytes(self) -> int | None:
-        """Bytes of a unit of the capacity; None for objects that are only counted."""
+        """Returns the bytes of a unit of the capacity; None for objects that are only counted."""
         return {"pages": self.page_bytes, "objects": None, "sized-objects": 1}[self.granularity]
 
     @property
@@ -148,7 +148,7 @@ def _parted(change: str) -> tuple[str, str]:
 
 
 def _meant(policy: str, change: str, takes: Sequence[str]) -> str:
-    """Returns the remedy for a parameter that neither the policy nor its admission has."""
+    """Returns the remedy for a parameter that neither the policy nor its admission policy has."""
     parameter, value = _parted(change)
     of_admission = f"{ADMISSION}.{parameter.removeprefix(f'{ADMISSION}.')}"
     if of_admission in takes:
@@ -168,7 +168,7 @@ def _policy(written: str, items: Items) -> Asked:
     name = _ssdlab.named(name, list(known)) or name
     if name not in known:
         raise ConfigError(f"unknown policy {name!r}{suggestion(name, known)}; 'ssdlab list caches' shows all of them")
-    # Parameters of an admission may come before its name.
+    # Parameters of an admission policy may come before its name.
     asked = [value for parameter, value in map(_parted, changed) if parameter == ADMISSION]
     guard = admissions()[_admission(asked[-1])] if asked else None
     takes = {parameter.name: parameter.default for parameter in known[name].parameters}

@@ -62,7 +62,7 @@ class _Caches(TraceFinding):
         return cell
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns all figures, ready for JSON; ratios are fractions of 1."""
+        """Returns all figures in a form ready for JSON; ratios are fractions of 1."""
         rows, columns = range(len(self.policies)), range(len(self.capacities))
         return {
             "granularity": self.granularity,
@@ -97,7 +97,7 @@ class CacheSimulation(_Caches):
     """Figures of caches of some policies and sizes on one trace.
 
     Arrays have a row for each policy and a column for each size, in the order of `policies` and `capacities`. Reads and
-    writes count as accesses alike; caches start empty. Figures do not depend on `jobs`.
+    writes both count as accesses; caches start empty. Figures do not depend on `jobs`.
     """
 
     _columns = (
@@ -109,7 +109,7 @@ class CacheSimulation(_Caches):
     def __init__(self, *, counted: Mapping[str, Any], ttl_s: int | str | None, **common: Any) -> None:
         super().__init__(**common)
         self.ttl_s = ttl_s
-        """Time to live of an item in seconds; `"stream"` if it is the name of the stream; None without expiry."""
+        """Time to live of an item in seconds; `"stream"` if the stream name gives it; None without expiry."""
         write_back = "dirtied" in counted
         if write_back:
             accesses = self._grid(counted["read_pages"] + counted["written_pages"])
@@ -124,7 +124,7 @@ class CacheSimulation(_Caches):
         self.misses: Counts = accesses - hits
         """Accesses that missed."""
         self.miss_ratio: Numbers = self.misses / np.maximum(accesses, 1)
-        """Misses over accesses."""
+        """Misses divided by accesses."""
         sized = self.unit_bytes is not None
         self.bytes_missed: Counts | None = missed_units * np.uint64(self.unit_bytes or 0) if sized else None
         """Bytes of missed items; None for counted objects."""
@@ -136,9 +136,9 @@ class CacheSimulation(_Caches):
         """Misses of items larger than the cache; None for write-back caches."""
         grow = self.granularity == "sized-objects"
         self.outgrown: Counts | None = self._grid(counted["outgrown"]) if grow else None
-        """Hits that asked for more bytes than the object had when inserted; None unless objects have sizes."""
+        """Hits that requested more bytes than the object had when inserted; None unless objects have sizes."""
         self.bytes_outgrown: Counts | None = self._grid(counted["outgrown_units"]) if grow else None
-        """Bytes that the objects of such hits lacked; also counted as bytes missed."""
+        """Bytes missing from the objects of such hits; they also count as bytes missed."""
         self.expired: Counts | None = None if ttl_s is None else self._grid(counted["expired"])
         """Misses of items that were cached but expired; None without expiry."""
 
@@ -149,14 +149,16 @@ class CacheSimulation(_Caches):
             return ratio
 
         self.read_miss_ratio: Numbers | None = missed("read_pages", "read_hits")
-        """Read miss ratio; 1 without reads; None unless caches write back."""
+        """Miss ratio of reads; 1 without reads; None unless caches write back."""
         self.write_miss_ratio: Numbers | None = missed("written_pages", "write_hits")
-        """Write miss ratio; 1 without writes; None unless caches write back."""
+        """Miss ratio of writes; 1 without writes; None unless caches write back."""
         names = ("evicted", "limited", "background", "flushed")
         self.pages_written_back: Counts | None = (
             self._grid(sum(counted[name] for name in names)) if write_back else None
         )
-        """Dirty pages written to storage: evicted, over the limit, or flushed; None unless caches write back."""
+        """Dirty pages written to storage because of eviction, the dirty limit or a flush; None unless caches write
+        back.
+        """
         self.pages_written_through: Counts | None = self._grid(counted["written_through"]) if write_back else None
         """Pages of FUA writes, which go to storage at once; None unless caches write back."""
         self.pages_dirty: Counts | None = self._grid(counted["dirty_pages"]) if write_back else None
@@ -167,7 +169,7 @@ class CacheSimulation(_Caches):
 
 
 class MissRatioCurves(_Caches):
-    """Miss ratios against the size of the cache, for some policies.
+    """Miss ratios by cache size, for several policies.
 
     Arrays have a row for each policy and a column for each size, in the order of `policies` and `capacities`.
     """
@@ -186,25 +188,25 @@ class MissRatioCurves(_Caches):
         self.sample_rate: float | None = sample
         """Share of the items in the sample; None without a sample."""
         self.footprint_exact = footprint_exact
-        """True if `items` and `footprint_units` are counted; else they are estimates from the sample."""
+        """True if `items` and `footprint_units` are counted; false if they are estimates from the sample."""
         self.miss_ratio: Numbers = points["miss_ratio"]
-        """Misses over accesses."""
+        """Misses divided by accesses."""
         self.standard_error: Numbers = points["standard_error"]
-        """Standard error of `miss_ratio`; 0 where it is exact."""
+        """Standard error of `miss_ratio`; 0 if the ratio is exact."""
         sized = self.unit_bytes is not None
         self.byte_miss_ratio: Numbers | None = points["unit_miss_ratio"] if sized else None
-        """Bytes missed over bytes accessed; None for counted objects."""
+        """Missed bytes divided by accessed bytes; None for counted objects."""
         self.byte_standard_error: Numbers | None = points["unit_standard_error"] if sized else None
-        """Standard error of `byte_miss_ratio`; 0 where it is exact."""
+        """Standard error of `byte_miss_ratio`; 0 if the ratio is exact."""
         grow = self.granularity == "sized-objects"
         self.outgrown: Counts | None = points["outgrown"] if grow else None
-        """Hits that asked for more bytes than the object had when inserted, or an estimate; None unless objects have
-        sizes."""
+        """Hits that requested more bytes than the object had when inserted, counted or estimated; None unless objects
+        have sizes.
+        """
         self.bytes_outgrown: Counts | None = points["outgrown_units"] if grow else None
-        """Bytes that the objects of such hits lacked; also counted as bytes missed."""
+        """Bytes missing from the objects of such hits; they also count as bytes missed."""
         self.scaled_units: Counts = points["scaled_units"]
-        """Capacity in units of each replica's cache; 0 where the ratio is exact. A small capacity makes the estimate
-        poor.
+        """Capacity in units of each replica's cache; 0 if the ratio is exact. A small capacity makes the estimate poor.
         """
 
     def _more(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Caches simulated on a trace: many policies and sizes in one pass.
+"""Simulates caches on a trace: many policies and sizes in one pass.
 
 >>> from ssdlab import cache
 >>> found = cache.simulate("traces/oltp.csv.zst", ["lru", "arc"], ["64MiB", "10%"])  # doctest: +SKIP
@@ -30,7 +30,7 @@ MOST_JOBS = 1024
 """Maximum number of simulations at a time."""
 
 CURVE_SIZES = 12
-"""Default number of sizes of a curve: the footprint, halved repeatedly."""
+"""Default number of sizes of a curve; sizes are the footprint, halved repeatedly."""
 
 POINT = [
     ("miss_ratio", "f8"),
@@ -84,7 +84,7 @@ def _jobs(jobs: int | None) -> int:
 
 
 def _side_by_side(works: Sequence[Callable[[Stopped], T | None]], jobs: int, monitor: Monitor | None) -> list[T | None]:
-    """Runs simulations in parallel; returns their results in order, None for unfinished ones."""
+    """Runs simulations in parallel; returns their results in order, with None for unfinished simulations."""
     tasks = Tasks("caches", len(works), jobs=jobs, monitor=monitor)
     return tasks.run([partial(_run, tasks, work) for work in works])
 
@@ -102,7 +102,7 @@ def _while_read(
     jobs: int,
     monitor: Monitor | None,
 ) -> tuple[dict[str, Any], list[T | None]]:
-    """Like `_side_by_side`, while the trace is read; also returns the result of `_gather`."""
+    """Runs simulations like `_side_by_side` while the trace is read; also returns the result of `_gather`."""
     gathered = threading.Event()
 
     def scanning(*progress: Any) -> object:
@@ -143,22 +143,24 @@ def simulate(
         trace: A trace in memory or a file.
         policies: Names such as `"lru"`, with changed parameters such as `"lru-k:k=3"`; see `policies`.
         sizes: Sizes of the cache, such as `"64MiB"`, `"10%"` of the footprint, or a number of pages or objects.
-        granularity: Kind of items: `"pages"`; `"objects"`, identified by the first byte of a request, each of one unit;
-            or `"sized-objects"`, the same with their sizes in bytes.
+        granularity: Kind of items: `"pages"`; `"objects"`, which count as one unit each and are identified by the first
+            byte of a request; or `"sized-objects"`, which count their size in bytes.
         page: Size of a page.
-        ignore_trims: Items stay cached when they are trimmed.
+        ignore_trims: True to keep items cached when they are trimmed.
         ttl: Time to live of an item by the times of the trace, in whole seconds, such as `"300s"`; later accesses miss.
-            `"stream"`: seconds given by the stream name of the inserting request. No expiry by default.
-        write_back: Writes stay in the cache until they must be written to storage; write-backs are counted. Pages only.
-        dirty: Share of a write-back cache that may be dirty; all of it by default.
-        jobs: Caches simulated at a time; one per processor by default.
-        monitor: Progress callback as in `ssdlab.simulate`, in the phases `scan` and `caches`. If it returns something
-            true, finished policies are returned, or else the finished sizes of one policy; KeyboardInterrupt is raised
-            if nothing is finished.
+            With `"stream"`, the name of the inserting request's stream gives the seconds. By default items do not
+            expire.
+        write_back: True to keep writes in the cache until they must be written to storage, and to count write-backs.
+            Pages only.
+        dirty: Share of a write-back cache that may be dirty; by default the whole cache.
+        jobs: Number of caches simulated at a time; one per processor by default.
+        monitor: Progress callback as in `ssdlab.simulate`, in the phases `scan` and `caches`. If it returns a true
+            value, finished policies are returned, or otherwise the finished sizes of one policy. KeyboardInterrupt is
+            raised if nothing is finished.
 
     Raises:
         ConfigError: If a policy, a parameter or a size is invalid.
-        TraceError: If the trace cannot be read, or neither reads nor writes.
+        TraceError: If the trace cannot be read, or has no reads or writes.
     """
     items = read_items(granularity, page)
     asked, parsed = read_policies(policies, items), read_sizes(sizes, items)
@@ -228,7 +230,9 @@ def _seconds(ttl: str) -> int:
 
 
 def _seconds_by_stream(streams: Sequence[str], ingest: dict[str, Any] | None) -> list[int]:
-    """Returns the time to live by stream, from the streams' names; 0, no expiry, for a stream without a name."""
+    """Returns the time to live by stream, from the streams' names; a stream without a name has 0, which means no
+    expiry.
+    """
     if not any(streams):
         raise TraceError("ttl stream: the trace names no streams; give the column with the seconds: stream=COLUMN")
     if (counts := ingest_dict(ingest)) and counts["counts"]["streams_folded"]:
@@ -243,7 +247,7 @@ def _seconds_by_stream(streams: Sequence[str], ingest: dict[str, Any] | None) ->
 
 
 def _finished(cells: Any, rows: int, columns: int) -> tuple[list[int], list[int], bool]:
-    """Returns the rows and columns to keep, and whether cells are missing."""
+    """Returns the rows and columns to keep, and true if cells are missing."""
     kept = finished_part(cells.reshape(rows, columns).tolist())
     if not kept[0]:
         raise KeyboardInterrupt("stopped while simulating caches")
@@ -279,7 +283,7 @@ def mrc(
 ) -> MissRatioCurves:
     """Computes miss-ratio curves.
 
-    Stack algorithms with default parameters need one exact pass, if nothing is trimmed. Other policies are simulated at
+    Stack algorithms with default parameters need one exact pass if nothing is trimmed. Other policies are simulated at
     each size, or estimated from a sample.
 
     Args:
@@ -289,22 +293,22 @@ def mrc(
         granularity: As in `simulate`.
         page: As in `simulate`.
         ignore_trims: As in `simulate`.
-        sample: Share of the items, such as `"1%"`, or number of items to sample; all are simulated by default. Stack
-            algorithms stay exact.
+        sample: Share of the items, such as `"1%"`, or number of items to sample; by default all items are simulated.
+            Stack algorithms stay exact.
         replicas: Parts of the sample, 2 to 64, whose spread gives the standard error; 8 by default.
         jobs: As in `simulate`.
         monitor: As in `simulate`.
 
     Raises:
-        ConfigError: As `simulate`, or if the sample is invalid.
-        TraceError: As `simulate`.
+        ConfigError: As for `simulate`; also if the sample is invalid.
+        TraceError: As for `simulate`.
     """
     items = read_items(granularity, page)
     asked = read_policies(policies, items)
     parsed = None if sizes is None else read_sizes(sizes, items)
     threads = _jobs(jobs)
     part = _sample(sample, replicas)
-    # If all policies are sampled, not every access must be kept.
+    # If all policies are sampled, accesses outside the sample need not be kept.
     exact = part is None or (items.one_size and any(policy.one_pass for policy in asked))
     future = any(policy.needs_future for policy in asked)
     gathered = _ssdlab.CacheTrace(granularity, page, not ignore_trims, exact, future, False, False, part)

@@ -10,7 +10,7 @@ from ssdlab.model.several import several
 
 
 class Size(NamedTuple):
-    """A requested size: units, or a share of the footprint."""
+    """A requested size: a number of units, or a share of the footprint."""
 
     text: str
     units: int | None

@@ -1,1 +1,1 @@
-"""Real drives: checks that one is unused, fio, and measuring reads. No other package touches a real drive."""
+"""Real drives: checks that a drive is unused, runs fio, and measures reads. No other package accesses a real drive."""

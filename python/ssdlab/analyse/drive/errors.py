@@ -4,4 +4,4 @@ from ssdlab._ssdlab import SsdlabError
 
 
 class CalibrationError(SsdlabError):
-    """A file or device cannot be measured, or fio fails."""
+    """Raised if a file or device cannot be measured, or if fio fails."""

@@ -1,4 +1,4 @@
-"""Runs fio, which issues the requests to a real drive."""
+"""Runs fio, which sends requests to a real drive."""
 
 import json
 import math
@@ -19,10 +19,10 @@ from ssdlab.analyse.drive.errors import CalibrationError
 REMEDY = "install fio 3 or later ('apt-get install fio', 'dnf install fio'), or simulate a drive"
 
 ENGINES = ("io_uring", "libaio", "psync")
-"""Engines in order of preference. The last one is synchronous and needs a thread per request in flight."""
+"""Engines in order of preference. The last engine is synchronous and needs a thread per request in flight."""
 
 LINK = "target"
-"""Name of the drive in fio's working directory; fio would split a path at colons."""
+"""Name of the drive in fio's working directory, because fio would split a path at colons."""
 
 PATIENCE_SECONDS = 5.0
 """Time limit for fio to exit after a signal."""
@@ -30,7 +30,7 @@ PATIENCE_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Fio:
-    """The installed fio."""
+    """The fio program installed on this machine."""
 
     program: str
     version: str
@@ -39,11 +39,11 @@ class Fio:
 
 @dataclass(frozen=True)
 class Job:
-    """Random requests to one region for some time."""
+    """Random requests to one region for a given time."""
 
     path: Path
     op: str
-    """`read` or `write`."""
+    """Operation: `read` or `write`."""
     request_bytes: int
     offset_bytes: int
     region_bytes: int
@@ -103,10 +103,10 @@ def run(fio: Fio, job: Job, stop: Callable[[], object]) -> tuple[int, float] | N
     Args:
         fio: The installed fio.
         job: The job.
-        stop: Called some ten times a second; ends fio if it returns something true.
+        stop: Called about ten times a second; ends fio if it returns a true value.
 
     Returns:
-        Requests completed and requests per second; None if it was stopped.
+        Number of completed requests, and requests per second; None if the job was stopped.
     """
     # Contains all files that fio leaves behind.
     with tempfile.TemporaryDirectory(prefix="ssdlab-fio-") as folder:
@@ -114,7 +114,7 @@ def run(fio: Fio, job: Job, stop: Callable[[], object]) -> tuple[int, float] | N
         Path(folder, LINK).symlink_to(job.path)
         command = [fio.program, *job.arguments(), "--output-format=json", f"--output={output}"]
         with errors.open("wb") as stream:
-            # In its own session, so that Ctrl-C reaches only ssdlab, which then ends fio.
+            # fio has its own session, so that Ctrl-C reaches only ssdlab, which then ends fio.
             process = subprocess.Popen(
                 command,
                 cwd=folder,
@@ -139,7 +139,7 @@ def run(fio: Fio, job: Job, stop: Callable[[], object]) -> tuple[int, float] | N
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Ends fio and its children, if they still run."""
+    """Ends fio and its children if they still run."""
     for number in (signal.SIGINT, signal.SIGKILL):
         if process.poll() is not None:
             return
@@ -174,7 +174,7 @@ def _figures(fio: Fio, job: Job, status: int, written: str, said: str) -> tuple[
 
 
 def _reason(said: str, before: str, status: int) -> str:
-    """Returns the reason of a failure in one line: fio's own error if there is one."""
+    """Returns the reason of a failure in one line; fio's own error if there is one."""
     lines = [
         line for line in (*said.splitlines(), *before.splitlines()) if line.strip() and not line.startswith("note:")
     ]

@@ -1,4 +1,4 @@
-"""Measures reads of a real file or block device: nine in ten sequential, four in flight, as in Harper 2018.
+"""Measures reads of a real file or block device: nine in ten reads sequential, four in flight, as in Harper 2018.
 
 (Appendix C: `rw=randread:9`, `iodepth=4`.) Uses fio if it is installed, else threads. Nothing is written.
 """
@@ -20,7 +20,7 @@ from ssdlab.analyse.drive.target import Target, engine_of, inspect
 
 IN_FLIGHT = 4
 RUN = 9
-"""Sequential reads after each jump."""
+"""Number of sequential reads after each jump."""
 SECONDS = 1.0
 """Default measuring time."""
 SIZES = tuple(4096 << step for step in range(6))
@@ -33,14 +33,14 @@ class Device:
 
     path: str
     how: str
-    """The measuring program."""
+    """Program or method that measures."""
     iops: dict[int, float]
     """Reads per second, by read size in bytes."""
     remarks: tuple[str, ...]
 
 
 def measure(path: Path, page_bytes: int, seconds: float, stop: Callable[[], bool] = lambda: False) -> Device:
-    """Measures reads of 4 to 128 KiB, and of a page. Raises KeyboardInterrupt once `stop` returns something true.
+    """Measures reads of 4 to 128 KiB, and of a page. Raises KeyboardInterrupt once `stop` returns a true value.
 
     Raises:
         OSError: If the target may not be opened.
@@ -85,7 +85,9 @@ def probe(
     run: int = RUN,
     write: bool = False,
 ) -> float:
-    """Measures reads or writes per second, `run` sequential ones after each jump, with a thread for each in flight."""
+    """Measures reads or writes per second. After each jump, `run` requests are sequential. Each request in flight has a
+    thread.
+    """
     file = os.open(target.path, (os.O_RDWR if write else os.O_RDONLY) | (os.O_DIRECT if target.direct else 0))
     counts = [0] * IN_FLIGHT
     faults: list[OSError] = []
@@ -95,7 +97,7 @@ def probe(
     def work(number: int) -> None:
         rng = random.Random(number)
         with mmap.mmap(-1, size) as buffer:
-            # On a busy machine, a thread that starts late still does one run.
+            # On a busy machine, a thread that starts late still completes one run.
             while counts[number] == 0 or time.monotonic() < end:
                 first = rng.randrange(target.bytes // size - run + 1)
                 for page in range(first, first + run):

@@ -13,7 +13,7 @@ from ssdlab.analyse.drive import fio, use
 from ssdlab.analyse.drive.errors import CalibrationError
 
 BLOCK_BYTES = 4096
-"""Alignment of direct requests that suits all drives."""
+"""Alignment of direct requests that is valid for all drives."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Target:
     path: Path
     """Path with links resolved."""
     kind: str
-    """`file` or `block device`."""
+    """Kind of the target: `file` or `block device`."""
     bytes: int
     direct: bool
     """True if direct I/O is possible."""
@@ -34,7 +34,7 @@ def inspect(path: Path, write: bool) -> Target:
     """Checks that a file or device may be measured.
 
     Raises:
-        OSError: If it may not be opened.
+        OSError: If the target may not be opened.
     """
     name = text.path(path)
     if sys.platform != "linux":
@@ -44,7 +44,7 @@ def inspect(path: Path, write: bool) -> Target:
     try:
         path = path.resolve(strict=True)
     except FileNotFoundError:
-        raise CalibrationError(f"{name} does not exist; name a file or block device that does") from None
+        raise CalibrationError(f"{name} does not exist; name an existing file or block device") from None
     mode = path.stat().st_mode
     if stat.S_ISBLK(mode):
         kind, why = "block device", use.why_in_use(use.device_number(path) or "")

@@ -1,7 +1,7 @@
-"""Checks whether a block device is in use: mounted, swap, or held by another device.
+"""Checks if a block device is in use: mounted, used as swap, or held by another device.
 
-`/proc` gives the reason, but lists only mounts that this process can see. So an exclusive open is tried as well, which
-the kernel refuses for any device in use, also by mounts in other namespaces.
+`/proc` gives the reason, but lists only mounts that this process can see. So an exclusive open is tried as well. The
+kernel refuses it for any device in use, even if the mount is in another namespace.
 """
 
 import errno
@@ -15,7 +15,7 @@ SYS = Path("/sys")
 
 
 def device_number(path: str | os.PathLike[str]) -> str | None:
-    """Returns major and minor number of a block device, such as `8:1`; None for anything else."""
+    """Returns the major and minor number of a block device, such as `8:1`; None for other files."""
     try:
         status = Path(path).stat()
     except OSError:
@@ -24,9 +24,9 @@ def device_number(path: str | os.PathLike[str]) -> str | None:
 
 
 def why_in_use(number: str) -> str | None:
-    """Returns how a block device is used; None if no use is visible.
+    """Describes how a block device is used; None if no use is visible.
 
-    A disk is in use if one of its partitions is, and a partition if its disk is.
+    A disk is in use if one of its partitions is in use, and a partition if its disk is.
     """
     for related in _relatives(number):
         name = _folder(related).name
@@ -42,7 +42,7 @@ def why_in_use(number: str) -> str | None:
 
 
 def why_file_in_use(path: Path) -> str | None:
-    """Returns how an ordinary file is used; None if no use is visible."""
+    """Describes how an ordinary file is used; None if no use is visible."""
     if any(_same(path, swap) for swap in _swaps()):
         return "it is used as swap"
     for backing in sorted(SYS.glob("block/loop*/loop/backing_file")):
@@ -55,7 +55,7 @@ def claimed(path: Path) -> bool:
     """True if the kernel refuses to open a block device exclusively.
 
     Raises:
-        OSError: If it cannot be opened at all.
+        OSError: If the device cannot be opened at all.
     """
     try:
         os.close(os.open(path, os.O_RDONLY | os.O_EXCL))
@@ -86,7 +86,7 @@ def _number(folder: Path) -> str:
 
 
 def _relatives(number: str) -> list[str]:
-    """Returns a device, its partitions, and the disk that it is a partition of."""
+    """Returns a device, its partitions, and its disk if it is a partition."""
     folder = _folder(number)
     relatives = [number]
     relatives += [_number(child) for child in _children(folder) if (child / "partition").exists()]
@@ -103,7 +103,9 @@ def _mount_lines() -> Iterator[list[str]]:
 
 
 def _mounts() -> Iterator[tuple[str, str]]:
-    """Yields device numbers with mount points, and the number of the source if a file system has its own number."""
+    """Yields device numbers with mount points. If a file system has its own number, also yields the number of its
+    source.
+    """
     for fields in _mount_lines():
         where = _plain(fields[4])
         yield fields[2], where

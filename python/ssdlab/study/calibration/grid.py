@@ -1,4 +1,4 @@
-"""Cells of a calibration: region sizes and requests in flight; and medians of their rounds."""
+"""Cells of a calibration: region sizes, numbers of requests in flight, and medians over rounds."""
 
 from collections.abc import Sequence
 
@@ -22,10 +22,10 @@ def regions_of(asked: Sequence[str] | None, whole_bytes: int, request_bytes: int
     """Returns the bytes of each region, ascending.
 
     Args:
-        asked: Sizes such as `"64MiB"`; powers of two and the whole if None.
+        asked: Sizes such as `"64MiB"`; if None, powers of two and the whole size.
         whole_bytes: Addressable bytes.
         request_bytes: Size of the largest request.
-        what: Name of the drive or file in messages.
+        what: Name of the drive or file for messages.
     """
     if asked is None:
         if whole_bytes < MIN_REGION_BYTES:
@@ -64,7 +64,7 @@ def in_flight_of(asked: Sequence[int]) -> tuple[int, ...]:
 
 
 def medians(rounds: "Numbers") -> "Numbers":
-    """Returns the median of each cell over the rounds (first axis) that reached it; NaN without rounds."""
+    """Returns the median of each cell over the rounds (first axis) that measured it; NaN without rounds."""
     median: Numbers = np.full(rounds.shape[1:], np.nan)
     # NumPy warns about cells without numbers.
     reached = np.isfinite(rounds).any(axis=0)

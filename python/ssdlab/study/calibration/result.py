@@ -43,10 +43,11 @@ class Calibration(Finding):
     """Requests per second of `read` and, if measured, `write`; NaN in unmeasured cells."""
     is_stopped: bool
     noise: Mapping[str, float] = field(default_factory=dict)
-    """Largest difference between rounds of a cell by operation, as a share of the larger throughput; empty for a
-    partial result."""
+    """Largest difference between rounds of a cell by operation, relative to the larger throughput; empty for a partial
+    result.
+    """
     write_amplification: "Numbers | None" = None
-    """Median over rounds for the writes of each cell; None for a real drive."""
+    """Median over rounds of the write amplification of each cell; None for a real drive."""
     remarks: tuple[str, ...] = ()
 
     @property
@@ -55,7 +56,7 @@ class Calibration(Finding):
         return self.is_stopped
 
     def knee(self, op: str, region: int) -> int | None:
-        """Returns the smallest number of requests in flight that reaches 95 % of a region's best.
+        """Returns the smallest number of requests in flight that reaches 95 % of a region's best throughput.
 
         Args:
             op: `read` or `write`.
@@ -69,14 +70,14 @@ class Calibration(Finding):
 
     @property
     def region(self) -> int | None:
-        """Row of the region to take: the first that reaches 95 % of the best for reads and writes, or else the one
-        with the best worse share; None for a partial result.
+        """Row of the region to choose: the first that reaches 95 % of the best for reads and writes. If there is none,
+        the region whose worse share is best. None for a partial result.
         """
         return None if self.partial else knee.region(self.iops)
 
     @property
     def differences(self) -> dict[str, float]:
-        """Largest difference between regions with equal requests in flight by operation, as a share of the larger
+        """Largest difference between regions with equal requests in flight by operation, relative to the larger
         throughput. Empty for a partial result or a single region.
         """
         if self.partial or len(self.regions) == 1:
@@ -84,18 +85,18 @@ class Calibration(Finding):
         return {op: knee.difference(table) for op, table in self.iops.items()}
 
     def tolerance(self, op: str) -> float:
-        """Returns the difference up to which regions count as equal: 5 %, or the noise if larger."""
+        """Returns the difference up to which regions count as equal: 5 %, or the noise if it is larger."""
         return max(1 - knee.SHARE, self.noise.get(op, 0.0))
 
     @property
     def region_matters(self) -> bool:
-        """True if regions differ by more than the tolerance in any operation."""
+        """True if regions differ by more than the tolerance for any operation."""
         return any(difference > self.tolerance(op) for op, difference in self.differences.items())
 
     @property
     def settings(self) -> dict[str, str]:
-        """Settings for the scheduler `pardispatcher`, without the region size if it makes no difference; empty for a
-        partial result.
+        """Settings for the scheduler `pardispatcher`; empty for a partial result. The region size is left out if it has
+        no effect.
         """
         region = self.region
         if region is None:
@@ -142,7 +143,7 @@ class Calibration(Finding):
 
     @property
     def title(self) -> str:
-        """The target in one line."""
+        """Describes the target in one line."""
         source = self.source
         if source["kind"] == "simulated":
             return f"simulated drive of {text.size(source['bytes'])}"

@@ -16,7 +16,7 @@ from ssdlab.study.calibration.result import Calibration
 from ssdlab.study.executor import Executor
 
 REQUESTS = 10_000
-"""Number of requests measured per cell and round; as many precede them unmeasured."""
+"""Number of requests measured per cell and round, after an equal number of unmeasured requests."""
 
 BUFFER = "the drive's write buffer completes writes early, so a few writes in flight keep the dies busy"
 
@@ -33,7 +33,8 @@ def calibrate(
     jobs: int | None = None,
     monitor: Monitor | None = None,
 ) -> Calibration:
-    """Measures the throughput of a simulated drive for requests into one region, reads and writes separately.
+    """Measures the throughput of a simulated drive for requests into one region; reads and writes are measured
+    separately.
 
     Each cell is a simulation: uniformly random requests into a region at the start of the drive, in a closed loop. Each
     cell runs three times with consecutive seeds; the median counts. `workload.size` and `workload.align` apply; the
@@ -44,13 +45,15 @@ def calibrate(
         config: The drive, with `time = "event"`.
         regions: Region sizes such as `"64MiB"`; by default powers of two from 64 MiB and the whole drive.
         in_flight: Requests in flight; by default powers of two up to 256 or the drive's queue depth.
-        requests: Requests measured per cell and round, after as many unmeasured ones that fill the write buffer.
-        jobs: Simulations at a time; one per processor by default.
+        requests: Requests measured per cell and round, after an equal number of unmeasured requests that fill the write
+            buffer.
+        jobs: Number of parallel simulations; one per processor by default.
         monitor: Called with the number of finished cells in the phase `cells`. A true return value stops the
             calibration and sets `Calibration.partial`.
 
     Raises:
-        ConfigError: If the drive serves one request at a time or in no time, or a region or number does not fit it.
+        ConfigError: If the drive serves one request at a time, if requests take no time, or if a region or number does
+            not fit the drive.
     """
     config = config_of(config)
     if config["time"] != "event":
@@ -145,5 +148,7 @@ def parallel_presets() -> list[str]:
 
 
 def _over(config: Config, overrides: Mapping[str, object]) -> Config:
-    """Lays overrides over a configuration; unlike its own overrides, they may select other variants."""
+    """Applies overrides on top of a configuration; unlike the configuration's own overrides, they may select other
+    variants.
+    """
     return rebuilt(None, [("configuration", config.to_toml())], [set_by("calibrate", overrides)])

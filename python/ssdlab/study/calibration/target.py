@@ -41,11 +41,11 @@ def calibrate_target(
     possible. The median counts. All reads come before all writes.
 
     Args:
-        path: An existing file, or a block device that nothing uses.
+        path: An existing file, or an unused block device.
         write: True to measure writes too, which destroys the contents.
         size: Request size.
         regions: Region sizes such as `"64MiB"`; by default powers of two from 64 MiB and everything after `offset`.
-        in_flight: Requests in flight.
+        in_flight: Numbers of requests in flight.
         offset: Start of every region.
         seconds: Duration of each cell and round.
         monitor: See `calibrate`.

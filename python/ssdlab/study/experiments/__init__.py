@@ -5,8 +5,8 @@
     >>> result = experiment.run(tables=["exec_time_sbs_by_slen"])  # doctest: +SKIP
     >>> result["exec_time_sbs_by_slen"].difference  # doctest: +SKIP
 
-An experiment is data: a folder with `experiment.toml` and the document's tables as CSV files. The experiments that
-ship with ssdlab are beside this file; `docs/experiment-files.md` explains the keys.
+An experiment consists of data: a folder with `experiment.toml` and the document's tables as CSV files. The experiments
+that ship with ssdlab are in this folder; `docs/experiment-files.md` explains the keys.
 """
 
 import os
@@ -50,7 +50,7 @@ def load(experiment: str | os.PathLike[str]) -> Experiment:
         experiment: Name from `names`, or the path of a TOML file or of a folder with `experiment.toml`.
 
     Raises:
-        ConfigError: If there is no such experiment or its files are wrong; one line with file, key and remedy.
+        ConfigError: If there is no such experiment or its files are invalid; one line with file, key and remedy.
     """
     if shipped := _ssdlab.named(str(experiment), names()):
         return read(_SHIPPED / shipped / FILE, shipped, f"{shipped}/{FILE}")

@@ -1,4 +1,4 @@
-"""Claims of a document in words, and how much of a table confirms them."""
+"""Claims of a document in words, and the share of a table that confirms them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -18,9 +18,9 @@ class Claim:
     above: float | None
     """Lower bound of every cell."""
     best: tuple[str, ...]
-    """Rows (or columns) that include the best of every column (or row)."""
+    """Rows (or columns) that contain the best value of every column (or row)."""
     winners_of: str | None
-    """Table that has the same winners."""
+    """Table that must have the same winners."""
 
     def bounds(self, rows: Sequence[str], columns: Sequence[str], values: Numbers) -> "Verdict":
         """Checks the bound in all cells with a value."""
@@ -37,26 +37,26 @@ class Claim:
 
 @dataclass(frozen=True)
 class Missed:
-    """A place where a claim does not hold."""
+    """A row, column or cell in which a claim does not hold."""
 
     place: str
-    """Cell, column or row."""
+    """Name of the cell, column or row."""
     value: float | None = None
     """Value that violates a bound."""
     claimed: str | None = None
-    """Label claimed to be the best; the best of several."""
+    """Label claimed to have the best value; of several, the one with the best value."""
     best: str | None = None
-    """Label that is the best."""
+    """Label that actually has the best value."""
     excess: float | None = None
-    """Distance of the claimed from the best in percent of the best; None if the best is 0."""
+    """Distance of the claimed value from the best, in percent of the best; None if the best is 0."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """How much of a table confirms a claim."""
+    """Counts how much of a table confirms a claim."""
 
     what: str
-    """Unit of the counts: cells, columns or rows."""
+    """What is counted: cells, columns or rows."""
     of: int
     """Number of cells, columns or rows checked."""
     missed: tuple[Missed, ...]
@@ -75,7 +75,7 @@ def best_of(what: str, labels: Sequence[str], lines: Iterable[tuple[str, int, in
     """Checks that the claimed index has the best value in each line; None without lines.
 
     Args:
-        what: Unit of the counts.
+        what: What is counted, such as columns.
         labels: Labels by index.
         lines: Name, claimed index, best index and values of each line.
     """

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 Scalar = str | int | float | bool
 Settings = Mapping[str, Scalar]
-"""Values of settings by dotted path; `preset` stands for all settings of a preset."""
+"""Values of settings by dotted path; `preset` selects a preset with all its settings."""
 
 Compare = Literal["value", "points", "offset", "ratio"]
 Line = Literal["column", "row"]
 
 COLUMN = "column"
-"""Prefix by which values computed from other tables read all cells of a column: `column.NAME`."""
+"""Prefix by which a value computed from other tables reads all cells of a column: `column.NAME`."""
 
 Path = str | os.PathLike[str]
 Traces = Mapping[str, Path | Iterable[Path] | Trace | TraceFile]
@@ -45,7 +45,7 @@ class Replay:
 
     name: str
     pages: tuple[int, ...]
-    """Writes of one page each; empty if the user supplies the trace."""
+    """Pages to write, one page per write; empty if the user supplies the trace."""
     help: str
     """Description of the trace to supply."""
     format: str | None
@@ -66,11 +66,11 @@ class Axis:
     name: str
     settings: Mapping[str, Settings]
     traces: Mapping[str, str]
-    """Names of the traces to replay, for labels that name one."""
+    """Trace to replay for labels that select one, by label."""
     below: Mapping[str, Settings]
-    """Settings of the drive below the scheduler; see `RunOptions.below`."""
+    """Settings of the drive below the scheduler by label; see `RunOptions.below`."""
     values: Mapping[str, Value]
-    """Values that replace the table's."""
+    """Values by label that replace the table's value."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -79,14 +79,14 @@ class Axis:
 
     @staticmethod
     def number(label: str) -> float | None:
-        """Returns the number in a label such as `8K` or `slen_16`; None unless there is exactly one."""
+        """Returns the number in a label such as `8K` or `slen_16`; None unless the label has exactly one number."""
         numbers = re.findall(r"\d+(?:\.\d+)?", label)
         return float(numbers[0]) if len(numbers) == 1 else None
 
 
 @dataclass(frozen=True)
 class Given:
-    """Numbers from a CSV file that cells are computed from."""
+    """Numbers from a CSV file, used to compute cells."""
 
     file: str
     cells: Cells
@@ -95,14 +95,14 @@ class Given:
 
 @dataclass(frozen=True)
 class CellSource:
-    """Where cells come from if they are not simulated; at most one field is set."""
+    """Source of cells that are not simulated; at most one field is set."""
 
     files: Mapping[str, Given] = field(default_factory=dict)
-    """CSV files by the names that values use."""
+    """CSV files by the name that values use for them."""
     tables: tuple[str, ...] = ()
     """Other tables of the experiment."""
     model: str | None = None
-    """A model that computes a cell from its settings; see `models.MODELS`."""
+    """Model that computes a cell from its settings; see `models.MODELS`."""
 
     @property
     def is_simulation(self) -> bool:
@@ -112,27 +112,30 @@ class CellSource:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Runs that all cells of a table share."""
+    """Options of the runs of a table, shared by all its cells."""
 
     settings: Settings
     """Settings on top of the experiment's."""
     below: Settings | None
-    """Settings of the drive below the scheduler. If set, a cell has two runs: the first records what its scheduler
-    sends to the drive; the second replays the recording and provides the figures."""
+    """Settings of the drive below the scheduler. If set, a cell has two runs. The first records what its scheduler
+    sends to the drive. The second replays the recording and provides the figures.
+    """
     trace: str | None
-    """Trace of cells whose row and column name none."""
+    """Trace of cells whose row and column do not select a trace."""
     seeds: tuple[int, ...]
-    """Seeds to average over; empty for the seed of the configuration."""
+    """Seeds to average over; if empty, the seed of the configuration."""
 
 
 @dataclass(frozen=True)
 class Anchor:
-    """Selects the cell that another cell is divided by or subtracted from, to compare shapes instead of levels."""
+    """Selects the anchor: the cell by which another cell is divided, or which is subtracted from it. This compares
+    shapes instead of levels.
+    """
 
     row: str | Mapping[str, str] | None
-    """One row, a row per column, or the cell's own if None."""
+    """A row, or a row per column; None for the row of the cell itself."""
     column: str | None
-    """A column, or the cell's own if None."""
+    """A column; None for the column of the cell itself."""
 
     def of(self, row: str, column: str) -> tuple[str, str]:
         """Returns row and column of the anchor of a cell."""
@@ -144,16 +147,17 @@ class Anchor:
 
 @dataclass(frozen=True)
 class Comparison:
-    """How cells compare with the document's."""
+    """How cells are compared with the document's cells."""
 
     reference: Cells | None
-    """The document's cells, None in empty ones; None as a whole if there is nothing to compare with."""
+    """The document's cells, None for empty cells; None if there is nothing to compare with."""
     kind: Compare
     """Unit of differences: percent of the document's value (`value`), the table's unit (`points`), or relative to
-    anchors: distance in percent of the document's value (`offset`) or quotient in percent (`ratio`)."""
+    anchors: distance in percent of the document's value (`offset`) or quotient in percent (`ratio`).
+    """
     anchor: Anchor | None
     tolerance: float | None
-    """Largest difference that is not a miss, in percent or points."""
+    """Maximum difference that is not a miss, in percent or points."""
 
     @property
     def unit(self) -> str:
@@ -163,10 +167,10 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Rule by which the cells of a row or column are ranked."""
+    """Rule for ranking the cells of a row or column."""
 
     better: Literal["low", "high"] | None
-    """Value that wins; None if no value is better."""
+    """Whether the lowest or the highest value wins; None if no value is better."""
     by: Line
     """`column` if each column has a winner, `row` if each row has."""
 
@@ -178,21 +182,21 @@ class Table:
     name: str
     title: str
     unit: str
-    """Unit of the values; empty without one."""
+    """Unit of the values; empty if they have no unit."""
     note: str
-    """Assumptions, readings of the document, gaps."""
+    """Notes on assumptions, interpretations of the document, and gaps."""
     rows: Axis
     columns: Axis
     value: Value | None
-    """Value of cells whose row and column name none."""
+    """Value of cells whose row and column do not define a value."""
     source: CellSource
     runs: RunOptions
     change_to: Anchor | None
-    """If set, cells show the percent change from their value to the anchor's."""
+    """If set, cells show the percent change from their own value to the anchor's value."""
     comparison: Comparison
     ranking: Ranking
     lines: Line | None
-    """Chart lines: one per column or per row; None: along the rows if they are ordered."""
+    """Chart lines: one per column or per row. None: along the rows if the rows are ordered."""
     claim: Claim | None
 
     @property
@@ -202,7 +206,7 @@ class Table:
 
     @property
     def alternatives(self) -> bool:
-        """True if the rows are alternatives for one row of the document."""
+        """True if the rows are alternatives for a single row of the document."""
         reference = self.comparison.reference
         return reference is not None and len({*reference}) == 1 < len(reference)
 
@@ -214,7 +218,7 @@ class Table:
     def value_of(self, row: str, column: str) -> Value:
         """Returns the expression of a cell."""
         value = self.columns.values.get(column) or self.rows.values.get(row) or self.value
-        assert value is not None, "the reader requires a value for each cell"
+        assert value is not None, "every cell has a value"
         return value
 
     @property
@@ -223,11 +227,13 @@ class Table:
         return tuple(dict.fromkeys(self.value_of(*cell) for cell in self.cells))
 
     def numbers(self, row: str, column: str) -> dict[str, float | None]:
-        """Returns the numbers in the labels of a cell by the name of their axis."""
+        """Returns the numbers in the labels of a cell by the name of the axis."""
         return {self.rows.name: Axis.number(row), self.columns.name: Axis.number(column)}
 
     def replays(self, row: str, column: str) -> str | None:
-        """Returns the name of the trace that a cell replays; None for a generated workload or without simulation."""
+        """Returns the name of the trace that a cell replays; None for a generated workload or a cell without
+        simulation.
+        """
         if not self.simulated:
             return None
         return self.columns.traces.get(column) or self.rows.traces.get(row) or self.runs.trace
@@ -239,25 +245,25 @@ class Experiment:
 
     name: str
     file: str
-    """Path as messages show it."""
+    """Path shown in messages."""
     source: str
-    """Text of the TOML file, whose comments give reasons."""
+    """Text of the TOML file; its comments give reasons."""
     title: str
     document: str
     """Authors, title and year of the document."""
     preset: str | None
-    """Preset of cells whose table, row and column name none."""
+    """Preset of cells whose table, row and column do not select a preset."""
     settings: Settings
     """Settings of all tables."""
     traces: Mapping[str, Replay]
     tables: tuple[Table, ...]
 
     def table(self, name: str) -> Table:
-        """Returns the table of a name, which must exist."""
+        """Returns the table with this name, which must exist."""
         return next(table for table in self.tables if table.name == name)
 
     def behind(self, table: Table) -> tuple[Table, ...]:
-        """Returns a table, preceded by the tables that it depends on."""
+        """Returns a table, after the tables that it depends on."""
         rivals = [table.claim.winners_of] if table.claim and table.claim.winners_of else []
         needed = [one for name in (*table.source.tables, *rivals) for one in self.behind(self.table(name))]
         return tuple({one.name: one for one in (*needed, table)}.values())
@@ -299,13 +305,13 @@ class Experiment:
         return tuple(replay for name, replay in self.traces.items() if name in used)
 
     def arguments(self, table: Table, row: str, column: str) -> Settings:
-        """Returns the settings of a cell for the model that computes it."""
+        """Returns the settings of a cell, for the model that computes it."""
         return {**self.settings, **table.runs.settings, **table.rows.settings[row], **table.columns.settings[column]}
 
     def configs(self, table: Table, row: str, column: str, overrides: Overrides = ()) -> list[Config]:
-        """Returns the configurations of one cell, one per seed; of its first runs if the cell records.
+        """Returns the configurations of a cell, one per seed; if the cell records, those of its first runs.
 
-        Seeds among `overrides` replace the table's. Cells that replay a trace ignore the experiment's workload.
+        Seeds in `overrides` replace the table's seeds. Cells that replay a trace ignore the experiment's workload.
         """
         layers: list[tuple[str, Settings]] = [
             ("preset", {"preset": self.preset} if self.preset else {}),
@@ -321,9 +327,10 @@ class Experiment:
         return self._seeded(layers, table, overrides)
 
     def configs_below(self, table: Table, row: str, column: str, overrides: Overrides = ()) -> list[Config]:
-        """Returns the configurations of the second runs of a cell that records, one per seed.
+        """Returns the configurations of the second runs of a recording cell, one per seed.
 
-        They ignore the experiment's workload and block layer: the recording contains both.
+        These configurations ignore the experiment's workload and block layer, because the recording contains the
+        effects of both.
         """
         layers: list[tuple[str, Settings]] = [
             ("preset", {"preset": self.preset} if self.preset else {}),
@@ -362,16 +369,16 @@ class Experiment:
             overrides: Settings that replace the experiment's, as for `Config`.
             traces: Traces by name: a file, several in order, a `TraceFile` or a `Trace`. Cells without their trace stay
                 empty.
-            jobs: Simulations at a time; one per processor by default.
+            jobs: Number of parallel simulations; one per processor by default.
             monitor: Called repeatedly with `("runs", finished, total, requests replayed)`. A true return value ends the
                 simulations and sets `ExperimentResult.partial`.
 
         Raises:
-            ConfigError: If a table or trace is unknown or a configuration is wrong; before any run, except for faults
-                that only the end of a trace reveals.
-            TraceError: If a trace cannot be read; before any run, except for faults beyond its first requests.
-            SimulationError: If a simulation cannot start or go on.
-            InternalError: On a defect of ssdlab.
+            ConfigError: If a table or trace is unknown or a configuration is invalid. Raised before any run, except for
+                faults that only the end of a trace reveals.
+            TraceError: If a trace cannot be read. Raised before any run, except for faults after its first requests.
+            SimulationError: If a simulation cannot start or continue.
+            InternalError: If ssdlab has a bug.
         """
         with following(monitor) as shown:
             result: ExperimentResult = room("study.experiments.running").run(
@@ -384,7 +391,7 @@ class Experiment:
 
 
 def config_of_layers(file: str, layers: list[tuple[str, Settings]], sets: Sets) -> Config:
-    """Returns the configuration of named layers; the last `preset` lies below all layers, later layers win."""
+    """Returns the configuration of named layers. The last `preset` lies below all layers; later layers win."""
     try:
         return rebuilt(None, [(name, _toml(settings)) for name, settings in layers], [sets])
     except ConfigError as error:
@@ -394,14 +401,14 @@ def config_of_layers(file: str, layers: list[tuple[str, Settings]], sets: Sets) 
 
 
 def without_positions(message: str, layers: Iterable[str]) -> str:
-    """Removes line and column numbers of layers from a message: the user cannot open these generated documents."""
+    """Removes positions in layers from a message, because users cannot open these generated documents."""
     for name in layers:
         message = re.sub(rf"(?<={re.escape(name)})(:\d+)+", "", message)
     return message
 
 
 def without(settings: Settings, *sections: str) -> Settings:
-    """Returns the settings without those of some sections."""
+    """Returns the settings, leaving out some sections."""
     return {key: value for key, value in settings.items() if key.partition(".")[0] not in sections}
 
 
@@ -410,5 +417,5 @@ def _toml(settings: Settings) -> str:
 
 
 def _scalar(value: Scalar) -> str:
-    # JSON writes text and truth values as TOML does.
+    # JSON writes text and Boolean values like TOML.
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str | bool) else str(value)

@@ -12,7 +12,7 @@ Numbers = list[float]
 
 
 def _part_max(values: Sequence[float], part: float, parts: float) -> float:
-    """Returns the maximum of one of `parts` equally long parts of a column, counted from 1."""
+    """Divides a column into `parts` parts of equal length and returns the maximum of one part, counted from 1."""
     first, last = (len(values) * edge // int(parts) for edge in (int(part) - 1, int(part)))
     if not 0 <= first < last <= len(values):
         raise _MissingError
@@ -20,7 +20,7 @@ def _part_max(values: Sequence[float], part: float, parts: float) -> float:
 
 
 def _share_within(values: Sequence[float], times: Sequence[float], limit: float) -> float:
-    """Returns the share of observations, `times[i]` of `values[i]`, that are at most `limit`."""
+    """Returns the share of observations that are at most `limit`; value `values[i]` occurred `times[i]` times."""
     within = sum(count for value, count in zip(values, times, strict=True) if value <= limit)
     return within / sum(times)
 
@@ -34,7 +34,7 @@ def _cubic(at: Sequence[float], values: Sequence[float], x: float) -> float:
         raise _MissingError
     powers = [[Fraction(one) ** power for power in range(CUBIC)] for one in at]
     exact = [Fraction(value) for value in values]
-    # Normal equations: a row per power with its right side, solved by elimination; the matrix is positive definite.
+    # Normal equations: one row per power, with its right side, solved by elimination. The matrix is positive definite.
     none = Fraction(0)
     rows = [
         [sum((line[row] * line[column] for line in powers), none) for column in range(CUBIC)]
@@ -61,8 +61,9 @@ FUNCTIONS: Mapping[str, tuple[Callable[..., float], tuple[type, ...]]] = {
     "part_max": (_part_max, (list, float, float)),
     "share_within": (_share_within, (list, list, float)),
 }
-"""Functions with the kinds of their arguments: `list` for a column, `float` for a number; empty: any numbers and
-columns, concatenated."""
+"""Functions with the kinds of their arguments: `list` for a column, `float` for a number. Empty means any numbers and
+columns, which are concatenated.
+"""
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ class _MissingError(Exception):
 
 
 def _node(summary: Summary, path: str) -> Any:
-    """Returns what a dotted path leads to, or None."""
+    """Returns the value at a dotted path; None if there is none."""
     node: Any = summary
     for part in path.split("."):
         if not isinstance(node, Mapping) or part not in node:
@@ -106,7 +107,7 @@ def _node(summary: Summary, path: str) -> Any:
 
 
 def figure(summary: Summary, path: str) -> float | None:
-    """Returns the figure at a dotted path, or None."""
+    """Returns the figure at a dotted path; None if there is none."""
     node = _node(summary, path)
     return float(node) if isinstance(node, int | float) and not isinstance(node, bool) else None
 
@@ -136,7 +137,7 @@ def _path(node: ast.expr) -> str:
 
 
 def _paths(node: ast.expr) -> list[str]:
-    """Returns the paths below a node; refuses anything but arithmetic."""
+    """Returns the paths below a node; rejects anything except arithmetic."""
     match node:
         case ast.BinOp(left, ast.Add() | ast.Sub() | ast.Mult() | ast.Div(), right):
             return [*_paths(left), *_paths(right)]
@@ -147,9 +148,7 @@ def _paths(node: ast.expr) -> list[str]:
                 raise ValueError(f"{name!r} is not one of the functions {', '.join(FUNCTIONS)}")
             kinds = FUNCTIONS[name][1]
             if not arguments or (kinds and len(arguments) != len(kinds)):
-                raise ValueError(
-                    f"{ast.unparse(node)!r} does not give {name} its {len(kinds) or 'one or more'} arguments"
-                )
+                raise ValueError(f"{ast.unparse(node)!r} must give {name} {len(kinds) or 'one or more'} arguments")
             return [path for argument in arguments for path in _paths(argument)]
         case ast.Constant(value) if isinstance(value, int | float) and not isinstance(value, bool):
             return []
@@ -194,7 +193,7 @@ def _call(name: str, arguments: list[ast.expr], summary: Summary) -> float:
 
 
 def _column(node: ast.expr, summary: Summary, *, alone: bool = False) -> Numbers:
-    """Returns the numbers of a column; with `alone`, also a single number."""
+    """Returns the numbers of a column; with `alone`, accepts a single number too."""
     column = _node(summary, _path(node)) if isinstance(node, ast.Name | ast.Attribute) else None
     if isinstance(column, list) and column:
         return column

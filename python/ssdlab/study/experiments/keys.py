@@ -1,4 +1,4 @@
-"""Tables of a TOML document, read strictly: misspelt keys are errors."""
+"""Strict reader for tables of a TOML document: misspelt keys are errors."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
@@ -50,7 +50,7 @@ class Keys:
         return isinstance(self._values.get(key), kind)
 
     def get(self, key: str, kind: type[T], default: T | None = None) -> T:
-        """Returns the value of a key, which is required unless it has a default."""
+        """Returns the value of a key; without a default, the key is required."""
         value = self._values.get(key, default)
         if value is None:
             raise self.error(key, f"is missing; add {key} = {_TYPES[kind][1]}")
@@ -61,29 +61,29 @@ class Keys:
         return value
 
     def optional(self, key: str, kind: type[T]) -> T | None:
-        """Returns the value of a key, or None without the key."""
+        """Returns the value of a key; None if the key is missing."""
         return self.get(key, kind) if self.has(key) else None
 
     def text(self, key: str) -> str:
-        """Returns a required text that is not empty."""
+        """Returns the required, non-empty text of a key."""
         value = self.get(key, str).strip()
         if not value:
             raise self.error(key, "is empty; write a text")
         return value
 
     def optional_text(self, key: str) -> str | None:
-        """Returns a text that is not empty, or None without the key."""
+        """Returns the non-empty text of a key; None if the key is missing."""
         return self.text(key) if self.has(key) else None
 
     def choice(self, key: str, choices: tuple[str, ...], default: str) -> Any:
-        """Returns one of a few words."""
+        """Returns the value of a key, which must be one of a few words."""
         value = self.get(key, str, default)
         if value not in choices:
             raise self.error(key, f"{value!r} is not one of {', '.join(choices)}{suggestion(value, choices)}")
         return value
 
     def optional_choice(self, key: str, choices: tuple[str, ...]) -> Any:
-        """Returns one of a few words, or None without the key."""
+        """Returns the value of a key, which must be one of a few words; None if the key is missing."""
         return self.choice(key, choices, "") if self.has(key) else None
 
     def seeds(self, default: tuple[int, ...]) -> tuple[int, ...]:
@@ -96,7 +96,7 @@ class Keys:
         return tuple(values)
 
     def name(self, key: str, value: str) -> str:
-        """Returns a word that is valid as a file name and on a command line."""
+        """Checks that a word is valid as a file name and on a command line; returns it."""
         if not value.replace("_", "").replace("-", "").isalnum():
             raise self.error(key, f"{value!r} may contain only letters, digits, - and _")
         return value

@@ -1,4 +1,4 @@
-"""Models that compute or measure cells without a simulation: they map the settings of a cell to figures.
+"""Models that compute or measure cells without a simulation, from the settings of a cell.
 
 To add a model, write its function with the defaults of its arguments and register it in `MODELS`.
 """
@@ -35,20 +35,23 @@ PLAN_DEFAULTS: Mapping[str, Any] = {
     "corrections": "none",
     "other": "",
 }
-"""Arguments of `cache_plan`. `corrections` is `none`, `all` or one name; `other` is a compressor of the document, whose
-break-even share becomes `passes_percent`."""
+"""Default arguments of `cache_plan`. `corrections` is `none`, `all` or one name. `other` is a compressor of the
+document; its break-even share becomes `passes_percent`.
+"""
 
 CODECS = ("lz4", "zlib:6", "zstd:3")
 """Codecs of Harper 2018 with their default levels."""
 RUNS = 3
 
 COMPRESS_DEFAULTS: Mapping[str, Any] = {"codec": "lz4", "page": "8KiB", "member": -1, "threads": 1, "fresh": False}
-"""Arguments of `compress_bench`. `page` may be `file`; `member` is an index into the default corpus, -1 for all;
-`fresh` allocates a context and memory per page."""
+"""Default arguments of `compress_bench`. `page` may be `file`; `member` is an index into the default corpus, -1 for all
+files. `fresh` allocates a context and memory per page.
+"""
 
 DEVICE_DEFAULTS: Mapping[str, Any] = {"place": "disk", "op": "read", "run": reads.RUN, "block": "4KiB"}
-"""Arguments of `page_device`: `disk` (a file in the working directory) or `memory` (one in `/dev/shm`); `read` or
-`write`; sequential requests after each jump, 0 for the whole file; request size."""
+"""Default arguments of `page_device`: `disk` (a file in the working directory) or `memory` (a file in `/dev/shm`);
+`read` or `write`; number of sequential requests after each jump, 0 for the whole file; request size.
+"""
 FILE_BYTES = 64 << 20
 SECONDS = 0.2
 
@@ -56,7 +59,7 @@ _KINDS = {str: "text", bool: "true or false", int: "a whole number", float: "a n
 
 
 def _arguments(model: str, defaults: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the settings on top of the defaults of a model, which define their types."""
+    """Returns the settings on top of the defaults of a model; the defaults determine the types."""
     for key, value in settings.items():
         if key not in defaults:
             raise ConfigError(f"{key}: the model {model} has no such setting; it has {', '.join(defaults)}")
@@ -107,7 +110,7 @@ def compress_bench(settings: Mapping[str, Any]) -> Summary:
         raise ConfigError(f"member: {given['member']} is not between -1 and {len(cell.files) - 1}")
     files = cell.files if given["member"] == -1 else (cell.files[given["member"]],)
     total, stored = sum(file.bytes for file in files), sum(file.stored_bytes for file in files)
-    # Files without a compressible page would make these ratios infinite.
+    # For files without a compressible page, these ratios would be infinite.
     shrinking = [file for file in files if file.raw_pages < file.pages]
     return {
         "ratio": total / stored,
@@ -133,7 +136,7 @@ def _measured(page: str, threads: int, fresh: bool) -> dict[str, compress.Cell]:
 
 
 def page_device(settings: Mapping[str, Any]) -> Summary:
-    """Measures requests per second of a file with four in flight; None if the place does not exist."""
+    """Measures requests per second of a file with four requests in flight; None if the place does not exist."""
     given = _arguments("page_device", DEVICE_DEFAULTS, settings)
     for key, known in (("place", ("disk", "memory")), ("op", ("read", "write"))):
         if given[key] not in known:
@@ -164,4 +167,4 @@ MODELS: Mapping[str, Callable[[Mapping[str, Any]], Summary]] = {
 """Models by name."""
 
 MEASURED = frozenset({"compress_bench", "page_device"})
-"""Models that measure this machine; their figures differ from run to run."""
+"""Models that measure this machine; their figures vary from run to run."""

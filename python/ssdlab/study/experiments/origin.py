@@ -1,4 +1,4 @@
-"""Reads the source of table cells that are not simulated: CSV files, other tables, a model."""
+"""Reads the source of table cells that are not simulated: CSV files, other tables or a model."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -16,7 +16,7 @@ from ssdlab.text import suggestion
 def read_source(
     keys: Keys, folder: Path, value: Value | None, rows: Axis, columns: Axis, above: Mapping[str, Table]
 ) -> CellSource:
-    """Reads `from` and `model`.
+    """Reads the keys `from` and `model`.
 
     Args:
         keys: Keys of the table.
@@ -61,7 +61,7 @@ def _tables(keys: Keys, rows: Axis, above: Mapping[str, Table]) -> tuple[str, ..
         if above[name].rows.name != rows.name:
             raise keys.error("from", f"{name} has the rows {above[name].rows.name}; name a table with rows {rows.name}")
         if above[name].runs.seeds != above[names[0]].runs.seeds:
-            raise keys.error("from", f"{name} has other seeds than {names[0]}; give both tables the same seeds")
+            raise keys.error("from", f"{name} has different seeds from {names[0]}; give both tables the same seeds")
     if not names:
         raise keys.error("from", "is empty; list earlier tables, or leave the key out")
     return tuple(names)
@@ -75,15 +75,15 @@ def _check_paths(
     columns: Axis,
     optional: Collection[str] = (),
 ) -> None:
-    """Checks that values read all `names`, and otherwise only `optional` paths and the numbers in labels."""
-    # If one axis is both rows and columns, the number in its label is ambiguous.
+    """Checks that values read all `names`, and otherwise read only `optional` paths and the numbers in labels."""
+    # If the same axis is used for rows and columns, the number in its label is ambiguous.
     axes = {} if rows.name == columns.name else {axis.name: axis for axis in (rows, columns)}
     paths = [path for value in values for path in value.paths]
     known = (*names, *axes, *optional)
     for path in paths:
         if path not in known:
             raise keys.error(
-                "value", f"{path!r} is unknown without a run{suggestion(path, known)}; known are {', '.join(known)}"
+                "value", f"{path!r} is known only after a run{suggestion(path, known)}; known are {', '.join(known)}"
             )
     paths = [path.removeprefix(f"{COLUMN}.") for path in paths]
     for name in axes:

@@ -1,4 +1,4 @@
-"""Reads experiments strictly: misspelt keys are errors."""
+"""Strict reader for experiments: misspelt keys are errors."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -114,7 +114,7 @@ def _axis(place: str, name: str, labels: Any, traces: Mapping[str, Replay]) -> A
 
 
 def _expanded(place: str, labels: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yields labels with their values; one with `each` stands for a label per item, which replaces every `{}`."""
+    """Yields labels with their values. A label with `each` becomes one label per item, which replaces `{}`."""
     for label, values in labels.items():
         if not isinstance(values, dict) or "each" not in values:
             yield label, values
@@ -142,7 +142,7 @@ def _axis_of(keys: Keys, key: str, axes: Mapping[str, Axis]) -> Axis:
 
 
 def _anchor(keys: Keys, key: str, rows: Axis, columns: Axis) -> Anchor | None:
-    """Reads the cell that a key names; None without the key."""
+    """Reads the cell that a key selects; None if the key is missing."""
     if not keys.has(key):
         return None
     inner = Keys(f"{keys.place}: {key}", keys.get(key, dict), ("row", "column"))
@@ -224,7 +224,7 @@ def _claim(keys: Keys, rows: Axis, columns: Axis, above: Mapping[str, Table]) ->
             raise inner.error("winners_of", why)
         if (table.rows.labels, table.columns.labels) != (rows.labels, columns.labels):
             raise inner.error(
-                "winners_of", f"{rival} has other rows or columns; name a table with the same rows and columns"
+                "winners_of", f"{rival} has different rows or columns; name a table with the same rows and columns"
             )
     return Claim(
         says=inner.text("says"),
@@ -247,7 +247,7 @@ class _Parts:
 
 
 def _inherited(place: str, values: Mapping[str, Any], above: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Returns the keys of a table on top of those of the table that it is `like`."""
+    """Returns the keys of a table on top of the keys of the table named by `like`."""
     if "like" not in values:
         return values
     name = values["like"]
@@ -290,7 +290,7 @@ def read(path: Path, name: str, file: str) -> Experiment:
     Args:
         path: TOML file; references are relative to its folder.
         name: Name of the experiment.
-        file: Path as messages show it.
+        file: Path to show in messages.
     """
     source, document = read_toml(path, file)
     keys = Keys(file, document, EXPERIMENT_KEYS)
@@ -315,7 +315,7 @@ def read(path: Path, name: str, file: str) -> Experiment:
         raise keys.error("table", "is empty; add a [[table]]")
     for axis in axes:
         if not any(axis in (table.rows.name, table.columns.name) for table in tables.values()):
-            raise keys.error(f"[axis.{axis}]", "no table uses it; name it as rows or columns of one, or leave it out")
+            raise keys.error(f"[axis.{axis}]", "no table uses it; use it as rows or columns of a table, or remove it")
     experiment = Experiment(
         name=name,
         file=file,
@@ -329,5 +329,7 @@ def read(path: Path, name: str, file: str) -> Experiment:
     )
     for one in traces.values():
         if not any(one in experiment.replayed(table) for table in experiment.tables):
-            raise keys.error(f"[trace.{one.name}]", "no cell replays it; name it in a table, row or column")
+            raise keys.error(
+                f"[trace.{one.name}]", "no cell replays it; name it in a table, row or column, or remove it"
+            )
     return experiment

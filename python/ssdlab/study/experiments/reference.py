@@ -1,4 +1,4 @@
-"""Tables of documents as CSV files: labels, and numbers as printed."""
+"""Reads tables of documents from CSV files: labels, and numbers as printed."""
 
 import csv
 import math
@@ -16,17 +16,17 @@ Cells = tuple[tuple[float | None, ...], ...]
 def read_reference(
     path: Path, place: str, rows: Sequence[str], columns: Sequence[str], where: Mapping[str, str]
 ) -> Cells:
-    """Reads the cells of a reference by the labels of the table; None in empty cells.
+    """Reads the cells of a reference by the labels of the table; None for empty cells.
 
-    The header holds the column labels. The first column that is not in `where` holds the row labels; a file without
-    such a column has a single row, which applies to all `rows`.
+    The header has the column labels. The first column that is not in `where` has the row labels. A file without such a
+    column has a single row, which applies to all `rows`.
 
     Args:
         path: CSV file.
         place: Prefix of error messages.
         rows: Row labels to look up; all are required.
         columns: Column labels to look up; all are required.
-        where: Column values that select lines, for files that hold several tables.
+        where: Column values that select lines of a file with several tables.
     """
     place = f"{place}: reference {text.path(path.name)}"
     try:
@@ -48,7 +48,9 @@ def read_reference(
     by_label: dict[str, tuple[float | None, ...]] = {}
     for number, cells in enumerate(lines[1:], 2):
         if len(cells) != len(header):
-            raise ConfigError(f"{place}:{number}: has {len(cells)} cells, the header {len(header)}; make them equal")
+            raise ConfigError(
+                f"{place}:{number}: has {len(cells)} cells, but the header has {len(header)}; make them equal"
+            )
         line = dict(zip(header, cells, strict=True))
         if any(line[column] != value for column, value in where.items()):
             continue

@@ -20,10 +20,8 @@ def supplied(experiment: Experiment, traces: Traces) -> dict[str, Source]:
     sources: dict[str, Source] = {}
     for name, given in traces.items():
         if name not in known:
-            remedy = f"it takes {', '.join(known)}" if known else "leave it out: it takes none"
-            raise ConfigError(
-                f"trace {name!r}: {experiment.name} takes no such trace{suggestion(name, known)}; {remedy}"
-            )
+            remedy = f"its traces are {', '.join(known)}" if known else "leave the trace out: it needs none"
+            raise ConfigError(f"trace {name!r}: {experiment.name} has no such trace{suggestion(name, known)}; {remedy}")
         if isinstance(given, Trace):
             sources[name] = given
             continue
@@ -33,7 +31,8 @@ def supplied(experiment: Experiment, traces: Traces) -> dict[str, Source]:
         except TraceError as error:
             message = str(error)
             if "--format" in message and source is not given:
-                # An experiment has no such option, so its own remedy follows the cause.
+                # The remedy of a reader may name an option that experiments do not have, so another remedy follows the
+                # cause.
                 cause, _, _ = message.partition("; ")
                 message = f"{cause}; convert the file first with 'ssdlab trace convert --format NAME'"
             raise TraceError(f"trace {name}: {message}") from None
@@ -68,7 +67,7 @@ class Library:
         self._inline: dict[tuple[tuple[int, ...], str], Trace] = {}
 
     def find(self, name: str, config: Config) -> Source | None:
-        """Returns the trace of a name as a configuration replays it; None if the user has not supplied it."""
+        """Returns the trace with this name, to be replayed by a configuration; None if the user has not supplied it."""
         replay = self._traces[name]
         if replay.supplied:
             return self._sources.get(name)
@@ -80,7 +79,7 @@ class Library:
 
 
 def requests(replay: Replay, page_size: str) -> Trace:
-    """Returns an inline trace for pages of a size such as `"2KiB"`."""
+    """Returns a trace that is defined in the experiment, for pages of a size such as `"2KiB"`."""
     page_bytes = _ssdlab.WrittenPages(page_size).page_bytes()
     count = len(replay.pages)
     return Trace.from_columns(

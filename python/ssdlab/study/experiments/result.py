@@ -1,4 +1,4 @@
-"""Results of an experiment: our tables and the document's."""
+"""Results of an experiment: our tables and the document's tables."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -41,19 +41,22 @@ class Winner:
     of: str
     """Label of the column or row."""
     document: tuple[str, ...]
-    """Labels of the document's best; several if equal, none if the document has fewer than two values there."""
+    """Labels of the document's best values: several if they are equal, none if the document has fewer than two values
+    there.
+    """
     ours: tuple[str, ...]
-    """Labels of our best among the cells that the document has; among all cells if it names no best."""
+    """Labels of our best values among the cells that the document has; among all cells if the document names no best.
+    """
     best: tuple[str, ...]
     """Labels of our best among all cells."""
     excess: float | None
-    """Distance of the document's best from ours, by our values, in percent of our best or in points; None if the
+    """Distance of the document's best from our best, using our values, in percent of our best or in points; None if the
     document has no best.
     """
 
     @property
     def agrees(self) -> bool | None:
-        """True if a winner is the same in both; None if the document names none."""
+        """True if ours and the document share a winner; None if the document names none."""
         return not {*self.ours}.isdisjoint(self.document) if self.document else None
 
     def to_dict(self) -> dict[str, Any]:
@@ -69,7 +72,7 @@ class Winner:
 
 @dataclass(frozen=True)
 class TableResult:
-    """Results of one table; arrays are indexed by row and column, NaN without a value."""
+    """Results of one table. Arrays are indexed by row and column; NaN means no value."""
 
     table: Table
     document: Array
@@ -78,13 +81,13 @@ class TableResult:
     spread: Array
     """Maximum less minimum over the seeds."""
     seeds: int
-    """Number of runs per cell; 0 without simulation."""
+    """Number of runs per cell; 0 if the table is not simulated."""
     remarks: tuple[str, ...]
-    """Notes on unknown figures in values and on how traces were read."""
+    """Notes on unknown figures in values, and on how traces were read."""
     missing: tuple[Replay, ...] = ()
     """Traces that the user has not supplied."""
     rival: "TableResult | None" = None
-    """Table whose winners the claim is about."""
+    """Table whose winners the claim refers to."""
 
     def _repr_html_(self) -> str:
         html: str = room("view.html").in_notebook(room("view.pages.experiment").page_of_table(self))
@@ -102,7 +105,7 @@ class TableResult:
 
     @property
     def anchors(self) -> "npt.NDArray[np.bool_]":
-        """True for cells that are their own anchors; they are not compared."""
+        """True for cells that are their own anchors; these are not compared."""
         anchor = self.table.comparison.anchor
         return np.zeros(self.ours.shape, dtype=bool) if anchor is None else is_own(cells_of(anchor, self.table))
 
@@ -170,7 +173,7 @@ class TableResult:
 
         winners = []
         for name, here, there in zip(names, ours * sign, document * sign, strict=True):
-            # If the document has two values or more in this row or column, only those cells can win.
+            # If the document has two or more values in this row or column, only those cells can win.
             known = ~np.isnan(there)
             judged = known.sum() > 1
             competing = known if judged else np.full(len(labels), True)
@@ -190,7 +193,7 @@ class TableResult:
         return tuple(winners)
 
     def verdict(self, which: Literal["document", "ours"]) -> Verdict | None:
-        """Checks the document's claim; None without a claim or without the values to check it."""
+        """Checks the document's claim; None if there is no claim or its values are missing."""
         claim = self.table.claim
         if claim is None:
             return None
@@ -213,7 +216,7 @@ class TableResult:
         return best_of(what, labels, lines)
 
     def stars(self, which: Which) -> set[tuple[int, int]]:
-        """Row and column of the winning cells, documented or ours; empty for differences."""
+        """Returns the row and column of the winning cells, documented or ours; empty for differences."""
         stars = set()
         for winner in self.winners if which != "difference" else ():
             for label in winner.document if which == "document" else winner.best:
@@ -222,7 +225,7 @@ class TableResult:
         return stars
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns everything, ready for JSON; None without a value."""
+        """Returns all results in a form ready for JSON; None stands for a missing value."""
         table, largest = self.table, self.largest
         return {
             "name": table.name,
@@ -285,9 +288,9 @@ class ExperimentResult(Finding):
 
     experiment: Experiment
     overrides: tuple[str, ...]
-    """Settings that replaced the experiment's, as `KEY=VALUE`."""
+    """Settings that replaced those of the experiment, as `KEY=VALUE`."""
     traces: Mapping[str, Mapping[str, object]]
-    """Descriptions of the user's traces, as in `source` of a result."""
+    """Descriptions of the user's traces, in the form of `source` of a result."""
     tables: tuple[TableResult, ...]
     runs: int
     """Number of distinct simulations."""
@@ -300,7 +303,7 @@ class ExperimentResult(Finding):
         return self.finished < self.runs
 
     def __getitem__(self, table: str) -> TableResult:
-        """The table of a name.
+        """Returns the table with a name.
 
         Raises:
             KeyError: If the table was not run.
@@ -352,7 +355,7 @@ def _rms(differences: Array) -> float | None:
 
 
 def _top(values: Array, table: Table) -> int:
-    """Returns the index of the best value, the first of equal ones."""
+    """Returns the index of the best value; of several equal values, the first."""
     return int(values.argmin() if table.ranking.better == "low" else values.argmax())
 
 

@@ -26,14 +26,15 @@ from ssdlab.text import suggestion
 
 Key = tuple[str, int | str | None, str | None]
 """Identity of a run: its configuration as TOML; the `id` of its trace, or the trace's name if the user has not supplied
-it; and the configuration whose recording it replays, if any."""
+it; and the configuration whose recording the run replays, if any.
+"""
 Cells = dict[tuple[str, str], list[Key]]
 """Runs of each cell by row and column."""
 
 
 @dataclass
 class Group:
-    """A run and the runs that replay its recording, one after another, so that the recording is not kept."""
+    """A run, and the runs that replay its recording. They run one after another, so that the recording is not kept."""
 
     config: Config
     source: Source | None
@@ -42,7 +43,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Finished:
-    """What is kept of a completed run."""
+    """The kept part of a completed run."""
 
     summary: Summary
     """Figures, and the columns that values read."""
@@ -55,8 +56,8 @@ class _Plan:
 
     Args:
         experiment: The experiment.
-        library: Its traces.
-        sets: Settings that replace the experiment's.
+        library: The traces of the experiment.
+        sets: Settings that replace those of the experiment.
     """
 
     def __init__(self, experiment: Experiment, library: Library, sets: Sequence[str]) -> None:
@@ -107,7 +108,7 @@ def run(
     jobs: int | None,
     monitor: Monitor | None,
 ) -> ExperimentResult:
-    """See `Experiment.run`."""
+    """Runs an experiment; see `Experiment.run`."""
     sets = as_written(overrides)
     sources = supplied(experiment, traces)
     plan = _Plan(experiment, Library(experiment, sources), sets)
@@ -141,7 +142,7 @@ def run(
 
 
 def _simulate(plan: _Plan, paths: set[str], jobs: int | None, monitor: Monitor | None) -> dict[Key, Finished]:
-    """Runs all groups and returns the completed runs, with the columns among the `paths`."""
+    """Runs all groups and returns the completed runs, with the columns that `paths` contain."""
     finished: dict[Key, Finished] = {}
     executor = Executor("runs", plan.runs, jobs=jobs, monitor=monitor)
 
@@ -165,7 +166,7 @@ def _simulate(plan: _Plan, paths: set[str], jobs: int | None, monitor: Monitor |
 
 
 def _columns(result: Result, paths: set[str]) -> dict[str, dict[str, list[int]]]:
-    """Returns the columns of a run that are among the paths, by file."""
+    """Returns the columns of a run that the paths read, by file."""
     files: dict[str, Mapping[str, Counts]] = {"series": result.series}
     if result.log is not None:
         names = ("copies", "erases", "ns", "times")
@@ -183,7 +184,7 @@ def _result(
     missing: tuple[Replay, ...],
     above: Mapping[str, TableResult],
 ) -> TableResult:
-    """Averages over the seeds."""
+    """Averages the values of a table over the seeds."""
     simulated = table.simulated or any(above[name].seeds for name in table.source.tables)
     shape = by_seed.shape[1:]
     ours = [statistics.fmean(values) for values in by_seed.reshape(len(by_seed), -1).T.tolist()]
@@ -201,7 +202,7 @@ def _result(
 
 
 def _measured(table: Table, cells: Cells, finished: Mapping[Key, Finished]) -> tuple[Array, tuple[str, ...]]:
-    """Returns values by seed, row and column, NaN in incomplete cells; and remarks."""
+    """Returns values by seed, row and column (NaN in incomplete cells), and remarks."""
     by_seed = np.full((max(map(len, cells.values())), len(table.rows.labels), len(table.columns.labels)), np.nan)
     summaries: list[Summary] = []
     remarks: dict[str, None] = {}
@@ -215,7 +216,7 @@ def _measured(table: Table, cells: Cells, finished: Mapping[Key, Finished]) -> t
         summaries += own
         remarks |= {f"trace {table.replays(*at)}: {remark}": None for one in done for remark in one.remarks}
         values = [value for one in own if (value := table.value_of(*at).of(one)) is not None]
-        # An overflow has no value to compare.
+        # A value that overflowed cannot be compared.
         if len(values) == len(keys) and all(map(math.isfinite, values)):
             by_seed.reshape(len(by_seed), -1)[:, index] = values
     return by_seed, (*_remarks(table, summaries), *remarks)
@@ -224,7 +225,7 @@ def _measured(table: Table, cells: Cells, finished: Mapping[Key, Finished]) -> t
 def _derived(table: Table, sources: list[Table], by_seed: Mapping[str, Array]) -> Array:
     """Computes values by seed, row and column from the cells of other tables.
 
-    From a table with the same columns a value reads the same cell, and as `column` the cells above and below it with
+    A value reads the same cell of a table with the same columns. As `column` it reads the cells above and below with
     the numbers in their labels. From other tables it reads all cells of the row that are not their own anchors.
     """
     seeds = len(by_seed[sources[0].name])
@@ -247,13 +248,13 @@ def _derived(table: Table, sources: list[Table], by_seed: Mapping[str, Array]) -
 
 
 def _known(values: Array) -> list[float] | None:
-    """Returns the values, or None if one is missing."""
+    """Returns the values; None if one is missing."""
     known: list[float] = values.tolist()
     return None if any(map(math.isnan, known)) else known
 
 
 def _computed(experiment: Experiment, table: Table) -> tuple[Array, tuple[str, ...]]:
-    """Computes values from given numbers or the figures of a model, as for one seed; and remarks."""
+    """Computes values for a single seed from given numbers or the figures of a model. Also returns remarks."""
     values = np.full((1, len(table.rows.labels), len(table.columns.labels)), np.nan)
     summaries: list[Summary] = []
     for at in np.ndindex(values.shape[1:]):
@@ -282,7 +283,7 @@ def _document(table: Table) -> Array:
 
 
 def _changes(table: Table, values: Array) -> Array:
-    """Returns the values, or their percent change to the anchor's where the table shows changes."""
+    """Returns the values; if the table shows changes, their percent change to the anchor's value."""
     if table.change_to is None:
         return values
     at = cells_of(table.change_to, table)

@@ -37,7 +37,7 @@ class Drive(NamedTuple):
 
     @property
     def touched_bytes(self) -> int:
-        """Upper bound of the bytes that requests touch."""
+        """Returns an upper bound of the bytes that requests touch."""
         return min(self.end_bytes, sum(one.read_bytes + one.written_bytes for one in self.volumes))
 
 
@@ -47,7 +47,7 @@ def packed(volumes: Sequence[Volume], rule: str, drives: int | None, capacity_by
     Args:
         volumes: Volumes in order of appearance.
         rule: A name in `RULES`.
-        drives: Number of drives; the smallest that has room if None.
+        drives: Number of drives; if None, the smallest number with enough room.
         capacity_bytes: Capacity of a drive; None if volumes always fit.
     """
     if rule not in RULES:
@@ -88,7 +88,9 @@ def packed(volumes: Sequence[Volume], rule: str, drives: int | None, capacity_by
 
 
 def _fewest(volumes: Sequence[Volume], rule: str, capacity_bytes: int) -> list[Drive]:
-    """Returns the smallest number of drives with room; under some rules more drives may have less, so all are tried."""
+    """Returns the smallest number of drives with enough room. Under some rules more drives may have less room, so all
+    numbers are tried.
+    """
     least = math.ceil(sum(one.end_bytes for one in volumes) / capacity_bytes)
     for drives in range(max(least, 1), len(volumes) + 1):
         dealt = _deal(volumes, rule, drives)

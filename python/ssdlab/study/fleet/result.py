@@ -23,7 +23,7 @@ USUAL = (
     "map.all.hit_ratio:max",
     "life_years:max",
 )
-"""Default figures to show, if drives have them."""
+"""Figures to show by default, if drives have them."""
 
 SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
 """Quantiles to show."""
@@ -43,7 +43,7 @@ SERVICE_YEARS = 5.0
 
 LIFE, OWN_LIFE, TBW = "life_years", "lifetime.years", "lifetime.host_tbw_bytes"
 WRITTEN = "host.bytes_written"
-"""Lifetime figure of a fleet, and the figures of a run that it follows from."""
+"""Lifetime figure of a fleet, and the figures of a run from which it is computed."""
 
 DAY_SECONDS, YEAR_DAYS = 86_400, 365.25
 SCALE = "host.replay.open.time_scale"
@@ -60,7 +60,7 @@ class Cdf(NamedTuple):
     """Cumulative shares of the drives."""
 
     def at(self, share: float) -> float:
-        """Returns the smallest value that a share of the drives does not exceed."""
+        """Returns the smallest value that this share of the drives does not exceed."""
         return float(self.values[max(math.ceil(share * len(self.values)), 1) - 1])
 
     @property
@@ -70,7 +70,7 @@ class Cdf(NamedTuple):
 
 
 class Needed(NamedTuple):
-    """Drives that a fleet consumes over years."""
+    """Number of drives that a fleet consumes over years."""
 
     years: float
     drives: int
@@ -80,9 +80,11 @@ class Needed(NamedTuple):
     bought: int
     """Drives including replacements."""
     unknown: int
-    """Drives of unknown lifetime, counted once: not run, failed, or without times of requests and simulation."""
+    """Number of drives with unknown lifetime, each counted once: not run, failed, or without times of requests or
+    simulation.
+    """
     rate: str
-    """Write rate: of the `trace`, or of the `replay` if requests have no times."""
+    """Write rate used: of the `trace`, or of the `replay` if requests have no times."""
 
 
 class Fleet(Finding):
@@ -116,8 +118,9 @@ class Fleet(Finding):
         self.seconds: float = volumes.seconds * scale
         """Duration of the replay, from the first request of any volume to the last."""
         self.study = self._with_lives(study)
-        """Runs of the drives, with the axis `drive`. If known, `life_years` is the time until a drive wears out if the
-        trace repeats every `seconds`."""
+        """Runs of the drives, with the axis `drive`. `life_years`, if known, is the time until a drive wears out if the
+        trace repeats every `seconds`.
+        """
 
     @property
     def volumes(self) -> tuple[Volume, ...]:
@@ -131,7 +134,7 @@ class Fleet(Finding):
 
     @property
     def table(self) -> "pa.Table":
-        """A row per drive that was run: figures of the study, and sums over its volumes."""
+        """Table with a row per drive that was run: figures of the study, and sums over the drive's volumes."""
         table = self.study.table
         by_drive = [self.drives[run].volumes for run in table["run"].to_pylist()]
         sums = {
@@ -148,8 +151,8 @@ class Fleet(Finding):
         """Returns a row per volume: its requests, their latencies, and the figures of its drive.
 
         Latencies (`OWN_TIMES`) are those of the volume's requests. They are None if unknown: without event time, below
-        a cache, with more than 256 streams, or if the volume's trace names streams. Figures with the prefix `drive.`
-        are shared by all volumes of a drive.
+        a cache, with more than 256 streams, or if the volume's trace names streams. All volumes of a drive share the
+        figures with the prefix `drive.`.
         """
         figures = [one.figure for one in self.outcomes()]
         done = {row["run"]: row for row in self.study.table.select(["run", "error", *figures]).to_pylist()}
@@ -176,7 +179,7 @@ class Fleet(Finding):
         return {one["stream"]: one for one in result["drive"]["streams"]}
 
     def outcomes(self) -> list[Outcome]:
-        """Returns the figures to show: the requested, or the usual ones that drives have."""
+        """Returns the figures to show: the requested figures, or the default figures that drives have."""
         if self.study.plan["outcomes"]:
             return self.study.outcomes()
         known = self.study.figures
@@ -217,11 +220,11 @@ class Fleet(Finding):
 
     @property
     def rate(self) -> str:
-        """Write rate behind lifetimes: of the `trace`, or of the `replay` if requests have no times."""
+        """Write rate used for lifetimes: of the `trace`, or of the `replay` if requests have no times."""
         return "trace" if self.seconds > 0 else "replay"
 
     def _with_lives(self, study: Study) -> Study:
-        """Adds the lifetime of each drive at `rate`, even if the drive cannot keep up."""
+        """Adds the lifetime of each drive at `rate`, even if the drive cannot keep up with it."""
         known = {*study.table.column_names}
         if LIFE in known or not {TBW, WRITTEN} <= known:
             return study
@@ -238,7 +241,7 @@ class Fleet(Finding):
         return study.with_figure(LIFE, lives)
 
     def needed(self) -> Needed:
-        """Returns the number of drives for `years`; worn-out drives are replaced by equal ones."""
+        """Returns the number of drives needed for `years`; worn-out drives are replaced by equal drives."""
         rows = self.study.table.select(["error", *({LIFE, TBW} & {*self.study.table.column_names})]).to_pylist()
         spent = [max(math.ceil(self.years / row[LIFE]), 1) for row in rows if row.get(LIFE) is not None]
         # A drive without wear has no lifetime figure.
@@ -253,12 +256,14 @@ class Fleet(Finding):
         )
 
     def busiest(self, share: float) -> float:
-        """Returns the share of all requests that goes to a share of the volumes, the busiest (at least one)."""
+        """Returns the share of all requests that goes to this share of the volumes, the busiest ones (at least one
+        volume).
+        """
         requests = sorted((one.requests for one in self.volumes), reverse=True)
         return sum(requests[: self.count_of(share)]) / sum(requests)
 
     def count_of(self, share: float) -> int:
-        """Returns the number of volumes in a share of them, at least one."""
+        """Returns the number of volumes in this share of all volumes, at least one."""
         return max(round(share * len(self.volumes)), 1)
 
     @property

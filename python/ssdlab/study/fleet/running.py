@@ -47,7 +47,7 @@ class Plan:
     keys: Sequence[str]
     """Key of each drive's run."""
     runs: Mapping[str, Run]
-    """Runs by key; drives with equal requests and names share one."""
+    """Runs by key; drives with equal requests and names share a run."""
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the plan of the study, ready for JSON."""
@@ -71,7 +71,7 @@ def plan(volumes: Volumes, base: Config, rule: str, drives: int | None, outcomes
     base.check()
     replayed = base.for_trace()
     given = {key: value for key, value, _ in replayed.settings}
-    # Other values of host.fit make room.
+    # Other values of host.fit do not limit the room.
     room = _ssdlab.size(str(base["device.capacity"])) if replayed["host.fit"] == "error" else None
     dealt = packed(volumes.volumes, rule, drives, room)
     keys: list[str] = []
@@ -103,25 +103,25 @@ def fleet(
 ) -> Fleet:
     """Runs the volumes of a trace on drives.
 
-    One pass splits the trace into a file per volume; then each drive is a run in a process of its own. Finished work in
-    the folder is not repeated: an interrupted fleet resumes, and other configurations reuse the split trace. Ctrl-C
+    One pass splits the trace into a file per volume; then each drive is a run in a separate process. Finished work in
+    the folder is not repeated. So an interrupted fleet resumes, and other configurations reuse the split trace. Ctrl-C
     raises KeyboardInterrupt; finished runs are kept.
 
     Args:
-        trace: Files whose format names volumes (Alibaba, Tencent, MSR, SYSTOR, Parquet with a column `volume`), in
-            order; other files are a volume each. Folders stand for their files, by name.
+        trace: Files in order. Their format names volumes (Alibaba, Tencent, MSR, SYSTOR, Parquet with a column
+            `volume`); otherwise each file is a volume. A folder stands for its files, sorted by name.
         config: Configuration of every drive; `device.capacity` is the capacity of one drive.
         pack: Rule that assigns volumes to drives: `alone`, `round-robin`, `write-rate` or `name`.
         drives: Number of drives; by default the smallest number with room for all volumes.
-        outcomes: Figures to show first; the usual ones by default.
-        out: Folder; by default nothing is kept.
+        outcomes: Figures to show first; the default figures if empty.
+        out: Folder for the results; by default nothing is kept.
         jobs: Number of worker processes; one per processor by default.
         cluster: Address of a Dask scheduler whose workers execute the runs instead.
         retry: True to repeat failed runs.
-        monitor: Called with the progress of splitting (`part`) and of runs (`runs`). A true return value stops both.
+        monitor: Called with the progress of splitting (`part`) and of runs (`runs`). A true return value stops either.
 
     Raises:
-        ConfigError: If settings or the packing are wrong, a volume has no room, or the folder cannot be used.
+        ConfigError: If settings or the packing are invalid, a volume has no room, or the folder cannot be used.
         TraceError: If a file cannot be read, or the trace names no volumes.
         OSError: If the folder cannot be written; finished runs are kept.
     """
@@ -144,7 +144,7 @@ def fleet(
 
 
 def _check(folder: Path) -> None:
-    """Raises an error if a folder has other contents."""
+    """Raises an error if a folder contains anything except a fleet."""
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{text.path(folder)}: is a file; give a folder")
     inside = {one.name for one in folder.iterdir()} if folder.is_dir() else set()
@@ -155,10 +155,10 @@ def _check(folder: Path) -> None:
 
 @takes()
 def open_fleet(path: str | os.PathLike[str]) -> Fleet:
-    """Opens a fleet by its folder; a fleet in progress shows what is finished.
+    """Opens a fleet by its folder; a fleet in progress shows its finished runs.
 
     Raises:
-        ConfigError: If the folder holds no fleet that this version can read.
+        ConfigError: If the folder contains no fleet that this version can read.
     """
     folder = Path(path)
     if not (folder / VOLUMES / INDEX).exists() or not (folder / STUDY).is_dir():

@@ -2,10 +2,9 @@
 
 Each volume draws its request rate, write share, working set and randomness. Requests arrive as one Poisson process and
 are assigned to volumes by their rates. A random request of a volume goes to a Zipf-distributed page of its working set;
-the
-others continue a sequential run. The share of random requests is the analysis of 2023's share of requests more than
-128 KiB from each of the 32 before; in the small working set of a short trace far fewer are so far away. Equal arguments
-give equal bytes.
+all other requests continue a sequential run. The share of random requests is taken from the analysis of 2023: requests
+more than 128 KiB from each of the 32 requests before. In the small working set of a short trace, far fewer requests are
+so far apart. Equal arguments give equal bytes.
 
 Sources:
 
@@ -45,8 +44,9 @@ MIN_SPAN_BYTES = 1 << 20
 DEVICE_BYTES = 1 << 30
 """Minimum device size of the request generators."""
 THETA = 0.9
-"""Skew of random requests. With the median volume's sequential requests, a tenth of its pages takes some 28 % of all
-requests; the analysis of 2020 reports 31.2 % of the writes at the first quartile of volumes."""
+"""Skew of random requests. With the median volume's sequential requests, a tenth of its pages takes about 28 % of all
+requests. The analysis of 2020 reports 31.2 % of the writes at the first quartile of volumes.
+"""
 
 
 class Spread(NamedTuple):
@@ -78,8 +78,9 @@ class Profile(NamedTuple):
 
     volumes: int
     requests: float
-    """Requests of the whole trace. Working sets shrink with the number of requests, so that pages are rewritten as
-    often."""
+    """Number of requests of the whole trace. Working sets shrink with the number of requests, so that pages are
+    rewritten equally often.
+    """
     rate: Spread
     """Logarithm of a volume's requests per second."""
     writes: Spread
@@ -93,9 +94,9 @@ class Profile(NamedTuple):
 
 
 _RATE = Spread.through((0.816, math.log(10)), (0.981, math.log(100)))
-"""81.6 % of Alibaba's volumes average less than 10 requests per second, 1.9 % more than 100."""
+"""81.6 % of Alibaba's volumes average less than 10 requests per second, and 1.9 % more than 100."""
 _WRITES = Spread.through((1 - 0.915, 0.0), (1 - 0.424, math.log(100)))
-"""91.5 % of the volumes write more than they read, 42.4 % a hundred times as much."""
+"""91.5 % of the volumes write more than they read, and 42.4 % write a hundred times as much."""
 _LARGEST = 1 - 1 / 1000
 
 PROFILES = {
@@ -111,7 +112,7 @@ PROFILES = {
     "tencent": Profile(
         volumes=4995,
         requests=33.7e9,
-        # Not published per volume; Alibaba's values.
+        # The rate per volume is not published; these are Alibaba's values.
         rate=_RATE,
         writes=_WRITES,
         span=Spread.through((0.5, math.log(23.0 * 2**30)), (1 - 1 / 271, math.log(1.7 * 2**40))),
@@ -123,7 +124,7 @@ PROFILES = {
 
 
 class _Random:
-    """Random numbers from the raw bits of a generator, which are stable across NumPy versions."""
+    """Random numbers from the raw bits of a generator; these are stable across NumPy versions."""
 
     def __init__(self, seed: int) -> None:
         self._bits = np.random.PCG64(seed)
@@ -155,7 +156,7 @@ class _Volume:
         self._random = random
 
     def read(self, random: "npt.NDArray[np.float64]") -> "dict[str, npt.NDArray[Any]]":
-        """Returns the next requests; a number below the volume's share in `random` makes a request random."""
+        """Returns the next requests. A request is random if its number in `random` is below the volume's share."""
         zipf = random < self._random
         columns: dict[str, Any] = {
             "op": np.empty(len(zipf), np.uint8),
@@ -252,7 +253,7 @@ def _named(columns: "dict[str, npt.NDArray[Any]]") -> "pa.Table":
 
 
 def _writer(path: Path, schema: "pa.Schema", files: ExitStack, *, parquet: bool) -> "Callable[[pa.Table], None]":
-    """Returns the function that appends tables to a file, which `files` closes."""
+    """Returns the function that appends tables to a file; `files` closes the file."""
     if parquet:
         file = files.enter_context(pq.ParquetWriter(path, schema, compression="zstd"))
         return lambda table: file.write_table(table)
@@ -279,8 +280,8 @@ def generate_fleet(
             `.parquet`.
         like: Fleet to imitate, `alibaba` or `tencent`.
         volumes: Number of volumes; the published number by default.
-        requests: Number of requests of all volumes, at least one each.
-        seed: Seed of the fleet.
+        requests: Total number of requests, at least one per volume.
+        seed: Random seed of the fleet.
         monitor: Called with the progress in the phase `generate`. A true return value raises KeyboardInterrupt and
             leaves no file.
 

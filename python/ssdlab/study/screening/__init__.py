@@ -1,9 +1,9 @@
-"""Screenings: the conditions under which one scheduler differs from others.
+"""Screenings: find the conditions under which one scheduler differs from others.
 
-A screening is a TOML file with factors at two levels, the tested scheduler and its rivals, and a document's claims.
-A two-level fractional factorial over all factors finds the strongest; all combinations of these are then run around the
-point where the tested one did best, with fresh seeds. `definition.py` holds a screening,
-`reader.py` reads it, `plan.py` and `running.py` run it as a study, `contrast.py` and `result.py` evaluate it.
+A screening is a TOML file with factors at two levels, the tested scheduler and its rivals, and a document's claims. A
+two-level fractional factorial over all factors finds the strongest factors. Then all combinations of these run around
+the point where the tested scheduler did best, with fresh seeds. `definition.py` holds a screening, `reader.py` reads
+it, `plan.py` and `running.py` run it as a study, `contrast.py` and `result.py` evaluate it.
 """
 
 import os
@@ -26,7 +26,7 @@ def names() -> list[str]:
 
 
 def holds(name: str | os.PathLike[str]) -> bool:
-    """True for the name of a screening or a TOML file with factors, faulty or not."""
+    """True for the name of a screening, or for a TOML file with factors, valid or not."""
     if _ssdlab.named(str(name), names()):
         return True
     try:
@@ -40,7 +40,7 @@ def load(screening: str | os.PathLike[str]) -> Screening:
     """Reads a screening by its name or by the path of a TOML file.
 
     Raises:
-        ConfigError: If the file cannot be read or is wrong; one line with file, key and remedy.
+        ConfigError: If the file is invalid or cannot be read; one line with file, key and remedy.
     """
     if shipped := _ssdlab.named(str(screening), names()):
         return read(_SHIPPED / f"{shipped}.toml", f"{shipped}.toml")

@@ -1,4 +1,4 @@
-"""Gains of the tested scheduler over the others, and their dependence on factors."""
+"""Gains of the tested scheduler over the others, and how they depend on factors."""
 
 import math
 import statistics
@@ -19,14 +19,14 @@ from ssdlab.study.sweep.design import Design
 
 
 class Contrast(NamedTuple):
-    """A figure, and the summary of the others (best, mean or worst) that the tested one is compared with."""
+    """A figure, and the value of the others (best, mean or worst) with which the tested scheduler is compared."""
 
     figure: str
     against: str
 
 
 Gains = Mapping[Contrast, Sequence[PointValues]]
-"""Gains in points by contrast: at each complete point, by seed."""
+"""Gains in points by contrast, at each complete point, by seed."""
 
 At = tuple[tuple[tuple[str, str], ...], int]
 """Point and seed."""
@@ -36,7 +36,7 @@ Results = Mapping[At, Mapping[str, Mapping[str, Any]]]
 
 
 def results(study: Study, part: str) -> Results:
-    """Returns the results of a part at points and seeds that all schedulers completed."""
+    """Returns the results of a part at the points and seeds that all schedulers completed."""
     by_place: dict[At, dict[str, dict[str, Any]]] = {}
     asked: Counter[At] = Counter()
     errors = zip(study.table["run"].to_pylist(), study.table["error"].to_pylist(), strict=True)
@@ -54,7 +54,7 @@ def results(study: Study, part: str) -> Results:
 def gain(figure: Figure, ours: float, others: Sequence[float], against: str) -> float:
     """Returns the gain over the best, mean or worst of the others in points: 100 times the logarithm of the ratio.
 
-    Averaged logarithms let doubling and halving cancel. The gain is nan if a value is 0.
+    With logarithms, the mean of a doubling and a halving is 0. The gain is nan if a value is 0.
     """
     if against == "mean":
         other = statistics.fmean(others)
@@ -66,7 +66,7 @@ def gain(figure: Figure, ours: float, others: Sequence[float], against: str) -> 
 
 
 def percent(figure: Figure, points: float) -> float:
-    """Converts a gain in points to percent less, or more, than the others."""
+    """Converts a gain in points to percent less or more than the others."""
     ratio = math.exp(points / 100)
     return 100 * (1 - 1 / ratio) if figure.small else 100 * (ratio - 1)
 
@@ -94,8 +94,8 @@ def gains(screening: Screening, results: Results) -> Gains:
 def main_effects(axes: Sequence[Axis], design: Design, points: Sequence[PointValues]) -> list[Effect]:
     """Returns the effect of raising each factor on a gain; empty unless all points are complete.
 
-    Confidence follows from the spread between seeds, or from the spread among effects if larger: in a fraction,
-    three-factor interactions add to main effects.
+    The confidence interval follows from the spread between seeds or, if larger, from the spread among effects. In a
+    fraction, three-factor interactions add to main effects.
     """
     columns = design.columns(axes)
     if len(points) < design.size(axes):

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from ssdlab.study.screening.result import Screened
 
 ABOVE_ONLY = ("workload", "block", "host")
-"""Sections for the first drive only: the second drive replays a trace that contains their effects."""
+"""Sections for the first drive only: the second drive replays a trace that already contains their effects."""
 
 BASELINES = ("best", "mean", "worst")
-"""Summaries of the others that the tested scheduler is compared with."""
+"""Ways to summarise the other schedulers, with which the tested scheduler is compared."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Level:
     """A level of a factor, or a scheduler."""
 
     settings: Settings
-    """Settings of both drives, except for `ABOVE_ONLY`."""
+    """Settings of both drives, except those in `ABOVE_ONLY`."""
     below: Settings
     """Settings of the second drive."""
     taking: Mapping[str, object]
@@ -45,11 +45,11 @@ class Factor:
 
     name: str
     levels: Mapping[str, Level]
-    """Levels by label; the first is the lower."""
+    """Levels by label; the first level is the lower one."""
 
     @property
     def axis(self) -> Axis:
-        """The factor as an axis of a design."""
+        """Returns the factor as an axis of a design."""
         return Axis((self.name,), tuple({self.name: label} for label in self.levels))
 
 
@@ -62,7 +62,7 @@ class Figure:
     small: bool
     """True if less is better."""
     gain: str
-    """Name of a gain, such as `fewer erases`."""
+    """Words for a gain, such as `fewer erases`."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Claim:
 
     figure: str
     against: str
-    """One of `BASELINES`."""
+    """Summary of the others to compare with, one of `BASELINES`."""
     least: float
     """Minimum gain in percent."""
     says: str
@@ -91,7 +91,7 @@ class Form:
     refined: int
     """Maximum number of factors to refine."""
     factors: tuple[Factor, ...]
-    """Factors; larger drives may have other levels."""
+    """Factors. Larger drives may have other levels."""
 
     @property
     def design(self) -> Design:
@@ -110,9 +110,9 @@ class Screening:
 
     name: str
     file: str
-    """Path as messages show it."""
+    """Path shown in messages."""
     source: str
-    """Text of the TOML file, whose comments give reasons."""
+    """Text of the TOML file; its comments give reasons."""
     title: str
     document: str
     settings: Settings
@@ -127,11 +127,11 @@ class Screening:
 
     @property
     def others(self) -> list[str]:
-        """Schedulers other than the tested one."""
+        """Returns the schedulers other than the tested one."""
         return [name for name in self.schedulers if name != self.tested]
 
     def figure(self, name: str) -> Figure:
-        """Returns the figure of a name, which must exist."""
+        """Returns the figure with this name, which must exist."""
         return next(one for one in self.figures if one.name == name)
 
     def run(
@@ -144,20 +144,21 @@ class Screening:
         cluster: str | None = None,
         monitor: Monitor | None = None,
     ) -> "Screened":
-        """Runs the screening; the folder's finished runs are not repeated.
+        """Runs the screening; finished runs in the folder are not repeated.
 
         The result depends on form and overrides only.
 
         Args:
-            form: Size: `short` or `full`.
-            overrides: Settings that replace the screening's, as for `Config`.
-            out: Folder, whose subfolder `study` stores every run; by default nothing is kept.
+            form: Size of the screening: `short` or `full`.
+            overrides: Settings that replace those of the screening, as for `Config`.
+            out: Folder; its subfolder `study` stores every run. By default nothing is kept.
             jobs: Number of worker processes; one per processor if None.
             cluster: Address of a Dask scheduler whose workers execute the runs instead.
-            monitor: Called with the number of finished runs; a true return value stops the screening, which keeps them.
+            monitor: Called with the number of finished runs. A true return value stops the screening; finished runs are
+                kept.
 
         Raises:
-            ConfigError: If settings are wrong, or the folder or the cluster cannot be used.
+            ConfigError: If settings are invalid, or the folder or the cluster cannot be used.
             OSError: If the folder cannot be written; finished runs are kept.
         """
         with following(monitor) as shown:

@@ -12,22 +12,22 @@ from ssdlab.study.sweep.design import SCREENING
 from ssdlab.study.work.run import Run
 
 PART, SCHEDULER = "part", "scheduler"
-"""Columns of the study other than the factors."""
+"""Columns of the study that are not factors."""
 
 FIRST = "screening"
-"""Name of the first part; refinements have the name of their claim."""
+"""Name of the first part. Refinements have the name of their claim."""
 
 
 @dataclass
 class Plan:
-    """All rows so far; each part adds rows that depend on the results of earlier parts."""
+    """All rows so far. Each part adds rows that depend on the results of earlier parts."""
 
     screening: Screening
     form: Form
     overrides: tuple[str, ...]
     rows: list[Row] = field(default_factory=list)
     runs: dict[str, Run] = field(default_factory=dict)
-    """Runs by key; equal rows share one."""
+    """Runs by key; equal rows share a run."""
 
     def __post_init__(self) -> None:
         if any(one.partition("=")[0].strip() == "seed" for one in self.overrides):
@@ -56,7 +56,7 @@ class Plan:
                 {"keys": [name], "levels": [[label] for label in labels], "range": False, "log": False}
                 for name, labels in levels.items()
             ],
-            # The number of seeds varies between parts; rows with equal levels form a point.
+            # The number of seeds varies between parts. Rows with equal levels form a point.
             "seeds": None,
             "outcomes": [path for one in self.screening.figures for path in one.value.paths],
             "source": None,

@@ -1,4 +1,4 @@
-"""Reads screenings strictly: misspelt keys are errors."""
+"""Strict reader for screenings: misspelt keys are errors."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -29,7 +29,7 @@ class Part:
     factors: tuple[str, ...]
     """Factors that are varied."""
     kept: Point
-    """Levels of the other factors."""
+    """Levels of the factors that are not varied."""
     results: Results
     gains: Gains
     effects: Mapping[Contrast, Sequence[Effect]]
@@ -55,15 +55,15 @@ class Answer(NamedTuple):
     reached: int
     """Number of points whose mean gain reaches the claim."""
     telling: Mapping[str, tuple[str, int]]
-    """Level of each factor that more of these points have than by chance, with their number."""
+    """For each factor, the level that more of these points have than expected by chance, with their number."""
     first: float
-    """Largest gain of the first part; as a maximum it is biased upwards."""
+    """Largest gain of the first part. As a maximum, it is biased upwards."""
     again: Estimate | None
     """Largest gain of the refinement, with fresh seeds."""
     best: PointValues | None
-    """Point with that gain."""
+    """Point with the largest gain."""
     appears: bool
-    """True if that gain reaches the claim and is significantly above 0."""
+    """True if the largest gain reaches the claim and is significantly above 0."""
 
 
 class Operations(NamedTuple):
@@ -129,7 +129,7 @@ class Screened(Finding):
         return answers
 
     def operations(self, answer: Answer) -> list[Operations]:
-        """Returns figures and operations by cause of every scheduler at the point with the largest gain."""
+        """Returns figures, and operations by cause, of every scheduler at the point with the largest gain."""
         if answer.best is None:
             return []
         part = next(one for one in self.parts if one.name == answer.claim.says)
@@ -213,7 +213,7 @@ class Screened(Finding):
 
 
 def _operations(result: Mapping[str, Any]) -> list[str]:
-    """Returns the paths of operations by cause that occurred; for merges the path of their number."""
+    """Returns the paths of operations by cause that occurred; for merges, the path of their number."""
     paths = []
     for place in CAUSES:
         node: Any = result
@@ -226,7 +226,8 @@ def _operations(result: Mapping[str, Any]) -> list[str]:
 
 
 def _telling(points: Sequence[PointValues]) -> dict[str, tuple[str, int]]:
-    """Returns the levels that more points have than by chance, in a design with each level in half of the points.
+    """Returns the levels that more points have than expected by chance, in a design with each level in half of the
+    points.
 
     Significance is corrected for the number of factors.
     """

@@ -1,4 +1,4 @@
-"""Runs a screening: all factors, then all combinations of the strongest."""
+"""Runs a screening: first all factors, then all combinations of the strongest factors."""
 
 import os
 import tempfile
@@ -27,7 +27,7 @@ def run(
     cluster: str | None,
     monitor: Monitor | None,
 ) -> Screened:
-    """See `Screening.run`."""
+    """Runs a screening; see `Screening.run`."""
     if out is None:
         with tempfile.TemporaryDirectory(prefix="ssdlab-screening-") as made:
             return run(screening, form, overrides, made, jobs, cluster, monitor)

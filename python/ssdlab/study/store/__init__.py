@@ -8,9 +8,9 @@
     trials.db         trials of a search, in Optuna's format
 
 A run's key is a checksum of everything that its result depends on (`ssdlab.study.work.run`): resolved configuration,
-contents of the trace, program. An interrupted study therefore finds what is done, an extended study runs only what is
-new, and equal runs execute once. `runs.parquet` does not depend on when or in which order runs ended.
+contents of the trace, program. So an interrupted study finds its finished runs, an extended study executes only new
+runs, and equal runs execute once. `runs.parquet` does not depend on when or in which order runs ended.
 
-A `Study` (`study.py`) adds its sides one per file: requested runs, their figures and seeds (`runs.py`), notes
+A `Study` (`study.py`) combines classes with one file each: requested runs, their figures and seeds (`runs.py`), notes
 (`remarks.py`), and questions (`questions.py`).
 """

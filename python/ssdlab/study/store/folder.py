@@ -26,7 +26,7 @@ PLAN, JOURNAL, RESULTS, RUNS, LOCK = "plan.json", "journal", "results.parquet", 
 """Files of the folder."""
 
 TUNING = "tuning"
-"""Key of a plan that identifies a search; a sweep has none."""
+"""Key of a plan that identifies a search; the plan of a sweep does not have it."""
 
 
 def read_plan(folder: Path, name: object = None) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def points_of(plan: Mapping[str, Any]) -> list[Point]:
 
 def records_of(folder: Path) -> dict[str, Record]:
     """Returns every finished run by key."""
-    # Journal first: runs that are packed meanwhile appear in both files rather than in neither.
+    # Reads the journal first. Runs that are packed meanwhile then appear in both files rather than in none.
     records = {}
     for line in entries(folder / JOURNAL):
         entry = json.loads(line)
@@ -73,7 +73,7 @@ def records_of(folder: Path) -> dict[str, Record]:
 
 
 class Store:
-    """A study's folder, locked by this process for writing; created if missing."""
+    """The folder of a study, locked by this process for writing; created if missing."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -101,13 +101,13 @@ class Store:
             raise
 
     def ask(self, plan: Mapping[str, Any]) -> None:
-        """Stores a plan; raises an error if the folder has another search, or if only one of both is a search."""
+        """Stores a plan. Raises an error if the folder has another search, or if only one of the two is a search."""
         if (self.folder / PLAN).exists():
             ours, theirs = (one.get(TUNING) or {} for one in (plan, read_plan(self.folder)))
             other = [key for key in {**theirs, **ours} if ours.get(key) != theirs.get(key)]
             if other:
                 holds = (
-                    f"a search with other {', '.join(other)}"
+                    f"a search with different {', '.join(other)}"
                     if theirs and ours
                     else "a search"
                     if theirs
@@ -148,7 +148,7 @@ class Store:
             with naming(self.folder / name), replacing(self.folder / name) as path:
                 pq.write_table(table, path, compression="zstd")
                 _to_disk(path)
-        # The journal goes only after its replacement is on disk.
+        # Removes the journal only after its replacement is on disk.
         _to_disk(self.folder)
         self._journal.clear()
 
@@ -172,7 +172,7 @@ def _to_disk(path: Path) -> None:
 def _locked(folder: Path) -> int:
     """Locks the folder; the system releases the lock when this process ends."""
     lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
-    # A child that was just forked by a killed process holds the lock until it executes its program.
+    # If a process is killed, a child that it just forked holds the lock until the child executes its program.
     patience = time.monotonic() + 10
     while True:
         try:
@@ -194,7 +194,7 @@ def _locked(folder: Path) -> int:
 
 
 def _has_ended(holder: str) -> bool:
-    """True if the holder is an ended process of this machine."""
+    """True if the holder was a process of this machine that has ended."""
     match = re.fullmatch(rf"process (\d+) on {re.escape(socket.gethostname())}", holder)
     if match is None:
         return False

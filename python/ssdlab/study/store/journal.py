@@ -1,6 +1,6 @@
 """An append-only journal of lines with checksums.
 
-After a crash of the writer at most the last line is incomplete. Readers skip it; the next writer cuts it off.
+After a crash of the writer, at most the last line is incomplete. Readers skip it, and the next writer cuts it off.
 """
 
 import os
@@ -33,7 +33,7 @@ def _text(line: bytes) -> str | None:
 
 
 def entries(path: Path) -> Iterator[str]:
-    """Yields every complete line of a journal in order; nothing if the file is missing."""
+    """Yields every complete line of a journal in order; yields nothing if the file is missing."""
     if path.exists():
         with path.open("rb") as file:
             for line in file:
@@ -43,7 +43,7 @@ def entries(path: Path) -> Iterator[str]:
 
 
 class Journal:
-    """Writes a journal from any thread of one process; the file is created if missing."""
+    """Writes a journal from any thread of one process; creates the file if it is missing."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -64,13 +64,13 @@ class Journal:
         return end
 
     def append(self, text: str) -> None:
-        """Appends a line without line breaks; on OSError the journal is unchanged."""
+        """Appends a line, which must not contain line breaks. On OSError the journal is unchanged."""
         line = _line(text)
         with self._lock, naming(self._path):
             try:
                 written = os.write(self._file, line)
                 if written < len(line):
-                    # A full disk accepts a part; writing the rest raises the reason.
+                    # A full disk accepts a part; the attempt to write the rest raises the reason.
                     os.write(self._file, line[written:])
             except OSError:
                 os.ftruncate(self._file, self._end)

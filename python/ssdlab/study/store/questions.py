@@ -19,18 +19,18 @@ LOSSES_OF_TRACES = (
 
 
 class Questions(Remarked):
-    """Runs that answer questions about effects, curves and the Pareto front."""
+    """Runs, with answers to questions about effects, curves and the Pareto front."""
 
     @takes(outcome="write_amplification")
     def effects(self, outcome: str) -> effects.Effects:
-        """Returns the effect of each axis on an outcome, alone and with another axis.
+        """Returns the effect of each axis on an outcome, alone and together with another axis.
 
-        Linked settings are one axis. The design decides the method: contrasts for a two-level factorial, analysis of
-        variance for a grid without gaps, Sobol' indices for a Saltelli design, differences from the first point for
-        one factor at a time, and a linear least-squares fit otherwise.
+        Linked settings count as one axis. The design determines the method: contrasts for a two-level factorial;
+        analysis of variance for a grid without gaps; Sobol' indices for a Saltelli design; differences from the first
+        point for one factor at a time. All others use a linear least-squares fit.
 
         Raises:
-            ConfigError: If the outcome is unknown, or points are missing that the design needs.
+            ConfigError: If the outcome is unknown, or the design needs points that are missing.
         """
         asked = self.outcomes([outcome])[0]
         keys, name = [one["keys"] for one in self.plan["axes"]], self.plan["design"]["name"]
@@ -90,9 +90,9 @@ class Questions(Remarked):
 
         Args:
             outcome: Name of the outcome.
-            x: Axis along the curves, with its linked settings; the axis with most values by default.
-            by: Axis with a curve per value; if x is left out too, the axis with most values after x, except sampled
-                axes.
+            x: Axis along the curves, with its linked settings; by default the axis with most values.
+            by: Axis whose values get one curve each. If x is left out too, it is the axis with most values after x,
+                except sampled axes.
 
         Raises:
             ConfigError: If the outcome or an axis is unknown.
@@ -114,7 +114,7 @@ class Questions(Remarked):
                 raise ConfigError(f"unknown axis {text.path(axis)}; the axes are {', '.join(self.columns)}")
         if x == by:
             raise ConfigError(f"{x} cannot be both the x axis and the axis between curves; name another axis")
-        # Linked settings are shown with their axis unless named alone.
+        # Linked settings are shown with their axis, unless a single setting is named.
         shown = [[axis, *(key for key in together[axis] if key not in (x, by))] for axis in (x, by) if axis]
         names = [*map(linked.name, shown)]
         x, by = names[0], names[1] if by else None
@@ -150,10 +150,11 @@ class Questions(Remarked):
         """Returns the Pareto front: points that no other point beats in all outcomes, by means over seeds.
 
         Args:
-            outcomes: Two or more, such as `["write_amplification", "time.iops:max"]`; the study's by default.
+            outcomes: Two or more outcomes, such as `["write_amplification", "time.iops:max"]`; by default those of the
+                study.
 
         Raises:
-            ConfigError: If there are fewer than two, an outcome is unknown, or no point has all.
+            ConfigError: If there are fewer than two outcomes, an outcome is unknown, or no point has all outcomes.
         """
         asked = self.outcomes(outcomes)
         if len(asked) < 2:

@@ -1,4 +1,4 @@
-"""Notes on the runs of a study that readers need before its figures."""
+"""Notes on the runs of a study, to read before its figures."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -24,14 +24,14 @@ class Remarked(Runs):
 
     @cached_property
     def caveats(self) -> tuple[str, ...]:
-        """Notes on the runs: points that are the same drive, runs with other spare space than requested, unsettled
-        runs. Empty if a version with other defaults wrote the study.
+        """Notes on the runs: points with the same drive, runs with other spare space than requested, and unsettled
+        runs. Empty if the study was written by a version with other defaults.
         """
         return tuple(caveats.caveats(self._ran()))
 
     @cached_property
     def caveats_by_trace(self) -> tuple[str, ...]:
-        """`caveats` for pages that show lifetimes at the trace's rate."""
+        """Notes like `caveats`, for pages that show lifetimes at the trace's rate."""
         return tuple(caveats.caveats(self._ran(), by_trace=True))
 
     def _ran(self) -> list[Ran]:
@@ -55,7 +55,9 @@ class Remarked(Runs):
         return ran
 
     def _lacking(self, outcomes: Sequence[Outcome], having: int) -> str:
-        """Says how many points lack an outcome, if `having` points have all; empty if no point does."""
+        """Returns the note that points lack an outcome, given that `having` points have all outcomes. Empty if no point
+        does.
+        """
         points = len(self._rows_by_point)
         if having == points:
             return ""

@@ -26,20 +26,21 @@ class Runs(Finding):
 
     def __init__(self, plan: Mapping[str, Any], records: Mapping[str, Record]) -> None:
         self.plan = dict(plan)
-        """The plan as the folder stores it."""
+        """The plan in the form stored in the folder."""
         self.points: tuple[Point, ...] = tuple(points_of(plan))
         """Every requested row."""
         self._all = records
         self._records = {point.key: records[point.key] for point in self.points if point.key in records}
         self.earlier = len(records) - len(self._records)
-        """Number of runs in the folder that belong to earlier plans only."""
+        """Number of runs in the folder that belong only to earlier plans."""
         self.columns: tuple[str, ...] = tuple(plan["columns"])
         """Keys of the axes."""
         shown = [Outcome.read(one).figure for one in plan["outcomes"] or USUAL]
         self.table = dataset(self.columns, self.points, self._records, shown)
-        """A row per finished run in the order of the points: `run`, axes, `seed`, `key`, `error`, and figures by dotted
-        path. Without results the outcomes are empty columns. Axes with units are in bytes, nanoseconds,
-        shares of 1 or events per second."""
+        """Table with a row per finished run in the order of the points: `run`, axes, `seed`, `key`, `error`, and
+        figures by dotted path. Without results the outcomes are empty columns. Axes with units are in bytes,
+        nanoseconds, shares of 1 or events per second.
+        """
 
     @property
     def asked(self) -> int:
@@ -48,7 +49,7 @@ class Runs(Finding):
 
     @property
     def finished(self) -> int:
-        """Number of rows with a finished run, including failed ones."""
+        """Number of rows with a finished run, including failed runs."""
         return int(self.table.num_rows)
 
     @property
@@ -58,12 +59,12 @@ class Runs(Finding):
 
     @property
     def failures(self) -> dict[str, int]:
-        """Errors of runs with their number of rows."""
+        """Errors of runs, each with its number of rows."""
         return dict(Counter(error for error in self.table["error"].to_pylist() if error is not None))
 
     @property
     def failed(self) -> list[str]:
-        """`failures` as text."""
+        """Errors of `failures` as text."""
         return [f"{text.counted(times, 'runs')} failed: {error}" for error, times in self.failures.items()]
 
     @property
@@ -92,10 +93,10 @@ class Runs(Finding):
 
     @takes(asked=["write_amplification"])
     def outcomes(self, asked: Sequence[str] = ()) -> list[Outcome]:
-        """Returns the requested outcomes; by default those of the sweep, or the usual ones that runs have.
+        """Returns the requested outcomes; by default the outcomes of the sweep, or the usual outcomes that runs have.
 
         Raises:
-            ConfigError: If no run has a requested figure, or it is requested twice.
+            ConfigError: If no run has a requested figure, or a figure is requested twice.
         """
         known, named = self.figures, several(asked)
         if named and not known:
@@ -109,13 +110,13 @@ class Runs(Finding):
         return [one for one in usual if one.figure in known]
 
     def _as_swept(self, outcomes: Sequence[str]) -> list[str]:
-        """Returns outcomes with the sweep's direction, unless they set one."""
+        """Returns outcomes with the direction used by the sweep, unless they set a direction."""
         swept = {Outcome.read(one).figure: one for one in self.plan["outcomes"]}
         return [swept.get(one, one) for one in outcomes]
 
     @takes()
     def result(self, run: int) -> dict[str, Any]:
-        """Returns the complete result of a row, as `Result.to_dict`.
+        """Returns the complete result of a row, in the form of `Result.to_dict`.
 
         Args:
             run: Number in the column `run`.
@@ -166,7 +167,7 @@ class Runs(Finding):
         ]
 
     def values(self, outcome: Outcome) -> list[PointValues]:
-        """Returns the outcome by seed at each point that has it, in the order of the design."""
+        """Returns the outcome by seed at each point that has a value, in the order of the design."""
         points = [point for point in self._at_each_point(outcome) if point.values]
         if not points:
             raise ConfigError(f"outcome {outcome.figure}: no run has a value yet")
@@ -181,12 +182,12 @@ class Runs(Finding):
 
     @property
     def count(self) -> int:
-        """Number of requested points, including equal ones."""
+        """Number of requested points; equal points count separately."""
         return len(self._rows_by_point)
 
     @property
     def title(self) -> str:
-        """The study in one line."""
+        """Describes the study in one line."""
         design = self.plan["design"]
         seeds = "" if self.seeds == "1" else f", {self.seeds} seeds each"
         points = text.counted(self.count, "points")

@@ -1,8 +1,8 @@
-"""A study in remote storage such as `s3://bucket/op`: copies of the files in its folder.
+"""A study in remote storage such as `s3://bucket/op`: holds copies of the files of a local folder.
 
-Remote storage can neither append to a file nor lock one. A study is therefore written to a local folder, which starts
-as a copy of the storage, and its files are copied back every minute and at the end. A killed client loses at most the
-last minute. A writer puts its name into the file `writer`; one that finds another name there stops.
+Remote storage can neither append to a file nor lock it. So a study is written to a local folder, which starts as a copy
+of the storage. Its files are copied back every minute and at the end. A killed client loses at most the last minute. A
+writer puts its name into the file `writer`; if it finds another name there, it stops.
 """
 
 import os
@@ -39,7 +39,7 @@ def place(written: str) -> Path | str:
 
 @contextmanager
 def reading(where: Path | str) -> Iterator[Path]:
-    """Yields the folder of a study, or a temporary copy of a remote one."""
+    """Yields the folder of a study, or a temporary copy of a remote study."""
     if isinstance(where, Path):
         yield where
         return
@@ -50,7 +50,7 @@ def reading(where: Path | str) -> Iterator[Path]:
 
 @contextmanager
 def writing(address: str) -> "Iterator[Shared]":
-    """Yields a remote study for writing; its local folder is removed once everything is copied."""
+    """Yields a remote study for writing; removes its local folder once everything is copied."""
     folder = Path(tempfile.mkdtemp(prefix="ssdlab-study-"))
     try:
         shared = Shared(address, folder)
@@ -84,7 +84,7 @@ class Shared:
 
     def fetch(self) -> None:
         """Copies the storage to the local folder."""
-        # Journal first: runs that are packed meanwhile appear in both files rather than in neither.
+        # Copies the journal first. Runs that are packed meanwhile then appear in both files rather than in none.
         with self._storage():
             for name in (PLAN, JOURNAL, RESULTS):
                 if self._files.exists(f"{self._root}/{name}"):
@@ -106,7 +106,7 @@ class Shared:
                     f"{text.path(self.address)}: {holder.rpartition(' ')[0]} has started writing to it; repeat the "
                     f"command when that process has ended; {finished}"
                 )
-            # Journal last: it is emptied once the results hold its lines.
+            # Copies the journal last, because it is emptied once the results contain its lines.
             for name in (PLAN, RESULTS, RUNS, JOURNAL):
                 path = self.folder / name
                 state = (path.stat().st_size, path.stat().st_mtime_ns) if path.exists() else None
@@ -115,7 +115,7 @@ class Shared:
                     self._copied[name] = state
 
     def watched(self, monitor: Monitor | None) -> Monitor:
-        """Wraps a monitor so that it copies at intervals."""
+        """Wraps a monitor so that it also copies at intervals."""
 
         def watch(phase: str, done: int, total: int | None, requests: int) -> bool:
             if time.monotonic() - self._copied_at >= COPY_SECONDS:

@@ -36,7 +36,7 @@ class Study(Questions):
         """Returns the study with other outcomes to show first.
 
         Raises:
-            ConfigError: If no run has an outcome.
+            ConfigError: If no run has one of the outcomes.
         """
         self.outcomes(outcomes)
         return Study({**self.plan, "outcomes": self._as_swept(several(outcomes))}, self._all)
@@ -48,7 +48,7 @@ class Study(Questions):
         return extended
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the plan and every row with its axes as written, ready for JSON; `seeds` is None for a screening,
+        """Returns the plan and every row with its axes as written, ready for JSON. `seeds` is None for a screening,
         whose parts have different numbers of seeds.
         """
         outcomes = [one.figure for one in self.outcomes()]
@@ -73,11 +73,11 @@ class Study(Questions):
         return {"study.csv": self.table, "study.parquet": self.table}
 
     def to_arrow(self) -> "pa.Table":
-        """The table."""
+        """Returns the table."""
         return self.table
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Exports to any Arrow library: `polars.from_arrow(study)`."""
+        """Exports the study to any Arrow library: `polars.from_arrow(study)`."""
         return self.table.__arrow_c_stream__(requested_schema)
 
     def to_polars(self) -> Any:
@@ -86,7 +86,7 @@ class Study(Questions):
 
     def to_pandas(self) -> Any:
         """Returns a pandas data frame."""
-        # Fails with a remedy if pandas is missing, which pyarrow needs.
+        # Fails with a remedy if pandas, which pyarrow needs here, is missing.
         assert pd.DataFrame is not None
         return self.table.to_pandas()
 

@@ -9,7 +9,7 @@ from ssdlab.model.shape import complete
 from ssdlab.study.sweep.quantity import quantity
 
 SEED, KEY, ERROR, RUN = "seed", "key", "error", "run"
-"""Columns other than axes and figures."""
+"""Columns that are neither axes nor figures."""
 
 
 class Record(NamedTuple):
@@ -21,7 +21,7 @@ class Record(NamedTuple):
 
     @property
     def summary(self) -> dict[str, Any]:
-        """The result with 0 for counts of events that did not occur; empty if the run failed."""
+        """Returns the result, with 0 for counts of events that did not occur; empty if the run failed."""
         return {} if self.result is None else complete(json.loads(self.result))
 
 
@@ -29,17 +29,17 @@ class Point(NamedTuple):
     """A requested row."""
 
     values: Mapping[str, str]
-    """Values of the axes, as settings take them."""
+    """Values of the axes in the form of settings."""
     seed: int
     key: str
-    """Key of the run; points may share it."""
+    """Key of the run; several points may share it."""
 
 
 def figures(summary: Mapping[str, Any], above: str = "") -> dict[str, Any]:
     """Returns every scalar of a result by dotted path."""
     by_path: dict[str, Any] = {}
     for name, value in summary.items():
-        # Results hold thousands of values, so comparing types beats isinstance.
+        # Results have thousands of values, and comparing types is faster than isinstance.
         kind = type(value)
         if kind is dict:
             by_path |= figures(value, f"{above}{name}.")
@@ -80,21 +80,21 @@ def dataset(
         axes: Keys of the axes.
         points: Every requested row.
         records: Finished runs.
-        outcomes: Figures that get empty columns while no run has a result.
+        outcomes: Figures that get empty columns if no run has a result.
     """
     done = [(number, point) for number, point in enumerate(points) if point.key in records]
     runs = pa.array([number for number, _ in done], pa.int64())
     columns: dict[str, Any] = {RUN: runs}
-    # Types follow from all points, so that they do not depend on which runs are finished.
+    # Types follow from all points, so they do not depend on which runs are finished.
     columns |= {axis: axis_column([point.values[axis] for point in points]).take(runs) for axis in axes}
     columns[SEED] = pa.array([point.seed for _, point in done], pa.uint64())
     columns[KEY] = pa.array([point.key for _, point in done], pa.string())
     columns[ERROR] = pa.array([records[point.key].error for _, point in done], pa.string())
-    # Points may share a run.
+    # Several points may share a run.
     by_run = {key: figures(records[key].summary) for key in {point.key for _, point in done}}
     rows = [by_run[point.key] for _, point in done]
     for name in dict.fromkeys(name for row in rows for name in row):
-        # Axes have names of settings, which differ from figures.
+        # Axes have names of settings, which differ from names of figures.
         columns.setdefault(name, _figure_column([row.get(name) for row in rows]))
     if not any(rows):
         columns |= {name: pa.nulls(len(done), pa.float64()) for name in outcomes}

@@ -1,4 +1,4 @@
-"""Notes on the runs of a study that readers need before its figures."""
+"""Notes on the runs of a study, to read before its figures."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -10,7 +10,7 @@ from ssdlab.model.remarks import over_runs, remarks, sized_by_trace
 from ssdlab.model.source import ingest_of
 
 SPACE = {"device.op", "device.spare"}
-"""Settings for spare space; drives round it to whole blocks."""
+"""Settings of spare space; drives round them to whole blocks."""
 
 MAX_DRIVES = 3
 """Maximum number of notes on values that give the same drive."""
@@ -20,19 +20,19 @@ class Ran(NamedTuple):
     """A run with a result."""
 
     levels: Mapping[str, str]
-    """Values of the axes, as settings take them."""
+    """Values of the axes in the form of settings."""
     config: Config
     summary: Mapping[str, Any]
 
 
 def drive_of(run: Ran, asking: Collection[str] = SPACE) -> tuple[str, ...]:
-    """Returns a key that is equal for runs on the same drive, ignoring the settings in `asking`."""
+    """Returns a key that is equal for runs on the same drive, whatever their settings in `asking`."""
     others = [f"{key}={level}" for key, level in run.levels.items() if key not in asking]
     return *others, json.dumps(run.summary["device"])
 
 
 def same_drive(one: Ran, other: Ran) -> bool:
-    """True if two runs have the same drive and differ in settings for spare space only."""
+    """True if two runs have the same drive and differ only in settings of spare space."""
 
     def rest(run: Ran) -> dict[str, str]:
         return {key: value for key, value, _ in run.config.settings if key not in SPACE}
@@ -77,5 +77,5 @@ def _same_drives(runs: Sequence[Ran]) -> list[str]:
         where = f" with {rests[0]}{more}" if any(apart) else ""
         notes.append(f"{key}={', '.join(asked)} give the same drive{where}, because blocks are whole")
     left = len(same) - MAX_DRIVES
-    more = f"{text.count(left)} more {'drives are' if left > 1 else 'drive is'} given by several values too"
+    more = f"{text.count(left)} more {'drives result' if left > 1 else 'drive results'} from several values"
     return [*notes, more] if left > 0 else notes

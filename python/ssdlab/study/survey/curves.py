@@ -19,7 +19,7 @@ class Cell(NamedTuple):
 
     x: str
     by: str
-    """Value of the other axis; empty without one."""
+    """Value of the other axis; empty if there is no other axis."""
     estimate: Estimate
 
 
@@ -41,7 +41,7 @@ class Curves(Survey):
     """Axis with a curve per value."""
     cells: Sequence[Cell]
     others: Sequence[str]
-    """Axes that are averaged over."""
+    """Axes over which values are averaged."""
     parts: Mapping[str, Sequence[str]]
     """Parts of the ranges of axes whose samples are grouped."""
 
@@ -85,10 +85,10 @@ class Curves(Survey):
 def grouped(
     points: Sequence[PointValues], ranges: Mapping[str, Range]
 ) -> tuple[list[PointValues], dict[str, list[str]]]:
-    """Replaces sampled values by the part of their range if there are more values than parts.
+    """If there are more sampled values than parts, replaces each value by its part of the range.
 
     Returns:
-        The points, and the parts by axis.
+        The points, and the parts of each axis.
     """
     parts: dict[str, list[str]] = {}
     for axis, between in ranges.items():
@@ -97,7 +97,7 @@ def grouped(
             parts[axis] = [f"{low}..{high}" for low, high in pairwise(ends)]
 
     def part_of(axis: str, value: str) -> str:
-        # The upper end belongs to the last part.
+        # The last part includes its upper end.
         return parts[axis][min(int(PARTS * ranges[axis].share(value)), PARTS - 1)]
 
     return [
@@ -113,12 +113,12 @@ def cells(points: Sequence[PointValues], x: str, by: str | None) -> list[Cell]:
         groups.setdefault((point.levels[x], point.levels[by] if by else ""), []).append(point)
     cells_of = []
     for (at, other), group in groups.items():
-        # A seed counts only if all points have it.
+        # A seed counts only if all points have a value for it.
         by_seed = zip(*(point.by_seed for point in group), strict=False)
         means = [sum(values) / len(group) for values in by_seed if None not in values]
         known = estimate(means) if means else Estimate(math.nan, None, 0)
         if any(len(point.values) > len(means) for point in group):
-            # The mean uses all values, the interval the common seeds.
+            # The mean uses all values; the interval uses the common seeds.
             known = known._replace(mean=sum(point.mean for point in group) / len(group))
         cells_of.append(Cell(at, other, known))
     return cells_of

@@ -18,16 +18,16 @@ SAMPLE_MORE = "sample more"
 """Remedy for too few points."""
 
 SAME = 1e-12
-"""Relative difference that counts as rounding."""
+"""Relative difference below which values count as equal."""
 
 
 class Effect(NamedTuple):
     """Effect of one axis, or of two together, on the outcome."""
 
     term: str
-    """The axis, or two joined by `×`."""
+    """Name of the axis, or of two axes joined by `×`."""
     level: str
-    """The value, or the change of the value."""
+    """Value of the axis, or its change."""
     size: float
     """Change of the outcome."""
     half_width: float | None
@@ -52,7 +52,7 @@ class Loss(NamedTuple):
     level: str
     best: float
     lost: float | None
-    """Relative loss against the best of all; None if the best is 0 and differs."""
+    """Relative loss against the best of all; None if the best is 0 and the outcome differs."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -115,7 +115,7 @@ def two_level(
     """Returns the contrasts of a two-level design.
 
     A main effect is the mean at the second level minus the mean at the first. An interaction is half the difference
-    between the effects of one axis at both levels of the other.
+    between the effects of one axis at both levels of the other axis.
 
     Args:
         axes: Names of the axes.
@@ -153,10 +153,10 @@ def two_level(
 
 
 def margin(sizes: Sequence[float]) -> float:
-    """Returns Lenth's margin of error: above it an effect stands out, if most effects are null.
+    """Returns Lenth's margin of error. If most effects are null, an effect above the margin is significant.
 
-    Unlike the spread between seeds, it includes interactions that a fraction confounds with main effects (Lenth, "Quick
-    and easy analysis of unreplicated factorials", Technometrics 31, 1989).
+    Unlike the spread between seeds, the margin includes interactions that a fraction confounds with main effects
+    (Lenth, "Quick and easy analysis of unreplicated factorials", Technometrics 31, 1989).
     """
     magnitudes = sorted(map(abs, sizes))
     first = 1.5 * statistics.median(magnitudes)
@@ -199,7 +199,7 @@ def sampled(
 ) -> tuple[list[Effect], list[Share], list[str]]:
     """Fits a linear model by least squares, for designs without structure.
 
-    The effect of a number is the change from its minimum to its maximum; the effect of a name is the difference from
+    The effect of a number is the change from its minimum to its maximum; the effect of a name is its difference from
     the first name. The error of the model includes non-linearity and interactions.
     """
     columns, labels = [np.ones(len(points))], []
@@ -254,7 +254,7 @@ def one_at_a_time(axes: Sequence[str], points: Sequence[PointValues]) -> list[Ef
 
 
 def losses(axes: Sequence[str], points: Sequence[PointValues], outcome: Outcome) -> list[Loss]:
-    """Returns the loss from fixing an axis at a value while the others are free; needs all combinations."""
+    """Returns the loss from fixing an axis at a value while the other axes are free; needs all combinations."""
     choose = max if outcome.large else min
     best = choose(point.mean for point in points)
     losses_of = []

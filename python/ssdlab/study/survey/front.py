@@ -73,6 +73,8 @@ class Front(Survey):
 
 
 def on_the_front(outcomes: Sequence[Sequence[float]], large: Sequence[bool]) -> list[bool]:
-    """True for rows that no other row beats: at least as good in everything and better in something."""
+    """True for rows that no other row beats. A row beats another if it is at least as good in everything and better in
+    something.
+    """
     costs = np.where(np.array(large), -1.0, 1.0) * np.array(outcomes)
     return [not bool(((costs <= row).all(axis=1) & (costs < row).any(axis=1)).any()) for row in costs]

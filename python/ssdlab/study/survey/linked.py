@@ -1,4 +1,4 @@
-"""Linked settings change together: one axis with the names and values of all."""
+"""Linked settings change together: they form one axis with all their names and values."""
 
 from collections.abc import Iterable, Sequence
 
@@ -23,5 +23,5 @@ def joined(points: Iterable[PointValues], axes: Sequence[Sequence[str]]) -> list
 
 
 def number(value: str) -> Quantity | None:
-    """Returns the numeric value of an axis; for linked settings the value of the first."""
+    """Returns the numeric value of an axis; for linked settings, the value of the first."""
     return quantity(value.partition(SEPARATOR)[0])

@@ -19,7 +19,7 @@ USUAL = ("write_amplification", "latency.all.p99_ns", "time.iops:max")
 """Default outcomes."""
 
 ARITHMETIC = frozenset("=+*/()")
-"""Characters that no figure contains."""
+"""Characters that figures do not contain."""
 
 MORE_IS_BETTER = frozenset(metric.name for metric in METRICS if metric.better == "more")
 """Figures to maximize by default; all others are minimized."""
@@ -60,7 +60,7 @@ class Survey(Finding):
     """Base of the answers from a study."""
 
     about: str
-    """The study in one line."""
+    """Description of the study in one line."""
     source: Mapping[str, Any] | None
     notes: Sequence[str] = ()
     """Notes on the runs of the study."""
@@ -70,7 +70,7 @@ class Survey(Finding):
 
 
 def unknown(figure: str, known: Sequence[str]) -> str:
-    """Returns the message that no run has a figure."""
+    """Returns the message that no run has this figure."""
     return f"outcome {text.path(figure)}: " + (
         null(figure)
         or f"no run has this figure{text.suggestion(figure, known)}; 'ssdlab study show PATH --outcomes' lists them"
@@ -86,7 +86,7 @@ def null(figure: str) -> str:
 
 
 def check_figure(where: str, figure: str) -> None:
-    """Checks before the runs that results can have a figure."""
+    """Checks, before the runs, that results can have a figure."""
     if not shape.has_figure(figure):
         raise ConfigError(
             f"{where}: unknown figure {text.path(figure)}{text.suggestion(figure, shape.figures())}; "
@@ -122,7 +122,7 @@ class Estimate(NamedTuple):
     half_width: float | None
     """Half width of the interval with `CONFIDENCE`; None with fewer than two seeds."""
     seeds: int
-    """Number of seeds; for a mean over several points, of seeds that all points have."""
+    """Number of seeds; for a mean over several points, the number of seeds that all points have."""
 
 
 def estimate(values: Sequence[float]) -> Estimate:
@@ -136,7 +136,7 @@ def estimate(values: Sequence[float]) -> Estimate:
 
 
 def student(freedom: float) -> float:
-    """Returns the half width of the interval in standard errors for degrees of freedom."""
+    """Returns the half width of the confidence interval in standard errors, for these degrees of freedom."""
     return float(special.stdtrit(freedom, (1 + CONFIDENCE) / 2))
 
 
@@ -144,9 +144,9 @@ class PointValues(NamedTuple):
     """The values of an outcome at a point of a design."""
 
     levels: Mapping[str, str]
-    """Values of the axes, as settings take them."""
+    """Values of the axes in the form of settings."""
     by_seed: tuple[float | None, ...]
-    """Values in seed order; None where missing."""
+    """Values in seed order; None for missing values."""
 
     @property
     def values(self) -> tuple[float, ...]:

@@ -1,7 +1,7 @@
-"""Sweeps: many configurations as one study, which survives interruption.
+"""Sweeps: many configurations as one study that survives interruption.
 
 `axes.py` parses what varies, `design.py` chooses the points, `plan.py` turns them into runs, `running.py` executes new
-ones. `ssdlab.study.store` describes the folder of a study.
+runs. `ssdlab.study.store` describes the folder of a study.
 
 >>> import ssdlab
 >>> study = ssdlab.sweep({"ftl.page.gc": ["greedy", "fifo"], "device.op": "7%..28%:4"}, seeds=3)  # doctest: +SKIP

@@ -1,6 +1,6 @@
 """Axes: settings, traces and presets with the values to try.
 
-An axis is written `KEY=VALUES`. Several such words are linked: they change together.
+An axis is written `KEY=VALUES`. Several axes in one text are linked: they change together.
 
     ftl.page.gc=greedy,fifo             a list
     device.op=3%..30%:10                ten values at equal distances, including both ends
@@ -36,7 +36,7 @@ SWITCH = "`true` or `false`"
 _RANGE = re.compile(r"(?P<low>[^:]*?)\.\.(?P<high>[^:]*)(:(?!log$)(?P<steps>[^:]*))?(?P<log>:log)?")
 
 Point = Mapping[str, str]
-"""Values by key, as `--set` takes them."""
+"""Values by key in the form of `--set`."""
 
 Values = str | Sequence[object]
 """Values of an axis as users write them: a command-line text or a list."""
@@ -72,7 +72,7 @@ class Range:
         return self.nearest(low * (high / low) ** share if self.log else low + share * (high - low))
 
     def nearest(self, value: float) -> str:
-        """Returns the allowed value nearest to a number in base units, as a setting takes it."""
+        """Returns the allowed value nearest to a number in base units, in the form of a setting."""
         base = self.low.base
         plain = written(value, base, whole=self.low.whole and self.high.whole)
         rounded = quantity(plain)
@@ -89,19 +89,19 @@ class Range:
 
 @dataclass(frozen=True)
 class Axis:
-    """Linked keys with their values, or a range of one key."""
+    """Linked keys with their values, or the range of a single key."""
 
     keys: tuple[str, ...]
     levels: tuple[Point, ...]
-    """Values in order; the two ends of a range without steps."""
+    """Values in order; for a range without steps, its two ends."""
     range: Range | None = None
-    """The range without steps, if the axis is one."""
+    """The range, if the axis is a range without steps."""
     stepped: Mapping[str, Range] = field(default_factory=dict)
     """Ranges with steps by key; `levels` holds their values."""
 
     @property
     def name(self) -> str:
-        """The keys as one word."""
+        """Returns the keys of the axis as one word."""
         return "+".join(self.keys)
 
     @property
@@ -120,7 +120,7 @@ class Axis:
         return replace(self, levels=tuple(levels), stepped={**self.stepped, key: span})
 
     def at(self, share: float) -> Point:
-        """Returns the value at a position from 0 to below 1 of a range or a list."""
+        """Returns the value at a position, from 0 to below 1, of a range or a list."""
         if self.range is not None:
             return {self.keys[0]: self.range.at(share)}
         return self.levels[min(int(share * len(self.levels)), len(self.levels) - 1)]
@@ -253,7 +253,7 @@ def _range(key: str, word: str) -> Range:
 
 @dataclass(frozen=True)
 class Condition:
-    """Combinations to leave out: those that satisfy every comparison."""
+    """Combinations to exclude: those that satisfy every comparison."""
 
     comparisons: tuple[tuple[str, str, str], ...]
     """Key, operator and value of each comparison."""

@@ -32,7 +32,7 @@ SCREENING = "screening"
 MEANINGS = {
     **DESIGNS,
     SEARCH: "points that a search tried",
-    SCREENING: "a fraction of all combinations of two levels, then all of the strongest",
+    SCREENING: "a fraction of all two-level combinations, then all combinations of the strongest factors",
 }
 """Descriptions of all kinds of studies: sweeps, searches, screenings."""
 
@@ -44,7 +44,7 @@ DEFAULT_SAMPLES = 64
 
 @dataclass(frozen=True)
 class Design:
-    """Choice of points."""
+    """A choice of points in the space of the axes."""
 
     name: str = "grid"
     samples: int | None = None
@@ -132,7 +132,7 @@ def _together(levels: Sequence[Point]) -> Point:
 
 
 def _random(axes: int, samples: int, seed: int) -> list[list[float]]:
-    # Python guarantees the same numbers of `random` for a seed in every version.
+    # Python guarantees that `random` gives the same numbers for a seed in every version.
     draw = random.Random(seed)
     return [[draw.random() for _ in range(axes)] for _ in range(samples)]
 

@@ -1,10 +1,10 @@
 """Two-level fractional factorial designs.
 
-Some factors (base factors) are varied in all combinations; every other factor is a product of base factors, its
-generator. The shortest word of factors that multiply to one has as many letters as the resolution: III separates main
-effects from each other, IV also from interactions of two factors, V separates these interactions too. A factor is a bit
-mask of the base factors in its product. Words of fewer than R letters cannot exist if no R - 1 masks sum to zero (Box
-and Hunter, "The 2^(k-p) fractional factorial designs", Technometrics 3, 1961).
+Some factors (base factors) are varied in all combinations. Every other factor is a product of base factors, its
+generator. The resolution is the number of letters of the shortest word: factors whose product is one. Resolution III
+separates main effects from each other; IV also from interactions of two factors; V separates these interactions too. A
+factor is a bit mask of the base factors in its product. No word has fewer than R letters if no R - 1 masks sum to zero
+(Box and Hunter, "The 2^(k-p) fractional factorial designs", Technometrics 3, 1961).
 """
 
 from functools import reduce
@@ -21,7 +21,7 @@ MAX_BASE = 14
 
 
 def columns(factors: int, resolution: int) -> list[int]:
-    """Returns the columns of a small design with at least a resolution, base factors first."""
+    """Returns the columns of a small design with at least this resolution, base factors first."""
     for base in range(1, MAX_BASE + 1):
         chosen = _lexicode(base, factors, resolution)
         if chosen is not None:
@@ -32,9 +32,11 @@ def columns(factors: int, resolution: int) -> list[int]:
 
 
 def _lexicode(base: int, factors: int, resolution: int) -> list[int] | None:
-    """Returns columns of `base` bits; no `resolution` - 1 of them sum to zero. None if there are too few."""
+    """Returns columns of `base` bits such that no `resolution` - 1 of them sum to zero. None if there are too few
+    columns.
+    """
     chosen: list[int] = []
-    # Sums of at most resolution - 2 chosen columns; the next column must differ from all of them.
+    # Sums of at most resolution - 2 chosen columns. The next column must differ from all of them.
     sums: list[set[int]] = [{0}, *(set[int]() for _ in range(resolution - 2))]
     for column in [*(1 << bit for bit in range(base)), *range(1, 1 << base)]:
         if len(chosen) == factors:
@@ -64,7 +66,7 @@ def points(chosen: list[int]) -> list[tuple[int, ...]]:
 
 
 def _level(column: int, levels: tuple[int, ...], base: int) -> int:
-    # Signs are multiplied, as in the literature; the lower level is -1.
+    # Signs are multiplied, as in the literature; the lower level counts as -1.
     lower = sum(column >> bit & 1 and not levels[bit] for bit in range(base))
     return int(lower % 2 == 0)
 

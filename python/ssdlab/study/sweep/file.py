@@ -15,7 +15,7 @@
     [[axes]]
     "device.op" = "7%..28%:4"
 
-Keys of one table of `axes` are linked.
+Settings in one table of `axes` are linked.
 """
 
 from collections.abc import Iterator, Mapping
@@ -51,7 +51,7 @@ WORDS = {str: "text", list: "a list", dict: "a table", int: "a whole number"}
 
 @dataclass(frozen=True)
 class Written:
-    """Contents of a file; None or empty for missing keys."""
+    """Contents of a file; missing keys are None or empty."""
 
     preset: str | None = None
     config: tuple[Path, ...] = ()

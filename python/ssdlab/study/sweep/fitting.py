@@ -1,4 +1,4 @@
-"""Ranges of axes, fitted to the values that the table of settings allows."""
+"""Restricts the ranges of axes to the values that the table of settings allows."""
 
 import math
 from collections.abc import Sequence
@@ -18,9 +18,9 @@ def fitted(axes: Sequence[Axis], base: Config) -> list[Axis]:
 
     Args:
         axes: Axes of the sweep.
-        base: Configuration below the points; it defines what some settings must be multiples of.
+        base: Configuration below the points; some settings must be multiples of its values.
     """
-    # Two passes: some settings are multiples of others, such as page sizes, which are powers of two.
+    # Makes two passes, because some settings are multiples of others, such as page sizes, which are powers of two.
     alone = [_spaced(one, [one], base) for one in axes]
     return [_spaced(one, alone, base) for one in alone]
 
@@ -39,9 +39,9 @@ def _spaced(axis: Axis, axes: Sequence[Axis], base: Config) -> Axis:
 
 
 def _spacing(key: str, axes: Sequence[Axis], base: Config) -> Spacing | None:
-    """Returns the rules for a setting, or None if it has none.
+    """Returns the rules for the values of a setting; None if there are none.
 
-    A rule that refers to another setting holds for all values of that setting.
+    A rule that refers to another setting applies to all values of that setting.
     """
     rules = _ssdlab.spacing(key)
     if not rules:
@@ -60,7 +60,7 @@ def _spacing(key: str, axes: Sequence[Axis], base: Config) -> Spacing | None:
 
 
 def _taken(key: str, owner: str, axes: Sequence[Axis], base: Config) -> list[int]:
-    """Returns every value of a setting on which `owner` depends; only the ends of a range."""
+    """Returns every value of a setting on which `owner` depends; for a range, only its ends."""
     levels = [level for axis in axes for level in axis.levels]
     values = [level[key] for level in levels if key in level]
     if not values:

@@ -1,9 +1,9 @@
-"""Estimates how long runs take by executing a few of them.
+"""Estimates how long runs take by executing some of them.
 
-Each axis is tried at its ends and in the middle, or at every value if they are words; the other axes keep their values
-of the first run if possible. The model: the time of the first run times a factor per axis, which is a power of a number
-(for a trace, of its size) or a constant per word. Further runs at corners and in between check the model; their error
-is the range of the estimate.
+Each axis is tried at its ends and in the middle, or at every value if the values are words. The other axes keep their
+values of the first run if possible. In the model, the time of a run is the time of the first run times a factor per
+axis. The factor is a power of a number (for a trace, of its size) or a constant per word. Further runs at corners and
+in between check the model; their error is the range of the estimate.
 """
 
 import math
@@ -26,7 +26,7 @@ MAX_CHECKS = 8
 """Maximum number of runs that check the model."""
 
 LOADING_SECONDS = 1.0
-"""A faster first run is repeated, because loading the process is a large part of it."""
+"""A first run faster than this is repeated, because loading the process is a large part of its time."""
 
 
 class Pilots(NamedTuple):
@@ -37,13 +37,13 @@ class Pilots(NamedTuple):
     expected: Mapping[str, float]
     """Estimated durations by key."""
     off: tuple[float, float] | None
-    """Smallest and largest factor between measured and estimated durations; None without checks."""
+    """Smallest and largest ratio of measured to estimated duration; None without checks."""
     complete: bool
     """True if all pilot runs finished within `SECONDS`."""
 
 
 def tried(points: Mapping[str, Point], axes: Sequence[Axis]) -> tuple[list[str], list[str]]:
-    """Returns keys of runs that cover the axes, and of others that check the model.
+    """Returns the keys of runs that cover the axes, and of runs that check the model.
 
     Args:
         points: Points by key, in the order of the design.
@@ -56,7 +56,7 @@ def tried(points: Mapping[str, Point], axes: Sequence[Axis]) -> tuple[list[str],
         for level in _covering(axis, [*points.values()]):
             having = [key for key in points if _at(points[key], axis) == level]
             covering[min(having, key=apart.__getitem__)] = None
-            # Settings grow along their axes, so the last of the most different points is likely the largest.
+            # Settings grow along their axes, so the last of the most different points is probably the largest.
             corners.append(max(reversed(having), key=apart.__getitem__))
     rest = [key for key in points if key not in covering]
     checks = [key for key in dict.fromkeys(corners) if key not in covering]
@@ -69,7 +69,7 @@ def run(runs: Mapping[str, Run], points: Mapping[str, Point], axes: Sequence[Axi
 
     Args:
         runs: Available runs by key; not empty.
-        points: Their points.
+        points: Points of the runs.
         axes: Axes of the sweep.
         crew: Workers, used one at a time and stopped at the time limit.
     """
@@ -79,7 +79,7 @@ def run(runs: Mapping[str, Run], points: Mapping[str, Point], axes: Sequence[Axi
     alarm = threading.Timer(SECONDS, crew.stop)
     alarm.start()
     try:
-        # The probably largest run goes early, so that it is measured even if time runs out.
+        # The run that is probably the largest goes early, so that it is measured even if time runs out.
         for key in dict.fromkeys((covering[0], *checks[:1], *covering, *checks)):
             seconds[key] = _seconds(crew, runs[key])
             if len(seconds) == 1 and seconds[key] < LOADING_SECONDS:
@@ -98,13 +98,13 @@ def run(runs: Mapping[str, Run], points: Mapping[str, Point], axes: Sequence[Axi
 
 
 def fitted(points: Mapping[str, Point], axes: Sequence[Axis], seconds: Mapping[str, float]) -> dict[str, float]:
-    """Estimates the duration of every run from some, assuming that axes act independently."""
+    """Estimates the duration of every run from the measured ones, assuming that axes act independently."""
     features = np.array([list(row) for row in zip(*_features(points, axes), strict=True)] or [[0.0]] * len(points))
     place = {key: at for at, key in enumerate(points)}
     first, *_ = seconds
     features -= features[place[first]]
     known = np.array([math.log(one / seconds[first]) for one in seconds.values()])
-    # The minimum-norm solution assumes no effect of an axis that was not tried.
+    # The minimum-norm solution gives no effect to an axis that was not tried.
     factors = np.linalg.lstsq(features[[place[key] for key in seconds]], known, rcond=1e-9)[0]
     estimates = seconds[first] * np.exp(features @ factors)
     return dict(zip(points, estimates.tolist(), strict=True))
@@ -131,7 +131,7 @@ def _covering(axis: Axis, points: Sequence[Point]) -> list[tuple[str, ...]]:
 
 
 def _size(axis: Axis, levels: Sequence[tuple[str, ...]]) -> Callable[[tuple[str, ...]], float] | None:
-    """Returns the function from a level to its logarithm, for axes of positive numbers or traces; None for others."""
+    """Returns a function from a level to its logarithm, for axes of positive numbers or traces; else None."""
     if axis.keys == (TRACE,):
         return lambda level: math.log(Path(level[0]).stat().st_size + 1)
     numbers = {level: quantity(level[0]) for level in levels}
@@ -141,7 +141,7 @@ def _size(axis: Axis, levels: Sequence[tuple[str, ...]]) -> Callable[[tuple[str,
 
 
 def _features(points: Mapping[str, Point], axes: Sequence[Axis]) -> list[list[float]]:
-    """Returns columns over the points: for an axis of numbers their logarithm from 0 to 1; for words a flag each."""
+    """Returns columns over the points: for numbers, their logarithm scaled to 0..1; for words, a flag each."""
     columns = []
     for axis in axes:
         at_points = [_at(one, axis) for one in points.values()]

@@ -20,7 +20,7 @@ MANY = 100_000
 """Number of runs above which a sweep needs confirmation."""
 
 AXIS = "axis"
-"""Name, in messages, of the source of a setting that an axis varies."""
+"""Origin, in messages, of a setting that an axis varies."""
 
 NOWHERE_ELSE: Mapping[str, str] = MappingProxyType({})
 
@@ -40,7 +40,7 @@ class Question:
     axes: tuple[Axis, ...]
     base: Config
     trace: TraceFile | None = None
-    """Trace that all points replay; None for generated workloads or if the trace is an axis."""
+    """Trace that all points replay; None for generated workloads, or if the trace is an axis."""
     reading: Mapping[str, Any] = field(default_factory=dict)
     """`TraceFile` options for traces on an axis."""
     design: Design = field(default_factory=Design)
@@ -51,7 +51,7 @@ class Question:
     outcomes: tuple[str, ...] = ()
     """Figures to show first."""
     written: Mapping[str, str] = field(default_factory=dict)
-    """Origins of axes in messages, by key; `AXIS` for the others."""
+    """Origins of axes in messages, by key; other keys have the origin `AXIS`."""
 
     @property
     def replays(self) -> bool:
@@ -69,10 +69,10 @@ class Plan:
     """Keys of the axes."""
     rows: tuple[Row, ...]
     runs: Mapping[str, Run]
-    """Runs by key; equal points share one."""
+    """Runs by key; equal points share a run."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the plan as the folder stores it, ready for JSON."""
+        """Returns the plan in the form stored in the folder, ready for JSON."""
         asked = self.question
         return {
             "design": asdict(self.design),
@@ -131,27 +131,27 @@ def plan(asked: Question) -> Plan:
             rows.append(Row(point, seed, run.key))
     if faults:
         origins = tuple(f"{origin}: " for origin in (AXIS, *asked.written.values()))
-        # Faults of an axis name the value; and if every point fails, leaving some out does not help.
+        # A fault of an axis names the value. If every point fails, excluding some points does not help.
         named = {
             fault if not rows or fault.startswith(origins) else f"{fault}; {_where(points)}": points[0].values()
             for fault, points in faults.items()
         }
         raise ConfigError(listed(named))
     if not rows:
-        raise ConfigError("every combination is left out; leave out fewer")
+        raise ConfigError("all combinations are excluded; exclude fewer")
     return Plan(asked, design, columns, tuple(rows), runs)
 
 
 def _where(points: Sequence[Point]) -> str:
-    """Names the faulty points by their common values, and how to leave them out."""
+    """Names the faulty points by their common values, and how to exclude them."""
     shared = set(points[0].items()).intersection(*(point.items() for point in points[1:]))
     named = " ".join(f"{key}={value}" for key, value in points[0].items() if not shared or (key, value) in shared)
     more = "" if shared or len(points) == 1 else f" and {text.count(len(points) - 1)} more"
-    return f"at {named}{more}; a sweep without '{named}' leaves that out"
+    return f"at {named}{more}; a sweep without '{named}' skips these points"
 
 
 def listed(faults: Mapping[str, Collection[str]]) -> str:
-    """Lists faults, one per line; faults that differ only in the value of an axis, or in numbers, are merged.
+    """Lists faults, one per line; merges faults that differ only in the value of an axis, or in numbers.
 
     Args:
         faults: Faults, each with the values of the axes.
@@ -195,7 +195,7 @@ class Builder:
 
     Args:
         base: Configuration below the points.
-        written: Origins of axes in messages, by key; `AXIS` for the others.
+        written: Origins of axes in messages, by key; other keys have the origin `AXIS`.
     """
 
     def __init__(self, base: Config, written: Mapping[str, str] = NOWHERE_ELSE) -> None:
@@ -206,8 +206,8 @@ class Builder:
 
         Args:
             point: Values by key.
-            number: Offset from the configuration's own seed.
-            replays: True for a trace, which sizes a drive without a capacity.
+            number: Offset from the seed of the configuration.
+            replays: True if a trace is replayed, which sizes a drive without a capacity.
         """
         config = self.laid(point, replays=replays)
         seed = int(config["seed"]) + number
@@ -217,7 +217,7 @@ class Builder:
         return config, seed
 
     def laid(self, point: Point, *, replays: bool) -> Config:
-        """Returns the configuration with its own seed, unchecked."""
+        """Returns the configuration with its own seed, without checks."""
         chosen = {key: value for key, value in point.items() if key not in (TRACE, PRESET)}
         # Points override the base, so they can select other variants.
         of_point = [(self._written.get(key, AXIS), f"{key}={value}") for key, value in chosen.items()]

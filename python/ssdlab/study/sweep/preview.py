@@ -27,13 +27,13 @@ class Preview(Finding):
     jobs: int
     """Number of runs at a time."""
     pilots: Pilots | None
-    """Estimates from pilot runs; None if no run can be done."""
+    """Estimates from pilot runs; None if no run can be executed."""
     memory_bytes: int
     """Estimated memory of the largest run."""
     most_bytes: int
     """Memory available to a run."""
     too_large: int
-    """Number of runs left that need more memory and fail at once."""
+    """Number of remaining runs that need too much memory and fail at once."""
 
     @property
     def total_seconds(self) -> float:
@@ -42,14 +42,16 @@ class Preview(Finding):
 
     @property
     def range_seconds(self) -> tuple[float, float] | None:
-        """Range of the duration, if other runs deviate like the checks; None without checks."""
+        """Returns the range of the duration if other runs deviate as much as the checks; None without checks."""
         if self.pilots is None or self.pilots.off is None:
             return None
         least, most = map(self._together, self.pilots.off)
         return least, most
 
     def _together(self, factor: float) -> float:
-        """Estimates the duration if unmeasured runs take `factor` times their estimate; at least the longest run."""
+        """Estimates the duration if unmeasured runs take `factor` times their estimate; at least that of the longest
+        run.
+        """
         if self.pilots is None:
             return 0.0
         known = self.pilots.seconds

@@ -1,4 +1,4 @@
-"""Numbers with units, as settings take them; ranges interpolate them and datasets store them."""
+"""Numbers with units in the form of settings. Ranges interpolate them and datasets store them."""
 
 import re
 from typing import NamedTuple
@@ -24,7 +24,7 @@ class Quantity(NamedTuple):
     """A number and its unit."""
 
     value: float
-    """In base units: bytes, nanoseconds, a share of 1, events per second, or a plain number."""
+    """Value in base units: bytes, nanoseconds, a share of 1, events per second, or a plain number."""
     base: str
     """`bytes`, `ns`, `share`, `per_s`, or empty for a plain number."""
     whole: bool
@@ -51,10 +51,10 @@ def quantity(written: str) -> Quantity | None:
 
 
 def written(value: float, base: str, *, whole: bool) -> str:
-    """Formats a number in base units as a setting takes it.
+    """Formats a number in base units in the form of a setting.
 
-    Rounding: sizes to the next smaller unit (gibibytes to mebibytes), times to nanoseconds, plain numbers to integers
-    if `whole`, others to six digits.
+    Rounds sizes to the next smaller unit (gibibytes to mebibytes), times to nanoseconds, plain numbers to integers if
+    `whole`, and all others to six digits.
     """
     if base == "bytes":
         return _size(value)

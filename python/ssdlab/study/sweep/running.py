@@ -1,4 +1,4 @@
-"""Sweeps: the functions that users call."""
+"""Functions for sweeps that users call."""
 
 import os
 import tempfile
@@ -54,33 +54,33 @@ def sweep(
     retry: bool = False,
     monitor: Monitor | None = None,
 ) -> Study:
-    """Runs every point of a design over axes; the study's finished runs are not repeated.
+    """Runs every point of a design over axes; finished runs of the study are not repeated.
 
-    The result depends neither on `out`, `jobs`, `cluster` and `retry`, nor on interruptions and the order in which runs
+    The result does not depend on `out`, `jobs`, `cluster` and `retry`, on interruptions, or on the order in which runs
     end. A failed run is a row with its error.
 
     Args:
         axes: `{"device.op": "7%..28%:4", "ftl.page.gc": ["greedy", "fifo"]}`, or a list of command-line texts and of
             mappings with linked keys. Besides settings, `trace` and `preset` can vary.
         config: Configuration below the points; the defaults by default.
-        trace: Trace file that all points replay; their own workloads if None.
+        trace: Trace file that all points replay; if None, their own workloads.
         out: Folder of the study, or a remote address such as `s3://bucket/op`; by default nothing is kept.
         design: `grid`, `random`, `latin-hypercube`, `sobol`, `one-at-a-time`, `factorial` or `saltelli`.
         samples: Number of samples of a sampled design; 64 by default.
         resolution: 3, 4 or 5 for a fractional factorial; all combinations by default.
-        without: Combinations to leave out, such as `"ftl.page.gc=fifo device.op>20%"`.
-        seeds: Number of runs per point, with consecutive seeds from the configuration's.
+        without: Combinations to exclude, such as `"ftl.page.gc=fifo device.op>20%"`.
+        seeds: Number of runs per point, with consecutive seeds starting at the seed of the configuration.
         outcomes: Figures to show first, such as `"write_amplification"` and `"time.iops:max"`.
         seed: Seed of a random design.
         jobs: Number of worker processes; one per processor if None.
         cluster: Address of a Dask scheduler whose workers execute the runs instead.
         retry: True to repeat failed runs.
-        monitor: Called with the number of finished runs in the phase `runs`. A true return value stops the sweep; it
-            keeps finished runs and sets `Study.partial`.
+        monitor: Called with the number of finished runs in the phase `runs`. A true return value stops the sweep;
+            finished runs are kept and `Study.partial` is set.
 
     Raises:
-        ConfigError: If axes, design or settings are wrong, or the folder cannot be used.
-        TraceError: If a trace is not a readable file, or changed meanwhile.
+        ConfigError: If axes, design or settings are invalid, or the folder cannot be used.
+        TraceError: If a trace is not a readable file, or has changed meanwhile.
         OSError: If the folder cannot be written; finished runs are kept.
     """
     samples = None if samples is None else whole("samples", samples)
@@ -110,7 +110,7 @@ def question(
     checked, shown, seeds = fitted(distinct(_axes(axes)), base), several(outcomes), whole("seeds", seeds)
     check_outcomes(shown)
     if seeds > 1:
-        # If the library for means over seeds is missing, this fails before the runs rather than after them.
+        # If the library for means over seeds is missing, fails here instead of after the runs.
         student(seeds - 1)
     source = None if trace is None else source_of(trace)
     if source is not None and not isinstance(source, TraceFile):
@@ -146,7 +146,7 @@ class Planned(Protocol):
         """Runs by key."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the plan as the folder stores it."""
+        """Returns the plan in the form stored in the folder."""
 
 
 def run(
@@ -158,7 +158,7 @@ def run(
     retry: bool = False,
     monitor: Monitor | None = None,
 ) -> Study:
-    """Executes the runs of a plan that a folder or address lacks; in a temporary folder if None."""
+    """Executes the runs of a plan that are missing in a folder or address; uses a temporary folder if None."""
     if where is None:
         with tempfile.TemporaryDirectory(prefix="ssdlab-study-") as made:
             return run(planned, Path(made), jobs=jobs, cluster=cluster, monitor=monitor)
@@ -185,7 +185,7 @@ def run(
 
 @takes()
 def open_study(path: str | os.PathLike[str]) -> Study:
-    """Opens a study by its folder or address; a study in progress shows what is finished.
+    """Opens a study by its folder or address; a study in progress shows its finished runs.
 
     Raises:
         ConfigError: If there is no study that this version can read.
@@ -194,7 +194,9 @@ def open_study(path: str | os.PathLike[str]) -> Study:
 
 
 def preview(planned: Plan, where: Path | str | None, *, jobs: int | None) -> Preview:
-    """Returns what a plan would run, with estimates from pilot runs, whose results are dropped."""
+    """Returns the runs that a plan would execute, with estimates from pilot runs; the results of pilot runs are
+    dropped.
+    """
     done: set[str] = set()
     if where is not None:
         with reading(where) as folder:

@@ -19,7 +19,7 @@ class Spacing:
     def nearest(self, value: float, low: Quantity, high: Quantity, *, log: bool) -> str | None:
         """Returns the possible value in a range that is nearest to a number in base units; None if there is none."""
         unit = 0.01 if low.base == SHARE else 1.0
-        # Rounding, because 7 % is not exactly 7 times 1 %.
+        # Rounds first, because 7 % is not exactly 7 times 1 %.
         least, most = math.ceil(round(low.value / unit, 6)), math.floor(round(high.value / unit, 6))
         wanted = value / unit
 
@@ -30,7 +30,7 @@ class Spacing:
         return None if number is None else exact(number, low.base)
 
     def _around(self, wanted: float, least: int, most: int) -> Iterator[int]:
-        """Yields possible values from least to most, including the nearest to `wanted`."""
+        """Yields possible values from least to most, including the value nearest to `wanted`."""
         if self.power_of_two:
             numbers: Sequence[int] = [1 << power for power in range(max(most, 0).bit_length())]
         elif self.divides is not None:

@@ -21,7 +21,7 @@ class Goal(NamedTuple):
     name: str
     value: Value
     large: bool
-    """True if more is better."""
+    """True if a larger value is better."""
 
     @classmethod
     def of(cls, written: str) -> "Goal":
@@ -35,7 +35,7 @@ class Goal(NamedTuple):
 
     @property
     def figure(self) -> str:
-        """The figure; empty for arithmetic."""
+        """Returns the figure; empty for arithmetic."""
         return _figure(self.value)
 
     @property
@@ -74,7 +74,7 @@ class Constraint(NamedTuple):
 
     @property
     def figure(self) -> str:
-        """The bounded figure; empty for arithmetic."""
+        """Returns the bounded figure; empty for arithmetic."""
         return _figure(self.value)
 
     def violation(self, mean: float) -> float:
@@ -111,12 +111,12 @@ class Aims(NamedTuple):
 
     @property
     def measured(self) -> list[Goal | Constraint]:
-        """Goals, then constraints."""
+        """Returns the goals, followed by the constraints."""
         return [*self.goals, *self.constraints]
 
 
 def declared(asked: Sequence[Goal | Constraint]) -> None:
-    """Checks before the runs that results can have the figures."""
+    """Checks, before the runs, that results can have the figures."""
     for one in asked:
         for path in one.value.paths:
             check_figure(_where(one), path)
@@ -127,7 +127,7 @@ def _where(one: Goal | Constraint) -> str:
 
 
 def checked(asked: Sequence[Goal | Constraint], known: Sequence[str]) -> None:
-    """Checks that the first finished runs have the figures, if there are any."""
+    """Checks that the first finished runs, if any, have the figures."""
     if not known:
         return
     for one in asked:
@@ -149,7 +149,7 @@ class Measured(NamedTuple):
     """Values of each goal by seed."""
     constraints: tuple[tuple[float, ...], ...] = ()
     error: str | None = None
-    """Reason why there are no values."""
+    """Reason why the point has no values."""
     lacking: str = ""
     """Goal or constraint without a value in a finished run."""
 

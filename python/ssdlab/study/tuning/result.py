@@ -16,14 +16,14 @@ class Trial(NamedTuple):
     """A point that was tried."""
 
     point: Point
-    """Values of the axes that apply, as settings take them."""
+    """Values of the axes that apply, in the form of settings."""
     warm: bool
     """True if taken from another study."""
     measured: Measured
 
 
 class Finalist(NamedTuple):
-    """A top point, run again with seeds that the search did not see."""
+    """One of the best points, run again with seeds that the search did not use."""
 
     config: Config
     point: Point
@@ -32,11 +32,13 @@ class Finalist(NamedTuple):
     fresh: Measured
     """Values with fresh seeds."""
     best: bool
-    """True for the best; with several outcomes, for points on the front."""
+    """True for the best point; with several outcomes, for points on the front."""
     spare: Spare | None = None
-    """Spare space of the drive if it differs from the requested spare space."""
+    """Spare space of the drive, if it differs from the requested spare space."""
     as_given: bool = False
-    """True for the unchanged configuration, or one whose drive differs in the requested spare space only."""
+    """True for the unchanged configuration, or for a configuration that differs only in the requested spare space but
+    has the same drive.
+    """
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -68,11 +70,11 @@ class Tuned(Finding):
     """True if every point of the space was tried."""
     trials: Sequence[Trial]
     finalists: Sequence[Finalist]
-    """Best trials, best first by fresh seeds; with several outcomes, those on the front."""
+    """Best trials, best first by fresh seeds; with several outcomes, the trials on the front."""
     unchanged: Measured | None
-    """The unchanged configuration with the fresh seeds; None if not run yet."""
+    """The unchanged configuration with the fresh seeds; None if it was not run."""
     importance: Mapping[str, Mapping[str, float]]
-    """By outcome and constraint: share of each axis in deciding whether a point is in the best tenth."""
+    """By outcome and constraint: the influence of each axis on whether a point is in the best tenth, as shares."""
     notes: Sequence[str] = ()
     """Notes on the runs."""
 
@@ -88,7 +90,7 @@ class Tuned(Finding):
 
     @property
     def best(self) -> Finalist | None:
-        """Best finalist, with several outcomes by the first one; None if nothing could be run."""
+        """Best finalist (with several outcomes, by the first one); None if nothing could be run."""
         return next((one for one in self.finalists if one.best), None)
 
     @property
@@ -97,7 +99,7 @@ class Tuned(Finding):
         return self.best is not None and self.best.fresh.feasible(self.constraints)
 
     def lead(self) -> Estimate | None:
-        """Returns the lead of the best over the second finalist, paired by seed; None with several outcomes or if only
+        """Returns the lead of the best finalist over the second, paired by seed. None with several outcomes, or if only
         one of the two meets the constraints.
         """
         if len(self.goals) > 1 or len(self.finalists) < 2:
@@ -166,7 +168,7 @@ class Tuned(Finding):
 
     @property
     def written(self) -> str:
-        """Files that `save` writes; a stopped search has no best configuration."""
+        """Names the files that `save` writes; a stopped search has no best configuration."""
         *names, last = ["report.html", "tuning.json", "trials.csv", *self._best()]
         return f"{', '.join(names)} and {last}"
 

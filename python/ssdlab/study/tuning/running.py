@@ -1,4 +1,4 @@
-"""Runs searches: the function that users call."""
+"""Function for searches that users call."""
 
 import hashlib
 import os
@@ -61,19 +61,19 @@ def tune(
 ) -> Tuned:
     """Searches for the configuration with the best outcome under constraints.
 
-    With the same versions of Optuna and NumPy, equal arguments give equal trials for any number of workers and
+    With the same versions of Optuna and NumPy, equal arguments give equal trials, for any number of workers and
     regardless of interruptions.
 
     Args:
         axes: Axes as for `sweep`: lists, ranges such as `"device.op=3%..30%"` or with `:log`, and settings without
             values, which take all their named values.
         config: Configuration below the points; the defaults by default.
-        trace: Trace file that all points replay; their own workloads if None.
-        outcomes: Figures to minimize, or with `:max` to maximize, or arithmetic on figures such as
-            `"cost=device.physical_bytes + 40 * device.mapping_table_bytes"`. Several give a Pareto front.
+        trace: Trace file that all points replay; if None, their own workloads.
+        outcomes: Figures, minimized by default or maximized with `:max`; or arithmetic on figures such as
+            `"cost=device.physical_bytes + 40 * device.mapping_table_bytes"`. Several outcomes give a Pareto front.
         constraints: Bounds such as `"write_amplification<=2"`, `"latency.all.p99_ns<=20ms"`, `"time.iops>=5000"`.
         out: Folder of the study; an interrupted search resumes. By default nothing is kept.
-        trials: Number of points to try, rounded up to whole batches; fewer if the space has fewer.
+        trials: Number of points to try, rounded up to whole batches; fewer if the space has fewer points.
         seeds: Number of runs per point, which are averaged.
         repeats: Number of fresh seeds for the best points.
         batch: Number of points proposed at a time.
@@ -85,7 +85,7 @@ def tune(
             sets `Tuned.partial`.
 
     Raises:
-        ConfigError: If axes, outcomes, constraints or settings are wrong, or the folder cannot be used.
+        ConfigError: If axes, outcomes, constraints or settings are invalid, or the folder cannot be used.
         TraceError: If the trace is not a readable file.
         OSError: If the folder cannot be written; finished runs are kept.
     """
@@ -125,7 +125,7 @@ def run(
     cluster: str | None,
     monitor: Monitor | None,
 ) -> Tuned:
-    """Searches in a folder, or in a temporary one if None; on ConfigError a new folder is removed."""
+    """Searches in a folder, or in a temporary folder if None. On ConfigError, removes a new folder."""
     _check(asked, aims, budget)
     declared(aims.measured)
     made = folder is None or not folder.exists()
@@ -224,11 +224,11 @@ def _check(asked: Question, aims: Aims, budget: Budget) -> None:
 
 
 def _check_values(space: Space, runs: Runs) -> None:
-    """Reports values that no configuration can have, before anything runs."""
+    """Reports values that are impossible in every configuration, before anything runs."""
     faults: dict[str, tuple[str, ...]] = {}
     for axis, level, corners in space.corners():
         at_corners = [fault for point in corners if (fault := runs.fault(point))]
-        # Values that fit some points are no fault; the search avoids the others.
+        # A value that fits some points is not a fault; the search avoids the others.
         if len(at_corners) < len(corners):
             continue
         lines = at_corners[0].splitlines()
@@ -236,9 +236,9 @@ def _check_values(space: Space, runs: Runs) -> None:
             [(key, end)] = level.items()
             possible = space.nearest(axis, level, lambda points: any(runs.fault(point) is None for point in points))
             if possible is None:
-                where = "neither end of its range is possible"
+                where = "neither end of the range is valid"
             else:
-                where = f"its range cannot end at {end}; {possible[key]}, for example, is possible"
+                where = f"the range cannot end at {end}; use {possible[key]}, for example"
             lines = [f"axis {key}: {where}: {line.removeprefix(f'{AXIS}: {key}: ')}" for line in lines]
         faults |= dict.fromkeys(lines, tuple(level.values()))
     if faults:
@@ -252,7 +252,9 @@ def _plan(
     trace: TraceRef | None,
     budget: Budget,
 ) -> dict[str, Any]:
-    """Returns the question as the folder stores it: like a sweep's, with the arguments that identify the search."""
+    """Returns the question in the form stored in the folder: like the question of a sweep, plus the arguments that
+    identify the search.
+    """
     plain = [
         f"{one.figure}:{one.sense}" if isinstance(one, Goal) and (one.large or is_large(one.figure, "")) else one.figure
         for one in aims.measured
@@ -276,7 +278,7 @@ def _plan(
 
 
 def _points(search: Search, runs: Runs, space: Space, seeds: range) -> list[tuple[list[str], int, str]]:
-    """Returns the distinct points tried, as in the plan of a sweep."""
+    """Returns the distinct points tried, in the form of a sweep's plan."""
     points = {str(sorted(one.point.items())): one.point for one in search.proposals() if one.finished}
     return [
         ([row.values.get(key, "") for key in space.columns], row.seed, row.key)
@@ -286,7 +288,7 @@ def _points(search: Search, runs: Runs, space: Space, seeds: range) -> list[tupl
 
 
 def _take(folder: Path, space: Space, runs: Runs, search: Search, seeds: range) -> None:
-    """Reuses points of another study; only before the first trial of this search."""
+    """Reuses points of another study, but only before the first trial of this search."""
     known = search.proposals()
     if any(not one.warm for one in known):
         return
@@ -319,7 +321,7 @@ def _repeat(
     seen: range,
     fresh: range,
 ) -> tuple[list[Finalist], Measured | None]:
-    """Returns the best with fresh seeds, and the unchanged configuration; None if that was not run."""
+    """Returns the best finalists with fresh seeds, and the unchanged configuration; None if that was not run."""
     repeated: list[Finalist] = []
 
     def drive(point: Point) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Runs for the points of a search: executed by workers unless the folder has them."""
+"""Runs for the points of a search. Workers execute them unless the folder has their results."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -81,7 +81,7 @@ class Runs:
         return runs
 
     def rows(self, point: Point, seeds: range) -> list[Row]:
-        """Returns a row per seed; none if the settings do not fit each other."""
+        """Returns a row per seed; empty if the settings contradict each other."""
         made = self._made(point, seeds)
         return [] if isinstance(made, str) else [row for row, _ in made]
 
@@ -90,7 +90,7 @@ class Runs:
         return [] if isinstance(made, str) else [run for _, run in made]
 
     def do(self, points: Sequence[Point], seeds: range) -> bool:
-        """Executes the runs of points that the folder lacks; returns False if the monitor stopped it."""
+        """Executes the runs of points that are missing in the folder; returns False if the monitor stopped it."""
         left: dict[str, Run] = {}
         for point in points:
             for run in self._runs(point, seeds):
@@ -109,7 +109,7 @@ class Runs:
 
         executor.execute(left.values(), self._store.keep)
         self._finished += len(left)
-        # Batches without runs never call the monitor otherwise.
+        # Without this call, batches without runs would never call the monitor.
         self.stopped = executor.stopped.is_set() or (self._monitor is not None and watch(self._phase, 0, None, 0))
         return not self.stopped
 
@@ -162,7 +162,7 @@ class Runs:
         return Measured(tuple(values[:count]), tuple(values[count:]))
 
     def figures(self, points: Sequence[Point], seeds: range) -> list[str]:
-        """Returns every figure that a run of the points has."""
+        """Returns every figure that at least one run of the points has."""
         figures: dict[str, None] = {}
         for point in points:
             summaries = self.summaries(point, seeds)

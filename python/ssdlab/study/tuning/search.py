@@ -1,9 +1,9 @@
 """Proposes points in batches with Optuna's tree-structured Parzen estimator.
 
-A batch is proposed from the results of earlier batches only, so trials depend neither on the number of workers nor on
-the order in which runs end. The sampler is seeded for each trial, so a resumed search proposes the same points.
+A batch is proposed from the results of earlier batches only. So trials do not depend on the number of workers or the
+order in which runs end. The sampler is seeded for each trial, so a resumed search proposes the same points.
 
-`constant_liar` is off: in small batches it found nothing better, and worse in one problem of `tests/tuning.py`.
+`constant_liar` is off. In small batches it found nothing better, and in one problem of `tests/tuning.py` worse points.
 """
 
 import random
@@ -20,13 +20,13 @@ from ssdlab.study.tuning.goal import Aims, Measured
 from ssdlab.study.tuning.space import Parameter, Space
 
 POINT, WARM = "point", "warm"
-"""User attributes of a trial: its settings, and a mark if it comes from another study."""
+"""User attributes of a trial: its settings, and a mark if the trial comes from another study."""
 
 NAME = "ssdlab"
 """Name of Optuna's study."""
 
 RUNS = "it runs"
-"""Constraint that points without values violate, by `BROKEN`."""
+"""Constraint that points without values violate by `BROKEN`."""
 BROKEN = 1e9
 
 
@@ -84,9 +84,9 @@ class Search:
         ]
 
     def open(self) -> list[Proposal]:
-        """Returns the unfinished trials of the current batch, or of a new one; fewer if the space is exhausted."""
+        """Returns the unfinished trials of the current batch, or of a new batch; fewer if the space is exhausted."""
         for one in self._study.get_trials(deepcopy=False):
-            # An interrupted draw would change the following ones.
+            # Skipping an interrupted draw would change the following draws.
             if POINT not in one.user_attrs:
                 self._give_up(one.number)
         asked = self._asked()
@@ -94,7 +94,7 @@ class Search:
         last = asked[begin:]
         if all(one.finished for one in last):
             begin, last = len(asked), []
-        # Trials end only after all of their batch are proposed, so an unfinished batch may be incomplete.
+        # Trials end only after their whole batch is proposed, so a batch without finished trials may be incomplete.
         if not any(one.finished for one in last):
             for index in range(len(asked), begin + self._batch):
                 if not self._propose(index):
@@ -111,10 +111,10 @@ class Search:
             self._study.tell(number, state=optuna.trial.TrialState.FAIL, skip_if_finished=True)
 
     def _propose(self, index: int) -> bool:
-        """Proposes a new point; returns False if there is none.
+        """Proposes a new point; returns False if there is no new point.
 
-        The estimator does not know that runs are deterministic and repeats points near the best. A random untried point
-        replaces repetitions.
+        The estimator does not know that runs are deterministic, so it repeats points near the best. A random untried
+        point replaces a repetition.
         """
         draw = random.Random(f"{self._seed} {index}")
         seed, tried = draw.getrandbits(32), self._tried()
@@ -182,8 +182,8 @@ class Search:
         )
 
     def importance(self) -> dict[str, dict[str, float]]:
-        """Returns the importance of axes as shares of 1 by goal and constraint (PED-ANOVA): how much each decides
-        whether a point is among the best tenth.
+        """Returns the importance of axes as shares of 1, by goal and constraint (PED-ANOVA): the influence of each axis
+        on whether a point is among the best tenth.
         """
         complete = [one for one in self._study.get_trials(deepcopy=False) if one.values is not None]
         if len({str(one.params) for one in complete}) < LEAST_FOR_IMPORTANCE:
@@ -218,13 +218,13 @@ LEAST_FOR_IMPORTANCE = 20
 def _storage(path: Path) -> Any:
     def connect() -> sqlite3.Connection:
         connection = sqlite3.connect(path, check_same_thread=False)
-        # Safe against a kill; a power loss may lose the last trials, which are then proposed again.
+        # Survives a kill. A power loss may lose the last trials, which are then proposed again.
         connection.execute("pragma journal_mode=wal")
         connection.execute("pragma synchronous=normal")
         return connection
 
     with _quiet():
-        # Not opened by URL, which would interpret %, { and ? in the path.
+        # The path is not passed as a URL, which would interpret %, { and ? in it.
         return optuna.storages.RDBStorage(
             "sqlite://", engine_kwargs={"creator": connect, "poolclass": sqlalchemy_pool.StaticPool}
         )

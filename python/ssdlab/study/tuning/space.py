@@ -1,6 +1,6 @@
-"""The space to search: axes, the conditions under which they apply, and how the sampler sees them.
+"""The space to search: axes, the conditions under which they apply, and the sampler's parameters for them.
 
-A setting that belongs to a choice, such as the size of a map cache, is drawn only if that choice is taken.
+A setting that belongs to a choice, such as the size of a map cache, is drawn only if that choice is made.
 """
 
 from bisect import bisect_left
@@ -18,18 +18,18 @@ from ssdlab.study.sweep.axes import Axis, Point, Range
 from ssdlab.study.sweep.quantity import quantity
 
 Parameter = str | int | float
-"""Value of an axis as the sampler sees it."""
+"""Value of an axis in the form used by the sampler."""
 
 DIGITS = 3
 """Significant digits of values drawn from a range."""
 
 MAX_BISECTIONS = 40
-"""Further bisections give the same value."""
+"""Number of bisections after which the value no longer changes."""
 
 
 @dataclass(frozen=True)
 class Space:
-    """Axes, ordered so that each follows those that it depends on."""
+    """Axes, ordered so that each axis follows the axes that it depends on."""
 
     axes: tuple[Axis, ...]
     needs: Mapping[str, tuple[tuple[str, str], ...]]
@@ -69,7 +69,7 @@ class Space:
         return point
 
     def points(self, draw: Random) -> Iterator[tuple[Point, dict[str, Parameter]]]:
-        """Yields every point with its parameters, from a random start; ranges to `DIGITS`."""
+        """Yields every point with its parameters, from a random start; ranges are resolved to `DIGITS` digits."""
         return self._spanned(self.axes, {}, {}, draw)
 
     def _spanned(
@@ -87,7 +87,7 @@ class Space:
                 yield from self._spanned(others, extended, {**parameters, axis.name: parameter}, draw)
 
     def parameters(self, values: Mapping[str, str]) -> tuple[Point, dict[str, Parameter]] | None:
-        """Converts all settings of a point of another study; None if it lies outside the space."""
+        """Converts all settings of a point of another study; None if the point is outside the space."""
         point: dict[str, str] = {}
         parameters: dict[str, Parameter] = {}
         for axis in self.axes:
@@ -104,16 +104,16 @@ class Space:
         return {axis.name: _distribution(axis) for axis in self.axes}
 
     def corners(self) -> Iterator[tuple[Axis, Point, tuple[Point, Point]]]:
-        """Yields every value of each axis and both ends of every range, with two points that hold it: one with the
-        first, one with the last values of the other axes.
+        """Yields every value of each axis and both ends of every range. Each comes with two points that contain it: one
+        with the first, one with the last values of the other axes.
         """
         for varied in self.axes:
             for level in varied.levels:
                 yield varied, level, self._holding(varied, level)
 
     def nearest(self, varied: Axis, end: Point, is_possible: Callable[[tuple[Point, Point]], bool]) -> Point | None:
-        """Returns the possible value nearest to an impossible end of a range, to `DIGITS`; None if the other end is
-        impossible too.
+        """Returns the possible value nearest to an impossible end of a range, to `DIGITS` digits; None if the other end
+        is impossible too.
         """
         assert varied.range is not None
         low, high = varied.range.low.value, varied.range.high.value
@@ -148,7 +148,7 @@ class Space:
 
 
 def _all_of(axis: Axis, draw: Random) -> Iterator[Parameter]:
-    """Yields every value of an axis as the sampler sees it, from a random start."""
+    """Yields every value of an axis in the sampler's form, from a random start."""
     values: Sequence[Parameter]
     if axis.range is None:
         values = range(len(axis.levels)) if _ordered(axis) else _labels(axis)
@@ -162,7 +162,9 @@ def _all_of(axis: Axis, draw: Random) -> Iterator[Parameter]:
 
 @cache
 def _numbers(range_: Range) -> Sequence[Parameter]:
-    """Returns the numbers of a range as the sampler sees them; of several that give the same setting, the first."""
+    """Returns the numbers of a range in the sampler's form. If several numbers give the same setting, only the first is
+    returned.
+    """
     low, high = range_.low.value, range_.high.value
     numbers = range(int(low), int(high) + 1) if _whole(range_) else _written_out(low, high)
     if range_.spacing is None:
@@ -174,7 +176,7 @@ def _numbers(range_: Range) -> Sequence[Parameter]:
 
 
 def _written_out(low: float, high: float) -> Sequence[float]:
-    """Returns the ends and all numbers of a range to `DIGITS` digits, with fewer below a thousandth of its end."""
+    """Returns the ends and all numbers of a range to `DIGITS` digits; below a thousandth of the end, to fewer."""
     last = Decimal(str(high))
     digits = Context(prec=DIGITS, Emin=min(last.adjusted() - 3, 0))
     numbers = [Decimal(str(low))]
@@ -243,7 +245,7 @@ def _value(axis: Axis, parameter: Parameter) -> Point:
 
 
 def _parameter(axis: Axis, values: Mapping[str, str]) -> Parameter | None:
-    """Converts settings to a sampler's value; None if the axis lacks it."""
+    """Converts settings to the sampler's value; None if the axis does not have the value."""
     if axis.range is not None:
         ours = quantity(values[axis.keys[0]])
         low, high = axis.range.low, axis.range.high

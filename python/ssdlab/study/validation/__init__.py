@@ -1,3 +1,3 @@
-"""Validation of our figures against references: write amplification against theory, generated Filebench against
-captures.
+"""Validation of our figures against references: write amplification against theory, and generated Filebench workloads
+against captures.
 """

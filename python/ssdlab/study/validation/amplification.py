@@ -1,10 +1,10 @@
 """Compares write amplification with published theory, row by row of `waf_reference.csv`.
 
-Protocol: closed blocks hold exactly `alpha` times the logical pages; open blocks and the spare block come on top
+Protocol: closed blocks hold exactly `alpha` times the logical pages. Open blocks and the spare block are added
 (`device.reserve = "extra"`), and garbage collection writes to the host's open block. The device is filled once,
-overwritten 6 times (uniform) or 14 times (skewed) as a warm-up, and measured over 3 more.
+overwritten 6 times (uniform) or 14 times (skewed) as a warm-up, and measured over 3 more overwrites.
 
-Rows with separated pools are two independent devices with uniform writes: pool i has the share f_i of the logical
+Rows with separated pools are two independent devices with uniform writes. Pool i has the share f_i of the logical
 pages, s_i of the spare pages and r_i of the writes, and A = sum of r_i A_i.
 """
 
@@ -27,25 +27,25 @@ TOLERANCE = 0.01
 
 PAGE_BYTES = 4096
 BLOCKS = {64: 10_000, 128: 6_000, 256: 4_000}
-"""Closed blocks by pages per block, as in the reference simulations."""
+"""Number of closed blocks by pages per block, as in the reference simulations."""
 
 QUICK_EVERY = 13
 """The quick subset takes every 13th row, which covers all policies, block sizes and kinds of workloads."""
 
 ROUND_SPARES = (0.03, 0.07, 0.1, 0.15, 0.2, 0.28)
-"""Spare factors that are exact; other rows state the over-provisioning exactly."""
+"""Spare factors that are exact. Rows with another spare factor give the over-provisioning exactly."""
 
 
 @dataclass(frozen=True)
 class Pool:
-    """A device of a row: all of it, or the hot or cold part."""
+    """A device of a row: the whole device, or its hot or cold part."""
 
     writes: float
     """Share of the writes, r."""
     blocks: int
     """Closed blocks."""
     alpha: float
-    """Their physical pages per logical page."""
+    """Physical pages per logical page of the pool."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Row:
     policy: str
     pages_per_block: int
     analytic: float | None
-    """Write amplification by a closed formula, if there is one."""
+    """Write amplification by a closed formula, if there is a formula."""
     simulated: float
     """Write amplification in the reference simulation."""
     hot_spare: float | None
@@ -70,12 +70,12 @@ class Row:
 
     @property
     def reference(self) -> float:
-        """The formula, or the reference simulation."""
+        """Write amplification by the formula or, without one, by the reference simulation."""
         return self.simulated if self.analytic is None else self.analytic
 
     @property
     def pools(self) -> list[Pool]:
-        """Devices whose weighted write amplifications add up to the row's."""
+        """Returns the devices whose weighted write amplifications add up to the write amplification of the row."""
         blocks = BLOCKS[self.pages_per_block]
         if self.hot_spare is None:
             return [Pool(1.0, blocks, self.alpha)]
@@ -218,7 +218,7 @@ class Amplification(Finding):
 
 
 def run(chosen: Sequence[Row], *, jobs: int | None = None, monitor: Monitor | None = None) -> Amplification:
-    """Simulates rows in parallel, without those that the monitor stopped."""
+    """Simulates rows in parallel; leaves out rows that the monitor stopped."""
     executor = Executor("simulate", sum(len(row.pools) for row in chosen), jobs=jobs, monitor=monitor)
 
     def simulate(row: Row) -> Outcome | None:

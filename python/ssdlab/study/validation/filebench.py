@@ -1,8 +1,8 @@
 """Compares generated Filebench workloads with captures by statistics of their requests.
 
 The captures are bios as queued: Filebench on ext4 on a loop device, Linux 6.18, about 31 s, page cache and processes
-limited to 768 MiB. `filebench_reference.csv` holds their statistics from `statistics`, the largest difference that
-passes, in the unit of the statistic, and the gap in the model that explains a wide tolerance.
+limited to 768 MiB. `filebench_reference.csv` has their statistics from `statistics`. It also has the largest difference
+that passes, in the unit of the statistic, and the gap in the model that explains a wide tolerance.
 """
 
 import csv
@@ -29,11 +29,11 @@ STATISTICS = {
     "write_mean": ("mean write", "KiB"),
     "read_4k": ("reads of 4 KiB", "%"),
     "write_4k": ("writes of 4 KiB", "%"),
-    "read_sequential": ("reads that follow the read before", "%"),
-    "write_sequential": ("writes that follow the write before", "%"),
+    "read_sequential": ("reads that continue the previous read", "%"),
+    "write_sequential": ("writes that continue the previous write", "%"),
     "write_sync": ("synchronous writes", "%"),
     "write_meta": ("writes of metadata", "%"),
-    "flushes": ("flushes, alone or before writes, per write", "%"),
+    "flushes": ("flushes per write, alone or with a write", "%"),
     "read_distinct": ("distinct bytes read", "MiB"),
     "write_distinct": ("distinct bytes written", "MiB"),
 }
@@ -48,20 +48,22 @@ SETS: dict[str, dict[str, object]] = {
     "varmail": {"files": 50_000, "threads": 100, "think": "2700us"},
     "oltp": {"file_size": "256MiB", "think": "30ms", "cache": "370MiB"},
 }
-"""Settings of the captures that differ from the defaults. Times are fitted to the captures: with webserver's bandwidth
-and the think times of varmail and oltp, runs take 31 to 33 s as captured; webserver creates its files in 3.3 s, as the
-first commit of its capture shows. fileserver takes 21 s instead of 32 s: slowed down by 340 MB/s it reuses freed blocks
-sooner than the captured ext4 did."""
+"""Settings of the captures that differ from the defaults. Times are fitted to the captures. With webserver's bandwidth
+and the think times of varmail and oltp, runs take 31 to 33 s as captured. webserver creates its files in 3.3 s, as the
+first commit of its capture shows. fileserver takes 21 s instead of 32 s; if slowed down by 340 MB/s, it would reuse
+freed blocks sooner than the captured ext4.
+"""
 
 COMMON = {"cache": "485MiB", "service": "4ms", "depth": 256}
 """Settings of all workloads. The cache size was not recorded. With this size webserver reads 571 MiB between two reads
-of a page, here as in the capture. The 211 processes of oltp leave less: it never reads the last 370 MiB of its files.
-The service time is the median from a read to the write of the same page by the same thread."""
+of a page, here as in the capture. The 211 processes of oltp leave less memory: it never reads the last 370 MiB of its
+files. The service time is the median from a read to the write of the same page by the same thread.
+"""
 
 SPAN = "24GiB"
 
 SHARE_POINTS, RELATIVE = 5.0, 0.1
-"""Differences that count as alike: of a share, and relative for others."""
+"""Differences up to which statistics count as alike: in points for shares, relative for others."""
 
 
 def statistics(trace: Iterable[_ssdlab.Requests]) -> dict[str, float]:
@@ -141,7 +143,7 @@ class Outcome:
 
     @property
     def difference(self) -> float:
-        """Generated minus captured."""
+        """Returns the generated value minus the captured value."""
         return self.generated - self.row.captured
 
     @property
@@ -151,7 +153,7 @@ class Outcome:
 
     @property
     def alike(self) -> bool:
-        """True if within the general limits: 5 points for shares, 10 % for others."""
+        """True if the difference is within the general limits: 5 points for shares, 10 % for others."""
         is_share = STATISTICS[self.row.statistic][1] == "%"
         return abs(self.difference) <= (SHARE_POINTS if is_share else RELATIVE * self.row.captured)
 

@@ -1,4 +1,4 @@
-"""Traces recorded below the scheduler of one drive and replayed on another, as in studies of schedulers."""
+"""Traces recorded below the scheduler of one drive and replayed on another drive, as in studies of schedulers."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -18,27 +18,27 @@ SECTOR_BYTES = 512
 
 
 class Taking(NamedTuple):
-    """How the trace between the two drives is taken."""
+    """Options for taking the trace between the two drives."""
 
     partition: int = 0
     """First sector of the partition; file system addresses are relative to it."""
     sync: bool = False
-    """True if a process waits for every write, not only for those in the workload."""
+    """True if a process waits for every write, not only for the synchronous writes of the workload."""
     events: str = "dispatched"
     """Events of a request to replay; see `EVENTS`."""
     reads: bool = True
     """True to replay reads."""
     pages: bool = False
-    """True to replay whole pages: from the page of the first byte, as many as the size fills. An unaligned request then
-    touches no extra page."""
+    """True to replay whole pages: from the page of the first byte, as many pages as the size fills. An unaligned
+    request then touches no extra page.
+    """
     seconds: float = 0.0
     """Simulated time after which recording stops; 0 for no limit."""
 
 
 EVENTS = {
     "dispatched": "what the scheduler gives to the drive",
-    "all": "each request three times, when queued, dispatched and completed, as in a trace whose events are not told "
-    "apart",
+    "all": "each request three times (queued, dispatched and completed), as in a trace whose events are not told apart",
 }
 
 
@@ -49,7 +49,7 @@ class Below(NamedTuple):
     taking: Taking
 
     def results(self, above: Config) -> dict[str, Any]:
-        """Returns the first run's result, with the second's as `below`."""
+        """Returns the result of the first run, with the result of the second run as `below`."""
         queued = issued(generate(above), self.taking)
         first = simulate(above, queued, diagnose=False)
         if first.dispatched is None:
@@ -63,7 +63,7 @@ def issued(workload: Trace, taking: Taking) -> Trace:
     """Returns the requests of a file system on a partition."""
     columns = workload.columns()
     if taking.partition:
-        # Flushes have no address.
+        # Flushes have no address to move.
         before = np.uint64(taking.partition * SECTOR_BYTES)
         columns["offset"] = np.where(columns["bytes"] > 0, columns["offset"] + before, columns["offset"])
     if taking.sync:
@@ -75,9 +75,9 @@ def taken(dispatched: Trace, queued: Trace, taking: Taking, page_bytes: int) -> 
     """Returns the requests to replay.
 
     Args:
-        dispatched: Output of the scheduler.
-        queued: Input of the scheduler.
-        taking: How the trace is taken.
+        dispatched: Requests that the scheduler dispatched.
+        queued: Requests that the scheduler received.
+        taking: Options for taking the trace.
         page_bytes: Page size of the second drive.
     """
     columns: Mapping[str, Any] = {name: dispatched.columns()[name] for name in ("op", "offset", "bytes")}
@@ -100,13 +100,13 @@ def taken(dispatched: Trace, queued: Trace, taking: Taking, page_bytes: int) -> 
 
 
 def _every_event(dispatched: Mapping[str, Any], queued: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Returns each request three times: queued, dispatched and completed.
+    """Returns each request three times: when queued, dispatched and completed.
 
-    A closed loop has no queueing times. A request counts as queued when as many bytes were dispatched, since few wait
-    at a time, and completes right after its dispatch.
+    A closed loop has no queueing times. A request counts as queued when as many bytes were dispatched before, because
+    few requests wait at a time. It completes right after its dispatch.
     """
     at = [np.cumsum(one["bytes"].astype(np.int64)) for one in (queued, dispatched)]
     early = at[0] <= (at[1][-1] if len(at[1]) else 0)
-    # A stable sort puts queued requests first and completed ones last.
+    # A stable sort puts queued requests first and completed requests last.
     order = np.argsort(np.concatenate([at[0][early], at[1], at[1]]), kind="stable")
     return {name: np.concatenate([queued[name][early], dispatched[name], dispatched[name]])[order] for name in queued}

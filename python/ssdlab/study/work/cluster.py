@@ -1,7 +1,7 @@
 """Runs simulations on the workers of a Dask cluster.
 
-Dask moves code, results and failures. This file chooses the worker of each task, because Dask knows neither how much
-memory a run needs nor which run killed a worker:
+Dask moves code, results and failures. This file chooses the worker of each task, because Dask does not know how much
+memory a run needs or which run killed a worker:
 
 - A worker gets a run only if the run fits into the worker's free memory.
 - A run whose worker died is repeated with a worker to itself, which identifies the run at fault.
@@ -50,13 +50,13 @@ CHUNK_BYTES = 4 << 20
 """Size of the messages that carry a trace."""
 
 AHEAD = 2
-"""Tasks per worker thread; while one executes, the next is on its way."""
+"""Number of tasks per worker thread: while one executes, the next is being sent."""
 
 MAX_BATCH = 8
-"""Maximum runs per task; beyond this a task's overhead is small compared to its runs."""
+"""Maximum number of runs per task. With this many runs, a task's overhead is small in comparison."""
 
 MIN_THREADS, MAX_THREADS = 32, 512
-"""Limits for the number of runs submitted at a time; the minimum leaves room for workers that join later."""
+"""Limits of the number of runs submitted at a time. The minimum leaves room for workers that join later."""
 
 UNLIMITED_BYTES = 1 << 62
 
@@ -99,10 +99,10 @@ class ClusterWorker:
         return self.tasks / self.threads
 
     def next_task(self, pending: Sequence[PendingRun]) -> list[PendingRun]:
-        """Returns runs to start here now; empty if there is no room.
+        """Returns runs to start on this worker now; empty if there is no room.
 
-        A task executes its runs one after another, so it needs the memory of the largest. Tasks sent ahead wait until
-        they are full.
+        A task executes its runs one after another, so it needs the memory of the largest run. Tasks sent ahead wait
+        until they are full.
         """
         if self.alone or self.load >= AHEAD:
             return []
@@ -151,7 +151,7 @@ class DaskWorkers(Workers):
             asyncio.run(_greet(address))
             return distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False, name="ssdlab")
         except ConfigError:
-            # Dask is not installed.
+            # This is the error if Dask is not installed.
             raise
         except TimeoutError:
             reason = f"no answer in {CONNECT_SECONDS:g} s"
@@ -190,7 +190,7 @@ class DaskWorkers(Workers):
             try:
                 self._refresh()
             except Exception:
-                # Whatever failed, waiting threads must learn of it.
+                # Whatever failed, waiting threads must be told.
                 self._is_broken = True
             if self._is_lost:
                 self._dispatch()
@@ -201,7 +201,7 @@ class DaskWorkers(Workers):
         return self._is_broken or self._client.status != "running"
 
     def _refusal(self) -> Exception | None:
-        """Returns the reason why no run can start any more; None if runs can."""
+        """Returns the reason why no run can start any more; None if runs can start."""
         if self._is_stopped:
             return Stopped()
         if self._is_lost:
@@ -235,11 +235,11 @@ class DaskWorkers(Workers):
                 self._carriers.submit(self._carry, worker, task, task_bytes)
 
     def _choose(self) -> tuple[ClusterWorker, list[PendingRun]] | None:
-        """Returns the least loaded worker that can start a task, with the task."""
+        """Returns the least loaded worker that can start a task, and the task."""
         workers = sorted(self._workers.values(), key=lambda worker: worker.load)
         alone = next((one for one in self._pending if one.alone), None)
         if alone is not None:
-            # One worker gets no other tasks until it is empty.
+            # If a worker is reserved for one run, it gets no other tasks until it is empty.
             reserved = next((worker for worker in workers if worker.limit_bytes >= alone.run.memory_bytes), None)
             if reserved is not None and reserved.tasks == 0:
                 return reserved, [alone]
@@ -247,7 +247,7 @@ class DaskWorkers(Workers):
         return next(((worker, task) for worker in workers if (task := worker.next_task(self._pending))), None)
 
     def _carry(self, worker: ClusterWorker, task: list[PendingRun], task_bytes: int) -> None:
-        """Executes a task on a worker; runs that the task had no time for become pending again."""
+        """Executes a task on a worker. Runs that the task had no time for become pending again."""
         done: list[Outcome] = []
         left: list[PendingRun] = []
         try:
@@ -276,11 +276,11 @@ class DaskWorkers(Workers):
             WorkerDied: If the worker dies first.
             Stopped: If `stop` is called first.
         """
-        # Impure: Dask would merge equal tasks and remember their failures.
+        # The call is impure: otherwise Dask would merge equal tasks and remember their failures.
         future = self._client.submit(
             function, *arguments, workers=[worker.address], allow_other_workers=False, pure=False, retries=0
         )
-        # Not by polling `result`: a time-out there may break in Dask.
+        # Does not poll `result`, because a time-out there may raise errors in Dask.
         done = threading.Event()
         future.add_done_callback(lambda _: done.set())
         try:
@@ -290,7 +290,7 @@ class DaskWorkers(Workers):
                 try:
                     return future.result(timeout=FETCH_SECONDS)
                 except TimeoutError:
-                    # The worker that holds the result may be gone, which shows soon.
+                    # The worker that holds the result may be gone; this will show soon.
                     continue
                 except (distributed.KilledWorker, CancelledError, OSError):
                     break
@@ -303,7 +303,7 @@ class DaskWorkers(Workers):
                     future.cancel()
 
     def _check_version(self, worker: ClusterWorker) -> None:
-        """Refuses a worker whose results could differ."""
+        """Rejects a worker whose results could differ."""
         with worker.preparing:
             if worker.is_checked:
                 return
@@ -321,7 +321,7 @@ class DaskWorkers(Workers):
             worker.is_checked = True
 
     def _trace(self, worker: ClusterWorker, trace: TraceRef) -> TraceRef:
-        """Returns the trace with its paths on a worker, after sending files that the worker lacks."""
+        """Returns the trace with its paths on a worker, after sending files that are missing there."""
         with worker.preparing:
             if trace not in worker.traces:
                 paths = [
@@ -356,13 +356,15 @@ class DaskWorkers(Workers):
         self._carriers.shutdown()
         with suppress(Exception):
             self._client.close()
-        # Dask goes on logging a lost connection.
+        # Dask continues to log a lost connection.
         if not is_lost:
             self._unmute()
 
 
 def _mute_dask() -> Callable[[], None]:
-    """Mutes Dask's tracebacks of lost connections, which we report in a line; returns the function that undoes it."""
+    """Mutes Dask's tracebacks of lost connections, which we report in one line. Returns the function that restores
+    them.
+    """
     levels = {name: logging.getLogger(name).level for name in LOGGERS}
     for name in LOGGERS:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
@@ -375,7 +377,7 @@ def _mute_dask() -> Callable[[], None]:
 
 
 async def _greet(address: str) -> None:
-    """Checks that a scheduler answers; Dask's own client hangs if another program listens at the address."""
+    """Checks that a scheduler answers. Dask's own client hangs if another program listens at the address."""
     async with asyncio.timeout(CONNECT_SECONDS):
         arguments = distributed.Security().get_connection_args("client")
         # Dask would try a closed port again and again, until the time limit.
@@ -392,12 +394,12 @@ async def _greet(address: str) -> None:
 
 
 def _same_file(path: str, digest: str) -> str | None:
-    """On a worker: returns the path if the file there has this checksum."""
+    """Runs on a worker: returns the path if the file there has this checksum."""
     return path if identified({"kind": "trace", "paths": [path]})["sha256"] == [digest] else None
 
 
 def _receive(digest: str, name: str, offset: int, chunk: bytes) -> str:
-    """On a worker: writes a chunk of a file and returns the file's path."""
+    """Runs on a worker: writes a chunk of a file and returns the file's path."""
     path = Path(distributed.get_worker().local_directory) / "ssdlab-traces" / digest / name
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("r+b" if offset else "wb") as file:

@@ -1,6 +1,6 @@
 """Worker processes on this machine.
 
-Processes rather than threads isolate runs: a crash, or a kill for lack of memory, ends only one run. A worker is a
+Processes isolate runs better than threads: a crash, or a kill for lack of memory, ends only one run. A worker is a
 separate program (`process.py`) that reads runs from a pipe and ends with the pipe, so no worker outlives its parent.
 """
 
@@ -24,7 +24,7 @@ LENGTH = 8
 
 
 SHARE = 0.8
-"""Share of the free memory for runs; the rest is for other programs."""
+"""Share of the free memory for runs; the rest is left to other programs."""
 
 CGROUP = Path("/sys/fs/cgroup")
 
@@ -38,7 +38,7 @@ def free_bytes() -> int:
             used = int((CGROUP / "memory.current").read_text(encoding="ascii"))
             free = min(free, max(int(limit) - used, 0))
     except (OSError, ValueError):
-        # No control group of version 2.
+        # There is no control group of version 2.
         return free
     return free
 
@@ -133,7 +133,7 @@ class LocalWorkers(Workers):
 
     Args:
         jobs: Maximum number of processes.
-        limit_bytes: Memory for all processes; most of the free memory by default.
+        limit_bytes: Memory for all processes; by default most of the free memory.
     """
 
     def __init__(self, jobs: int, limit_bytes: int | None = None) -> None:
@@ -146,7 +146,7 @@ class LocalWorkers(Workers):
 
     @property
     def threads(self) -> int:
-        """One thread per process."""
+        """Returns one thread per process."""
         return self._jobs
 
     @property

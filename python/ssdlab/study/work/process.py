@@ -1,6 +1,6 @@
-"""Worker process: executes the runs on its standard input and ends with the input.
+"""Worker process: executes the runs that it reads from standard input, and ends with the input.
 
-A separate thread reads the input, so the process ends at once when its parent is gone.
+A separate thread reads the input, so that the process ends at once when its parent is gone.
 """
 
 import os
@@ -16,7 +16,7 @@ from ssdlab.study.work.run import Run, execute
 
 def main() -> None:
     """Executes runs."""
-    # A terminal sends Ctrl-C to every process; the parent decides what to do.
+    # A terminal sends Ctrl-C to every process, but the parent decides what to do.
     handle(signal.SIG_IGN)
     replies = os.fdopen(os.dup(1), "wb")
     # Redirects anything printed, so that it does not mix with replies.

@@ -1,4 +1,4 @@
-"""Runs as workers receive them, and their outcomes."""
+"""Runs in the form that workers receive, and their outcomes."""
 
 import hashlib
 import json
@@ -19,18 +19,18 @@ from ssdlab.study.work.below import Below
 BASE_BYTES = 96 << 20
 """Memory of a Python process with the models, without a drive."""
 PAGE_BYTES = 16
-"""Memory per flash page of a simulated drive: maps, counts, preconditioning."""
+"""Bytes of memory per flash page of a simulated drive: maps, counts, preconditioning."""
 CHECK_BYTES = 24
 """Additional memory per page for checking."""
 TOGETHER_SECONDS = 0.1
-"""Time limit of a task; its remaining runs go back, because another worker may be free."""
+"""Time limit of a task. Its remaining runs go back, because another worker may be free."""
 SIZED_BY_TRACE = "16GiB"
 """Assumed capacity of a drive whose size depends on its trace."""
 
 
 @cache
 def program() -> str:
-    """Returns version and checksum of the models; builds of one version may differ."""
+    """Returns version and checksum of the models, because builds of one version may differ."""
     with Path(_ssdlab.__file__).open("rb") as file:
         return f"{_ssdlab.__version__} {hashlib.file_digest(file, 'sha256').hexdigest()[:12]}"
 
@@ -59,7 +59,8 @@ class TraceRef(NamedTuple):
             if not path.is_file():
                 raise TraceError(f"{text.path(path)}: can be read only once; give a regular file")
         if trace.files is None:
-            # Finds missing options once rather than in every run. Merged files may need a full pass, so not for those.
+            # Finds missing options once instead of in every run. Merged files may need a full pass, so they are left
+            # out.
             trace.open()
         digests = identified({"kind": "trace", "paths": paths})["sha256"]
         return cls(
@@ -69,7 +70,7 @@ class TraceRef(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """Everything that results depend on: contents, names and options, but not paths."""
+        """Returns everything that results depend on: contents, names and options, but not paths."""
         names = [Path(path).name for path in self.paths]
         return json.dumps([self.sha256, names, *self[2:]])
 
@@ -94,23 +95,23 @@ class Run(NamedTuple):
     key: str
     """Checksum of everything that the result depends on."""
     config: Config
-    """Configuration with its layers: traces decide only settings that are defaults."""
+    """Configuration with its layers: a trace decides only settings that have their default."""
     trace: TraceRef | None
     memory_bytes: int
     """Estimated memory of the process."""
     below: Below | None = None
-    """Second drive, which replays what the scheduler of `config` sends."""
+    """Second drive, which replays the requests that the scheduler of `config` sends."""
 
     @classmethod
     def on_two(cls, config: Config, below: Below) -> "Run":
-        """Returns the run of a workload on a drive, followed by a replay of its scheduler's output on another."""
+        """Returns the run of a workload on a drive, followed by a replay of its scheduler's output on another drive."""
         first, second = cls.of(config, None), cls.of(below.config, None)
         key = hashlib.sha256("\n".join((first.key, second.key, json.dumps(below.taking))).encode()).hexdigest()[:32]
         return cls(key, config, None, max(first.memory_bytes, second.memory_bytes), below)
 
     @classmethod
     def of(cls, config: Config, trace: TraceRef | None, capacity_bytes: int | None = None) -> "Run":
-        """Returns the run of a configuration on a trace or its own workload.
+        """Returns the run of a configuration on a trace, or on its own workload.
 
         Args:
             config: The configuration.
@@ -130,12 +131,12 @@ class Run(NamedTuple):
 def memory_bytes(config: Config, capacity_bytes: int | None = None) -> int:
     """Estimates the memory of a simulation; a trace may need more with `host.fit` and `device.fill`."""
     needed = ("device.capacity", "nand.page_size", "device.op", "device.spare", "check")
-    # TOML scalars are JSON scalars.
+    # Values can be read as JSON, because TOML scalars are JSON scalars.
     given: dict[str, Any] = {key: json.loads(value) for key, value, _ in config.settings if key in needed}
     if capacity_bytes is None:
         capacity_bytes = _ssdlab.size(given.get("device.capacity", SIZED_BY_TRACE))
     pages = capacity_bytes / _ssdlab.size(given["nand.page_size"])
-    # Exactly one of the two settings is there.
+    # Exactly one of the two settings is present.
     if "device.spare" in given:
         pages /= 1 - _ssdlab.share(given["device.spare"])
     else:
@@ -147,13 +148,13 @@ class Outcome(NamedTuple):
     """Outcome of a run."""
 
     result: str | None
-    """`Result.to_dict` as JSON; None if it failed."""
+    """Result of `Result.to_dict` as JSON; None if the run failed."""
     error: str | None
     """Reason of the failure."""
 
 
 def execute(run: Run) -> Outcome:
-    """Executes a run. Errors are outcomes, because they would recur."""
+    """Executes a run. An error is an outcome, because it would occur again."""
     try:
         if run.below is None:
             result = simulate(run.config, None if run.trace is None else run.trace.file()).to_dict()
@@ -165,7 +166,7 @@ def execute(run: Run) -> Outcome:
 
 
 def execute_some(runs: Sequence[Run]) -> list[Outcome]:
-    """Executes runs for `TOGETHER_SECONDS` and returns the outcomes of those that finished."""
+    """Executes runs for `TOGETHER_SECONDS` and returns the outcomes of the finished runs."""
     began = time.monotonic()
     done: list[Outcome] = []
     for run in runs:

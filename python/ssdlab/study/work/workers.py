@@ -8,7 +8,7 @@ from ssdlab import text
 from ssdlab.study.work.run import Outcome, Run
 
 DEATHS = 3
-"""Number of dead workers after which a run fails."""
+"""Number of workers that a run may kill before it fails."""
 
 
 class WorkerDied(Exception):  # noqa: N818 (an event, like KeyboardInterrupt)
@@ -34,15 +34,15 @@ class Workers(ABC):
 
     @abstractmethod
     def once(self, run: Run, *, alone: bool) -> Outcome:
-        """Executes a run once, when there is memory for it.
+        """Executes a run once, when there is enough memory for it.
 
         Args:
             run: The run.
-            alone: True to run it while no other run executes.
+            alone: True to execute it while no other run executes.
 
         Raises:
-            WorkerDied: If its process is gone.
-            Stopped: If all runs end.
+            WorkerDied: If the process of the worker is gone.
+            Stopped: If all runs are stopped.
         """
 
     @abstractmethod
@@ -54,10 +54,10 @@ class Workers(ABC):
         """Releases all processes."""
 
     def do(self, run: Run) -> Outcome:
-        """Executes a run; if its worker dies, again by itself.
+        """Executes a run; if its worker dies, executes it again while no other run executes.
 
         Raises:
-            Stopped: If all runs end.
+            Stopped: If all runs are stopped.
         """
         if run.memory_bytes > self.most_bytes:
             return Outcome(

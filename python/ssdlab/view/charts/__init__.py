@@ -1,1 +1,1 @@
-"""Data of figures, one module for each subject."""
+"""Data of figures, with one module for each subject."""

@@ -30,13 +30,13 @@ def _activity(result: Result) -> ActivityColumns:
 
 
 def utilisation(result: Result) -> Chart:
-    """Utilisation of each die and channel over simulated time: the stronger, the busier."""
+    """Draws the utilisation of each die and channel over simulated time; stronger colours mean busier."""
     activity = _activity(result)
     dies, channels = len(activity.dies_busy_ns), len(activity.channels_busy_ns)
     if not result.summary["time"]["elapsed_ns"]:
         return nothing(NOTHING)
     heights = [float(np.clip(rows * 0.16, 0.6, most)) for rows, most in ((dies, 4.5), (channels, 2.0))]
-    # Channel names stand at the middle of their dies, with lines between channels.
+    # Channel names are placed at the middle of their dies, with lines between channels.
     named = range(0, channels, -(-channels // LABELS))
     per_channel = dies // channels
     rows = Axis(low=dies - 0.5, high=-0.5, ticks=[((at + 0.5) * per_channel - 0.5, str(at)) for at in named])
@@ -61,9 +61,9 @@ def utilisation(result: Result) -> Chart:
 
 
 def _heat(result: Result, bin_ns: int, busy_ns: Counts, row: str) -> Heat:
-    """A heat map with a row for each row of `busy_ns`, the first on top."""
+    """Draws a heat map with a row for each row of `busy_ns`, the first on top."""
     if not busy_ns.size:
-        # No bins: nothing was ever busy.
+        # There are no bins because nothing was ever busy.
         busy_ns, bin_ns = np.zeros((len(busy_ns), 1), np.uint64), result.summary["time"]["elapsed_ns"]
     edges = bin_edges(result, bin_ns, busy_ns.shape[1])
     names = [f"{row} {number}" for number in range(len(busy_ns))]
@@ -71,7 +71,7 @@ def _heat(result: Result, bin_ns: int, busy_ns: Counts, row: str) -> Heat:
 
 
 def queue_depth(result: Result) -> Chart:
-    """Outstanding requests over simulated time, with mean and maximum."""
+    """Draws outstanding requests over simulated time, with mean and maximum."""
     activity = _activity(result)
     if not activity.outstanding_ns.size:
         return nothing(NOTHING, 2.6)
@@ -90,9 +90,10 @@ def queue_depth(result: Result) -> Chart:
 
 
 def gantt(result: Result) -> Chart:
-    """Gantt chart of the recorded operations: a lane for each channel and, below it, for each plane of its dies.
+    """Draws a Gantt chart of the recorded operations, with a lane for each channel and, below it, for each plane of its
+    dies.
 
-    It shows at most `LANES` lanes and `OPERATIONS` operations, and says what it leaves out.
+    The chart shows at most `LANES` lanes and `OPERATIONS` operations, and states what it leaves out.
     """
     return operations(recorded(result))
 
@@ -112,13 +113,13 @@ class Recorded(NamedTuple):
 
 
 def recorded(result: Result) -> Recorded:
-    """The recorded operations of a drive in time."""
+    """Returns the recorded operations of a drive with event timing."""
     activity, drive = _activity(result), result.summary["drive"]
     bars, dies_per_channel, planes = activity.gantt, drive["dies"] // drive["channels"], drive["planes_per_die"]
     channel, of_channel = np.divmod(bars.die.astype(int), dies_per_channel)
     lanes_of_channel = 1 + dies_per_channel * planes
     lane = channel * lanes_of_channel + np.where(bars.bus, 0, 1 + of_channel * planes + bars.plane.astype(int))
-    # With many lanes, idle lanes are omitted.
+    # If there are many lanes, idle lanes are omitted.
     lanes = np.arange(drive["channels"] * lanes_of_channel)
     if len(lanes) > LANES:
         lanes = np.unique(lane)
@@ -128,7 +129,9 @@ def recorded(result: Result) -> Recorded:
 
 
 def operations(recorded: Recorded, first: int = 0) -> Chart:
-    """Gantt chart from the operation with index `first` on, by begin; with all other operations of its requests."""
+    """Draws a Gantt chart from the operation with index `first` on, in order of begin, with all other operations of its
+    requests.
+    """
     bars, truncated, dies_per_channel, planes, lanes, lane, in_lanes = recorded
     if not in_lanes.size:
         return nothing("No flash operation was recorded; set gantt.window.", 1.6)
@@ -178,9 +181,9 @@ def operations(recorded: Recorded, first: int = 0) -> Chart:
 
 
 def _outside(request: Counts, first: int, last: int) -> "npt.NDArray[np.int64]":
-    """Other operations of the requests between `first` and `last`, the nearest `OPERATIONS`.
+    """Returns other operations of the requests between `first` and `last`: the nearest `OPERATIONS`.
 
-    `request` is the request of each operation in order, 0 for none.
+    `request` has the request of each operation in order, 0 for none.
     """
     named = np.isin(request, np.unique(request[first : last + 1])) & (request > 0)
     named[first : last + 1] = False
@@ -190,8 +193,8 @@ def _outside(request: Counts, first: int, last: int) -> "npt.NDArray[np.int64]":
 
 
 def _ready(bars: GanttColumns, drawn: "npt.NDArray[np.int64]") -> Numbers:
-    """Time at which the request was ready for each operation: end of its previous operation on the die, else arrival;
-    NaN without a request.
+    """Returns the time at which the request of each operation was ready: end of its previous operation on the die, or
+    else its arrival; NaN without a request.
     """
     request, die, begin, end, arrived = (
         column[drawn] for column in (bars.request, bars.die, bars.begin_ns, bars.end_ns, bars.arrived_ns)
@@ -204,7 +207,7 @@ def _ready(bars: GanttColumns, drawn: "npt.NDArray[np.int64]") -> Numbers:
 
 
 def _lane_names(lanes: "npt.NDArray[np.int64]", dies_per_channel: int, planes: int) -> tuple[list[str], list[float]]:
-    """Names of the lanes, the first on top, and heights of the lines above channels."""
+    """Returns the names of the lanes, the first on top, and the heights of the lines above channels."""
     names, dividers = [], []
     for row, lane in enumerate(lanes.tolist()):
         channel, rest = divmod(lane, 1 + dies_per_channel * planes)

@@ -8,7 +8,7 @@ from ssdlab.view.pages.cache_bench import share_text
 
 
 def shares(bench: CacheBench) -> Chart:
-    """Pages per second by share of the compressed pool, with the range of the runs; grey for raw caches."""
+    """Draws pages per second by share of the compressed pool, with the range of the runs; raw caches are grey."""
     order = list(dict.fromkeys(cell.share for cell in bench.cells))
     codecs = list(dict.fromkeys(cell.codec for cell in bench.cells))
     marks: list[Mark] = []
@@ -25,7 +25,7 @@ def shares(bench: CacheBench) -> Chart:
 
 
 def hits(bench: CacheBench) -> Chart:
-    """Raw and compressed hits of each cell."""
+    """Draws raw and compressed hits of each cell."""
     raw, compressed = (
         np.array([100 * getattr(cell, f"{kind}_hit_ratio").median for cell in bench.cells])
         for kind in ("raw", "compressed")

@@ -6,7 +6,7 @@ from ssdlab.view.colours import colour, dash
 
 
 def miss_ratios(simulation: CacheSimulation | MissRatioCurves) -> Chart:
-    """Miss ratios of each policy against the size of the cache, with standard errors of estimates."""
+    """Draws the miss ratios of each policy by cache size, with standard errors of estimates."""
     sizes = simulation.capacities.astype(float) * (simulation.unit_bytes or 1)
     errors = getattr(simulation, "standard_error", None)
     marks: list[Mark] = []

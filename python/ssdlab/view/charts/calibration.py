@@ -9,7 +9,7 @@ from ssdlab.view.colours import colour, dash
 
 
 def throughput(calibration: Calibration, op: str = "read") -> Chart:
-    """Requests per second against requests in flight, by region; larger dots are knees."""
+    """Draws requests per second by requests in flight and region; larger dots mark the knees."""
     in_flight = np.array(calibration.in_flight, float)
     marks: list[Mark] = []
     for row, region in enumerate(calibration.regions):

@@ -1,4 +1,4 @@
-"""Charts of a comparison; each case has one colour."""
+"""Charts of a comparison; each case has its own colour."""
 
 from collections.abc import Iterator
 
@@ -29,11 +29,11 @@ from ssdlab.view.pages.figures import form_of
 from ssdlab.view.pages.result import HEADLINES, OF_A_DRIVE
 
 MOST_CHANGE = 1_000.0
-"""Percent; larger changes would flatten the others."""
+"""Maximum change drawn, in percent; larger changes would flatten the others."""
 
 
 def _headlines(comparison: Comparison) -> Iterator[tuple[Metric, dict[str, Spread]]]:
-    """Headline metrics that are not zero in all cases, with the spread of each case that has a value."""
+    """Yields headline metrics that are not zero in all cases, with the spread of each case that has a value."""
     for metric in (*HEADLINES, *OF_A_DRIVE):
         values = {
             label: [value for run in runs if (value := metric.value(run.summary)) is not None]
@@ -44,7 +44,7 @@ def _headlines(comparison: Comparison) -> Iterator[tuple[Metric, dict[str, Sprea
 
 
 def headlines(comparison: Comparison) -> Chart:
-    """Headline metrics with a bar for each case; thin lines are standard deviations over seeds."""
+    """Draws headline metrics with a bar for each case; thin lines are standard deviations over seeds."""
     labels = [*comparison.runs]
     names = [text.path(label) for label in labels]
     panels = []
@@ -65,7 +65,7 @@ def headlines(comparison: Comparison) -> Chart:
 
 
 def differences(comparison: Comparison) -> Chart:
-    """Changes of the headline metrics from the first case."""
+    """Draws the changes of the headline metrics from the first case."""
     first, *others = comparison.runs
     changes: dict[str, dict[str, float]] = {}
     for metric, spreads in _headlines(comparison):
@@ -75,7 +75,7 @@ def differences(comparison: Comparison) -> Chart:
                 label: 100 * (spreads[label].mean / base.mean - 1) for label in others if label in spreads
             }
     if not others or not changes:
-        return nothing("There is nothing to compare with the first case.", 1.6)
+        return nothing("There is only one case, so there is nothing to compare.", 1.6)
     marks: list[Mark] = []
     for number, label in enumerate(others):
         aside, thickness = beside(number, len(others))
@@ -94,7 +94,9 @@ def differences(comparison: Comparison) -> Chart:
 
 
 def percentiles(comparison: Comparison, op: str = "read") -> Chart:
-    """Response times of an operation by percentile, and their ratios to the first case; first seed of each case."""
+    """Draws response times of an operation by percentile, and their ratios to the first case, for the first seed of
+    each case.
+    """
     curves: dict[int, tuple[Numbers, Numbers]] = {}
     for at, result in enumerate(comparison.results.values()):
         times = result.latency.get(op)
@@ -120,7 +122,7 @@ def percentiles(comparison: Comparison, op: str = "read") -> Chart:
 
 
 def _times_of(first: tuple[Numbers, Numbers], other: tuple[Numbers, Numbers]) -> tuple[Numbers, Numbers]:
-    """Ratio of another distribution to the first at every step of both."""
+    """Returns the ratio of another distribution to the first at every step of both."""
     x = np.union1d(first[0], other[0])
     x = x[x <= min(first[0][-1], other[0][-1])]
     here, there = (of[1][np.clip(np.searchsorted(of[0], x, side="right") - 1, 0, None)] for of in (other, first))
@@ -128,7 +130,7 @@ def _times_of(first: tuple[Numbers, Numbers], other: tuple[Numbers, Numbers]) ->
 
 
 def write_amplification(comparison: Comparison) -> Chart:
-    """Cumulative write amplification of each case with its first seed."""
+    """Draws the cumulative write amplification of each case for its first seed."""
     lines = []
     names = [text.path(label) for label in comparison.results]
     for row, result in enumerate(comparison.results.values()):
@@ -139,12 +141,12 @@ def write_amplification(comparison: Comparison) -> Chart:
             x = result.series["requests"].astype(float)[wrote]
             lines.append(Line(names[row], x, flash[wrote] / host[wrote], colour(row), 1.5, dash=dash(row)))
     if not lines:
-        return nothing("The host wrote too little for a curve.")
+        return nothing("The host wrote too little data for a curve.")
     return Chart([Panel(lines, Axis("requests replayed", "short count"), Axis("write amplification so far"))])
 
 
 def course(comparison: Comparison) -> Chart:
-    """Throughput and mean response times per epoch over simulated time; first seed of each case."""
+    """Draws throughput and mean response times per epoch over simulated time, for the first seed of each case."""
     timed = {
         at: result
         for at, result in enumerate(comparison.results.values())
@@ -173,7 +175,7 @@ def course(comparison: Comparison) -> Chart:
 
 
 def _rate(result: Result) -> Numbers:
-    """Requests per second of each epoch; NaN if no time passed."""
+    """Returns the requests per second of each epoch; NaN if no time passed."""
     took_ns = np.diff(result.series["time_ns"].astype(float), prepend=0.0)
     done = np.diff(result.series["requests"].astype(float), prepend=0.0)
     rate: Numbers = np.divide(done, took_ns, out=np.full_like(done, np.nan), where=took_ns > 0) * 1e9
@@ -181,7 +183,7 @@ def _rate(result: Result) -> Numbers:
 
 
 def _mean_ns(result: Result, op: str) -> Numbers:
-    """Mean response time of each epoch; NaN without any."""
+    """Returns the mean response time of each epoch; NaN if the epoch has no request."""
     total = result.series[f"{op}_latency_sum_ns"].astype(float)
     requests = result.series[f"{op}_requests"].astype(float)
     means: Numbers = np.divide(total, requests, out=np.full_like(total, np.nan), where=total > 0)

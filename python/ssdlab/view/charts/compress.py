@@ -14,17 +14,17 @@ MOST_FILES = 24
 
 
 def _largest(bench: CompressBench) -> int | None:
-    """The largest page size; None for whole files."""
+    """Returns the largest page size; None for whole files."""
     return None if None in bench.page_sizes else max(size for size in bench.page_sizes if size is not None)
 
 
 def _usual(bench: CompressBench) -> int | None:
-    """The 8 KiB of the document, else the first page size."""
+    """Returns 8 KiB as in the paper, or else the first page size."""
     return 8192 if 8192 in bench.page_sizes else bench.page_sizes[0]
 
 
 def overall(bench: CompressBench) -> Chart:
-    """Ratio of each codec over all files, by bytes and as the mean of the files (figure 6a)."""
+    """Draws the ratio of each codec over all files: by bytes, and as the mean of the files (figure 6a)."""
     cells = [bench.cell(codec, _largest(bench)) for codec in bench.codecs]
     marks = []
     for number, (name, field, tint) in enumerate((("by bytes", "ratio", BLUE), ("mean of files", "mean_ratio", GREY))):
@@ -36,7 +36,7 @@ def overall(bench: CompressBench) -> Chart:
 
 
 def files(bench: CompressBench) -> Chart:
-    """Ratio of each file with each codec (figure 6b)."""
+    """Draws the ratio of each file with each codec (figure 6b)."""
     members = bench.corpus.members[:MOST_FILES]
     marks = []
     for index, codec in enumerate(bench.codecs):
@@ -50,7 +50,7 @@ def files(bench: CompressBench) -> Chart:
 
 
 def _by_page(bench: CompressBench, label: str, value: Callable[[Cell], tuple[float, float, float]]) -> Chart:
-    """A curve for each codec against the page size: median and range of the runs."""
+    """Draws a curve for each codec by page size: median and range of the runs."""
     sizes = sorted(size for size in bench.page_sizes if size is not None)
     if not sizes:
         return nothing("No pages were measured, only whole files.")
@@ -66,17 +66,17 @@ def _by_page(bench: CompressBench, label: str, value: Callable[[Cell], tuple[flo
 
 
 def ratio(bench: CompressBench) -> Chart:
-    """Ratio over all files by size of a page (figures 7a to 7d)."""
+    """Draws the ratio over all files by page size (figures 7a to 7d)."""
     return _by_page(bench, "ratio by bytes", lambda cell: (cell.ratio, cell.ratio, cell.ratio))
 
 
 def compress(bench: CompressBench) -> Chart:
-    """Processor time to compress a page (figure 8a)."""
+    """Draws the processor time to compress a page (figure 8a)."""
     return _time(bench, "compress", "compress")
 
 
 def decompress(bench: CompressBench) -> Chart:
-    """Processor time to restore a page (figure 8b)."""
+    """Draws the processor time to restore a page (figure 8b)."""
     return _time(bench, "restore", "decompress")
 
 
@@ -89,7 +89,7 @@ def _time(bench: CompressBench, verb: str, field: str) -> Chart:
 
 
 def rate(bench: CompressBench) -> Chart:
-    """Pages compressed and restored each second by all threads (figures 9a to 9d)."""
+    """Draws the pages compressed and restored per second by all threads (figures 9a to 9d)."""
     size = _usual(bench)
     panels = []
     for title, field in (("compressed", "compress"), ("restored", "decompress")):
@@ -116,5 +116,5 @@ FIGURES: dict[str, Callable[[CompressBench], Chart]] = {
 
 
 def draw(bench: CompressBench, figure: str) -> Chart:
-    """A figure by its name: `overall`, `files`, `ratio`, `compress`, `decompress` or `rate`."""
+    """Draws a figure by its name: `overall`, `files`, `ratio`, `compress`, `decompress` or `rate`."""
     return FIGURES[figure](bench)

@@ -9,12 +9,12 @@ BARS = 60
 
 
 def bars(values: Numbers, weights: Numbers | None, label: str, of: str, height: float = 3.2) -> Chart:
-    """Histogram of whole numbers with weights, in at most `BARS` bars of equal width."""
+    """Draws a histogram of whole numbers with weights, in at most `BARS` bars of equal width."""
     low, high = int(values.min()), int(values.max())
     width = max(1, -(-(high - low + 1) // BARS))
     edges = np.arange(low, high + width + 1, width, dtype=np.float64) - 0.5
     heights, _ = np.histogram(values, edges, weights=weights)
-    # Room on both sides of a single bar.
+    # Leaves room on both sides of a single bar.
     around = (max(low - 1.5, -0.5), low + 1.5) if low == high else (float(edges[0]), float(edges[-1]))
     x = Axis(label + (f" (bars of {width})" if width > 1 else ""), "count", *around, whole=True)
     y = Axis(of, form="count", low=0, whole=True)

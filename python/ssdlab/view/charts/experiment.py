@@ -13,10 +13,10 @@ PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY)
 
 
 def heat_map(result: TableResult, which: Which = "ours") -> Chart:
-    """Heat map of the document's values, ours, or the difference; winners have a star.
+    """Draws a heat map of the document's values, our values, or the difference; winners have a star.
 
     Raises:
-        ValueError: If there is no such value in any cell.
+        ValueError: If no cell has such a value.
     """
     values: Array = getattr(result, which)
     if np.isnan(values).all():
@@ -38,10 +38,10 @@ def heat_map(result: TableResult, which: Which = "ours") -> Chart:
 
 def _strengths(result: TableResult, which: Which) -> Numbers:
     if which == "difference":
-        # Symmetric in sign; tables within 0.1 % stay pale.
+        # The scale is symmetric in sign; tables with differences within 0.1 % stay pale.
         limit = max(1.0, float(np.nanmax(np.abs(result.difference))))
         return result.difference / limit
-    # One scale for both tables, unless an anchor makes their levels incomparable.
+    # Both tables share a scale, unless an anchor makes their levels incomparable.
     values: Array = getattr(result, which)
     shown = values if result.table.comparison.anchor else np.array([result.document, result.ours])
     low, high = float(np.nanmin(shown)), float(np.nanmax(shown))
@@ -49,7 +49,7 @@ def _strengths(result: TableResult, which: Which) -> Numbers:
 
 
 def lines(result: TableResult) -> Chart:
-    """Lines of our values, dashed for the document's, along the axis of ordered labels.
+    """Draws lines of our values, and dashed lines of the document's, along the axis with ordered labels.
 
     Raises:
         ValueError: If neither axis has labels with numbers.
@@ -76,5 +76,5 @@ def lines(result: TableResult) -> Chart:
 def _colours(labels: Sequence[str]) -> list[str]:
     if len(labels) <= len(PALETTE):
         return [*PALETTE[: len(labels)]]
-    # Similar colours for neighbours: the labels are ordered.
+    # Neighbours get similar colours, because the labels are ordered.
     return [blended(at / (len(labels) - 1)) for at in range(len(labels))]

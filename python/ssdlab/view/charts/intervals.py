@@ -8,13 +8,13 @@ from ssdlab.view.colours import BLUE, GREEN, INK, ORANGE, SKY
 
 
 def _half_octaves(highest: int) -> Numbers:
-    """Whole numbers from 1 to beyond `highest` with a ratio of about 1.4."""
+    """Returns whole numbers from 1 to beyond `highest` with a ratio of about 1.4."""
     edges: Numbers = np.unique(np.round(2 ** (np.arange(0, 130) / 2)).astype(float))
     return edges[: int(np.searchsorted(edges, highest, side="right")) + 1]
 
 
 def _shares(values: Counts, weights: Counts, colour: str, title: str, of: str) -> Panel:
-    """Weights by value on a logarithmic axis, in percent."""
+    """Draws weights by value on a logarithmic axis, in percent."""
     edges = _half_octaves(int(values.max()))
     counts, _ = np.histogram(values, edges, weights=weights.astype(float))
     across = Axis(title, "short count", float(edges[0]), float(edges[-1]), log=True)
@@ -36,7 +36,7 @@ def intervals(result: WriteIntervals) -> Chart:
 
 
 def invalidated(result: WriteIntervals) -> Chart:
-    """Share of page writes invalidated before eviction, by log size; dots are the requested logs."""
+    """Draws the share of page writes invalidated before eviction by log size; dots are the requested logs."""
     log_pages, share = result.curve()
     size = log_pages / result.written_pages * 100
     asked = result.windows.log_pages / result.written_pages * 100
@@ -44,7 +44,7 @@ def invalidated(result: WriteIntervals) -> Chart:
         column / result.page_writes * 100 for column in (result.windows.hot_writes, result.windows.warm_writes)
     )
     right = max(100.0, float(asked.max(initial=0)) * 1.1)
-    # Beyond the longest interval nothing more is invalidated.
+    # A log beyond the longest interval invalidates no more writes.
     size, share = np.append(size, max(2 * right, size[-1])), np.append(share, share[-1]) * 100
     marks: list[Mark] = [
         Line("with a second chance", size / 2, share, GREEN, step=True),
@@ -57,7 +57,7 @@ def invalidated(result: WriteIntervals) -> Chart:
 
 
 def time_address(result: WriteIntervals) -> Chart:
-    """Heat map of page writes over time and address, on a logarithmic scale."""
+    """Draws a heat map of page writes over time and address, on a logarithmic scale."""
     counts = result.time_address.T.astype(float)
     low, high = (page * result.page_bytes for page in result.extent_pages)
     rows = len(counts)
@@ -72,13 +72,13 @@ def time_address(result: WriteIntervals) -> Chart:
 
 
 def frequency(result: WriteIntervals) -> Chart:
-    """Written pages by their number of writes."""
+    """Draws the written pages by their number of writes."""
     pages = result.frequency
     return Chart([_shares(pages.writes, pages.pages, SKY, "writes per page", "share of written pages (%)")])
 
 
 def concentration(result: WriteIntervals) -> Chart:
-    """Share of page writes to the most written pages."""
+    """Draws the share of page writes that went to the most written pages."""
     pages, writes = result.concentration()
     ends = np.array([0.0, 100.0])
     marks = [

@@ -22,7 +22,7 @@ def _timed(result: Result) -> None:
 
 
 def _internal(result: Result) -> Sequence[Area]:
-    """Share of die time spent on internal work, on the right axis."""
+    """Draws the share of die time spent on internal work, on the right axis."""
     activity = result.activity
     if activity is None or not activity.internal_busy_ns.any():
         return []
@@ -33,7 +33,7 @@ def _internal(result: Result) -> Sequence[Area]:
 
 
 def response_time(result: Result) -> Chart:
-    """Mean and maximum response time per epoch by operation; internal work is shaded."""
+    """Draws mean and maximum response time per epoch by operation; internal work is shaded."""
     _timed(result)
     if max(np.count_nonzero(result.series[f"{op}_latency_max_ns"]) for op in ("read", "write")) == 1:
         return nothing("Requests took time in a single epoch, so there is no curve.")
@@ -43,7 +43,7 @@ def response_time(result: Result) -> Chart:
         requests, total, longest = (
             result.series[f"{op}_{name}"].astype(float) for name in ("requests", "latency_sum_ns", "latency_max_ns")
         )
-        # Zero breaks the line: the axis is logarithmic.
+        # A zero breaks the line, because the axis is logarithmic.
         took = longest > 0
         if not took.any():
             continue
@@ -59,7 +59,7 @@ def response_time(result: Result) -> Chart:
 
 
 def histogram(result: Result) -> Chart:
-    """Share of the requests of each operation by response time, in bins of equal width on a logarithmic axis."""
+    """Draws the share of requests of each operation by response time, in bins of equal width on a logarithmic axis."""
     _timed(result)
     # Flushes may take no time.
     shown = {op: columns for op, columns in result.latency.items() if took_time(columns)}
@@ -78,8 +78,8 @@ def histogram(result: Result) -> Chart:
 
 
 def by_percentile(times: LatencyColumns) -> tuple[Numbers, Numbers]:
-    """Steps of a distribution: -log10 of the share of slower requests, and the time; NaN for zero, as the axis is
-    logarithmic.
+    """Returns the steps of a distribution: -log10 of the share of slower requests, and the time. A time of zero becomes
+    NaN, because the axis is logarithmic.
     """
     requests = times.requests.astype(float)
     total = requests.sum()
@@ -90,10 +90,10 @@ def by_percentile(times: LatencyColumns) -> tuple[Numbers, Numbers]:
 
 
 def percentile_axis(right: float) -> Axis:
-    """The axis of percentiles, for `by_percentile`."""
+    """Returns the axis of percentiles for `by_percentile`."""
     nines = range(1, int(right) + 1)
     ticks = [(float(np.log10(2)), "50 %"), *((n, f"{100 - 100 / 10.0**n:.{max(n - 2, 0)}f} %") for n in nines)]
-    title = "share of the operation's requests that are not slower"
+    title = "share of requests at most this slow"
     return Axis(title, low=0, high=right, ticks=ticks, percentiles=True)
 
 
@@ -103,12 +103,12 @@ def took_time(times: LatencyColumns | None) -> bool:
 
 
 def _waiting(result: Result) -> dict[str, LatencyColumns]:
-    """Waiting times by operation; empty with a cache, because they belong to requests below the cache."""
+    """Returns the waiting times by operation; empty with a cache, because they belong to requests below the cache."""
     return {} if result.activity is None or result.summary["cache"] else result.activity.waiting
 
 
 def _intervals(result: Result, op: str, kind: str) -> Intervals | None:
-    """Histograms by interval of the line of an operation; None if not recorded."""
+    """Returns the histograms by interval for an operation's line; None if they were not recorded."""
     if not _waiting(result) or result.activity is None or result.activity.course is None:
         return None
     times, interval_ns = result.activity.course.times[op, kind], result.activity.course.interval_ns
@@ -141,11 +141,11 @@ def _over_the_run(result: Result) -> CourseColumns:
 PARTS_SHOWN = 6
 """Maximum number of parts with colours."""
 COLOURS_OF_OTHERS = (GREEN, PURPLE, SKY, AMBER, YELLOW, INK)
-"""Colours of the parts that are not host reads or writes, the largest first."""
+"""Colours, largest part first, of the parts that are not host reads or writes."""
 
 
 def parts(result: Result) -> Chart:
-    """Parts of the response times of reads and writes, as means per interval of simulated time."""
+    """Draws the parts of the response times of reads and writes, as means per interval of simulated time."""
     over_the_run = _over_the_run(result)
     weights = {part: sum(int(over_the_run.parts_ns[op, part].sum()) for op in ("read", "write")) for part in PARTS}
     named = sorted((part for part in PARTS if weights[part]), key=lambda part: -weights[part])[:PARTS_SHOWN]
@@ -180,7 +180,9 @@ def parts(result: Result) -> Chart:
 
 
 def slowest(result: Result) -> Chart:
-    """The slowest read and write of each interval of simulated time; tooltips have address, wait and largest part."""
+    """Draws the slowest read and write of each interval of simulated time; tooltips have address, wait and largest
+    part.
+    """
     slow = _over_the_run(result).slowest
     x, scale = time_axis(result)
     marks = []
@@ -202,8 +204,8 @@ def slowest(result: Result) -> Chart:
 
 
 def percentiles(result: Result) -> Chart:
-    """Response and waiting times of reads and writes by percentile, on an axis logarithmic in the share of slower
-    requests.
+    """Draws response and waiting times of reads and writes by percentile, on an axis that is logarithmic in the share
+    of slower requests.
     """
     _timed(result)
     waiting = _waiting(result)
@@ -224,6 +226,6 @@ def percentiles(result: Result) -> Chart:
                 lowest = min(lowest, float(np.nanmin(y)))
     if not lines:
         return nothing(NO_TIME, 3.6)
-    # Waits of a nanosecond would flatten the rest.
+    # Waits of a nanosecond would flatten the other curves.
     y_axis = durations(name_of_times(result.config), low=lowest / 10)
     return Chart([Panel(lines, percentile_axis(right), y_axis)], 3.6)

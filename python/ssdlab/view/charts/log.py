@@ -18,7 +18,7 @@ def _log(result: Result) -> LogColumns:
 
 
 def _counted_bars(counts: Counts, label: str, of: str, why_empty: str) -> Chart:
-    """Histogram of values counted by index."""
+    """Draws a histogram of values counted by index."""
     values = np.flatnonzero(counts)
     if not values.size:
         return nothing(why_empty, 2.6)
@@ -26,19 +26,19 @@ def _counted_bars(counts: Counts, label: str, of: str, why_empty: str) -> Chart:
 
 
 def associativity(result: Result) -> Chart:
-    """Histogram of the logical blocks merged per reclaim."""
+    """Draws a histogram of the logical blocks merged per reclaim."""
     label = "logical blocks merged per reclaim"
     return _counted_bars(_log(result).associativity, label, "reclaims", NO_RECLAIMS)
 
 
 def utilisation(result: Result) -> Chart:
-    """Histogram of the programmed pages of retired log blocks."""
-    label = f"pages programmed, of {result.summary['device']['pages_per_block']}, when a log block leaves the log"
+    """Draws a histogram of the programmed pages of retired log blocks."""
+    label = f"pages programmed (of {result.summary['device']['pages_per_block']}) when a log block leaves the log"
     return _counted_bars(_log(result).utilisation, label, "log blocks", "No block left the log.")
 
 
 def reclaim_cost(result: Result) -> Chart:
-    """Cumulative distribution of the cost of a reclaim: time or, without time, pages copied."""
+    """Draws the cumulative distribution of the cost of a reclaim: time or, without time, pages copied."""
     log = _log(result)
     if not log.reclaim_times.size:
         return nothing(NO_RECLAIMS, 2.8)

@@ -12,7 +12,7 @@ from ssdlab.view.pages.tables import CAUSES
 
 
 def write_amplification(result: Result) -> Chart:
-    """Write amplification per epoch and so far, over simulated time or, without time, over requests."""
+    """Draws write amplification per epoch and so far, over simulated time or, without time, over requests."""
     host = result.series["host_pages_written"].astype(float)
     flash = result.series["flash_pages_programmed"].astype(float)
     if not host.any():
@@ -29,7 +29,7 @@ def write_amplification(result: Result) -> Chart:
 
 
 def _write_amplification_limits(each: Numbers) -> tuple[float, str]:
-    """The top of the axis and a note on higher epochs, which would flatten the rest."""
+    """Returns the top of the axis, and a note on higher epochs, which would flatten the others."""
     finite = each[np.isfinite(each)]
     top = max(float(np.percentile(finite, 99)) * 1.25, 1.5)
     hidden = int((finite > top).sum())
@@ -37,12 +37,12 @@ def _write_amplification_limits(each: Numbers) -> tuple[float, str]:
 
 
 def erase_counts(result: Result) -> Chart:
-    """Histogram of the erases per block in the measured phase."""
+    """Draws a histogram of the erases per block in the measured phase."""
     return bars(result.erase_counts.astype(float), None, "erases of a block", "blocks")
 
 
 def operations(result: Result) -> Chart:
-    """Shares of the causes of flash reads, programs and erases; totals stand next to the bars."""
+    """Draws the shares of the causes of flash reads, programs and erases; totals are next to the bars."""
     causes, rows = tables.operations(result.summary)
     if not causes:
         return nothing("The flash did nothing.", 2.2)

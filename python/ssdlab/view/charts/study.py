@@ -37,7 +37,9 @@ TINTS = 8
 
 
 def _positions(values: Sequence[str]) -> tuple[list[float], bool]:
-    """Positions of values on an axis: numbers, or evenly spaced if some are names; and true for numbers."""
+    """Returns the positions of values on an axis, and true if they are numbers. If some values are names, they are
+    evenly spaced.
+    """
     known = [parsed.value for value in values if (parsed := number(value)) is not None]
     if len(known) == len(values) and len(values) > 1:
         return known, True
@@ -45,7 +47,7 @@ def _positions(values: Sequence[str]) -> tuple[list[float], bool]:
 
 
 def _along(values: Sequence[str], title: str) -> tuple[list[float], Axis]:
-    """Positions of values and their axis."""
+    """Returns the positions of values, and their axis."""
     at, numeric = _positions(values)
     wide = numeric and is_wide(min(at), max(at))
     ticks = [(at[index], text.path(values[index])) for index in range(0, len(values), -(-len(values) // MOST_LABELS))]
@@ -53,7 +55,7 @@ def _along(values: Sequence[str], title: str) -> tuple[list[float], Axis]:
 
 
 def curves(survey: Curves) -> Chart:
-    """At most twelve curves with confidence bands over seeds."""
+    """Draws at most twelve curves with confidence bands over seeds."""
     along, between = survey.values
     at, across = _along(along, survey.x)
     place = dict(zip(along, at, strict=True))
@@ -72,7 +74,7 @@ def curves(survey: Curves) -> Chart:
 
 
 def heat_map(survey: Curves) -> Chart:
-    """Heat map of the outcome over both axes."""
+    """Draws a heat map of the outcome over both axes."""
     along, between = survey.values
     table = np.full((len(between), len(along)), np.nan)
     for cell in survey.cells:
@@ -87,7 +89,7 @@ def heat_map(survey: Curves) -> Chart:
 
 
 def effects(survey: Effects) -> Chart:
-    """Each effect as a bar with its confidence interval, largest first."""
+    """Draws each effect as a bar with its confidence interval, largest first."""
     ranked = sorted(survey.effects, key=lambda effect: -abs(effect.size))[:MOST_EFFECTS]
     at = np.arange(len(ranked), dtype=float)
     sizes = np.array([effect.size for effect in ranked], float)
@@ -103,7 +105,7 @@ def effects(survey: Effects) -> Chart:
 
 
 def front(survey: Front) -> Chart:
-    """All points by their first two outcomes, with the front in colour."""
+    """Draws all points by their first two outcomes, with the front in colour."""
     marks = []
     for best, tint, size, label in ((False, GREY, 3.0, "others"), (True, ORANGE, 5.0, "on the front")):
         some = [point.outcomes for point in survey.candidates if point.best == best]
@@ -114,7 +116,7 @@ def front(survey: Front) -> Chart:
 
 
 def parallel(survey: Study) -> Chart:
-    """Parallel coordinates: a line for each point through all axes and outcomes, coloured by the first outcome."""
+    """Draws parallel coordinates: a line per point through all axes and outcomes, coloured by the first outcome."""
     outcomes = survey.outcomes()
     by_point = [{tuple(point.levels.items()): point.mean for point in survey.values(outcome)} for outcome in outcomes]
     points = [key for key in by_point[0] if all(key in means for means in by_point)]
@@ -128,7 +130,7 @@ def parallel(survey: Study) -> Chart:
         shares.append(_stretched([dict(zip(distinct, at, strict=True))[value] for value in values]))
     shares += [_stretched([means[point] for point in points]) for means in by_point]
     names = [*survey.columns, *(outcome.figure for outcome in outcomes)]
-    # NaN ends the line of each point, so that all points of a colour are one line.
+    # NaN ends the line of each point, so that all points of a colour form one line.
     x = np.append(np.arange(len(names), dtype=float), np.nan)
     y = np.column_stack([*shares, np.full(len(points), np.nan)])
     tint = np.minimum((shares[len(survey.columns)] * TINTS).astype(int), TINTS - 1)
@@ -144,6 +146,6 @@ def parallel(survey: Study) -> Chart:
 
 
 def _stretched(values: Sequence[float]) -> Numbers:
-    """Values scaled to 0..1; 0.5 if all are equal."""
+    """Scales values to 0..1; all are 0.5 if they are equal."""
     low, high = min(values), max(values)
     return np.array([(value - low) / (high - low) if high > low else 0.5 for value in values])

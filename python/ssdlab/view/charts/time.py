@@ -6,7 +6,7 @@ from ssdlab.view.chart import Axis
 
 
 def time_unit(longest_ns: float) -> tuple[str, float]:
-    """Unit for an axis up to `longest_ns`, and its length in nanoseconds."""
+    """Returns the unit for an axis up to `longest_ns`, and its length in nanoseconds."""
     for unit, scale in (("h", 3.6e12), ("min", 6e10), ("s", 1e9), ("ms", 1e6)):
         if longest_ns >= 3 * scale:
             return unit, scale
@@ -14,13 +14,13 @@ def time_unit(longest_ns: float) -> tuple[str, float]:
 
 
 def bin_edges(result: Result, bin_ns: int, bins: int) -> Numbers:
-    """Edges of bins of simulated time in nanoseconds; the last bin ends with the run."""
+    """Returns the edges of bins of simulated time in nanoseconds; the last bin ends with the run."""
     edges: Numbers = np.minimum(np.arange(bins + 1) * float(bin_ns), result.summary["time"]["elapsed_ns"])
     return edges
 
 
 def course(result: Result) -> tuple[Numbers, Axis]:
-    """Ends of the epochs and their axis: simulated time or, without time, requests."""
+    """Returns the ends of the epochs and their axis: simulated time or, without time, requests."""
     if result.summary["time"] is None:
         return result.series["requests"].astype(float), Axis("requests replayed", form="short count")
     axis, scale = time_axis(result)
@@ -28,18 +28,18 @@ def course(result: Result) -> tuple[Numbers, Axis]:
 
 
 def time_axis(result: Result) -> tuple[Axis, float]:
-    """Axis of the simulated time of the run, and the length of its unit in nanoseconds."""
+    """Returns an axis of the simulated time of the run, and the length of its unit in nanoseconds."""
     elapsed_ns = float(result.summary["time"]["elapsed_ns"])
     unit, scale = time_unit(elapsed_ns)
     return Axis(f"simulated time ({unit})", low=0, high=elapsed_ns / scale, over_time=True), scale
 
 
 def durations(title: str, low: float | None = None) -> Axis:
-    """A logarithmic axis of nanoseconds."""
+    """Returns a logarithmic axis of nanoseconds."""
     return Axis(title, form="duration", log=True, low=low)
 
 
 def durations_between(title: str, shortest: float, longest: float) -> Axis:
-    """An axis of nanoseconds, logarithmic if it has two powers of ten."""
+    """Returns an axis of nanoseconds, logarithmic if it covers two powers of ten."""
     powers = np.floor(np.log10(longest)) - np.ceil(np.log10(shortest)) + 1
     return durations(title) if powers >= 2 else Axis(title, form="duration")

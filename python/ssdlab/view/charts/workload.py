@@ -10,7 +10,7 @@ from ssdlab.view.chart import Area, Axis, Chart, Line, Mark, Panel, nothing, sca
 from ssdlab.view.colours import BLUE, OF_OPERATION, ORANGE, SKY
 
 BARS = 256
-"""Maximum number of bars; beyond it, neighbours are merged."""
+"""Maximum number of bars; if there are more, neighbours are merged."""
 SHARE = "share of the operation's requests (%)"
 
 
@@ -21,7 +21,7 @@ class _Kind(NamedTuple):
 
 
 def _kinds(columns: object, *ops: str) -> Iterator[_Kind]:
-    """Columns of the operations that occur."""
+    """Yields the columns of the operations that occur."""
     for op in ops or ("read", "write", "trim"):
         counts = getattr(columns, f"{op}es" if op == "flush" else f"{op}s").astype(float)
         if counts.any():
@@ -64,7 +64,7 @@ def deviations(result: TraceAnalysis, *, log: bool = True) -> Chart:
 
     Args:
         result: The analysis.
-        log: Uses a logarithmic axis of counts; operations are not stacked then.
+        log: True for a logarithmic axis of counts; operations are then not stacked.
     """
     columns = result.deviations
     if not columns.lower.size:
@@ -82,10 +82,10 @@ def deviations(result: TraceAnalysis, *, log: bool = True) -> Chart:
 
 
 def sizes(result: TraceAnalysis) -> Chart:
-    """Share of the requests of each operation by size, on a logarithmic axis."""
+    """Draws the share of requests of each operation by size, on a logarithmic axis."""
     columns = result.sizes
     sectors = columns.lower.astype(float)
-    # Sixteenths of an octave, centred on powers of two.
+    # Bins are sixteenths of an octave, centred on powers of two.
     last = int(np.ceil(np.log2(sectors.max()) * 16)) + 1
     edges = 2.0 ** ((np.arange(last + 1) - 0.5) / 16)
     marks = _shares(edges * SECTOR, _kinds(columns), sectors * SECTOR)
@@ -94,14 +94,14 @@ def sizes(result: TraceAnalysis) -> Chart:
 
 
 def _requests_axis(result: TraceAnalysis) -> tuple[Numbers, Axis]:
-    """Edges of the windows and their axis of requests."""
+    """Returns the edges of the windows and their axis of requests."""
     edges = np.append(result.windows.first_request, sum(result.requests.values())).astype(float)
     title = f"requests (windows of {text.count(result.window_requests)})"
     return edges, Axis(title, "short count", float(edges[0]), float(edges[-1]), whole=True)
 
 
 def working_set(result: TraceAnalysis) -> Chart:
-    """Cumulative footprint, and the working set of each window."""
+    """Draws the cumulative footprint, and the working set of each window."""
     edges, across = _requests_axis(result)
     windows = result.windows
     so_far = np.append(0, windows.pages_so_far).astype(float) * PAGE
@@ -128,7 +128,7 @@ def working_set(result: TraceAnalysis) -> Chart:
 
 
 def mix(result: TraceAnalysis) -> Chart:
-    """Share of each operation in the requests of each window."""
+    """Draws the share of each operation in the requests of each window."""
     edges, across = _requests_axis(result)
     windows = result.windows
     total = (windows.reads + windows.writes + windows.trims + windows.flushes).astype(float)
@@ -140,7 +140,7 @@ def mix(result: TraceAnalysis) -> Chart:
 
 
 def runs(result: TraceAnalysis) -> Chart:
-    """For each operation, the share of its requests that belong to runs of at least a given length."""
+    """Draws, for each operation, the share of its requests that belong to runs of at least a given length."""
     columns = result.runs
     lengths = columns.lower.astype(float)
     right = float(columns.upper.max())
@@ -148,18 +148,18 @@ def runs(result: TraceAnalysis) -> Chart:
     for kind in _kinds(columns):
         requests = kind.counts * lengths
         share = requests[::-1].cumsum()[::-1] / requests.sum() * 100
-        # The share holds up to and including the length.
+        # The share includes runs of exactly this length.
         lines.append(Line(kind.op, np.append(1.0, lengths), np.append(share, 0.0), kind.colour, step=True))
     across = Axis("length of the sequential run (requests)", "short count", 1, max(right, 10), log=True, whole=True)
-    return Chart([Panel(lines, across, Axis("requests in runs at least as long (%)", low=0, high=100))])
+    return Chart([Panel(lines, across, Axis("requests in runs of at least this length (%)", low=0, high=100))])
 
 
 def gaps(result: TraceAnalysis) -> Chart:
-    """Share of the requests of each operation by the time since its previous request."""
+    """Draws the share of requests of each operation by the time since its previous request."""
     columns = result.gaps
     if not columns.upper_ns.size or columns.upper_ns.max() <= 1:
         return nothing("All requests arrive at once.")
-    # Zero stands at the left end of the logarithmic axis.
+    # Zero is drawn at the left end of the logarithmic axis.
     middle = np.sqrt(np.maximum(columns.lower_ns, 1) * columns.upper_ns.astype(float))
     edges = np.logspace(np.log10(middle.min() * 0.8), np.log10(middle.max() * 1.25), 90)
     marks = _shares(edges, _kinds(columns, "read", "write", "trim", "flush"), middle)
@@ -169,7 +169,7 @@ def gaps(result: TraceAnalysis) -> Chart:
 
 
 def alignments(result: TraceAnalysis) -> Chart:
-    """Share of the requests of each operation whose address and size are multiples of a power of two."""
+    """Draws the share of requests of each operation whose address and size are multiples of a power of two."""
     powers = 512 << np.arange(12)
     lines = []
     for op in ("read", "write", "trim"):

@@ -1,7 +1,7 @@
 """Interactive charts of pages: zoom, tooltips, series on and off, logarithmic axes, export.
 
-`options.js` turns charts into options of ECharts, which a page carries packed: `echarts.min.js.gz` is
-`dist/echarts.min.js` of version 6.1.0 of the npm package, unchanged but for `gzip -9n`.
+`options.js` turns charts into options of ECharts. Each page contains ECharts in packed form: `echarts.min.js.gz` is
+`dist/echarts.min.js` of version 6.1.0 of the npm package, unchanged except for `gzip -9n`.
 """
 
 import base64
@@ -18,21 +18,22 @@ from ssdlab.view.colours import VARIABLES
 HERE = Path(__file__).parent
 SCRIPTS = ("options.js", "requests.js", "percentiles.js", "tables.js", "charts.js")
 ECHARTS_SHA256 = "b66b25aeb4df84e33199dc21694014d336d222cbd9deb0e5a7c14bd6aa0d0fd0"
-"""SHA-256 of the file from npm."""
+"""SHA-256 checksum of the file from npm."""
 
 
 def library() -> str:
-    """ECharts as a page carries it."""
+    """Returns ECharts in the form in which a page contains it."""
     return base64.b64encode((HERE / "echarts.min.js.gz").read_bytes()).decode()
 
 
 def script() -> str:
-    """Scripts that draw the charts."""
+    """Returns the scripts that draw the charts."""
     return "".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
 
 
 def island(data: object) -> str:
-    """Data as JSON for a script of a page, with `<` escaped: a tag or comment in it would end the script.
+    """Returns data as JSON for a script of a page, with `<` escaped, because a tag or comment in it would end the
+    script.
 
     Raises:
         ValueError: If a number is not finite.
@@ -41,13 +42,13 @@ def island(data: object) -> str:
 
 
 def data(charts: list[Chart]) -> str:
-    """Charts as `options.js` reads them, to stand in a script of a page."""
+    """Returns charts in the form that `options.js` reads, for a script of a page."""
     return island([_plain(chart) for chart in charts])
 
 
 def _plain(value: Any) -> Any:
-    """A value for JSON: numbers with six digits, null for NaN."""
-    # The most frequent type comes first.
+    """Returns a value for JSON: numbers with six digits, null for NaN."""
+    # Tests the most frequent type first.
     if isinstance(value, float):
         return float(f"{value:.6g}") if isfinite(value) else None
     if isinstance(value, str):

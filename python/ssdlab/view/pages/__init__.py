@@ -1,1 +1,1 @@
-"""One module for each kind of finding: its function `page` puts it into words and cells."""
+"""One module for each kind of finding; its function `page` builds the page."""

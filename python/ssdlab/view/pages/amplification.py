@@ -1,4 +1,4 @@
-"""The page of write amplification against theory."""
+"""Builds the page of write amplification against theory."""
 
 from ssdlab import text
 from ssdlab.study.validation.amplification import TOLERANCE, Amplification, Outcome
@@ -6,13 +6,13 @@ from ssdlab.view.page import Cell, Page, Paragraph, Row, Section, Table
 
 HEADERS = ("row", "workload", "policy", "B", "spare", "theory", "reference", "ours", "difference", "")
 LEGEND = (
-    "spare: share of physical flash; reference: an independent simulation; difference: from theory, or from the\n"
+    "spare: share of physical flash; reference: an independent simulation; difference: to theory, or to the\n"
     "reference if there is no formula. separated: two independent devices under uniform writes, A = sum of r_i A_i."
 )
 
 
 def page(validation: Amplification) -> Page:
-    """A row for each row of the reference."""
+    """Returns a page with a row for each row of the reference."""
     rows = f"{sum(outcome.passed for outcome in validation.outcomes)} of {validation.asked} rows"
     worst = max((abs(outcome.difference) for outcome in validation.outcomes), default=0.0)
     return Page(

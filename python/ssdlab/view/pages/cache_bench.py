@@ -1,4 +1,4 @@
-"""The page of measured caches."""
+"""Builds the page of measured caches."""
 
 from ssdlab import text
 from ssdlab.analyse.cache.benchmark import CacheBench
@@ -13,7 +13,7 @@ LEGEND = "µs/page: on its thread; CPU: share of all processors; memory: share o
 
 
 def page(bench: CacheBench) -> Page:
-    """The page of measured caches."""
+    """Returns the page of measured caches."""
     contents = (
         f"{text.count(bench.accesses)} accesses measured in each of {bench.runs} runs, {bench.threads} threads; "
         f"contents: {bench.contents.title}"
@@ -34,12 +34,12 @@ def page(bench: CacheBench) -> Page:
 
 
 def verdict(bench: CacheBench) -> str:
-    """The verdict on compressing part of the cache; undecided if the ranges of the runs overlap."""
+    """Returns the verdict on compressing part of the cache; undecided if the ranges of the runs overlap."""
     raw = next((cell for cell in bench.cells if cell.codec is None), None)
     compressed = [cell for cell in bench.cells if cell.codec is not None]
     if raw is None or not compressed:
         missing = "without a compressed pool (--share 0)" if raw is None else "with a compressed pool"
-        return f"No verdict: no cache {missing} was measured."
+        return f"No verdict: a cache {missing} was not measured."
     best = max(compressed, key=lambda cell: cell.pages_s.median)
     what = f"{share_text(best.share)} compressed by {best.codec}"
     times = best.pages_s.median / raw.pages_s.median
@@ -56,7 +56,7 @@ def verdict(bench: CacheBench) -> str:
 
 
 def _remarks(bench: CacheBench) -> list[str]:
-    """Warnings to read before the figures."""
+    """Returns the warnings to read before the figures."""
     notes = bench.contents.remarks()
     late = [cell.late_us.median for cell in bench.cells if cell.late_us is not None]
     if late:
@@ -68,7 +68,7 @@ def _remarks(bench: CacheBench) -> list[str]:
 
 
 def _rows(bench: CacheBench) -> list[tuple[str, ...]]:
-    """A row for each cell."""
+    """Returns a row for each cell."""
     table: list[tuple[str, ...]] = []
     for cell in bench.cells:
         memory = cell.memory
@@ -92,5 +92,5 @@ def _rows(bench: CacheBench) -> list[tuple[str, ...]]:
 
 
 def share_text(share: str) -> str:
-    """The share of the compressed pool in words."""
+    """Returns the share of the compressed pool in words."""
     return share if share == "adaptive" else f"{share.rstrip('% ')} %"

@@ -1,4 +1,4 @@
-"""The page of simulated caches."""
+"""Builds the page of simulated caches."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,11 +9,11 @@ from ssdlab.model.source import chosen, ingest_remarks, source_text
 from ssdlab.view.page import Facts, Figure, Page, Section, Table
 
 FEW = 100
-"""Sampled units below which an estimate is rough."""
+"""Number of sampled units below which an estimate is rough."""
 
 
 def page(simulation: CacheSimulation | MissRatioCurves) -> Page:
-    """The page of caches on one trace."""
+    """Builds the page of caches on one trace."""
     return Page(
         title=source_text(simulation.source),
         chosen=chosen(simulation.source),
@@ -24,12 +24,12 @@ def page(simulation: CacheSimulation | MissRatioCurves) -> Page:
             *_drawn(simulation),
             Section("In figures", _tables(simulation)),
         ],
-        footer="Sizes in binary units (1 KiB = 1,024 B). Figures are exact but for those with a standard error (±).",
+        footer="Sizes in binary units (1 KiB = 1,024 B). Figures are exact, except those with a standard error (±).",
     )
 
 
 def _drawn(simulation: CacheSimulation | MissRatioCurves) -> list[Section]:
-    """The curves; a single size has only a table."""
+    """Returns the curves; a single size has only a table."""
     if len(simulation.capacities) == 1:
         return []
     note = "Misses per access by cache size; caches start empty."
@@ -37,7 +37,7 @@ def _drawn(simulation: CacheSimulation | MissRatioCurves) -> list[Section]:
 
 
 def _headlines(simulation: CacheSimulation | MissRatioCurves) -> list[tuple[str, str]]:
-    """Labels and values of the headlines."""
+    """Returns the labels and values of the headlines."""
     item = "pages" if simulation.granularity == "pages" else "objects"
     touched = text.count(simulation.items)
     if simulation.unit_bytes is not None:
@@ -55,7 +55,7 @@ def _headlines(simulation: CacheSimulation | MissRatioCurves) -> list[tuple[str,
 
 
 def _remarks(simulation: CacheSimulation | MissRatioCurves) -> list[str]:
-    """Warnings to read before the figures."""
+    """Returns the warnings to read before the figures."""
     notes = ingest_remarks(simulation.ingest)
     if simulation.outgrown is not None and simulation.bytes_outgrown is not None:
         hits, lacked = int(simulation.outgrown.max()), int(simulation.bytes_outgrown.max())
@@ -82,7 +82,7 @@ def _remarks(simulation: CacheSimulation | MissRatioCurves) -> list[str]:
 
 
 def _tables(simulation: CacheSimulation | MissRatioCurves) -> list[Table]:
-    """All tables, in reading order."""
+    """Returns all tables, in reading order."""
     if isinstance(simulation, MissRatioCurves):
         return [_curves(simulation)]
     through = simulation.pages_written_through
@@ -115,7 +115,7 @@ def _tables(simulation: CacheSimulation | MissRatioCurves) -> list[Table]:
 
 
 def _curves(simulation: MissRatioCurves) -> Table:
-    """A row for each size and a column for each policy."""
+    """Returns a row for each size and a column for each policy."""
     rows = [["found by", *simulation.methods]]
     for column, units in enumerate(simulation.capacities.tolist()):
         cells = []

@@ -1,4 +1,4 @@
-"""The page of a calibration."""
+"""Builds the page of a calibration."""
 
 from functools import partial
 
@@ -13,7 +13,7 @@ LEGEND = "*: fewest requests in flight that reach 95 % of the maximum of the reg
 
 
 def page(calibration: Calibration) -> Page:
-    """The page of a calibration."""
+    """Returns the page of a calibration."""
     settings = [f"--set {key}={value}" for key, value in calibration.settings.items()]
     return Page(
         title=calibration.title,
@@ -33,12 +33,12 @@ def page(calibration: Calibration) -> Page:
 
 
 def _drawn(calibration: Calibration, op: str) -> list[Figure]:
-    """The curves. A single queue depth gives only a table."""
+    """Returns the curves. A single queue depth gives only a table."""
     return [Figure(partial(calibration.plot.chart, op))] if len(calibration.in_flight) > 1 else []
 
 
 def _how(calibration: Calibration) -> str:
-    """The method, in one line."""
+    """Describes the method in one line."""
     source = calibration.source
     if source["kind"] == "simulated":
         requests = text.count(source["requests"])
@@ -55,7 +55,7 @@ def _how(calibration: Calibration) -> str:
 
 
 def _table(calibration: Calibration, op: str) -> Table:
-    """A row for each region, with its knee marked."""
+    """Returns a table with a row for each region and its knee marked."""
     first, *others = map(text.count, calibration.in_flight)
     rows = []
     for row, region in enumerate(calibration.regions):
@@ -68,14 +68,14 @@ def _table(calibration: Calibration, op: str) -> Table:
 
 
 def sentences(calibration: Calibration) -> list[str]:
-    """The outcome in sentences."""
+    """Returns the outcome in sentences."""
     region = calibration.region
     if region is None:
         return ["Stopped before the end: missing cells may be the best, so no values are advised."]
     lines = []
     for op, difference in calibration.differences.items():
         depends = "depends" if difference > calibration.tolerance(op) else "does not depend"
-        noise = f", between rounds {100 * calibration.noise[op]:.1f} %" if calibration.noise else ""
+        noise = f", difference between rounds {100 * calibration.noise[op]:.1f} %" if calibration.noise else ""
         largest = f"largest difference {100 * difference:.1f} %{noise}"
         lines.append(f"Throughput of {op}s {depends} on the region size ({largest}).")
     chosen = text.size(calibration.regions[region])
@@ -109,10 +109,11 @@ def sentences(calibration: Calibration) -> list[str]:
 
 
 def _region(calibration: Calibration, region: int) -> str:
-    """The reason for a region."""
+    """Returns the reason for a region."""
     chosen = text.size(calibration.regions[region])
     reached = " and ".join(
-        f"{text.percent(table[region].max() / table.max())} of the most {op}s" for op, table in calibration.iops.items()
+        f"{text.percent(table[region].max() / table.max())} of the maximum {op}s"
+        for op, table in calibration.iops.items()
     )
     enough = [row for row, share in enumerate(shares(calibration.iops)) if share >= SHARE]
     if not enough:

@@ -1,4 +1,4 @@
-"""The page of a comparison: a column for each case."""
+"""Builds the page of a comparison, with a column for each case."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
@@ -17,13 +17,13 @@ from ssdlab.view.pages.tables import above, under
 from ssdlab.view.times import name_of_times, title_of_times
 
 TIMES = "Response time"
-"""Section of the metrics of response times."""
+"""Name of the section with metrics of response times."""
 
 ALIKE = "all seeds of a case gave equal figures: nothing random affects the case"
 
 
 class _Line(NamedTuple):
-    """A metric over all cases."""
+    """A metric with its values in all cases."""
 
     metric: Metric
     spreads: list[Spread | None]
@@ -36,7 +36,7 @@ class _Line(NamedTuple):
 
 
 def page(comparison: Comparison, *, all: bool = False) -> Page:
-    """The page of a comparison; figures that are equal in all cases have their own section unless `all`."""
+    """Builds the page of a comparison; figures that are equal in all cases have a separate section unless `all`."""
     results = comparison.results
     lines = _lines(comparison)
     at_rate = any(line.differs and line.metric.label.endswith(PER_DAY) for line in lines)
@@ -94,7 +94,7 @@ def _drawn(comparison: Comparison) -> Iterator[Section]:
 
 
 def _by_case(remarks: Mapping[str, Iterable[str | None]]) -> list[str]:
-    """Remarks with the cases that they are about, unless these are all."""
+    """Returns remarks with the cases that they apply to, unless they apply to all."""
     cases: dict[str, list[str]] = {}
     for label, lines in remarks.items():
         for line in filter(None, lines):
@@ -103,7 +103,7 @@ def _by_case(remarks: Mapping[str, Iterable[str | None]]) -> list[str]:
 
 
 def _stopped(comparison: Comparison) -> str:
-    """Missing runs of a comparison that was stopped."""
+    """Lists the missing runs of a comparison that was stopped."""
     if not comparison.partial:
         return ""
     whole = {label: sum(not run.partial for run in runs) for label, runs in comparison.runs.items()}
@@ -128,7 +128,7 @@ def _legend(comparison: Comparison) -> str:
 
 
 def _lines(comparison: Comparison) -> list[_Line]:
-    """The metrics that some case has."""
+    """Returns the metrics that at least one case has."""
     lines = []
     for metric in SHOWN:
         runs = [[metric.value(result.summary) for result in results] for results in comparison.runs.values()]
@@ -142,7 +142,7 @@ def _lines(comparison: Comparison) -> list[_Line]:
 
 
 def spread_text(metric: Metric, spread: Spread | None, runs: int) -> str:
-    """Mean, standard deviation, and the number of seeds where fewer than `runs` have a value."""
+    """Formats mean and standard deviation, and the number of seeds if fewer than `runs` have a value."""
     if spread is None:
         return text.MISSING
     mean, deviation, seeds = spread
@@ -168,10 +168,10 @@ def _best(line: _Line) -> list[bool]:
 
 
 def _rows(lines: list[_Line], titles: dict[str, str], comparison: Comparison) -> list[Row]:
-    """Metrics under the titles of their sections, with the best values marked.
+    """Returns metrics under the titles of their sections, with the best values marked.
 
-    Nothing is marked if a case was cut short, nor below a cache, where the best for the host may leave the drive its
-    slowest requests, nor among times that include waiting in some cases only.
+    Nothing is marked if a case was cut short. Below a cache nothing is marked either, because the best case for the
+    host may leave the drive its slowest requests. The same holds for times that include waiting in only some cases.
     """
     unranked = {*_below(comparison), *([TIMES] if len(_names_of_times(comparison)) > 1 else [])}
     rows: list[Row] = []
@@ -195,7 +195,7 @@ def _names_of_times(comparison: Comparison) -> list[str]:
 
 
 def _titles(comparison: Comparison) -> dict[str, str]:
-    """Titles of sections that are not their names."""
+    """Returns titles of sections that differ from their names."""
     titles, names = _below(comparison), _names_of_times(comparison)
     if len(names) > 1:
         titles[TIMES] = " or ".join(names).capitalize()
@@ -205,7 +205,7 @@ def _titles(comparison: Comparison) -> dict[str, str]:
 
 
 def _below(comparison: Comparison) -> dict[str, str]:
-    """Titles of sections about requests below a cache or a block layer, in all cases or in some."""
+    """Returns titles of sections about requests below a cache or a block layer, in all or some of the cases."""
     of_cases = [above(run.summary) for run in comparison.results.values()]
     titles = {}
     for section in dict.fromkeys(section for layers in of_cases for section in layers):
@@ -214,7 +214,7 @@ def _below(comparison: Comparison) -> dict[str, str]:
             titles[section] = under(section, first)
         else:
             where = " or ".join(f"a {layer}" for layer in layers if layer)
-            titles[section] = f"{section}, where there is {where} below it"
+            titles[section] = f"{section} (only cases with {where} below)"
     return titles
 
 
@@ -226,7 +226,7 @@ def _settings(comparison: Comparison) -> Table:
 
 
 def _written(value: object) -> str:
-    """A value as configuration files have it."""
+    """Formats a value as in configuration files."""
     if value is None:
         return text.MISSING
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""The page of a measurement of codecs."""
+"""Builds the page of a measurement of codecs."""
 
 from collections.abc import Callable
 from functools import partial
@@ -16,9 +16,9 @@ FIGURES = {
     "rate": "Rate by threads",
 }
 BY_PAGE = ("ratio", "compress", "decompress")
-"""Curves over the page size; a single size has only a table."""
+"""Curves by page size; a single size has only a table."""
 MOST_FILES, MOST_SHOWN = 1000, 24
-"""Files in the table of a page and of a terminal; `compress.csv` has all."""
+"""Maximum number of files in the table of a page and of a terminal; `compress.csv` has all files."""
 HEADERS = (
     "", "ratio", "mean of files", "stored raw", "compress CPU", "restore CPU", "compress elapsed",
     "restore elapsed", "compressed", "restored",
@@ -31,7 +31,7 @@ LEGEND = (
 
 
 def page(bench: CompressBench) -> Page:
-    """The page of a measurement of codecs."""
+    """Returns the page of a measurement of codecs."""
     members = bench.corpus.members
     return Page(
         title="Page compressors",
@@ -58,7 +58,7 @@ def page(bench: CompressBench) -> Page:
 
 
 def size_text(page_bytes: int | None) -> str:
-    """A page size in words."""
+    """Returns a page size in words."""
     return "whole files" if page_bytes is None else text.size(page_bytes)
 
 
@@ -68,7 +68,7 @@ def spread_text(spread: Spread, number: Callable[[float], str] = text.significan
 
 
 def _tables(bench: CompressBench) -> list[Table]:
-    """A table for each number of threads and size of pages."""
+    """Returns a table for each number of threads and page size."""
     tables = []
     for threads in bench.threads:
         for size in bench.page_sizes:
@@ -96,7 +96,7 @@ def _tables(bench: CompressBench) -> list[Table]:
 
 
 def _files(bench: CompressBench) -> list[Item]:
-    """Size of each file, and its ratio with each codec at the first page size."""
+    """Returns the size of each file, and its ratio with each codec at the first page size."""
     size = bench.page_sizes[0]
     cells = [bench.cell(codec, size) for codec in bench.codecs]
     members = bench.corpus.members

@@ -1,4 +1,4 @@
-"""The page of a configuration: settings that were given, and defaults."""
+"""Builds the page of a configuration: settings that were given, and defaults."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ from ssdlab.view.page import Cell, Page, Section, Style, Table
 
 
 def page(config: Config) -> Page:
-    """The page of a configuration."""
+    """Returns the page of a configuration."""
     made = [setting for setting in config.settings if not setting.origin.startswith("default")]
     left = [setting for setting in config.settings if setting.origin.startswith("default")]
     sections = [("Set", made), ("Defaults", left)]
@@ -17,7 +17,7 @@ def page(config: Config) -> Page:
 
 
 def table(settings: Iterable[Setting]) -> Table:
-    """Settings with their origins."""
+    """Returns a table of settings with their origins."""
     styles: tuple[Style, ...] = ("code", "code", "soft")
     rows = [
         [Cell(cell, style) for cell, style in zip((key, value.strip('"'), origin), styles, strict=True)]

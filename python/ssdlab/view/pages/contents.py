@@ -1,4 +1,4 @@
-"""The page of an experiment before it is run."""
+"""Builds the page of an experiment before it is run."""
 
 from ssdlab import text
 from ssdlab.study.experiments.definition import Experiment
@@ -10,12 +10,12 @@ HEADERS = ("table", "title", "unit", "cells", "seeds", "document")
 
 
 def page_of(experiment: Experiment | Screening) -> Page:
-    """The page of an experiment or a screening."""
+    """Returns the page of an experiment or a screening."""
     return factors_page(experiment) if isinstance(experiment, Screening) else page(experiment)
 
 
 def factors_page(screening: Screening) -> Page:
-    """Factors of a screening with their levels, and the runs of each form."""
+    """Builds a page with the factors of a screening, their levels, and the runs of each form."""
     items: list[Item] = []
     for name, form in screening.forms.items():
         runs = len(screening.schedulers) * form.seeds * form.design.size(form.axes)
@@ -36,7 +36,7 @@ def factors_page(screening: Screening) -> Page:
 
 
 def page(experiment: Experiment) -> Page:
-    """Tables of an experiment, and the traces to supply."""
+    """Returns a page with the tables of an experiment and the traces to supply."""
     sections = [Section("", [Table(HEADERS, [*map(_row, experiment.tables)], left=3)])]
     supplied = [replay for replay in experiment.traces.values() if replay.supplied]
     if supplied:

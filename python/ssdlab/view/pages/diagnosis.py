@@ -1,4 +1,4 @@
-"""The page of a diagnosis: findings, parts of response times and changes in words."""
+"""Builds the page of a diagnosis: findings, parts of response times, and changes in words."""
 
 from collections.abc import Callable, Mapping, Sequence
 from string import Formatter
@@ -17,10 +17,10 @@ from ssdlab.view.pages.tables import below
 Finding = Mapping[str, Any]
 
 TOP = 3
-"""Findings on the page of a run."""
+"""Number of findings on the page of a run."""
 
 NOTABLE = 0.02
-"""Smallest relative loss of throughput that is reported."""
+"""Minimum relative loss of throughput that is reported."""
 
 PARTS = {
     "own_work": "own flash operations",
@@ -37,7 +37,7 @@ PARTS = {
     "block_layer": "block layer",
     "host_queue": "drive queues",
 }
-"""Parts of a response time: what a request waited for."""
+"""Names of the parts of a response time."""
 
 WHAT_IFS = {
     "dies": "halve the NAND latencies",
@@ -62,14 +62,14 @@ WORK = {
     "collection": "garbage collection",
     "merges": "merges",
 }
-"""Work of the dies."""
+"""Names of the kinds of work of the dies."""
 
 HOST = {
     "drive": "waiting for the drive",
     "dirty_limit": "waiting at the dirty limit",
     "cache": "work of the cache",
 }
-"""What requests of a host with a cache wait for."""
+"""Names of the parts of a host request's latency if there is a cache."""
 
 
 def _percent(share: float) -> str:
@@ -77,7 +77,7 @@ def _percent(share: float) -> str:
 
 
 class _Sentence(Formatter):
-    """Fills in a template, with a writer of figures as the format of a field: `{p99_ns:ns}`."""
+    """Fills in a template; a field may have a formatter of figures, as in `{p99_ns:ns}`."""
 
     WRITERS: Mapping[str, Callable[[float], str]] = {
         "%": _percent, "share": text.percent, "count": text.count, "decimal": text.decimal, "ns": text.duration,
@@ -93,7 +93,7 @@ class _Sentence(Formatter):
 
 _SENTENCE = _Sentence()
 _Words = tuple[str, ...]
-"""Templates of a headline and of the pieces of evidence; a piece is omitted if one of its fields is missing."""
+"""Templates of a headline and of the pieces of evidence. A piece is omitted if one of its fields is missing."""
 
 _BUSY = ("busy: {busy}; {outstanding:decimal} requests outstanding{where} on average",)
 _OF_TIMES = "{share:%} of the response times{where}"
@@ -128,7 +128,7 @@ THROUGHPUT: Mapping[str, str] = {
     "think_time": "the host: think time is {share:%} of its time, {think_ns:ns} after each request",
     "arrivals": "the workload: the drive keeps up with all requests",
 }
-"""What limits throughput."""
+"""Names of the limits of throughput."""
 
 _AT_WORK = "{work}: {share:%} of the response times, while {dies_at_work:decimal} of {dies_count:count} dies work"
 
@@ -217,7 +217,7 @@ OTHERS: Mapping[tuple[str, str], _Words] = {
         "without pauses: --set drive.collect=foreground",
     ),
 }
-"""All other findings but slow requests."""
+"""Texts of all findings except slow requests."""
 
 
 def _templates(about: str, name: str, evidence: Mapping[str, float]) -> _Words:
@@ -228,7 +228,7 @@ def _templates(about: str, name: str, evidence: Mapping[str, float]) -> _Words:
 
 
 def _values(finding: Finding) -> dict[str, Any]:
-    """Evidence of a finding, and words that depend on it."""
+    """Returns the evidence of a finding, and words that depend on it."""
     about, name, evidence = finding["about"], finding["name"], finding["evidence"]
     resources = ("dies", "channels", "link", "controller", "cache")
     valid = evidence.get("valid_share_of_victims")
@@ -255,7 +255,7 @@ def _values(finding: Finding) -> dict[str, Any]:
 
 
 def words(finding: Finding) -> tuple[str, str]:
-    """Headline and evidence of a finding."""
+    """Returns the headline and evidence of a finding."""
     values = _values(finding)
     headline, *pieces = _templates(finding["about"], finding["name"], finding["evidence"])
     known = [piece for piece in pieces if values.keys() >= _SENTENCE.fields(piece)]
@@ -263,12 +263,12 @@ def words(finding: Finding) -> tuple[str, str]:
 
 
 def top(findings: Sequence[Finding]) -> list[str]:
-    """Headlines of the weightiest findings."""
+    """Returns the headlines of the weightiest findings."""
     return [f"{number}. {words(finding)[0]}" for number, finding in enumerate(findings[:TOP], 1)]
 
 
 def page(diagnosis: Diagnosis) -> Page:
-    """The page of a diagnosis."""
+    """Returns the page of a diagnosis."""
     sections = [Section("Findings", findings(diagnosis))]
     if diagnosis.response is not None and has_parts(diagnosis.response):
         title = below("What requests wait for", diagnosis.summary)
@@ -285,7 +285,7 @@ def page(diagnosis: Diagnosis) -> Page:
 
 
 def findings(diagnosis: Diagnosis) -> list[Paragraph]:
-    """Findings with their evidence and the changes to try, the weightiest first."""
+    """Returns findings with their evidence and the changes to try, most important first."""
     paragraphs = []
     for number, finding in enumerate(diagnosis.findings, 1):
         headline, evidence = words(finding)
@@ -315,7 +315,7 @@ def has_parts(response: Mapping[str, Any]) -> bool:
 
 
 def parts_table(response: Mapping[str, Any], summary: Summary) -> Table:
-    """Mean response times around percentiles, by part."""
+    """Returns the mean response times around percentiles, by part."""
     groups = {
         f"{op} {column}": response[op][key]
         for op in ("read", "write")
@@ -343,7 +343,7 @@ CHANGED = {
     "write_p99_ns": BY_NAME["latency.write.p99_ns"],
     "write_amplification": BY_NAME["write_amplification"],
 }
-"""Metrics in the table of changes."""
+"""Metrics shown in the table of changes."""
 
 
 def _with_settings(change: Mapping[str, Any]) -> str:
@@ -363,11 +363,11 @@ def _changes(diagnosis: Diagnosis) -> Table:
 
 
 def _remarks(diagnosis: Diagnosis) -> list[Paragraph]:
-    """Remarks on the table of changes."""
+    """Returns the remarks on the table of changes."""
     changes = diagnosis.to_dict()["what_ifs"]
     remarks = []
     if any(finding["name"] in UNFINISHED for finding in diagnosis.findings):
-        # GC comes in bursts: the runs may be in different phases of it.
+        # Garbage collection comes in bursts, and the runs may be in different phases.
         remarks.append("the drive has not settled: differences may come from the phase of GC")
     rates = [
         (change["name"], change["before"]["iops"] or 0.0, change["after"]["iops"] or 0.0)

@@ -1,4 +1,4 @@
-"""The page of advice on the over-provisioning of a drive."""
+"""Builds the page of advice on the over-provisioning of a drive."""
 
 import math
 
@@ -13,11 +13,11 @@ RATES = {
     "trace": "the daily writes of the trace",
     "replay": "the daily writes of the replay, because the requests have no times",
 }
-"""Write rates, unless `--dwpd` gives one."""
+"""Names of the write rates, unless `--dwpd` gives one."""
 
 
 def page(advice: DriveAdvice) -> Page:
-    """The page of advice: the trade-off, and the drive to choose."""
+    """Builds the page of advice: the trade-off, and the drive to choose."""
     source, study = advice._source(), advice.study
     headers = (*study.columns, "flash", "write amplification", "p99", "data until worn out", "life")
     rows = [
@@ -30,7 +30,7 @@ def page(advice: DriveAdvice) -> Page:
         chosen="" if source is None else chosen(source),
         lead=[
             Paragraph(_goal(advice), "soft"),
-            Paragraph(f"measured, all figures of a row: {advice.measured}", "soft"),
+            Paragraph(f"the figures of a row are of {advice.measured}", "soft"),
         ],
         partial=left_to_do(study),
         remarks=[*study.failed, *study.caveats_by_trace],
@@ -72,7 +72,7 @@ def _named(advice: DriveAdvice, choice: DriveChoice) -> str:
 
 
 def _misses(advice: DriveAdvice, choice: DriveChoice) -> str:
-    """Goals that a drive misses."""
+    """Describes the goals that a drive misses."""
     missed = []
     if choice.years is not None and not advice.lasts(choice):
         missed.append(f"lives {text.years(choice.years.mean)}")
@@ -82,7 +82,7 @@ def _misses(advice: DriveAdvice, choice: DriveChoice) -> str:
 
 
 def _advised(advice: DriveAdvice) -> list[str]:
-    """The drive to choose, and why."""
+    """Returns the recommended drive, with reasons."""
     if advice.partial:
         return []
     best = advice.best
@@ -114,7 +114,7 @@ def _advised(advice: DriveAdvice) -> list[str]:
 
 
 def _none(advice: DriveAdvice) -> str:
-    """Advice where no drive meets the goal."""
+    """Returns the advice if no drive meets the goal."""
     lasting = [choice for choice in advice.choices if advice.lasts(choice) is not False]
     if lasting:
         closest = min(lasting, key=lambda choice: choice.p99_ns.mean if choice.p99_ns else float("inf"))
@@ -124,11 +124,11 @@ def _none(advice: DriveAdvice) -> str:
     if not advice.in_time(closest):
         remedies.append("for the p99, choose a faster drive")
     words = f"{_named(advice, closest)}, {_misses(advice, closest)}"
-    return f"None meets the goal. Closest: {words}; {'; '.join(remedies)}."
+    return f"No drive meets the goal. Closest: {words}; {'; '.join(remedies)}."
 
 
 def _certainty(advice: DriveAdvice, best: DriveChoice) -> list[str]:
-    """In how many seeds a drive meets the goal."""
+    """States with how many seeds a drive meets the goal."""
     seeds, met = best.write_amplification.seeds, advice.meeting(best)
     if seeds == 1:
         return ["This result rests on one seed; use --seeds 5 to see how certain it is."]
@@ -147,7 +147,7 @@ def _certainty(advice: DriveAdvice, best: DriveChoice) -> list[str]:
 
 
 def _change(base: Estimate, other: Estimate) -> str:
-    """Change of write amplification from one drive to another."""
+    """Describes the change of write amplification from one drive to another."""
     if abs(other.mean - base.mean) <= math.hypot(base.half_width or 0.0, other.half_width or 0.0):
         return "equally, within the error of these seeds"
     less = 1 - other.mean / base.mean

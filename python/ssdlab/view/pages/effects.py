@@ -1,4 +1,4 @@
-"""The page of effects on an outcome."""
+"""Builds the page of effects on an outcome."""
 
 from ssdlab import text
 from ssdlab.study.survey.effects import Effects, Share
@@ -12,7 +12,7 @@ BEYOND = (
 
 
 def page(effects: Effects) -> Page:
-    """The page of effects."""
+    """Returns the page of effects."""
     figure = effects.outcome.figure
     write = form(figure)
     rows = [

@@ -1,4 +1,4 @@
-"""The page of an experiment: every cell, heat maps, lines and the verdict of each table."""
+"""Builds the page of an experiment: every cell, heat maps, lines and the verdict of each table."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ BEYOND = "!: beyond the tolerance of the table"
 
 
 def page(result: ExperimentResult) -> Page:
-    """The page of an experiment."""
+    """Returns the page of an experiment."""
     lead = [Paragraph(f"reproduces: {result.experiment.document}", "soft")]
     for title, names in (("Settings replaced", result.overrides), ("Traces supplied", [*result.traces])):
         if names:
@@ -31,12 +31,12 @@ def page(result: ExperimentResult) -> Page:
 
 
 def page_of_table(result: TableResult) -> Page:
-    """The page of one table."""
+    """Builds the page of one table."""
     return Page(title=result.table.title, sections=[_section(result)])
 
 
 def _marks(result: ExperimentResult) -> Iterator[str]:
-    """Meanings of the marks in the tables."""
+    """Returns the meanings of the marks in the tables."""
     if any(table.winners for table in result.tables):
         yield BEST
     if any(table.misses.any() for table in result.tables):
@@ -70,13 +70,13 @@ def _any(values: Array) -> bool:
 
 
 def _rows(result: TableResult) -> Iterator[Row]:
-    """Rows of the document's values, ours, the difference and the spread."""
+    """Returns rows with the document's values, ours, the difference and the spread."""
     write = number_format(result.document, result.ours)
     best_there, best_here = result.stars("document"), result.stars("ours")
     anchors, misses, difference = result.anchors, result.misses, result.difference
 
     def values(of: Array, best: set[tuple[int, int]], cells: list[tuple[int, int]]) -> list[Cell]:
-        # Blanks align values without a star.
+        # Blanks align values that have no star.
         texts = [write(float(of[at])) for at in cells]
         return [
             Cell(f"{cell} *", "best") if at in best else Cell(f"{cell}  ")
@@ -106,7 +106,9 @@ def _rows(result: TableResult) -> Iterator[Row]:
 
 
 def ordered(result: TableResult) -> str | None:
-    """The axis to draw lines along: as the table says, else the first whose labels have numbers; None without one."""
+    """Returns the axis along which to draw lines: the axis that the table names, or else the first axis whose labels
+    have numbers; None if there is none.
+    """
     if result.table.lines is not None:
         return "rows" if result.table.lines == "column" else "columns"
     for name, labels in (("rows", result.rows), ("columns", result.columns)):
@@ -122,7 +124,9 @@ def _is_course(result: TableResult) -> bool:
 
 
 def number_format(*values: Array) -> Callable[[float], str]:
-    """Writer of the numbers of a table: five digits for the largest, at most 3 decimals, none if all are whole."""
+    """Returns a formatter of the numbers of a table: five digits for the largest, at most 3 decimals, none if all are
+    whole.
+    """
     known = [float(value) for array in values for value in array.flat if not math.isnan(value)]
     whole = len(f"{max(map(abs, known), default=0.0):.0f}")
     decimals = 0 if all(value.is_integer() for value in known) else max(0, min(3, 5 - whole))
@@ -134,20 +138,20 @@ def number_format(*values: Array) -> Callable[[float], str]:
 
 
 def signed(value: float) -> str:
-    """A difference with its sign."""
+    """Formats a difference with its sign."""
     return text.MISSING if math.isnan(value) else f"{value:+.2f}"
 
 
 _COMPARISONS = {
     "value": "in % of the document's value",
     "points": "ours - document's",
-    "offset": "of distances to the anchor cell, in % of the document's value",
-    "ratio": "of ratios to the anchor cell, in %",
+    "offset": "differences of distances to the anchor cell, in % of the document's value",
+    "ratio": "differences of ratios to the anchor cell, in %",
 }
 
 
 def sentences(result: TableResult) -> list[str]:
-    """Agreement of a table with the document and the winners, in sentences."""
+    """Returns the agreement of a table with the document and the winners, in sentences."""
     table, unit = result.table, result.table.comparison.unit
     lines = [f"ours need a trace: supply {replay.help} with --trace {replay.name}=FILE" for replay in result.missing]
     if table.source.files:
@@ -187,7 +191,7 @@ def sentences(result: TableResult) -> list[str]:
 
 
 def _changes(result: TableResult) -> list[str]:
-    """Mean and range of each row of a table of changes."""
+    """Returns the mean and range of each row of a table of changes."""
     anchor = result.table.change_to
     if anchor is None:
         return []
@@ -202,7 +206,7 @@ def _changes(result: TableResult) -> list[str]:
 
 
 def _winners(result: TableResult) -> list[str]:
-    """Number of winners that agree, and the winners that do not."""
+    """Returns the number of winners that agree, and lists the winners that do not."""
     winners = result.winners
     compared = [winner for winner in winners if winner.agrees is not None]
     if not compared:
@@ -213,7 +217,7 @@ def _winners(result: TableResult) -> list[str]:
     unit = result.table.comparison.unit
     for winner in compared:
         if not winner.agrees:
-            excess = "" if winner.excess is None else f", where {winner.document[0]} is {winner.excess:.2f} {unit} off"
+            excess = "" if winner.excess is None else f": {winner.document[0]} is {winner.excess:.2f} {unit} off"
             lines.append(
                 f"  {winner.of}: document {' and '.join(winner.document)}, ours {' and '.join(winner.ours)}{excess}"
             )
@@ -221,7 +225,7 @@ def _winners(result: TableResult) -> list[str]:
 
 
 def _claim(result: TableResult) -> list[str]:
-    """Verdicts on the document's claim, for its values and ours."""
+    """Returns verdicts on the document's claim, for its values and for ours."""
     claim = result.table.claim
     if claim is None:
         return []
@@ -234,8 +238,8 @@ def _claim(result: TableResult) -> list[str]:
 
 
 def _missed(result: TableResult, missed: Missed) -> str:
-    """The value or the best, where a claim does not hold."""
+    """Describes the value, or the best value, at a place where a claim does not hold."""
     if missed.value is not None:
         return f"{number_format(result.document, result.ours)(missed.value)} {result.table.unit}".rstrip()
-    off = "" if missed.excess is None else f", where {missed.claimed} is {missed.excess:.2f} % off"
+    off = "" if missed.excess is None else f": {missed.claimed} is {missed.excess:.2f} % off"
     return f"{missed.best}{off}"

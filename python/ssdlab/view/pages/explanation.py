@@ -1,4 +1,4 @@
-"""The page of a setting, and of a table of settings."""
+"""Builds the page of a setting, and of a table of settings."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from ssdlab.view.page import Page, Paragraph, Section, Table
 
 
 def page(key: str, settings: Sequence[Explanation]) -> Page:
-    """Details of one setting, or a table of several."""
+    """Builds a page with the details of one setting, or with a table of several settings."""
     if len(settings) == 1:
         return _setting(settings[0])
     rows = [(setting.key, setting.range, setting.default, setting.help) for setting in settings]

@@ -1,4 +1,4 @@
-"""Figures of results in words, by their metric or else by the unit in their names."""
+"""Figures of results in words, formatted by their metric or otherwise by the unit in their names."""
 
 from collections.abc import Callable
 
@@ -18,25 +18,25 @@ BY_END: tuple[tuple[str, Form], ...] = (
     ("utilisation", "percent"),
     ("_share", "percent"),
 )
-"""Forms of figures that are not metrics, such as figures of a fleet."""
+"""Formats of figures that are not metrics, such as figures of a fleet."""
 
 _FORM_NAMES: dict[object, Form] = {write: name for name, write in FORMS.items()}
 
 
 def form_of(metric: Metric) -> Form:
-    """How an axis writes values of a metric."""
+    """Returns the format of a metric's values on an axis."""
     return "number" if metric.format is text.count else _FORM_NAMES.get(metric.format, "number")
 
 
 def form_name(figure: str) -> Form:
-    """How an axis writes values of a figure."""
+    """Returns the format of a figure's values on an axis."""
     if figure in BY_NAME:
         return form_of(BY_NAME[figure])
     return next((name for end, name in BY_END if figure.endswith(end)), "number")
 
 
 def form(figure: str) -> Callable[[float], str]:
-    """How text writes values of a figure."""
+    """Returns the format of a figure's values in text."""
     name = form_name(figure)
     return _plain if name == "number" else FORMS[name]
 
@@ -48,17 +48,17 @@ def _plain(value: float) -> str:
 
 
 def signed(figure: str, value: float) -> str:
-    """A change of a figure."""
+    """Returns the text of a change of a figure."""
     return f"{'-' if value < 0 else '+'}{form(figure)(abs(value))}"
 
 
 def of_seeds(seeds: int, asked: int) -> str:
-    """Number of seeds of a mean, where fewer than asked for have a value."""
+    """States the number of seeds of a mean, if fewer seeds than requested have a value."""
     return f" (of {text.counted(seeds, 'seeds')})" if seeds < asked else ""
 
 
 def estimated(figure: str, estimate: Estimate | None) -> str:
-    """A mean with its confidence interval."""
+    """Formats a mean with its confidence interval."""
     if estimate is None:
         return text.MISSING
     write = form(figure)
@@ -66,10 +66,10 @@ def estimated(figure: str, estimate: Estimate | None) -> str:
 
 
 def left_to_do(study: Study) -> str:
-    """Number of runs that a study lacks; empty if it is complete."""
+    """States the number of missing runs of a study; empty if it is complete."""
     left, asked = text.count(study.asked - study.finished), text.count(study.asked)
     return f"{left} of {asked} runs still to do" if study.partial else ""
 
 
 INTERVALS = "mean ± half the width of its 95 % confidence interval over seeds"
-"""Legend of estimates."""
+"""Legend that explains estimates."""

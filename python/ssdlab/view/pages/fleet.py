@@ -1,4 +1,4 @@
-"""The page of a fleet: distributions of figures over its drives."""
+"""Builds the page of a fleet: distributions of figures over its drives."""
 
 from ssdlab import text
 from ssdlab.study.fleet.packing import ALONE, RULES
@@ -7,13 +7,13 @@ from ssdlab.view.page import Facts, Figure, Page, Paragraph, Row, Section, Table
 from ssdlab.view.pages.figures import form
 
 MOST_ROWS = 20
-"""Drives on a terminal."""
+"""Maximum number of drives shown on a terminal."""
 
 HEADERS = {0.0: "least", 0.5: "median", 1.0: "most"}
 
 
 def page(fleet: Fleet) -> Page:
-    """The page of a fleet."""
+    """Returns the page of a fleet."""
     outcomes = fleet.outcomes()
     volumes, drives = text.counted(len(fleet.volumes), "volumes"), text.counted(len(fleet.drives), "drives")
     left = text.count(fleet.study.asked - fleet.study.finished)
@@ -52,7 +52,7 @@ def _facts(fleet: Fleet) -> list[tuple[str, str]]:
         ("read", text.size(sum(volume.read_bytes for volume in fleet.volumes))),
         ("time", text.duration(1e9 * fleet.dataset.seconds)),
     ]
-    # With few volumes, several shares are the same number.
+    # With few volumes, several shares give the same number of volumes.
     busiest = {fleet.count_of(share): fleet.busiest(share) for share in BUSIEST}
     total = text.count(len(fleet.volumes))
     rows += [
@@ -72,10 +72,10 @@ def _facts(fleet: Fleet) -> list[tuple[str, str]]:
 
 
 def _reckoned(fleet: Fleet) -> str:
-    """The write rate of the projected lives."""
+    """Returns a sentence on the write rate used for lifetimes."""
     if fleet.rate == "trace":
-        return f"life: at the rate of the trace, repeating its {text.duration(1e9 * fleet.seconds)}"
-    return "life: at the rate of the replay, because the trace has no times"
+        return f"lifetimes are at the write rate of the trace, which repeats every {text.duration(1e9 * fleet.seconds)}"
+    return "lifetimes are at the write rate of the replay, because the trace has no times"
 
 
 def _distributions(fleet: Fleet) -> Table:
@@ -90,7 +90,7 @@ def _distributions(fleet: Fleet) -> Table:
 
 
 def _drives(fleet: Fleet) -> Table:
-    """The drives, worst first by the first figure, failed ones last."""
+    """Returns a table of the drives, worst first by the first figure, failed drives last."""
     outcomes = fleet.outcomes()
     names = [outcome.figure for outcome in outcomes]
     table = fleet.table.select(["run", *names, "volumes", "trace.requests", "trace.written_bytes"]).to_pylist()
@@ -111,7 +111,7 @@ def _drives(fleet: Fleet) -> Table:
 
 
 def _volumes(fleet: Fleet) -> Table:
-    """The volumes with their own requests and figures of their drives."""
+    """Returns a table of the volumes with their own requests and the figures of their drives."""
     own = [name for name in OWN_TIMES if name.endswith("p99_ns")]
     of_drive = [f"drive.{one.figure}" for one in fleet.outcomes()]
     names = {name: form(name.removeprefix("drive.")) for name in (*own, *of_drive)}
@@ -128,7 +128,7 @@ def _volumes(fleet: Fleet) -> Table:
         for row in volumes
     ]
     note = "Requests, bytes and response times are the volume's own; figures of the drive cover all its volumes."
-    # Volumes of simulated drives without response times of their own.
+    # Some volumes of simulated drives have no response times of their own.
     if any(
         row["read_bytes"] + row["written_bytes"]
         and any(row[name] is not None for name in of_drive)

@@ -1,4 +1,4 @@
-"""The page of write intervals."""
+"""Builds the page of write intervals."""
 
 from ssdlab import text
 from ssdlab.analyse.intervals import WriteIntervals
@@ -7,7 +7,7 @@ from ssdlab.view.page import Facts, Figure, Page, Section, Table
 
 
 def page(intervals: WriteIntervals) -> Page:
-    """The page of write intervals."""
+    """Returns the page of write intervals."""
     figures = (
         ("Page writes invalidated as the log grows", intervals.plot_invalidated.chart),
         ("Write intervals", intervals.plot_intervals.chart),
@@ -44,7 +44,7 @@ def page(intervals: WriteIntervals) -> Page:
 
 
 def _logs(intervals: WriteIntervals) -> Table:
-    """A row for each log."""
+    """Returns a row for each log."""
     classes = [f"{name} {of}" for of in ("writes", "pages") for name in ("hot", "warm", "cold")]
     shares = [f"{name.replace(' ', '_')}_share" for name in classes]
     shares += ["invalidated_share", "invalidated_second_chance_share"]

@@ -1,4 +1,4 @@
-"""The page of advice on map caches."""
+"""Builds the page of advice on map caches."""
 
 from ssdlab import text
 from ssdlab.analyse.map_cache import MapCacheAdvice, MapCacheChoice
@@ -13,7 +13,7 @@ CURVES = (
 
 
 def page(advice: MapCacheAdvice, target: float) -> Page:
-    """The page of advice on map caches for a target."""
+    """Returns the page of advice on map caches for a target."""
     return Page(
         title=source_text(advice.source),
         chosen=chosen(advice.source),
@@ -49,7 +49,7 @@ def _shares(advice: MapCacheAdvice, title: str, shares: "Numbers") -> Table:
 
 
 def advised(advice: MapCacheAdvice, target: float) -> list[str]:
-    """The advice, and the next smaller and larger caches."""
+    """Returns the advice, and the next smaller and larger caches."""
     best = advice.best(target)
     if best is None:
         row, column = divmod(int(advice.iops_share.argmax()), len(advice.segments))
@@ -57,7 +57,7 @@ def advised(advice: MapCacheAdvice, target: float) -> list[str]:
         larger = (
             f"a larger cache reaches at most {text.percent(limit)}"
             if limit >= target
-            else f"no cache does, because first look-ups miss: at most {text.percent(limit)}"
+            else f"no cache reaches it, because first look-ups miss: at most {text.percent(limit)}"
         )
         return [
             f"No cache up to {text.size(int(advice.caches.max()))} reaches {100 * target:g} %: "

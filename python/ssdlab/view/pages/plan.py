@@ -1,4 +1,4 @@
-"""The report page of a plan."""
+"""Builds the report page of a plan."""
 
 from ssdlab import text
 from ssdlab.analyse.cache.planning.model import IN_PLACE
@@ -22,12 +22,12 @@ CORRECTION_WORDS = {
     "hot-pages-raw": "the most popular pages are raw",
     "incompressible": "pages that do not shrink; ratio by bytes",
     "all": "all: the corrected model",
-    IN_PLACE: "another cache: hit pages stay compressed",
+    IN_PLACE: "other rules: hit pages stay compressed",
 }
 
 
 def page(plan: CachePlan) -> Page:
-    """The report page of a plan."""
+    """Returns the report page of a plan."""
     best = plan.best.compressor.name
     chosen = "Best share of the memory" if plan.share is None else "Requested share of the memory"
     mended = f"Harper's model, corrected: {best} with {100 * plan.best.share:.0f} % compressed"
@@ -50,7 +50,7 @@ def page(plan: CachePlan) -> Page:
 
 
 def _how(plan: CachePlan) -> str:
-    """Inputs of the plan."""
+    """Returns the inputs of the plan."""
     distribution = plan.distribution if isinstance(plan.distribution, str) else "from a miss-ratio curve"
     source = "Harper 2018" if plan.paper else "given" if plan.device is None else plan.device.how
     return (
@@ -60,7 +60,7 @@ def _how(plan: CachePlan) -> str:
 
 
 def _verdict(plan: CachePlan) -> str:
-    """The advice in words."""
+    """Returns the advice in words."""
     best, raw = plan.best, plan.raw_us
     if not plan.compress and plan.share is None:
         return f"Do not compress: no share of the memory beats a raw cache at {raw:.1f} us per page."
@@ -77,7 +77,7 @@ def _verdict(plan: CachePlan) -> str:
 
 
 def _compressors(plan: CachePlan) -> list[tuple[str, ...]]:
-    """A row for each compressor."""
+    """Returns a row for each compressor."""
     return [
         (
             compressor.name, f"{compressor.ratio:.2f}", f"{compressor.compress_us:.1f}",
@@ -89,7 +89,7 @@ def _compressors(plan: CachePlan) -> list[tuple[str, ...]]:
 
 
 def _choices(plan: CachePlan) -> list[tuple[str, ...]]:
-    """A row for the raw cache and for each compressor under each model."""
+    """Returns a row for the raw cache and for each compressor under each model."""
     hits = f"{100 * plan.raw_hit_ratio:.1f} %"
     raw = ("", "raw", "0.0 %", hits, f"{plan.raw_us:.1f}", f"{plan.raw_p99_us:.1f}", "1.00x", "", "")
     return [raw, *map(_choice, plan.choices)]
@@ -105,7 +105,7 @@ def _choice(choice: Choice) -> tuple[str, ...]:
 
 
 def _corrections(plan: CachePlan) -> list[tuple[str, ...]]:
-    """A row for each correction."""
+    """Returns a row for each correction."""
     document = plan.corrections["none"]
     return [
         (CORRECTION_WORDS[name], f"{us:.1f}", f"{100 * us / document:.1f} %" if document else text.MISSING)
@@ -114,18 +114,18 @@ def _corrections(plan: CachePlan) -> list[tuple[str, ...]]:
 
 
 def _devices(plan: CachePlan) -> list[tuple[str, ...]]:
-    """A row for each ratio."""
+    """Returns a row for each ratio."""
     rows = zip(RATIOS, plan.device_break_evens, strict=True)
     return [(f"{ratio:g}", *map(_microseconds, row)) for ratio, row in rows]
 
 
 def _microseconds(us: float | None) -> str:
-    """A break-even time of the device."""
+    """Returns the text of a break-even time of the device."""
     return "never" if us is None else f"{us:.1f}"
 
 
 def _comparison(plan: CachePlan) -> list[Table]:
-    """A row for each measured cache."""
+    """Returns a row for each measured cache."""
     measured = plan.comparison
     if measured is None:
         return []

@@ -1,4 +1,4 @@
-"""The page of a sweep before it begins."""
+"""Builds the page of a sweep before it begins."""
 
 from ssdlab import text
 from ssdlab.study.sweep.pilots import SECONDS
@@ -6,11 +6,11 @@ from ssdlab.study.sweep.preview import Preview
 from ssdlab.view.page import Facts, Page, Paragraph, Section, Table
 
 MOST_ROWS = 20
-"""Runs on a terminal."""
+"""Maximum number of runs shown on a terminal."""
 
 
 def page(preview: Preview) -> Page:
-    """The page of a preview."""
+    """Returns the page of a preview."""
     planned = preview.planned
     rows = [[*row.values.values(), str(row.seed)] for row in planned.rows]
     facts = [
@@ -38,7 +38,7 @@ def page(preview: Preview) -> Page:
 
 
 def _times(preview: Preview) -> list[tuple[str, str]]:
-    """Times of the runs; empty if none is left to do."""
+    """Returns the times of the runs; empty if no run remains."""
     if preview.pilots is None:
         return []
     took = preview.pilots.seconds.values()
@@ -54,7 +54,7 @@ def _times(preview: Preview) -> list[tuple[str, str]]:
 
 
 def _method(preview: Preview) -> str:
-    """Method of the estimate."""
+    """Returns the method of the estimate."""
     assert preview.pilots is not None
     method = (
         "Pilots vary one axis at a time from the first run: ends and middle of numbers, all names. The estimate for a "
@@ -63,5 +63,7 @@ def _method(preview: Preview) -> str:
     if preview.range_seconds is not None:
         method += " The range shows the error at other points, including corners of the design."
     if not preview.pilots.complete:
-        method += f" Pilots ended after {text.duration(1e9 * SECONDS)}; values without one count as the first value."
+        method += (
+            f" Pilots ended after {text.duration(1e9 * SECONDS)}; values without a pilot count like the first value."
+        )
     return method

@@ -1,4 +1,4 @@
-"""Remarks of pages: the model of time, and drives of different flash."""
+"""Remarks of pages: the model of time, and drives with different amounts of flash."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from ssdlab.view.times import served_alone
 
 
 def clock_remark(config: Config) -> str | None:
-    """The remark on the model of time; None if time is not modelled."""
+    """Returns the remark on the model of time; None if time is not modelled."""
     cached = config["cache.policy"] != "none"
     if config["time"] == "serial":
         times = "without queueing" if served_alone(config) else "one operation at a time"
@@ -22,11 +22,13 @@ def clock_remark(config: Config) -> str | None:
 
 
 FLASH = ("device.", "nand.channels", "nand.ways", "nand.dies", "nand.planes", "nand.page_size", "nand.pages_per_block")
-"""Prefixes of the settings of a drive's flash."""
+"""Prefixes of the settings that describe a drive's flash."""
 
 
 def unlike_flash(results: Mapping[str, Result]) -> str | None:
-    """The remark on drives that differ in flash although their settings of it do not; None if there are none."""
+    """Returns the remark on drives that differ in flash although their settings for it are equal; None if there are
+    none.
+    """
     sizes = {label: text.size(run.summary["device"]["physical_bytes"]) for label, run in results.items()}
     settings = [{key: value for key, value in run.config.items() if key.startswith(FLASH)} for run in results.values()]
     if len({*sizes.values()}) == 1 or any(of_case != settings[0] for of_case in settings):

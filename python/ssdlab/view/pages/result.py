@@ -1,4 +1,4 @@
-"""The page of one run."""
+"""Builds the page of one run."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -34,16 +34,16 @@ HEADLINES = (
     BY_NAME["lifetime.host_tbw_bytes"],
 )
 OF_A_DRIVE = tuple(BY_NAME[name] for name in ("time.iops", "latency.read.p99_ns", "latency.write.p99_ns"))
-"""Further headlines, unless one chip serves one request after the other."""
+"""Further headlines, left out if one chip serves one request at a time."""
 PERCENTILES = "The tail starts where a line bends upward."
 WAITING = (
-    " Near the dashed line, waiting makes requests slow. Choose a stretch of time in a figure over the run to see the "
+    " Near the dashed line, waiting makes requests slow. Select a time range in a figure over the run to see the "
     "requests that ended in it."
 )
 
 
 def page(result: Result) -> Page:
-    """The page of one run."""
+    """Builds the page of one run."""
     lead = [sized_by_trace([(result.config, result.summary)]), clock_remark(result.config)]
     return Page(
         title=source_text(result.source),
@@ -69,7 +69,7 @@ def page(result: Result) -> Page:
 
 
 def _in_events(result: Result) -> bool:
-    """True if dies and channels worked in parallel. Activity columns say so too, but load NumPy."""
+    """True if dies and channels worked in parallel. Activity columns show this too, but loading them loads NumPy."""
     return result.summary["drive"] is not None
 
 
@@ -89,7 +89,7 @@ def _overview(result: Result) -> Section:
 
 
 def _diagnosis(result: Result) -> Iterator[Section]:
-    """Findings, and the parts of response times."""
+    """Returns the findings, and the parts of response times."""
     if result.summary["diagnosis"]:
         yield Section("Diagnosis", diagnosis.findings(result.diagnose()), terminal=False)
     response = (result.summary["drive"] or {}).get("response")
@@ -112,7 +112,7 @@ def _merges(result: Result) -> Iterator[Section]:
     if result.summary["log"] is None:
         return
 
-    # BAST merges one block and FAST fills all log blocks: a chart of one bar repeats the summary.
+    # BAST merges one block and FAST fills all log blocks; a chart with one bar would repeat the summary.
     def bars(column: str) -> Callable[[], bool]:
         return lambda: int((getattr(result.log, column) > 0).sum()) > 1
 
@@ -202,7 +202,7 @@ def _drive(result: Result) -> Iterator[Section]:
 
 
 def _configuration(result: Result) -> Section:
-    # With a trace, the settings of the workload have no effect.
+    # If a trace is replayed, the settings of the workload have no effect.
     generated = is_generated(result.source)
     settings = [setting for setting in result.config.settings if generated or not setting.key.startswith("workload.")]
     return Section("Configuration", [table(settings)], terminal=False)

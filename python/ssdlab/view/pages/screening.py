@@ -1,4 +1,4 @@
-"""The page of a screening: gains, their causes and the verdicts on claims."""
+"""Builds the page of a screening: gains, their causes, and the verdicts on claims."""
 
 import statistics
 
@@ -16,7 +16,7 @@ from ssdlab.view.pages.figures import left_to_do
 
 
 def page(screened: Screened) -> Page:
-    """The page of a screening."""
+    """Returns the page of a screening."""
     screening, first = screened.screening, screened.parts[0]
     form = screening.forms[screened.form]
     points = form.design.size(form.axes)
@@ -36,7 +36,7 @@ def page(screened: Screened) -> Page:
             Paragraph(
                 f"{screened.form} form: {len(form.factors)} factors at two levels in {points} points of resolution "
                 f"{form.resolution}, {form.seeds} seeds each; {screening.tested} against "
-                f"{', '.join(screening.others)}; {text.count(screened.study.finished)} runs",
+                f"{', '.join(screening.others)}; {text.count(screened.study.finished)} finished runs",
                 "soft",
             ),
         ],
@@ -60,7 +60,7 @@ def _signed(value: float) -> str:
 
 
 def _gain(figure: Quantity, screened: Estimate) -> str:
-    """A gain in % with its interval."""
+    """Formats a gain in % with its interval."""
     mean = _signed(contrast.percent(figure, screened.mean))
     if screened.half_width is None:
         return mean
@@ -85,7 +85,7 @@ def _gains(screening: Screening, first: Part) -> Table:
 
 
 def _effects(screening: Screening, first: Part) -> Item:
-    """Main effects on the figures of claims, the most significant first."""
+    """Returns the main effects on the figures of claims, the most significant first."""
     asked = [Contrast(claim.figure, claim.against) for claim in screening.claims]
     by_factor: dict[str, dict[Contrast, Effect]] = {}
     for gain in asked:
@@ -114,7 +114,7 @@ def _effect(effect: Effect | None) -> Cell:
 
 
 def _refined(screening: Screening, answer: Answer, part: Part) -> list[Item]:
-    """All combinations of the strongest factors for a claim, with fresh seeds."""
+    """Builds the part on all combinations of the strongest factors for a claim, with fresh seeds."""
     points = part.gains[Contrast(answer.claim.figure, answer.claim.against)]
     figure = screening.figure(answer.claim.figure)
     rows: list[Row] = [
@@ -152,10 +152,10 @@ def _named(point: Point) -> str:
 
 
 def _answered(screening: Screening, answer: Answer) -> str:
-    """The verdict on a claim."""
+    """Returns the verdict on a claim."""
     figure = screening.figure(answer.claim.figure)
     said = answer.claim.says[0].upper() + answer.claim.says[1:]
-    reached = f"{answer.reached} of {answer.screened} screened points have this mean gain"
+    reached = f"{answer.reached} of {answer.screened} screened points have at least this mean gain"
     if answer.telling:
         levels = ", ".join(f"{count} of them with {name} {label}" for name, (label, count) in answer.telling.items())
         reached = f"{reached}, {levels}"

@@ -1,4 +1,4 @@
-"""The page of a drive that was served."""
+"""Builds the page of a drive that was served."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -12,11 +12,11 @@ from ssdlab.view.page import Beside, Facts, Page, Section, Table
 from ssdlab.view.pages.tables import operation_cells, response_times
 
 BEHIND = 0.1
-"""Delay of replies, as a share of the response time, that is reported."""
+"""Delay of replies, as a share of the response time, above which it is reported."""
 
 
 def page(service: Service) -> Page:
-    """The page of a drive that was served."""
+    """Builds the page of a drive that was served."""
     report = service.report
     return Page(
         title="Served drive",
@@ -61,7 +61,7 @@ def _remarks(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _slow_enough(times: Mapping[str, Any]) -> float:
-    """Smallest power of ten that slows the drive enough for such delays."""
+    """Returns the smallest power of ten that slows down the drive enough for such delays."""
     needed = times["lag_mean_ns"] / (BEHIND * times["latency"]["all"]["mean_ns"])
     return 10.0 ** math.ceil(math.log10(needed))
 
@@ -133,13 +133,13 @@ def _found_by(mount: Mapping[str, Any]) -> str:
 
 
 def _pages_read(mount: Mapping[str, Any]) -> int:
-    """Pages with verified checksums, and pages that the FTL read."""
+    """Returns the number of pages with verified checksums plus pages that the FTL read."""
     reads: dict[str, int] = mount["operations"]["reads"]
     return sum(reads.values(), start=int(mount["pages_verified"]))
 
 
 def mounted(mount: Mapping[str, Any]) -> str:
-    """The mount of a drive, in one line."""
+    """Describes the mount of a drive in one line."""
     before = "shut down cleanly" if mount["clean"] else "its power was lost"
     if mount["full_scan"]:
         before = "its log is damaged: trimmed pages may have returned, and erase counts restart"

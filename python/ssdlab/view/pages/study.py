@@ -1,4 +1,4 @@
-"""The page of a study: every point with its outcomes."""
+"""Builds the page of a study: every point with its outcomes."""
 
 from ssdlab import text
 from ssdlab.study.store.study import Study
@@ -8,11 +8,11 @@ from ssdlab.view.page import Figure, Page, Paragraph, Row, Section, Table
 from ssdlab.view.pages.figures import INTERVALS, estimated, left_to_do, of_seeds
 
 MOST_ROWS = 40
-"""Points on a terminal."""
+"""Maximum number of points shown on a terminal."""
 
 
 def page(study: Study) -> Page:
-    """The page of a study."""
+    """Returns the page of a study."""
     design = study.plan["design"]["name"]
     # Before the first result, columns are the planned outcomes.
     outcomes = study.outcomes() if study.figures else [Outcome.read(name) for name in study.plan["outcomes"] or USUAL]
@@ -54,15 +54,15 @@ def _rows(study: Study, outcomes: list[Outcome]) -> list[Row]:
 
 
 def _not_shown(study: Study) -> str:
-    """Runs in the folder that the page does not show."""
+    """Describes runs in the folder that the page does not show."""
     kept = f"the folder keeps {text.counted(study.earlier, 'runs')}"
     if study.plan["design"]["name"] == SEARCH:
-        return f"{kept} of fresh seeds or unfinished trials, not shown"
+        return f"{kept} with fresh seeds or from unfinished trials, not shown"
     return f"{kept} from earlier sweeps, not shown; repeat those commands to show them (finished runs are not repeated)"
 
 
 def figures(study: Study) -> Page:
-    """The figures available as outcomes, without figures that are 0 in all runs."""
+    """Builds a page with the figures available as outcomes, without figures that are 0 in all runs."""
     shown = [name for name in study.figures if study.table[name].drop_null().to_numpy().any()]
     left_out = len(study.figures) - len(shown)
     more = "one more is" if left_out == 1 else f"{text.count(left_out)} more are"

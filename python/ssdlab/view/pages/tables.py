@@ -1,4 +1,4 @@
-"""Tables of one run, as rows of text."""
+"""Tables of one run as rows of text."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ OPERATIONS = ("reads", "programs", "erases")
 
 
 class Cause(NamedTuple):
-    """How pages show a cause of flash operations."""
+    """Name and colour with which pages show a cause of flash operations."""
 
     label: str
     colour: str
@@ -27,14 +27,14 @@ CAUSES = {
     "full_merge": Cause("full merge", PURPLE),
     "second_chance": Cause("second chance", AMBER),
     "isolation": Cause("isolation area", GREY),
-    # No FTL has both a log and a map in flash: they share colours.
+    # No FTL has both a log and a map in flash, so these causes share colours.
     "map_load": Cause("map load", GREEN),
     "map_write_back": Cause("map write-back", PURPLE),
     "map_update": Cause("map update", AMBER),
     "map_gc": Cause("map collection", YELLOW),
     "recovery": Cause("recovery", GREY),
 }
-"""In the order of tables and charts."""
+"""Sorted as in tables and charts."""
 
 MERGE_COUNTS = {"count": "logical blocks", "copies": "pages copied", "erases": "data blocks erased"}
 """Columns of the table of merges, by their names in the summary."""
@@ -49,7 +49,7 @@ STREAMS_SHOWN = 20
 """Maximum number of streams in a table; a trace may name hundreds."""
 
 OTHER_STREAMS = "all others"
-"""All streams that are not counted one by one."""
+"""Name for all streams that are not listed individually."""
 
 _STREAM_TIMES = {"requests": "count", **{name: QUANTILES[name] for name in ("mean", "p99", "p99.9")}}
 STREAM_COLUMNS = (*(f"{op} {name}" for op in ("read", "write") for name in _STREAM_TIMES), "throughput")
@@ -58,11 +58,11 @@ _CAPTURED = CAPTURE[:-1]
 CAPTURE_COLUMNS = tuple(metric.label.removeprefix("sequential ") for metric in _CAPTURED)
 
 Rows = list[tuple[str, list[str]]]
-"""Names of rows with their cells."""
+"""Rows as pairs of name and cells."""
 
 
 def above(summary: Summary) -> dict[str, str]:
-    """The layer above the drive, for each section about requests below it: a cache or a block layer."""
+    """Returns, for each section about requests of the drive, the layer above it: a cache or a block layer."""
     cache = summary["cache"]
     if cache is None:
         return {"Host": "block layer"} if (summary["drive"] or {}).get("block") else {}
@@ -71,17 +71,17 @@ def above(summary: Summary) -> dict[str, str]:
 
 
 def under(section: str, layer: str) -> str:
-    """The title of a section about requests below a layer."""
+    """Returns the title of a section about requests below a layer."""
     return f"Below the {layer}" if section == "Host" else f"{section}, below the {layer}"
 
 
 def below(title: str, summary: Summary) -> str:
-    """The title of requests of the drive; it names the cache if there is one."""
+    """Returns the title of requests of the drive; it names the cache if there is one."""
     return title if summary["cache"] is None else f"{title}, below the cache"
 
 
 def sections(summary: Summary) -> dict[str, list[tuple[str, str]]]:
-    """Labels and values of the metrics of a run by section, without the sections that are tables."""
+    """Returns labels and values of the metrics of a run by section, without the sections that are tables."""
     result: dict[str, list[tuple[str, str]]] = {}
     titles = {section: under(section, layer) for section, layer in above(summary).items()}
     for metric in SHOWN:
@@ -93,7 +93,7 @@ def sections(summary: Summary) -> dict[str, list[tuple[str, str]]]:
 
 
 def operations(summary: Summary) -> tuple[list[str], list[tuple[str, list[int]]]]:
-    """Causes of flash operations that occur, and the counts by cause of each kind of operation."""
+    """Returns the causes of flash operations that occur, and the counts by cause of each kind of operation."""
     flash: Mapping[str, Mapping[str, int]] = summary["flash"]
     found = {cause for kind in OPERATIONS for cause in flash.get(kind, {})}
     causes = [cause for cause in CAUSES if cause in found]
@@ -101,14 +101,14 @@ def operations(summary: Summary) -> tuple[list[str], list[tuple[str, list[int]]]
 
 
 def operation_cells(summary: Summary) -> tuple[list[str], Rows]:
-    """Headers and rows of the table of flash operations; no rows without operations."""
+    """Returns headers and rows of the table of flash operations; no rows if there were no operations."""
     causes, counts = operations(summary)
     rows = [(kind, [*map(text.count, row), text.count(sum(row))]) for kind, row in counts]
     return [*(CAUSES[cause].label for cause in causes), "total"], rows if causes else []
 
 
 def merges(summary: Summary) -> Rows:
-    """Kinds of merges with the columns of `MERGE_COUNTS`; empty for an FTL without a log."""
+    """Returns kinds of merges with the columns of `MERGE_COUNTS`; empty for an FTL without a log."""
     log: Mapping[str, Any] | None = summary["log"]
     kinds = {} if log is None else log["merges"]
     return [(kind, [text.count(kinds[kind][name]) for name in MERGE_COUNTS]) for kind in ("switch", "partial", "full")
@@ -116,7 +116,7 @@ def merges(summary: Summary) -> Rows:
 
 
 def captures(summary: Summary) -> tuple[Rows, int]:
-    """The streams with most runs and the columns of `CAPTURE_COLUMNS`; and the number of streams omitted."""
+    """Returns the streams with most runs and the columns of `CAPTURE_COLUMNS`, and the number of omitted streams."""
     streams = [] if summary["log"] is None else list(summary["log"]["capture_by_stream"])
     streams.sort(key=lambda stream: -(stream["sub_streams"] + stream["random_pages"]))
     rows = [(stream["stream"], [metric.text(stream) for metric in _CAPTURED]) for stream in streams[:STREAMS_SHOWN]]
@@ -124,16 +124,16 @@ def captures(summary: Summary) -> tuple[Rows, int]:
 
 
 def response_times(summary: Summary) -> Rows:
-    """Operations that occurred, with their count and the columns of `QUANTILES`."""
+    """Returns the operations that occurred, with their count and the columns of `QUANTILES`."""
     occurred = {op: times for op, times in (summary.get("latency") or {}).items() if times is not None}
     if len(occurred) == 2:
-        # "all" repeats the only operation.
+        # With a single operation, "all" would repeat its values.
         occurred.pop("all", None)
     return [(op, [text.count(times["count"]), *_durations(times)]) for op, times in occurred.items()]
 
 
 def waiting_times(summary: Summary) -> Rows:
-    """Waiting and service of each operation that occurred; empty unless channels and dies are modelled."""
+    """Returns waiting and service of each operation that occurred; empty unless channels and dies are modelled."""
     drive: Mapping[str, Any] = summary["drive"] or {"waiting": {}}
     return [
         (f"{op} {part}", _durations(drive[part][op]))
@@ -148,7 +148,7 @@ def _durations(times: Mapping[str, float]) -> list[str]:
 
 
 def stream_times(summary: Summary) -> tuple[Rows, int]:
-    """The streams with most requests and the columns of `STREAM_COLUMNS`; and the number of streams omitted."""
+    """Returns the streams with most requests and the columns of `STREAM_COLUMNS`, and the number of omitted streams."""
     streams = [] if summary["drive"] is None else list(summary["drive"]["streams"])
 
     def cells(times: Mapping[str, float] | None) -> list[str]:
@@ -158,7 +158,7 @@ def stream_times(summary: Summary) -> tuple[Rows, int]:
     def requests(stream: Mapping[str, Any]) -> int:
         return sum(stream[op]["count"] for op in ("read", "write") if stream[op])
 
-    # The rest of too many streams comes last.
+    # If there are too many streams, the row of all others comes last.
     streams.sort(key=lambda stream: (stream["stream"] is None, -requests(stream)))
     rows = [
         (

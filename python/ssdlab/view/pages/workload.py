@@ -1,4 +1,4 @@
-"""The page of an analysis of a workload."""
+"""Builds the page of an analysis of a workload."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -9,14 +9,14 @@ from ssdlab.model.source import chosen, ingest_remarks, source_text
 from ssdlab.view.page import Facts, Figure, Page, Section, Table
 
 STEPS = (1, 2, 5, 17, 65, 257)
-"""First deviation, in ranges, of each step of the table, in both directions."""
+"""First deviation, in ranges, of each step of the table in both directions."""
 
 TOP = 8
 """Number of sizes and ranges in the tables."""
 
 
 def page(analysis: TraceAnalysis) -> Page:
-    """The page of an analysis."""
+    """Returns the page of an analysis."""
     figures = (
         ("Accesses by address", analysis.plot_ranges.chart, "Requests count at their first address."),
         (
@@ -35,8 +35,8 @@ def page(analysis: TraceAnalysis) -> Page:
         (
             "Sequential runs",
             analysis.plot_runs.chart,
-            "A request continues the open run of its kind that ends where it begins. Open are the latest 32 runs, and "
-            "those continued meanwhile.",
+            "A request continues an open run of its kind if it begins where the run ends. At most 32 runs of a "
+            "kind are open at a time.",
         ),
         ("Time between requests", analysis.plot_gaps.chart, ""),
         ("Alignment", analysis.plot_alignments.chart, ""),
@@ -57,7 +57,7 @@ def page(analysis: TraceAnalysis) -> Page:
 
 
 def tables(analysis: TraceAnalysis) -> list[Table]:
-    """All tables, in reading order."""
+    """Returns all tables, in reading order."""
     figures = analysis.to_dict()
     kinds = [kind for kind in KINDS if analysis.requests[kind]]
     return [
@@ -71,7 +71,7 @@ def tables(analysis: TraceAnalysis) -> list[Table]:
 
 
 def _headlines(analysis: TraceAnalysis) -> list[tuple[str, str]]:
-    """Labels and values of the headlines."""
+    """Returns the labels and values of the headlines."""
     figures = analysis.to_dict()
     rate = figures["requests_per_s"]
     working = figures["working_set"]
@@ -88,7 +88,7 @@ def _headlines(analysis: TraceAnalysis) -> list[tuple[str, str]]:
 
 
 def remarks(analysis: TraceAnalysis) -> list[str]:
-    """Remarks on estimates and coarser ranges."""
+    """Returns the remarks on estimates and coarser ranges."""
     remarks = []
     if analysis.sampling > 1:
         error = analysis.to_dict()["footprint"]["standard_error"]
@@ -135,7 +135,7 @@ def _overview(analysis: TraceAnalysis, figures: Mapping[str, Any], kinds: list[s
 
 
 def _top(columns: Any, kinds: list[str]) -> Iterator[tuple[int, list[str]]]:
-    """The rows with most requests: index, requests of each kind and share of all."""
+    """Yields the rows with most requests: index, requests of each kind and share of all."""
     totals = sum(getattr(columns, f"{kind}s").astype("int64") for kind in KINDS)
     whole = int(totals.sum())
     for row in (-totals).argsort(kind="stable")[:TOP]:
@@ -148,14 +148,14 @@ def _sizes(analysis: TraceAnalysis, kinds: list[str]) -> Table:
     rows = []
     for row, cells in _top(columns, kinds):
         sectors = int(columns.lower[row])
-        # Large sizes are counted in steps.
+        # Large sizes are counted in ranges.
         at_least = "from " if columns.upper[row] > columns.lower[row] + 1 else ""
         rows.append([at_least + text.count(sectors), text.size(sectors * SECTOR), *cells])
     return Table(["sectors", "size", *(f"{kind}s" for kind in kinds), "share"], rows, "Most frequent sizes")
 
 
 def _steps() -> list[tuple[str, float, float]]:
-    """Steps of deviations: name, and first and last deviation."""
+    """Returns the steps of deviations: name, first and last deviation."""
     ends = [*(step - 1 for step in STEPS[1:]), float("inf")]
     ahead = [
         (f"{low}" if low == high else f"{low} or more" if high == float("inf") else f"{low} to {high}", low, high)

@@ -1,1 +1,1 @@
-"""Charts as matplotlib draws them, for papers."""
+"""Draws charts with matplotlib, for papers."""

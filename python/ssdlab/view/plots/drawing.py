@@ -1,4 +1,4 @@
-"""Charts as matplotlib draws them."""
+"""Draws charts with matplotlib."""
 
 import io
 import math
@@ -44,20 +44,20 @@ from ssdlab.view.colours import GRID, INK
 
 HATCH = "/////"
 LEGEND_COLUMNS = 4
-"""Legend columns of a figure of full width."""
+"""Number of legend columns in a figure of full width."""
 ROWS_IN_SMALL = 8
-"""With more names the font is small."""
+"""Number of names above which the font is small."""
 LETTERS_ACROSS, FEWEST_LETTERS = 100, 16
-"""Letters of all names along an axis, and the minimum for each."""
+"""Total number of letters along an axis, and the minimum for each name."""
 STRONGEST = 0.55
-"""Strongest colour behind the text of a cell."""
+"""Maximum strength of a colour behind text."""
 DASHES: dict[Dash, str] = {"solid": "-", "dashed": "--", "dotted": ":"}
 
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
-    # Ids in the SVG are random otherwise.
+    # Without a fixed salt, the ids in the SVG would be random.
     "svg.hashsalt": "ssdlab",
-    # Publishers reject type 3 fonts, the default.
+    # The default is type 3 fonts, which publishers reject.
     "pdf.fonttype": 42,
     "font.family": "sans-serif",
     "font.size": 10,
@@ -80,7 +80,7 @@ STYLE: dict[Any, Any] = {
 WIDTH = 7.6
 """Width of figures in inches."""
 SMALLEST_TEXT = 0.75
-"""Font size of a narrow figure relative to a wide one."""
+"""Font size of a narrow figure relative to a wide figure."""
 
 STATELESS: dict[FigureFormat, dict[str, Any]] = {
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
@@ -91,7 +91,7 @@ STATELESS: dict[FigureFormat, dict[str, Any]] = {
 
 
 def shrunk(width: float) -> float:
-    """Relative height of a figure of this width; rows need more than proportional height."""
+    """Returns the relative height of a figure of this width; rows need more than proportional height."""
     return math.sqrt(width / WIDTH)
 
 
@@ -102,7 +102,7 @@ class Drawing(Figure):
         super().__init__(figsize=(width, chart.height * shrunk(width)), layout="constrained")
         self._chart, self._title = chart, title
         self.look = {**STYLE, "font.size": STYLE["font.size"] * max(shrunk(width), SMALLEST_TEXT)}
-        """Settings of matplotlib, for drawing and for saving, which creates the ticks."""
+        """Settings of matplotlib, used for drawing and for saving, which creates the ticks."""
 
     def _repr_html_(self) -> str:
         html: str = room("view.html").frame(self._chart, self._title)
@@ -113,11 +113,11 @@ class Drawing(Figure):
         return whole[whole.index("<svg") :]
 
     def saved(self, format: FigureFormat, **options: Any) -> bytes:
-        """The figure as a file; equal figures give equal bytes."""
+        """Returns the figure as a file; equal figures give equal bytes."""
         buffer = io.BytesIO()
         layout = self.get_layout_engine()
         with matplotlib.rc_context(self.look):
-            # Saving would draw the figure a second time for its layout.
+            # Otherwise saving would draw the figure a second time for its layout.
             if layout is not None:
                 layout.execute(self)
                 self.set_layout_engine(None)
@@ -127,7 +127,7 @@ class Drawing(Figure):
 
 
 def nothing(axes: Axes, why: str) -> None:
-    """Draws the reason why there is nothing to draw."""
+    """Writes the reason why there is nothing to draw."""
     axes.set_axis_off()
     axes.text(0.5, 0.5, why, ha="center", va="center", transform=axes.transAxes)
 
@@ -142,14 +142,14 @@ def written(axis: Drawn, form: Callable[[float], str], *, whole: bool = False) -
 
 
 def at_values(axis: Drawn, values: Sequence[float], form: Callable[[float], str]) -> None:
-    """Puts ticks at these values only."""
+    """Puts ticks only at these values."""
     axis.set_major_locator(FixedLocator(values))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: form(value)))
 
 
 def _on_axis(form: Form) -> Callable[[float], str]:
-    """Writer of values of an axis: without trailing zeros, also for negative values."""
+    """Returns a formatter of values on an axis: without trailing zeros, also for negative values."""
 
     def write(value: float) -> str:
         number, *unit = FORMS[form](abs(value)).split()
@@ -161,7 +161,7 @@ def _on_axis(form: Form) -> Callable[[float], str]:
 
 
 def drawn(chart: Chart, title: str = "chart", width: float = WIDTH) -> Drawing:
-    """A chart, `width` inches wide; `title` is for screen readers."""
+    """Draws a chart, `width` inches wide; `title` is for screen readers."""
     figure = Drawing(chart, title, width)
     with matplotlib.rc_context(figure.look):
         _fill(figure, chart)
@@ -190,7 +190,7 @@ def _draw(axes: Axes, panel: Panel, *, named: bool) -> None:
         right.spines["right"].set_visible(True)
         right.grid(visible=False)
         _scale(right, "y", panel.right)
-        # Behind the lines.
+        # The left axis, with the lines, is drawn over the right axis.
         axes.set_zorder(right.get_zorder() + 1)
         axes.patch.set_visible(False)
     for height in panel.dividers:
@@ -221,7 +221,7 @@ def _scale(axes: Axes, side: Literal["x", "y"], of: Axis) -> None:
         axes.margins(x=0.01)
     axis.set_label_text(of.title)
     if of.is_backwards:
-        # The vertical axis counts rows, not heights.
+        # The vertical axis shows rows, which need no ticks.
         axis.set_tick_params(length=0)
         axes.grid(axis=side, visible=False)
 
@@ -231,7 +231,7 @@ def _mark(mark: Mark, axes: Axes) -> None:
 
 
 def _line(line: Line, axes: Axes) -> None:
-    # A single point is a dot.
+    # A single point is drawn as a dot.
     marker = "o" if line.dots else "." if np.isfinite(line.y).sum() == 1 else ""
     style = "steps-post" if line.step else "default"
     axes.plot(
@@ -290,7 +290,7 @@ def _share(share: Share, axes: Axes) -> None:
 
 
 def _ramp(colour: str, strongest: float = 1.0) -> LinearSegmentedColormap:
-    # Opacity works on any background.
+    # Colours differ in opacity, which works on any background.
     return LinearSegmentedColormap.from_list("heat", [(*to_rgb(colour), opacity) for opacity in (0.0, strongest)])
 
 

@@ -1,4 +1,4 @@
-"""The figures of a page as files for papers, in the widths of the usual two-column formats."""
+"""Figures of a page as files for papers, in the widths of the usual two-column formats."""
 
 import re
 from collections import Counter
@@ -15,10 +15,10 @@ WIDTHS = {"": 3.5, "-wide": 7.16}
 
 
 def papers(page: Page, format: FigureFormat) -> dict[str, bytes]:
-    """The figures of a page as files: names to contents. Equal titles are numbered.
+    """Returns the figures of a page as files: contents by name. Equal titles are numbered.
 
     Raises:
-        ConfigError: If there is no such format.
+        ConfigError: If the format does not exist.
     """
     if format not in get_args(FigureFormat):
         raise ConfigError(f"figures: unknown format {format!r}; choose one of {', '.join(get_args(FigureFormat))}")
@@ -38,7 +38,7 @@ def papers(page: Page, format: FigureFormat) -> dict[str, bytes]:
 
 
 def titled(page: Page) -> Iterator[tuple[str, Figure]]:
-    """Figures worth drawing, with their own titles or their section titles."""
+    """Yields figures worth drawing, with their own titles or the titles of their sections."""
     for section in page.sections:
         for item in section.items:
             for figure in item.items if isinstance(item, Beside) else [item]:

@@ -1,8 +1,8 @@
-"""The page that plays the steps of an FTL, forward and back, offline in one file.
+"""Builds the page that plays the steps of an FTL forward and back, offline in one file.
 
 `state.js` applies steps, `words.js` describes them, `draw.js` draws the state, `player.js` moves in time, and `own.js`
-simulates the reader's own requests with `simulator.wasm` (crate `ssdlab-explain`, built by `make wasm`). Without it the
-page plays the recording only.
+simulates the reader's own requests with `simulator.wasm` (crate `ssdlab-explain`, built by `make wasm`). Without
+`simulator.wasm`, the page only plays the recording.
 """
 
 import base64
@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 SIMULATOR = HERE / "simulator.wasm"
 _SCRIPTS = ("state.js", "words.js", "draw.js", "player.js", "own.js")
 MEMBERS = {"ftl": "ftl", "victim": "ftl.page.gc", "map": "ftl.page.map"}
-"""Settings whose values the page names by their help."""
+"""Settings whose values the page names by their help texts."""
 _LEGEND = {
     "log": {
         "use-data": "data block", "use-log": "log", "use-sequential": "sequential log", "use-isolation": "isolation",
@@ -31,7 +31,7 @@ _LEGEND = {
 
 
 def render(explanation: Explanation) -> str:
-    """The page. Equal explanations give equal bytes."""
+    """Returns the page; equal explanations give equal bytes."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("ssdlab.view.stepper", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
@@ -56,7 +56,7 @@ def _text(name: str) -> str:
 
 
 def _packed() -> str:
-    """The simulator as text; empty if it was not built."""
+    """Returns the simulator as text; empty if it was not built."""
     if not SIMULATOR.exists():
         return ""
     return base64.b64encode(gzip.compress(SIMULATOR.read_bytes(), 9, mtime=0)).decode()

@@ -8,9 +8,9 @@
 //! | bit flip | a bit of a page stays wrong; only the checksum detects it |
 //! | power cut | the current operation is not begun, torn or done; later ones fail until the power is restored |
 //!
-//! It also enforces the rules of a chip, more strictly than [`ssdlab_nand::FlashArray`]: a page whose program was interrupted
-//! must not be programmed even if it reads as erased, nor a block whose erase was interrupted, and no bad block may be used.
-//! The first broken rule is kept ([`FaultBackend::violation`]).
+//! The backend also enforces the rules of a chip, more strictly than [`ssdlab_nand::FlashArray`]. A page whose program
+//! was interrupted must not be programmed, even if it reads as erased. The same holds for a block whose erase was
+//! interrupted. No bad block may be used. The first broken rule is kept ([`FaultBackend::violation`]).
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -25,27 +25,27 @@ use crate::spare::{Content, SPARE_BYTES, SpareBytes};
 pub struct PowerCut {
     /// Number of programs, erases and log writes still done.
     pub after: u64,
-    /// True if the next operation may be interrupted in the middle; otherwise it is not begun.
+    /// True if the next operation may be interrupted in the middle; false if it does not begin at all.
     pub torn: bool,
 }
 
 /// Contents left by an interrupted operation.
 const TORN: u8 = 0xA5;
-/// Second half of the spare area after a failed program; it identifies a failing block when a file is opened again.
+/// Second half of the spare area after a failed program. It identifies a failing block when a file is opened again.
 const FAILED: u8 = 0x5A;
 
-/// Fault rates: one fault per this many operations; 0 is never.
+/// Fault rates: one fault per this many operations; 0 means no faults.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FaultPlan {
-    /// Programs per failure.
+    /// Number of programs per failure.
     pub programs: u64,
-    /// Erases per failure.
+    /// Number of erases per failure.
     pub erases: u64,
-    /// Reads per page that becomes uncorrectable.
+    /// Number of page reads per page that becomes uncorrectable.
     pub reads: u64,
-    /// Programs per page with a flipped bit.
+    /// Number of programs per page with a flipped bit.
     pub flips: u64,
-    /// Blocks per block that is bad from the factory.
+    /// Number of blocks per block that is bad from the factory.
     pub factory: u64,
     /// Seed of all faults.
     pub seed: u64,
@@ -56,17 +56,17 @@ pub struct FaultPlan {
 enum Cells {
     Erased,
     Programmed,
-    /// Disturbed by an interrupted operation: must be erased first.
+    /// An interrupted operation disturbed the block, which must be erased first.
     Disturbed,
 }
 
-/// State that a read may change.
+/// Random state that a read may change.
 #[derive(Clone, Debug)]
 struct Drawn {
     rng: Rng,
-    /// Pages that cannot be read any more.
+    /// Pages that can no longer be read.
     uncorrectable: Vec<bool>,
-    /// Pages that a fault made unreadable since [`FaultBackend::take_spoiled`].
+    /// Pages made unreadable by a fault since [`FaultBackend::take_spoiled`].
     spoiled: Vec<Ppn>,
 }
 
@@ -103,7 +103,7 @@ pub struct FaultBackend<B> {
     /// True if programs and erases may fail.
     fails: bool,
     chance: Chance,
-    /// Blocks whose state is known. The state is read before the first program or erase.
+    /// Blocks whose state is known. The state is read before a block's first program or erase.
     known: Vec<bool>,
     cells: Vec<Cells>,
     /// Offset after the last programmed page of each block.
@@ -134,10 +134,10 @@ fn is_blank<B: Backend>(flash: &B) -> Result<bool, Fault> {
 }
 
 impl<B: Backend> FaultBackend<B> {
-    /// Lays faults over flash; marks blocks as bad from the factory if the flash is blank.
+    /// Adds faults to flash. Marks blocks as bad from the factory if the flash is blank.
     ///
     /// # Errors
-    /// If the flash cannot be read.
+    /// Fails if the flash cannot be read.
     pub fn new(mut inner: B, plan: FaultPlan) -> Result<Self, Fault> {
         let Geometry { pages_per_block, blocks, .. } = *inner.geometry();
         let mut rng = Rng::named(plan.seed, "faults");
@@ -165,7 +165,8 @@ impl<B: Backend> FaultBackend<B> {
         })
     }
 
-    /// Declares that programs and erases do not fail; the power may still be cut. FTLs then behave as over plain flash.
+    /// Turns off failures of programs and erases; the power may still be cut. FTLs then behave as on flash without
+    /// faults.
     pub fn never_failing(self) -> Self {
         Self { fails: false, ..self }
     }
@@ -186,17 +187,17 @@ impl<B: Backend> FaultBackend<B> {
         self.powered
     }
 
-    /// Number of programs, erases and log writes done: the points at which the power may be cut.
+    /// Returns the number of programs, erases and log writes done. The power may be cut at each of them.
     pub fn operations(&self) -> u64 {
         self.operations
     }
 
-    /// Pages whose data a fault destroyed since the last call.
+    /// Returns the pages whose data a fault destroyed since the last call.
     pub fn take_spoiled(&mut self) -> Vec<Ppn> {
         std::mem::take(&mut self.chance.get_mut().spoiled)
     }
 
-    /// The first broken rule of the chip.
+    /// Returns the first broken rule of the chip.
     pub fn violation(&self) -> Option<&str> {
         self.violation.as_deref()
     }
@@ -218,8 +219,8 @@ impl<B: Backend> FaultBackend<B> {
         self.chance.get_mut().rng.below(end)
     }
 
-    /// Counts an operation. If the power fails, returns how far it gets: 0 not begun, else torn in one of the `ways` of
-    /// its kind.
+    /// Counts an operation. If the power fails, returns how far the operation gets: 0 if it has not begun, else one of
+    /// the `ways` of its kind to be torn.
     fn interrupted(&mut self, ways: u64) -> Result<Option<u64>, Fault> {
         if !self.powered {
             return Err(Fault::PowerLost);
@@ -244,7 +245,7 @@ impl<B: Backend> FaultBackend<B> {
         BlockId(ppn.0 / self.inner.geometry().pages_per_block)
     }
 
-    /// Reads the state of a block, unless it is known.
+    /// Reads the state of a block, unless the state is known.
     fn know(&mut self, block: BlockId) -> Result<(), Fault> {
         if self.known[block.index()] {
             return Ok(());
@@ -278,7 +279,7 @@ impl<B: Backend> FaultBackend<B> {
         }
         let next = self.next[block.index()];
         if self.inner.geometry().order == ProgramOrder::Ascending && page < next {
-            self.blame(format!("program of page {ppn}: block {block} is past page {page}, at {next}"));
+            self.blame(format!("program of page {ppn}: block {block} is already at page {next}, past page {page}"));
         }
         self.next[block.index()] = next.max(page + 1);
     }
@@ -298,9 +299,9 @@ impl<B: Backend> FaultBackend<B> {
             // The page reads as erased.
             1 => Ok(()),
             2 => self.inner.program(ppn, &torn, &half),
-            // The operation is complete, but not acknowledged.
+            // The operation is complete but not acknowledged.
             3 => self.inner.program(ppn, &torn, spare),
-            // The operation is complete, but not acknowledged.
+            // The operation is complete but not acknowledged.
             _ => self.inner.program(ppn, page, spare),
         }
     }
@@ -342,7 +343,7 @@ impl<B: Backend> Backend for FaultBackend<B> {
         self.inner.is_deleted()
     }
 
-    /// False if each read may draw a fault.
+    /// Reads are independent only if no read may draw a fault.
     fn reads_at_once(&self) -> bool {
         self.plan.reads == 0 && self.inner.reads_at_once()
     }
@@ -351,7 +352,8 @@ impl<B: Backend> Backend for FaultBackend<B> {
         self.inner.fetch(ppn);
     }
 
-    /// Draws other faults after each mount; a drive opened again and again would meet the first ones over and over.
+    /// Draws other faults after each mount. Otherwise a drive that is opened repeatedly would meet the same first
+    /// faults.
     fn mounted(&mut self, times: u64) {
         self.chance.get_mut().rng = Rng::named(self.plan.seed, &format!("faults after {times} mounts"));
     }
@@ -442,7 +444,7 @@ impl<B: Backend> Backend for FaultBackend<B> {
 
     fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault> {
         if let Some(way) = self.interrupted(3)? {
-            // Not begun, partly done, or complete but not acknowledged.
+            // The write has not begun, or is partly done, or is complete but not acknowledged.
             let part = [0, self.below(bytes.len() as u64) as usize, bytes.len()][way as usize];
             if way > 0 {
                 self.inner.write_log(slot, offset, &bytes[..part])?;

@@ -7,7 +7,8 @@
 //! then        64 KiB: note of the safe programs
 //! then        spare areas | log A | log B | pages | journal of a protected write buffer, if any
 //! ```
-//! Every region starts at a multiple of 4 KiB. Bytes never written are a hole and take no disk space.
+//! Every region starts at a multiple of 4 KiB. Bytes that were never written are a hole in the file and take no disk
+//! space.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -30,15 +31,15 @@ use crate::spare::SpareBytes;
 
 /// First bytes of a drive file.
 const MAGIC: &[u8; 14] = b"ssdlab flash\x1a\n";
-/// First bytes of a drive whose creation is not complete; the drive has not been written.
+/// First bytes of a drive that is not completely created; nothing has been written to it.
 const BEGUN: &[u8; 14] = b"ssdlab begun\x1a\n";
-/// Raised with every change of the format.
+/// Format number, increased with every change of the format.
 const FORMAT: u32 = 8;
 const SUPERBLOCK_BYTES: u64 = 64 << 10;
 /// Bytes of magic, format, length and checksum.
 const HEAD_BYTES: usize = 30;
 const ALIGNMENT: u64 = 4 << 10;
-/// Mark of a bad block; 0 marks a good one. Two bits of either may be wrong.
+/// Mark of a bad block; 0 marks a good block. Two bits of either mark may be wrong.
 const BAD: u8 = 0xFF;
 
 /// Reason why a file cannot be used as a drive.
@@ -74,9 +75,9 @@ pub enum FileError {
     Truncated {
         /// The file.
         path: PathBuf,
-        /// Length in bytes.
+        /// Actual length in bytes.
         found: u64,
-        /// Length by its settings.
+        /// Length of the file that results from its settings.
         expected: u64,
     },
     /// The file holds another drive.
@@ -97,7 +98,7 @@ pub enum FileError {
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// Length in bytes.
+        /// Requested length in bytes.
         bytes: u64,
     },
     /// The system reports an error.
@@ -117,7 +118,7 @@ impl FileError {
             Self::Exists(_) => Errno::EXIST,
             Self::InUse(_) => Errno::BUSY,
             Self::TooLarge { .. } => Errno::FBIG,
-            // An invalid path.
+            // The system reports an invalid path with these errors.
             Self::Io { error, .. } if error.kind() == io::ErrorKind::InvalidInput => Errno::INVAL,
             Self::Io { error, .. } => return error.raw_os_error().unwrap_or(Errno::IO.raw_os_error()),
             Self::Foreign(_) | Self::Version { .. } | Self::Differs { .. } => Errno::INVAL,
@@ -141,11 +142,11 @@ pub struct FileBackend {
 }
 
 impl FileBackend {
-    /// Creates erased flash in a new file; once a drive is made of it, [`Self::finish`] marks it as complete. `lines` are
-    /// the settings that shape the drive, `settings` its configuration.
+    /// Creates erased flash in a new file. When the drive has been built, [`Self::finish`] marks it as complete.
+    /// `lines` are the settings that shape the drive, `settings` its configuration.
     ///
     /// # Errors
-    /// If the file exists or cannot be written.
+    /// Fails if the file exists or cannot be written.
     pub fn create(path: &Path, geometry: Geometry, lines: &[Line], settings: &[Line]) -> Result<Self, FileError> {
         let io = |error| FileError::Io { path: path.into(), error };
         let file = match OpenOptions::new().read(true).write(true).create_new(true).open(path) {
@@ -176,7 +177,7 @@ impl FileBackend {
             .and_then(|()| backend.file.set_len(bytes))
             .and_then(|()| backend.file.sync_all());
         if let Err(error) = written {
-            // A failure to remove the rest would add nothing to the first error.
+            // A failure to remove the file would add nothing to the first error.
             let _ = fs::remove_file(path);
             return Err(match error.kind() {
                 io::ErrorKind::FileTooLarge => FileError::TooLarge { path: path.into(), bytes },
@@ -189,7 +190,7 @@ impl FileBackend {
     /// Marks the drive in a new file as complete.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// Fails if the file cannot be written.
     pub fn finish(path: &Path) -> Result<(), FileError> {
         let made = OpenOptions::new().write(true).open(path);
         let made = made.and_then(|file| file.write_all_at(MAGIC, 0).and_then(|()| file.sync_all()));
@@ -201,16 +202,16 @@ impl FileBackend {
         [*MAGIC, *BEGUN].map(Some).contains(&beginning(file))
     }
 
-    /// True if creation of the drive is not complete; the drive is then erased.
+    /// True if the drive is not completely created; it is then erased.
     pub fn is_begun(&self) -> bool {
         self.begun
     }
 
     /// Opens the flash of a file created with the same settings. A file whose creation was interrupted becomes erased
-    /// flash, whatever its settings. `lines` and `settings` are as for [`Self::create`].
+    /// flash, whatever its settings. `lines` and `settings` have the same meaning as in [`Self::create`].
     ///
     /// # Errors
-    /// If the file holds another drive, or another process uses it.
+    /// Fails if the file holds another drive, or another process uses it.
     pub fn open(path: &Path, geometry: Geometry, lines: &[Line], settings: &[Line]) -> Result<Self, FileError> {
         let io = |error| FileError::Io { path: path.into(), error };
         let file = OpenOptions::new().read(true).write(true).open(path).map_err(io)?;
@@ -222,7 +223,7 @@ impl FileBackend {
         }
         let then = Text::read(&file, path)?;
         if let Some(mut difference) = difference(&then.lines, lines) {
-            // Settings can be typed; values that follow from them cannot.
+            // Users can type settings, but not values that follow from settings.
             difference.remedy = restored(&then.settings, settings).unwrap_or(difference.remedy);
             return Err(FileError::Differs { path: path.into(), difference });
         }
@@ -244,9 +245,9 @@ impl FileBackend {
     /// Reads the configuration's settings that the drive in a file was created with.
     ///
     /// # Errors
-    /// If the file holds no drive.
+    /// Fails if the file holds no drive.
     pub fn settings(path: &Path) -> Result<Vec<Line>, FileError> {
-        // Opened for writing too, because opening a pipe would otherwise wait for a writer.
+        // Opens the file for writing too, because opening a pipe would otherwise wait for a writer.
         let opened = OpenOptions::new().read(true).write(true).open(path);
         let file = opened.map_err(|error| FileError::Io { path: path.into(), error })?;
         Text::read(&file, path).map(|text| text.settings)
@@ -257,7 +258,8 @@ impl FileBackend {
         let (pages, blocks) = (geometry.pages(), u64::from(geometry.blocks));
         let note = SUPERBLOCK_BYTES + blocks.next_multiple_of(ALIGNMENT);
         let spares = note + NOTE_BYTES;
-        // A checkpoint takes less than 32 bytes a page and 42 a block, the journal after it less than 22 a block.
+        // A checkpoint takes less than 32 bytes per page and 42 per block; the journal after it takes less than 22 per
+        // block.
         let log_bytes = ((1 << 20) + 32 * pages + 64 * blocks).next_multiple_of(ALIGNMENT);
         let log = spares + spare_at(pages).next_multiple_of(ALIGNMENT);
         let first_page = log + 2 * log_bytes;
@@ -316,7 +318,7 @@ impl Text {
     }
 }
 
-/// First bytes of a file, as many as the magic has; None if it is shorter.
+/// Returns the first bytes of a file, as many as the magic number has; None if the file is shorter.
 fn beginning(file: &File) -> Option<[u8; MAGIC.len()]> {
     let mut bytes = [0; MAGIC.len()];
     file.read_exact_at(&mut bytes, 0).is_ok().then_some(bytes)
@@ -348,10 +350,10 @@ impl Backend for FileBackend {
         true
     }
 
-    /// The system reads the page from the disk in the background, and nothing around it.
+    /// The system reads only this page from the disk, in the background.
     fn fetch(&self, ppn: Ppn) {
         let bytes = NonZero::new(self.geometry.page_bytes.into());
-        // Ignored advice only costs time.
+        // The advice is optional: without it, reads only take longer.
         let _ = fadvise(&self.file, self.page_at(ppn), bytes, Advice::WillNeed);
     }
 
@@ -359,7 +361,7 @@ impl Backend for FileBackend {
         Ok(self.file.read_exact_at(spares, self.spares + spare_at(first.0.into()))?)
     }
 
-    /// Writes the spare area last: until then the page counts as erased.
+    /// Writes the spare area last, so that the page counts as erased before.
     fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {
         self.file.write_all_at(page, self.page_at(ppn))?;
         Ok(self.file.write_all_at(spare, self.spares + spare_at(ppn.0.into()))?)
@@ -386,7 +388,7 @@ impl Backend for FileBackend {
 
     fn read_log(&self, slot: Slot, offset: u64, bytes: &mut [u8]) -> Result<(), Fault> {
         let at = self.logs[slot as usize] + offset;
-        // The buffer's journal is past the end of the file until it is first written.
+        // The buffer's journal lies past the end of the file until it is first written.
         let there = self.file.metadata()?.len().saturating_sub(at).min(bytes.len() as u64);
         let (there, behind) = bytes.split_at_mut(there as usize);
         behind.fill(0);

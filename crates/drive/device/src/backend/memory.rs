@@ -7,10 +7,10 @@ use ssdlab_nand::Geometry;
 use super::{Backend, Fault, Slot, spare_at};
 use crate::spare::{SPARE_BYTES, SpareBytes};
 
-/// Bytes that a processor fetches at once.
+/// Number of bytes that a processor fetches at once.
 const LINE_BYTES: usize = 64;
 
-/// Flash in memory. Pages never programmed take no memory where the system zeroes memory lazily.
+/// Flash in memory. If the system zeroes memory lazily, pages never programmed take no memory.
 ///
 /// Pages with the same number in all planes are contiguous. FTLs write to the planes in turn, so a long request mostly
 /// moves contiguous bytes, which a processor prefetches.

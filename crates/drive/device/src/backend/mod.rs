@@ -25,7 +25,7 @@ pub enum Slot {
     B,
     /// Journal of a write buffer with power-loss protection.
     BufferJournal,
-    /// Note of the safe programs.
+    /// Note of the programs known to be safe.
     Safe,
 }
 
@@ -38,7 +38,7 @@ impl Slot {
 /// Reason why an operation did not succeed.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// The chip reports that it could not program the page or erase the block.
+    /// The chip reports that the program or erase failed.
     #[error("the flash operation failed")]
     Failed,
     /// The page cannot be read.
@@ -55,10 +55,10 @@ pub enum Fault {
 /// Flash of a drive with spare areas, bad-block marks, and space for two logs, a buffer journal and a note of safe
 /// programs.
 ///
-/// Operations take effect in the order of the calls and survive the end of the process. After a power loss of the
-/// computer, the state of the latest [`Self::sync`] and any subset of later operations remain.
+/// Operations take effect in the order of the calls and survive the end of the process. If the computer loses power,
+/// the state of the latest [`Self::sync`] and any subset of later operations remain.
 ///
-/// An erased spare area is all zeros. Erased pages may be read, with undefined contents.
+/// An erased spare area is all zeros. Erased pages may be read; their contents are undefined.
 pub trait Backend: Send + Sync {
     /// Geometry of the flash.
     fn geometry(&self) -> &Geometry;
@@ -68,15 +68,15 @@ pub trait Backend: Send + Sync {
         false
     }
 
-    /// True if closing loses everything, for example because the file was deleted.
+    /// True if closing the flash loses everything, for example because the file was deleted.
     fn is_deleted(&self) -> bool {
         false
     }
 
-    /// Tells that the drive is being mounted, after this many earlier mounts.
+    /// Reports that the drive is being mounted, after this many earlier mounts.
     fn mounted(&mut self, _times: u64) {}
 
-    /// True if every page reads as it was programmed, so that it needs no checksum.
+    /// True if every page reads as it was programmed, so that pages need no checksum.
     fn keeps_pages(&self) -> bool {
         false
     }
@@ -89,42 +89,42 @@ pub trait Backend: Send + Sync {
     /// Reads a page and its spare area.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// Fails if the page cannot be read.
     fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault>;
 
-    /// Hints that the page is used next but one or soon after.
+    /// Hints that the page will be used soon, after one other page at the earliest.
     fn expect(&self, _ppn: Ppn) {}
 
-    /// Hints that the page is read after about thirty others.
+    /// Hints that the page will be read after about thirty other pages.
     fn fetch(&self, _ppn: Ppn) {}
 
     /// Reads the spare areas of consecutive pages, [`SPARE_BYTES`] each.
     ///
     /// # Errors
-    /// If they cannot be read.
+    /// Fails if the spare areas cannot be read.
     fn read_spares(&self, first: Ppn, spares: &mut [u8]) -> Result<(), Fault>;
 
     /// Programs an erased page and its spare area.
     ///
     /// # Errors
-    /// If the program fails.
+    /// Fails if the program fails.
     fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault>;
 
-    /// Places the data of pages that were programmed without it; only for flash that keeps pages unchanged.
+    /// Stores the data of pages that were programmed without data; only for flash that keeps pages unchanged.
     fn place(&mut self, _pages: &mut dyn Iterator<Item = (Ppn, &[u8])>) {
-        unreachable!("only flash that keeps pages unchanged is programmed without data");
+        unreachable!("programs without data need flash that keeps pages unchanged");
     }
 
     /// Erases a block.
     ///
     /// # Errors
-    /// If the erase fails.
+    /// Fails if the erase fails.
     fn erase(&mut self, block: BlockId) -> Result<(), Fault>;
 
     /// Waits until all earlier operations are safe from a power loss of the computer.
     ///
     /// # Errors
-    /// If that cannot be guaranteed.
+    /// Fails if the operations cannot be made safe.
     fn sync(&mut self) -> Result<(), Fault>;
 
     /// True if a block was marked as bad.
@@ -133,19 +133,19 @@ pub trait Backend: Send + Sync {
     /// Marks a block as bad, permanently.
     ///
     /// # Errors
-    /// If the mark cannot be written.
+    /// Fails if the mark cannot be written.
     fn mark_bad(&mut self, block: BlockId) -> Result<(), Fault>;
 
-    /// Reads from a log; zeros where nothing was written.
+    /// Reads from a log; returns zeros where nothing was written.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// Fails if the log cannot be read.
     fn read_log(&self, slot: Slot, offset: u64, bytes: &mut [u8]) -> Result<(), Fault>;
 
     /// Writes to a log.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// Fails if the log cannot be written.
     fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault>;
 }
 

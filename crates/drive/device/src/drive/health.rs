@@ -8,11 +8,11 @@ use crate::backend::Backend;
 use crate::buffer::Buffer;
 use crate::error::DriveError;
 
-/// Spare threshold in percent, as most makers set it.
+/// Spare threshold in percent; most manufacturers use this value.
 const SPARE_THRESHOLD: u64 = 10;
 
 counters! {
-    /// Health of a drive, with the terms of NVMe's health log. Lifetime counts are stored in the drive's file. A power
+    /// Health of a drive, in the terms of NVMe's health log. Lifetime counts are stored in the drive's file. A power
     /// loss resets bytes and errors to the latest checkpoint, but not power cycles.
     pub struct Health {
         free_blocks: "blocks", "Erased blocks not yet written; while the power is off, their number at power-off.";
@@ -37,7 +37,7 @@ counters! {
 }
 
 impl<B: Backend> Drive<B> {
-    /// Capacity in bytes.
+    /// Returns the capacity in bytes.
     pub fn capacity_bytes(&self) -> u64 {
         u64::from(self.options.logical_pages) * self.page.bytes()
     }
@@ -62,7 +62,7 @@ impl<B: Backend> Drive<B> {
         &self.medium.counts
     }
 
-    /// Never-written pages that the host read since the drive was made or opened.
+    /// Returns the number of never-written pages that the host read since the drive was created or opened.
     pub fn unmapped_pages_read(&self) -> u64 {
         self.medium.unmapped_reads
     }
@@ -72,7 +72,7 @@ impl<B: Backend> Drive<B> {
         &self.medium.erases
     }
 
-    /// Health of the drive.
+    /// Returns the health of the drive.
     pub fn health(&self) -> Health {
         let (erases, life) = (&self.medium.erases, &self.medium.life);
         let (bad_blocks, spare) = (self.bad_blocks(), self.options.spare_blocks(self.geometry()));
@@ -84,7 +84,7 @@ impl<B: Backend> Drive<B> {
             free_blocks: self.ftl.as_ref().map_or(self.free_blocks, |ftl| ftl.free_blocks()).into(),
             bad_blocks: bad_blocks.into(),
             blocks: erases.len() as u64,
-            // A drive without spare blocks shows 100 % until it is read-only.
+            // A drive without spare blocks shows 100 % until it becomes read-only.
             available_spare: (100 * u64::from(spare_left)).checked_div(spare.into()).unwrap_or(if is_worn_out {
                 0
             } else {
@@ -104,7 +104,7 @@ impl<B: Backend> Drive<B> {
         }
     }
 
-    /// Pages waiting in the write buffer.
+    /// Returns the number of pages waiting in the write buffer.
     pub fn buffered_pages(&self) -> u32 {
         self.buffer.as_ref().map_or(0, Buffer::len)
     }
@@ -114,17 +114,17 @@ impl<B: Backend> Drive<B> {
         self.medium.life.worn_out || self.ftl.as_ref().is_some_and(|ftl| ftl.is_worn_out())
     }
 
-    /// Number of bad blocks.
+    /// Returns the number of bad blocks.
     pub fn bad_blocks(&self) -> u32 {
         self.medium.bad_blocks()
     }
 
-    /// The flash backend.
+    /// Returns the flash backend.
     pub fn backend(&self) -> &B {
         &self.medium.backend
     }
 
-    /// The flash backend, to plan faults.
+    /// Returns the flash backend, to plan faults.
     pub fn backend_mut(&mut self) -> &mut B {
         &mut self.medium.backend
     }
@@ -137,7 +137,7 @@ impl<B: Backend> Drive<B> {
     /// Saves the state of the FTL, for a drive in time to resume from.
     ///
     /// # Errors
-    /// If the state cannot be written, or the drive is off.
+    /// Fails if the state cannot be written, or the drive is off.
     pub fn save_ftl(&mut self, archive: &mut Archive<'_>) -> Archived {
         match &mut self.ftl {
             Some(ftl) => ftl.archive(archive),
@@ -145,10 +145,10 @@ impl<B: Backend> Drive<B> {
         }
     }
 
-    /// Verifies every invariant of FTL and log in O(pages); the error names the broken one.
+    /// Verifies every invariant of FTL and log in O(pages); the error names the violated invariant.
     ///
     /// # Errors
-    /// If an invariant is broken.
+    /// Fails if an invariant is broken.
     pub fn check(&self) -> Result<(), String> {
         self.ftl.as_ref().map_or(Ok(()), |ftl| ftl.check())?;
         self.medium.check_log(&|lpn| self.ftl.as_ref()?.lookup(lpn))

@@ -1,4 +1,4 @@
-//! A drive: serves requests in bytes with an FTL and flash.
+//! A drive: serves requests in bytes with an FTL on flash.
 
 mod health;
 mod power;
@@ -17,7 +17,7 @@ use crate::error::DriveError;
 use crate::flash::{Flash, Medium, Pages, Payload};
 use crate::protected::BufferJournal;
 
-/// Options of a drive, apart from its flash.
+/// Options of a drive, apart from those of its flash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
     /// Number of logical pages.
@@ -26,31 +26,32 @@ pub struct Options {
     pub ftl: FtlChoice,
     /// Seed of the FTL's random streams.
     pub seed: u64,
-    /// Write buffer; with None, writes go straight to flash.
+    /// Write buffer; if None, writes go directly to flash.
     pub buffer: Option<WriteBuffer>,
-    /// Blocks that the journal names before a checkpoint is written: a mount reads at most these.
+    /// Number of blocks that the journal names before a checkpoint is written. A mount reads at most these blocks.
     pub journal_blocks: u32,
-    /// Blocks kept unwritten for programs that fail during one collection or merge, per plane with page mapping; 0 if
-    /// none fails. Without them a single failure may wear the drive out.
+    /// Blocks kept unwritten for programs that fail during one collection or merge, per plane with page mapping. 0 if
+    /// flash never fails. Without them a single failure may wear out the drive.
     pub spare_for_failures: u32,
     /// Rated program/erase cycles per block; wear is relative to them.
     pub endurance_cycles: u32,
 }
 
 impl Options {
-    /// Journal blocks for flash of `blocks` blocks: a mount reads a quarter at most.
+    /// Returns the number of journal blocks for flash of `blocks` blocks; a mount reads at most a quarter of the flash.
     pub fn journal_blocks(blocks: u32) -> u32 {
         (blocks / 4).max(128)
     }
 
-    /// The flash as the FTL sees it.
+    /// Returns the shape of the flash for its FTL.
     pub(crate) fn shape(&self, geometry: &Geometry) -> Shape {
         let Geometry { page_bytes, pages_per_block, blocks, order, parallelism } = *geometry;
         let planes = parallelism.planes();
         Shape { logical_pages: self.logical_pages, page_bytes, blocks, pages_per_block, order, planes }
     }
 
-    /// Blocks that may go bad before the drive is read-only, if they are spread evenly over the planes.
+    /// Returns how many blocks may go bad before the drive becomes read-only, if they are spread evenly over the
+    /// planes.
     pub(crate) fn spare_blocks(&self, geometry: &Geometry) -> u32 {
         let shape = self.shape(geometry);
         let data = self.logical_pages.div_ceil(geometry.pages_per_block);
@@ -73,7 +74,7 @@ impl Options {
     /// Checks that a drive with these options is possible.
     ///
     /// # Errors
-    /// If something is missing.
+    /// Fails if the drive would be missing something, such as blocks or pages.
     pub fn check(&self, geometry: &Geometry) -> Result<(), String> {
         self.build(geometry).map(drop)
     }
@@ -82,9 +83,9 @@ impl Options {
 /// Method of zeroing a range of bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Zeroed {
-    /// Written with zeros: the parts of pages before and after the others.
+    /// Byte ranges to write with zeros: the parts of pages before and after the whole pages.
     pub written: [Range<u64>; 2],
-    /// Whole pages, trimmed.
+    /// Whole pages, which are trimmed.
     pub trimmed: Range<u64>,
 }
 
@@ -93,7 +94,7 @@ impl Zeroed {
     pub fn of(page: PageSize, bytes: Range<u64>) -> Self {
         let covered = page.covered(bytes.start, bytes.end);
         if covered.is_empty() {
-            // At most the end of one page and the start of the next.
+            // Covers at most the end of one page and the start of the next.
             let none = bytes.end..bytes.end;
             return Self { written: [bytes, none.clone()], trimmed: none };
         }
@@ -106,29 +107,29 @@ impl Zeroed {
 ///
 /// # Promises
 ///
-/// The atomic unit is the logical page.
+/// The logical page is the atomic unit of writes.
 ///
-/// - A write acknowledged before an acknowledged flush, or with FUA, survives any power loss. Without a write buffer, or
-///   with a protected one, every acknowledged write does.
+/// - A write acknowledged before an acknowledged flush, or with FUA, survives any power loss. Without a write buffer,
+///   or with a protected buffer, every acknowledged write survives.
 /// - Each page of a later write is present or not, in no particular order. No page is torn, and none is older than at
-///   the latest acknowledged flush. An unacknowledged write of several pages may leave any of them.
+///   the latest acknowledged flush. An unacknowledged write of several pages may leave any of them written.
 /// - Pages never written, or trimmed before an acknowledged flush, read as zeros.
-/// - A page whose data the flash has lost is an error to read, never other data.
+/// - Reading a page whose data the flash has lost is an error; it never returns other data.
 ///
 /// "Power" means the power of the drive: killing the process is a power loss. If the computer loses power, the file
-/// holds the state of the latest flush and any subset of the pages written later.
+/// keeps the state of the latest flush and any subset of the pages written later.
 pub struct Drive<B: Backend> {
     options: Options,
     page: PageSize,
     medium: Medium<B>,
-    /// None while the power is off.
+    /// The FTL; None while the power is off.
     ftl: Option<Box<dyn DynFtl>>,
-    /// Built to check the options; the first mount takes it.
+    /// FTL built to check the options; the first mount takes it.
     unused: Option<Box<dyn DynFtl>>,
     buffer: Option<Buffer>,
     /// Journal of a protected buffer's pages; None while the power is off.
     journal: Option<BufferJournal>,
-    /// Buffer for a page that is being read by the host.
+    /// Buffer for a page that the host is reading.
     page_out: Vec<u8>,
     /// Erased blocks when the power last went off.
     free_blocks: u32,
@@ -138,7 +139,7 @@ impl<B: Backend> Drive<B> {
     /// Reads bytes.
     ///
     /// # Errors
-    /// If they exceed the drive or were lost, or the drive is off.
+    /// Fails if the bytes exceed the drive or were lost, or the drive is off.
     pub fn read(&mut self, offset: u64, bytes: &mut [u8]) -> Result<(), DriveError> {
         let end = self.end_of(offset, bytes.len() as u64)?;
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
@@ -165,7 +166,7 @@ impl<B: Backend> Drive<B> {
             read_page(ftl.as_mut(), &mut self.medium, lpn, Cause::Host, target)?;
             if let Some(held) = held {
                 held.overlay(target);
-                // The data was written, but not to the flash.
+                // The data was written, but is not on flash yet.
                 self.medium.unmapped_reads = unmapped;
             }
             if !whole {
@@ -176,21 +177,21 @@ impl<B: Backend> Drive<B> {
         self.settle()
     }
 
-    /// Writes bytes; with `fua`, these and all earlier writes are durable on return.
+    /// Writes bytes; with `fua`, these and all earlier writes are safe on return.
     ///
     /// # Errors
-    /// If they exceed the drive, the drive is read-only or off, or its power fails meanwhile: then any of the pages may
-    /// have been written.
+    /// Fails if the bytes exceed the drive, the drive is read-only or off, or its power fails meanwhile. Any of the
+    /// pages may then have been written.
     pub fn write(&mut self, offset: u64, bytes: &[u8], fua: bool) -> Result<(), DriveError> {
         self.put(offset, bytes)?;
         self.medium.life.bytes_written += bytes.len() as u64;
         if fua { self.flush() } else { Ok(()) }
     }
 
-    /// Trims the pages fully inside the range; they then read as zeros. Partly covered pages keep their data.
+    /// Trims the pages fully inside the range, which then read as zeros. Partly covered pages keep their data.
     ///
     /// # Errors
-    /// See [`Self::write`].
+    /// See [`Self::write`] for the errors.
     pub fn trim(&mut self, offset: u64, bytes: u64, fua: bool) -> Result<(), DriveError> {
         let end = self.end_of(offset, bytes)?;
         self.writable()?;
@@ -213,7 +214,7 @@ impl<B: Backend> Drive<B> {
     /// Makes bytes zero: whole pages are trimmed, parts of pages written.
     ///
     /// # Errors
-    /// See [`Self::write`].
+    /// See [`Self::write`] for the errors.
     pub fn write_zeroes(&mut self, offset: u64, bytes: u64, fua: bool) -> Result<(), DriveError> {
         let end = self.end_of(offset, bytes)?;
         self.writable()?;
@@ -230,7 +231,7 @@ impl<B: Backend> Drive<B> {
     /// Makes a few bytes zero by writing zeros, so that their pages stay allocated.
     ///
     /// # Errors
-    /// See [`Self::write`].
+    /// See [`Self::write`] for the errors.
     pub fn program_zeroes(&mut self, offset: u64, bytes: u64, fua: bool) -> Result<(), DriveError> {
         self.end_of(offset, bytes)?;
         self.put(offset, &vec![0; bytes as usize])?;
@@ -240,17 +241,18 @@ impl<B: Backend> Drive<B> {
     /// Makes all acknowledged writes and trims durable.
     ///
     /// # Errors
-    /// If the drive is off or its power fails meanwhile.
+    /// Fails if the drive is off or its power fails meanwhile.
     pub fn flush(&mut self) -> Result<(), DriveError> {
         self.program_oldest(u32::MAX)?;
         self.make_safe()
     }
 
-    /// Programs at most `most` of the oldest pages of a volatile write buffer; returns how many still wait. After as many
-    /// pages as waited, [`Self::make_safe`] is a flush of everything written before.
+    /// Programs at most `most` of the oldest pages of a volatile write buffer; returns how many still wait. Once all
+    /// pages that waited at the start are programmed, [`Self::make_safe`] completes a flush of everything written
+    /// before.
     ///
     /// # Errors
-    /// See [`Self::flush`].
+    /// See [`Self::flush`] for the errors.
     pub fn program_oldest(&mut self, most: u32) -> Result<u32, DriveError> {
         if self.ftl.is_none() {
             return Err(DriveError::Off);
@@ -267,7 +269,7 @@ impl<B: Backend> Drive<B> {
     /// Makes the contents of the flash safe.
     ///
     /// # Errors
-    /// See [`Self::flush`].
+    /// See [`Self::flush`] for the errors.
     pub fn make_safe(&mut self) -> Result<(), DriveError> {
         let flushed = self.medium.flush();
         self.medium.note_fault(flushed);
@@ -278,7 +280,7 @@ impl<B: Backend> Drive<B> {
     /// Splits a range into runs of written and unwritten bytes, in whole pages.
     ///
     /// # Errors
-    /// If the range exceeds the drive, or the drive is off.
+    /// Fails if the range exceeds the drive, or the drive is off.
     pub fn allocation(&self, offset: u64, bytes: u64) -> Result<Vec<(Range<u64>, bool)>, DriveError> {
         let end = self.end_of(offset, bytes)?;
         let ftl = self.ftl.as_ref().ok_or(DriveError::Off)?;
@@ -293,11 +295,11 @@ impl<B: Backend> Drive<B> {
         Ok(runs)
     }
 
-    /// Returns the end of the first run of [`Self::allocation`], and whether it is written. Looks up nothing past that
+    /// Returns the end of the first run of [`Self::allocation`], and true if it is written. Looks up nothing past that
     /// end.
     ///
     /// # Errors
-    /// See [`Self::allocation`].
+    /// See [`Self::allocation`] for the errors.
     pub fn first_run(&self, offset: u64, bytes: u64) -> Result<(u64, bool), DriveError> {
         let end = self.end_of(offset, bytes)?;
         let ftl = self.ftl.as_ref().ok_or(DriveError::Off)?;
@@ -339,7 +341,7 @@ impl<B: Backend> Drive<B> {
         written
     }
 
-    /// Writes pages to flash; reads the rest of partially written ones first.
+    /// Writes pages to flash; first reads the rest of partially written pages.
     fn write_through(&mut self, offset: u64, bytes: &[u8]) -> Result<(), DriveError> {
         let end = offset + bytes.len() as u64;
         let PageRun { first, count, head, tail } = self.page.split(offset, end);
@@ -361,13 +363,13 @@ impl<B: Backend> Drive<B> {
             flash.place();
             return Ok(());
         }
-        // Any page may wear the drive out.
+        // Each page may be the one that wears out the drive.
         for number in 0..count {
             let page = pages.page(number, page_bytes as usize);
             let pages = Pages { head: None, whole: page, tail: None, lost: false };
             let mut flash = Flash { medium: &mut self.medium, payload: Payload::Write(&pages) };
             ftl.write_dyn(Lpn(first + number), 1, WriteContext::default(), &mut flash);
-            // This page may not have been written.
+            // The current page may not have been written.
             if ftl.is_worn_out() && self.medium.fault.is_none() {
                 return Err(worn_out(&mut self.medium));
             }
@@ -375,7 +377,7 @@ impl<B: Backend> Drive<B> {
         Ok(())
     }
 
-    /// Returns a page with its part of `bytes`, which start at `offset`, replaced.
+    /// Returns a page after replacing its part of `bytes`, which start at `offset`.
     fn completed(&mut self, lpn: u32, offset: u64, bytes: &[u8]) -> Result<Vec<u8>, DriveError> {
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
         let mut page = vec![0; self.page_out.len()];
@@ -387,7 +389,7 @@ impl<B: Backend> Drive<B> {
         Ok(page)
     }
 
-    /// Writes pages to the buffer; programs as many as its rules require.
+    /// Writes pages to the buffer; programs as many as the buffer's rules require.
     fn write_behind(&mut self, offset: u64, end: u64, bytes: &[u8]) -> Result<(), DriveError> {
         if self.buffer.as_ref().is_some_and(Buffer::passes_on) {
             return self.pass_on(offset, end, bytes);
@@ -431,7 +433,7 @@ impl<B: Backend> Drive<B> {
             if self.medium.fault.is_some() {
                 return Ok(());
             }
-            // This page may not have been written.
+            // The current page may not have been written.
             if ftl.is_worn_out() {
                 return Err(worn_out(&mut self.medium));
             }
@@ -439,7 +441,7 @@ impl<B: Backend> Drive<B> {
         Ok(())
     }
 
-    /// Programs pages of the buffer, oldest first: `most` of them, and all that are due.
+    /// Programs pages of the buffer, oldest first: `most` pages, and all that are due.
     fn drain(&mut self, mut most: u32) -> Result<(), DriveError> {
         let Some(buffer) = &mut self.buffer else { return Ok(()) };
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
@@ -448,14 +450,14 @@ impl<B: Backend> Drive<B> {
             if self.medium.life.worn_out || ftl.is_worn_out() {
                 return Err(worn_out(&mut self.medium));
             }
-            let held = buffer.held(lpn).expect("a page that is due is here");
+            let held = buffer.held(lpn).expect("a page due for programming is in the buffer");
             let whole = held.whole.then_some(&held.page[..]);
             let over = |page: &mut [u8]| held.overlay(page);
             program_page(ftl.as_mut(), &mut self.medium, (Lpn(lpn), held.context), whole, (&mut self.page_out, over))?;
             if self.medium.fault.is_some() {
                 return Ok(());
             }
-            // A page that wore the drive out may not be on flash.
+            // The page that wore out the drive may not be on flash.
             if !ftl.is_worn_out() {
                 buffer.forget(lpn);
             }
@@ -474,7 +476,7 @@ fn read_page<B: Backend>(
 ) -> Result<(), DriveError> {
     let mut flash = Flash { medium: &mut *medium, payload: Payload::Read { lpn, into, lost: false } };
     let is_written = ftl.read_dyn(lpn, 1, cause, &mut flash) == 0;
-    let Payload::Read { into, lost, .. } = flash.payload else { unreachable!("the payload of a read stays one") };
+    let Payload::Read { into, lost, .. } = flash.payload else { unreachable!("a read keeps its payload type") };
     if !is_written {
         into.fill(0);
         medium.unmapped_reads += u64::from(cause == Cause::Host);
@@ -482,7 +484,7 @@ fn read_page<B: Backend>(
     if lost { Err(DriveError::Unreadable(lpn)) } else { Ok(()) }
 }
 
-/// Programs a page: `whole`, or the page on the flash changed by `over`.
+/// Programs a page: `whole`, or the page on flash with the changes in `over`.
 fn program_page<B: Backend>(
     ftl: &mut dyn DynFtl,
     medium: &mut Medium<B>,

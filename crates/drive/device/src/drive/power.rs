@@ -1,4 +1,4 @@
-//! Creates a drive, switches its power on and off, and stops it at a fault.
+//! Creates a drive, switches its power on and off, and stops it after a fault.
 
 use std::collections::BTreeMap;
 
@@ -19,13 +19,13 @@ impl<B: Backend> Drive<B> {
     /// Creates a mounted drive on erased flash.
     ///
     /// # Errors
-    /// If the options do not fit the flash, or it cannot be written.
+    /// Fails if the options do not fit the flash, or the flash cannot be written.
     pub fn create(backend: B, options: Options) -> Result<Self, DriveError> {
         let mut drive = Self::off(backend, options)?;
         let has_bad = drive.bad_blocks() > 0;
         drive.medium.checkpoint(has_bad, options.logical_pages, None)?;
         if has_bad {
-            // The FTL learns about them through a mount, which is not counted.
+            // The FTL learns about bad blocks through a mount, which is not counted.
             drive.mount()?;
             drive.medium.life.mounts = 0;
             drive.checkpoint(false)?;
@@ -38,7 +38,7 @@ impl<B: Backend> Drive<B> {
         Ok(drive)
     }
 
-    /// Returns a new drive; fails if it would be read-only, because it has no data to read.
+    /// Returns a new drive; fails if the drive would be read-only, because it has no data to read.
     pub(crate) fn writable_anew(self) -> Result<Self, DriveError> {
         if self.is_worn_out() {
             let blocks = self.geometry().blocks;
@@ -47,10 +47,10 @@ impl<B: Backend> Drive<B> {
         Ok(self)
     }
 
-    /// Returns an unmounted drive on flash with an existing one.
+    /// Returns an unmounted drive on flash that contains a drive.
     ///
     /// # Errors
-    /// If the options do not fit the flash.
+    /// Fails if the options do not fit the flash.
     pub fn off(backend: B, options: Options) -> Result<Self, DriveError> {
         let page_bytes = backend.geometry().page_bytes;
         let mut drive = Self {
@@ -77,10 +77,10 @@ impl<B: Backend> Drive<B> {
         self.options.build(self.geometry()).map_err(DriveError::Options)
     }
 
-    /// Mounts the drive, after [`Self::cut_power`] if it is on.
+    /// Mounts the drive; cuts its power first if it is on.
     ///
     /// # Errors
-    /// If the flash cannot be read or holds something that this FTL cannot have written. The drive is then off.
+    /// Fails if the flash cannot be read or contains data that this FTL cannot have written. The drive is then off.
     pub fn mount(&mut self) -> Result<MountReport, DriveError> {
         self.cut_power();
         let before = self.medium.counts;
@@ -125,13 +125,13 @@ impl<B: Backend> Drive<B> {
             return Err(error);
         }
         report.operations = self.medium.counts - before;
-        // Mounts alone would fill the journal too.
+        // Repeated mounts alone would fill the journal too.
         self.settle()?;
         Ok(report)
     }
 
-    /// Programs the pages that a protected buffer held at the power loss and empties it; a read-only drive keeps them.
-    /// `trims` lists the trims in the log's journal, some of which the buffer may not know.
+    /// Programs the pages that a protected buffer held at the power loss, and empties the buffer. A read-only drive
+    /// keeps these pages. `trims` lists the trims in the log's journal, some of which the buffer may not know.
     fn power_buffer(&mut self, loaded: Option<Loaded>, trims: &[Trimmed]) -> Result<(), DriveError> {
         let (before, mut kept) = loaded.map_or((None, BTreeMap::new()), |(journal, kept)| (Some(journal), kept));
         for &Trimmed { lpn, count, sequence } in trims {
@@ -144,15 +144,15 @@ impl<B: Backend> Drive<B> {
             let is_trimmed = on_flash.is_some_and(|version| trimmed.is_some_and(|sequence| version < sequence));
             let version = on_flash.filter(|_| !is_trimmed);
             let is_newer = |sequence| version < Some(sequence) && logged_trim < Some(sequence);
-            // If the page was not on flash when it was written in part, but is now, it had been trimmed: the rest is
-            // zeros.
+            // If the page was not on flash when part of it was written, but is now, it had been trimmed before. The
+            // rest is zeros.
             let is_whole = |held: &BufferedPage| held.whole || held.base.is_none() && on_flash.is_some();
             let fits = |(sequence, held): &(u64, BufferedPage)| {
                 is_newer(*sequence) && (is_whole(held) || held.base == version)
             };
             match written.into_iter().rfind(fits) {
                 Some((_, held)) => pages.push((lpn, BufferedPage { whole: is_whole(&held), ..held })),
-                // Only now: the record of this trim would be newer than writes after the recorded one.
+                // Not earlier, because the record of this trim would be newer than writes after the recorded one.
                 None if is_trimmed => {
                     let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
                     ftl.trim_dyn(Lpn(lpn), 1, &mut Flash { medium: &mut self.medium, payload: Payload::None });
@@ -169,15 +169,16 @@ impl<B: Backend> Drive<B> {
                 other => other?,
             }
             self.stop_at_fault()?;
-            // The buffer's journal drops the pages, which are now as durable as flushed pages. This must happen before
-            // any checkpoint, because the log's journal may contain trims that the buffer's journal lacks.
+            // The buffer's journal drops these pages, which are now as safe as flushed pages. This must happen before
+            // any checkpoint, because the log's journal may contain trims that the buffer's journal does not.
             self.flush_medium()?;
         }
         self.buffer = self.options.buffer.map(Buffer::new);
         self.journal = match (self.options.buffer, before) {
             (Some(WriteBuffer { protected: true, .. }), before) => self.new_journal(before.as_ref())?,
             (_, Some(before)) if !was_empty || !before.is_alone => {
-                // The journal's records are outdated, and must stay outdated when trims remove versions from the flash.
+                // The journal's records are outdated. They must stay outdated when trims remove versions from the
+                // flash.
                 BufferJournal::begin(&mut self.medium.backend, Some(&before), 0, 0, std::iter::empty())?;
                 None
             }
@@ -186,7 +187,7 @@ impl<B: Backend> Drive<B> {
         Ok(())
     }
 
-    /// Moves the waiting pages of a read-only drive to another journal, without the trimmed ones.
+    /// Moves the waiting pages of a read-only drive to another journal, without trimmed pages.
     fn keep_waiting(&mut self, before: Option<&BufferJournal>) -> Result<(), DriveError> {
         let Some(buffer) = &self.buffer else { return Ok(()) };
         let (pages, sequence) = (buffer.len(), self.medium.sequence);
@@ -203,7 +204,7 @@ impl<B: Backend> Drive<B> {
         Ok(Some(BufferJournal::begin(&mut self.medium.backend, before, pages, sequence, buffer.waiting())?))
     }
 
-    /// Version of a page's copy on the flash.
+    /// Returns the version of a page's copy on the flash.
     pub(super) fn version_on_flash(&self, lpn: Lpn) -> Result<Option<u64>, DriveError> {
         let ftl = self.ftl.as_ref().ok_or(DriveError::Off)?;
         Ok(match ftl.lookup(lpn) {
@@ -224,7 +225,7 @@ impl<B: Backend> Drive<B> {
     /// Makes everything safe, writes a checkpoint and switches the drive off.
     ///
     /// # Errors
-    /// See [`Self::flush`].
+    /// See [`Self::flush`] for the errors.
     pub fn shut_down(&mut self) -> Result<(), DriveError> {
         match self.drain(u32::MAX) {
             // The pages stay in the buffer's journal.
@@ -238,13 +239,13 @@ impl<B: Backend> Drive<B> {
         Ok(())
     }
 
-    /// Starts a log if there is none. After a mount that read all of the flash, the first change starts the log; until
-    /// then the next mount reads all of the flash again.
+    /// Starts a log if there is none. After a mount that read all of the flash, the first change starts the log. Until
+    /// then, the next mount would read all of the flash again.
     pub(super) fn begin_log(&mut self) -> Result<(), DriveError> {
         if self.medium.log.is_none() { self.checkpoint(false) } else { Ok(()) }
     }
 
-    /// Makes the drive read-only and records that in its log.
+    /// Makes the drive read-only and records this in its log.
     fn wear_out(&mut self) -> Result<(), DriveError> {
         self.begin_log()?;
         self.medium.wear_out();
@@ -258,15 +259,15 @@ impl<B: Backend> Drive<B> {
         self.stop_at_fault()
     }
 
-    /// Ends a request: a fault switches the drive off, and long journals are replaced.
+    /// Ends a request: switches the drive off after a fault, and replaces long journals.
     pub(super) fn settle(&mut self) -> Result<(), DriveError> {
-        // Only flash that may fail wears out meanwhile, and page mapping looks at every plane.
+        // Only flash that may fail wears out here, and page mapping checks every plane.
         if self.medium.backend.fails() && self.ftl.as_ref().is_some_and(|ftl| ftl.is_worn_out()) {
             self.wear_out()?;
         }
         self.stop_at_fault()?;
         if let Some(journal) = self.journal.take_if(|journal| journal.is_long()) {
-            // The pages dropped from the journal are safe on the flash, and this must be recorded for the next mount.
+            // The pages dropped from the journal are safe on flash. This must be recorded for the next mount.
             self.flush_medium()?;
             self.journal = self.new_journal(Some(&journal)).inspect_err(|_| self.cut_power())?;
         }

@@ -7,12 +7,12 @@
 //!          per block:  state (1: 0 erased, 1 written, 2 closed), and unless erased its pages as in `table.rs`
 //!          trimmed pages: number of runs (4), and of each its first page (4) and its length (4)
 //! ```
-//! Numbers are little-endian. Blocks written in one go take a few bytes, others six to ten per page. Copies that are not the
-//! newest are marked, so that a mount does not compare them.
+//! Numbers are little-endian. Blocks written sequentially take a few bytes, other blocks six to ten bytes per page.
+//! Copies that are not the newest are marked, so that a mount does not compare them.
 //!
-//! The body is written to the unused slot first, and the header once the body is safe: until then the log in the other slot
-//! is complete. When the header is safe, the other one is wiped, except for the new generation. A single wrong bit of a
-//! header is corrected.
+//! The body is written to the unused slot first, and the header once the body is safe. Until then, the log in the other
+//! slot is complete. When the header is safe, the other slot's header is wiped, except for the new generation. A single
+//! wrong bit of a header is corrected.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -36,7 +36,7 @@ pub(super) const HEADER_BYTES: u64 = 40;
 
 type Header = [u8; HEADER_BYTES as usize];
 
-/// States of a block.
+/// State of a block in a checkpoint.
 const ERASED: u8 = 0;
 const WRITTEN: u8 = 1;
 const CLOSED: u8 = 2;
@@ -53,12 +53,12 @@ pub(crate) struct CheckpointContents<'a> {
     pub closed: &'a [bool],
     /// Pages with damaged data.
     pub damaged: &'a BTreeSet<Ppn>,
-    /// Knows the newest copies; None if nothing was written yet.
+    /// FTL that knows the newest copies; None if nothing was written yet.
     pub ftl: Option<&'a dyn DynFtl>,
     /// Logical pages.
     pub logical_pages: u32,
-    /// True at a shutdown. Otherwise the first record states that the drive is in use; it exists exactly if the
-    /// checkpoint does.
+    /// True at a shutdown. Otherwise the first record states that the drive is in use. The record exists if and only if
+    /// the checkpoint does.
     pub ends: bool,
 }
 
@@ -75,7 +75,7 @@ pub(super) struct Checkpoint {
     pub trims: Vec<Trimmed>,
 }
 
-/// Header in a slot: generation, bytes and checksum of the body.
+/// Returns the header in a slot: generation, size and checksum of the body.
 pub(super) fn header<B: Backend>(backend: &B, slot: Slot) -> Result<Option<(u64, u64, u64)>, Fault> {
     let mut bytes = [0; HEADER_BYTES as usize];
     backend.read_log(slot, 0, &mut bytes)?;
@@ -84,7 +84,8 @@ pub(super) fn header<B: Backend>(backend: &B, slot: Slot) -> Result<Option<(u64,
     Ok(sound.map(|bytes| (u64_at(&bytes, 8), u64_at(&bytes, 16), u64_at(&bytes, 24))))
 }
 
-/// Generation in a slot, even with a damaged header: of its log, or of the one that outdated it.
+/// Returns the generation in a slot, even if its header is damaged: the generation of its log, or of the log that
+/// outdated it.
 pub(super) fn generation<B: Backend>(backend: &B, slot: Slot) -> Result<u64, Fault> {
     if let Some((generation, ..)) = header(backend, slot)? {
         return Ok(generation);
@@ -94,8 +95,8 @@ pub(super) fn generation<B: Backend>(backend: &B, slot: Slot) -> Result<u64, Fau
     Ok(u64_at(&bytes, 8))
 }
 
-/// Invalidates the log in a slot in favour of the log of `generation` in the other. If the other header is ever damaged, no
-/// older log is used instead, and the generation is still known.
+/// Invalidates the log in a slot in favour of the log of `generation` in the other slot. If the other header is ever
+/// damaged, no older log is used instead, and the generation is still known.
 pub(super) fn outdate<B: Backend>(backend: &mut B, slot: Slot, generation: u64) -> Result<(), Fault> {
     let mut header = [0; HEADER_BYTES as usize];
     header[8..16].copy_from_slice(&generation.to_le_bytes());
@@ -127,7 +128,7 @@ pub(super) fn write<B: Backend>(
 }
 
 impl Body {
-    /// Writes the header, which makes the body, and the records behind it, the current log.
+    /// Writes the header. This makes the body, with the records after it, the current log.
     pub fn seal<B: Backend>(self, backend: &mut B, slot: Slot, generation: u64) -> Result<(), Fault> {
         backend.sync()?;
         let mut header = [0; HEADER_BYTES as usize];
@@ -143,7 +144,7 @@ impl Body {
     }
 }
 
-/// Blocks shared by the processors per round; their encodings wait in memory, some megabytes.
+/// Number of blocks that the processors share per round. Their encodings wait in memory and take some megabytes.
 const ROUND: u32 = 1024;
 
 /// Encoded blocks to be written to a checkpoint.
@@ -151,7 +152,7 @@ const ROUND: u32 = 1024;
 struct Encoded {
     blocks: Vec<(BlockId, Range<usize>)>,
     bytes: Vec<u8>,
-    /// Trimmed pages that still have copies in the blocks.
+    /// Trimmed pages of which copies remain in the blocks.
     trimmed: Vec<Lpn>,
 }
 
@@ -163,12 +164,12 @@ impl Encoded {
     }
 }
 
-/// Writes the spare areas; returns the trimmed pages that still have copies, in ascending order.
+/// Writes the spare areas; returns the trimmed pages of which copies remain, in ascending order.
 fn write_blocks<B: Backend>(writer: &mut Writer<'_, B>, facts: &CheckpointContents<'_>) -> Result<Vec<u32>, Fault> {
     let blocks = writer.backend().geometry().blocks;
     let marked = Marked::of(facts, writer.backend().geometry());
     let mut trimmed = PageBits::new(facts.logical_pages);
-    // Memory is reused, as returned memory would be cleared in the next round.
+    // Memory is reused, because returned memory would be cleared in the next round.
     let unused = Mutex::new(Vec::new());
     for first in (0..blocks).step_by(ROUND as usize) {
         let (flash, round) = (writer.backend(), ROUND.min(blocks - first));
@@ -194,8 +195,8 @@ fn write_blocks<B: Backend>(writer: &mut Writer<'_, B>, facts: &CheckpointConten
 struct Marked<'a> {
     closed: &'a [bool],
     damaged: &'a BTreeSet<Ppn>,
-    /// Logical pages with a copy, and flash pages with a newest copy. Bits replace a look-up in the map per flash page,
-    /// whose entries lie anywhere in memory.
+    /// Logical pages with a copy, and flash pages with a newest copy. Bits avoid a look-up in the map per flash page;
+    /// map entries lie anywhere in memory.
     has_copy: PageBits,
     is_newest: PageBits,
     logical_pages: u32,
@@ -214,7 +215,7 @@ impl<'a> Marked<'a> {
         Self { closed, damaged, has_copy, is_newest, logical_pages }
     }
 
-    /// Appends blocks as encoded in a checkpoint.
+    /// Appends blocks in the encoding of a checkpoint.
     fn encode(
         &self,
         flash: &impl Backend,
@@ -235,7 +236,7 @@ impl<'a> Marked<'a> {
                 }
                 encoded.bytes.push(if closed { CLOSED } else { WRITTEN });
                 BlockPages::encode(&pages, &mut encoded.bytes);
-                // All together, so that the cache misses overlap.
+                // Handles all pages together, so that the cache misses overlap.
                 encoded.trimmed.extend(outdated.drain(..).filter(|lpn: &Lpn| !self.has_copy.is_set(lpn.0)));
             }
             encoded.blocks.push((block, begin..encoded.bytes.len()));

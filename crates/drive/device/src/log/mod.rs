@@ -1,8 +1,8 @@
-//! Log kept next to the flash, so that a mount need not read all of the flash: a checkpoint of the spare areas, and
-//! after it a journal of the blocks changed since.
+//! Log stored next to the flash, so that a mount does not read all of the flash: a checkpoint of the spare areas,
+//! followed by a journal of the blocks changed since.
 //!
 //! A record is written before the change that it announces, and is safe before the flash may contradict it. So the
-//! journal names every block that a power loss leaves half written. The journal also has the trims, which flash cannot
+//! journal names every block that a power loss leaves half written. The journal also records trims, which flash cannot
 //! store.
 //!
 //! ```text
@@ -26,7 +26,7 @@ use crate::table::PageTable;
 use checkpoint::Checkpoint;
 use record::{RECORD_BYTES, Record};
 
-/// Number of records read at a time past the end of a journal: more than a disk writes at once.
+/// Number of records read at a time past the end of a journal; more than a disk writes at once.
 const LOOKED_BEHIND: usize = 256;
 
 /// State of a block since the checkpoint, according to the journal.
@@ -34,7 +34,7 @@ const LOOKED_BEHIND: usize = 256;
 pub(crate) enum BlockChange {
     None,
     Erased,
-    /// Programmed, and perhaps erased before.
+    /// Programmed since the checkpoint, and perhaps erased before.
     Opened,
 }
 
@@ -65,9 +65,9 @@ pub(crate) struct LogContents {
     pub synced: u64,
     /// Pages found damaged, in blocks not erased since.
     pub damaged: BTreeSet<Ppn>,
-    /// Block whose erase may be incomplete, and whose earlier programs may not be safe.
+    /// Block whose erase may be incomplete. Its earlier programs may not be safe.
     pub erasing: Option<(BlockId, u64)>,
-    /// Erased blocks: if the erase itself was lost, pages with lower sequence numbers are left over.
+    /// Erased blocks. If an erase itself was lost, pages with lower sequence numbers are left over.
     pub erased: BTreeMap<BlockId, u64>,
     pub life: Life,
     /// Bytes of checkpoint and journal.
@@ -83,7 +83,7 @@ impl Log {
     ) -> Result<Self, Fault> {
         let (slot, generation) = match before {
             Some(log) => (log.slot.other(), log.generation + 1),
-            // Different from the contents of both slots, though neither is usable.
+            // The generation must differ from those of both slots, although neither is usable.
             None => {
                 let newest = checkpoint::generation(backend, Slot::A)?.max(checkpoint::generation(backend, Slot::B)?);
                 (Slot::A, newest.max(facts.sequence).wrapping_add(1))
@@ -99,7 +99,7 @@ impl Log {
         Ok(log)
     }
 
-    /// Reads the current log; None if it is damaged, as the other log is older and therefore wrong.
+    /// Reads the current log; None if it is damaged, because the other log is older and therefore wrong.
     pub fn load<B: Backend>(backend: &B) -> Result<Option<(Self, LogContents)>, Fault> {
         let newer = checkpoint::header(backend, Slot::B)? > checkpoint::header(backend, Slot::A)?;
         let slot = if newer { Slot::B } else { Slot::A };
@@ -112,8 +112,8 @@ impl Log {
         }
     }
 
-    /// True if the record at the end of the journal was safe and has been damaged since: then records after it were
-    /// written after a sync. Other records there may be remains after a computer's power loss.
+    /// True if the record at the end of the journal was safe and has been damaged since. Then records after it were
+    /// written after a sync. Otherwise records there may be remains of a computer's power loss.
     fn continues_after_damage<B: Backend>(&self, backend: &B) -> Result<bool, Fault> {
         let mut mounts = None;
         let mut was_synced = false;
@@ -129,7 +129,7 @@ impl Log {
                     .into_iter()
                     .find_map(|mounts| Some((mounts, Record::as_is(bytes, self.seed_of(mounts, number))?)));
                 let Some((at, record)) = record else { continue };
-                // A mount may follow a sync that was cut off.
+                // A mount may follow a sync that was interrupted.
                 let is_mount = matches!(record, Record::Mounted { .. });
                 if was_synced && !is_mount || matches!(record, Record::Synced(_) | Record::GivenUp(..)) {
                     return Ok(true);
@@ -195,17 +195,17 @@ impl Log {
         self.touched[block.index()]
     }
 
-    /// Number of records in the journal.
+    /// Returns the number of records in the journal.
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// True if the journal names `blocks` blocks, or has four records for each of as many.
+    /// True if the journal names `blocks` blocks, or has four times as many records.
     pub fn is_long(&self, blocks: u32) -> bool {
         self.named >= blocks || self.records >= 4 * u64::from(blocks)
     }
 
-    /// Records that a block is named; returns its previous state.
+    /// Records that the journal names a block; returns the block's previous state.
     fn name(&mut self, block: BlockId, touch: BlockChange) -> BlockChange {
         let before = std::mem::replace(&mut self.touched[block.index()], touch);
         self.named += u32::from(before == BlockChange::None);
@@ -213,7 +213,7 @@ impl Log {
     }
 
     fn append<B: Backend>(&mut self, backend: &mut B, record: Record) -> Result<(), Fault> {
-        // Zeros follow, so that remains of earlier writes are not read as records.
+        // Zeros follow the record, so that remains of earlier writes are not read as records.
         let mut bytes = [0; 2 * RECORD_BYTES];
         bytes[..RECORD_BYTES].copy_from_slice(&record.encode(self.seed()));
         backend.write_log(self.slot, self.end(), &bytes)?;
@@ -221,7 +221,7 @@ impl Log {
         Ok(())
     }
 
-    /// Announces a program in the block. Returns true if everything before was made safe for it.
+    /// Announces a program in the block. Returns true if all earlier operations were made safe first.
     #[inline]
     pub fn program<B: Backend>(&mut self, backend: &mut B, block: BlockId) -> Result<bool, Fault> {
         if self.touched[block.index()] == BlockChange::Opened { Ok(false) } else { self.open(backend, block) }
@@ -237,7 +237,7 @@ impl Log {
         Ok(is_first)
     }
 
-    /// Announces the erase of a block, for this cause. On return all programs with lower sequence numbers are safe.
+    /// Announces the erase of a block for this cause. On return, all programs with lower sequence numbers are safe.
     pub fn erase<B: Backend>(
         &mut self,
         backend: &mut B,
@@ -246,8 +246,7 @@ impl Log {
         cause: Cause,
     ) -> Result<(), Fault> {
         let record = if cause == Cause::Recovery {
-            // Discarded copies must not be needed if this is the last record that survives a power loss of the
-            // computer.
+            // Discarded copies must not be needed if this is the last record that survives a computer's power loss.
             backend.sync()?;
             Record::GivenUp
         } else {
@@ -258,8 +257,8 @@ impl Log {
         backend.sync()
     }
 
-    /// Records that the erase of this block, the latest one, may be incomplete. The record is durable before the next
-    /// program, which shows a mount that the erase was begun.
+    /// Records that the latest erase, of this block, may be incomplete. The record is safe before the next program,
+    /// which shows a mount that the erase was begun.
     pub fn distrust<B: Backend>(&mut self, backend: &mut B, block: BlockId) -> Result<(), Fault> {
         self.name(block, BlockChange::Opened);
         self.append(backend, Record::Interrupted(block))?;
@@ -275,12 +274,12 @@ impl Log {
         self.append(backend, Record::Damaged(ppn))
     }
 
-    /// Records a mount. This invalidates an older log that a power loss left valid, and later records that a computer
-    /// kept although it lost earlier ones.
+    /// Records a mount. This invalidates an older log that a power loss left valid. It also invalidates later records
+    /// that a computer kept although it lost earlier ones.
     pub fn mounted<B: Backend>(&mut self, backend: &mut B, clean: bool) -> Result<(), Fault> {
         self.append(backend, Record::Mounted { clean })?;
         self.mounts += 1;
-        // Only now is the header of this log known to be safe.
+        // Only at this point is the header of this log known to be safe.
         backend.sync()?;
         checkpoint::outdate(backend, self.slot.other(), self.generation)
     }
@@ -291,7 +290,7 @@ impl Log {
         backend.sync()
     }
 
-    /// Records that everything with a lower sequence number is safe, as after a checkpoint, and need not be verified.
+    /// Records that everything with a lower sequence number is safe and needs no verification, as after a checkpoint.
     pub fn synced<B: Backend>(&mut self, backend: &mut B, sequence: u64) -> Result<(), Fault> {
         self.append(backend, Record::Synced(sequence))
     }
@@ -300,8 +299,8 @@ impl Log {
 impl LogContents {
     /// Applies the next record of the journal.
     fn apply(&mut self, record: Record, log: &mut Log, pages_per_block: u32) {
-        // The next record shows that everything before the erase was safe and the erase begun, but not that the erase is
-        // safe. A mount shows nothing.
+        // The next record shows that everything before the erase was safe and that the erase was begun, but not that
+        // the erase is safe. The record of a mount shows none of this.
         let is_begun = |(block, _): &(BlockId, u64)| record != Record::Interrupted(*block);
         if !matches!(record, Record::Mounted { .. })
             && let Some((block, sequence)) = self.erasing.take().filter(is_begun)
@@ -316,7 +315,7 @@ impl LogContents {
             Record::Erased(block, sequence) | Record::GivenUp(block, sequence) => {
                 if matches!(record, Record::GivenUp(..)) {
                     self.table.trusts_marks = false;
-                    // No page of the block is needed, and its copies remain discarded.
+                    // No page of the block is needed, and its copies stay discarded.
                     self.was_safe_before_erase(block, sequence);
                 }
                 self.sequence = self.sequence.max(sequence);
@@ -343,8 +342,8 @@ impl LogContents {
         }
     }
 
-    /// Records that everything before the erase of a block was safe. An earlier page that is damaged was not torn: going back
-    /// to an older copy would hide a fault.
+    /// Records that everything before the erase of a block was safe. If an earlier page is damaged, it was not torn;
+    /// going back to an older copy would hide a fault.
     fn was_safe_before_erase(&mut self, block: BlockId, sequence: u64) {
         self.erased.insert(block, sequence);
         self.synced = self.synced.max(sequence);
@@ -352,7 +351,7 @@ impl LogContents {
     }
 }
 
-/// Removes the pages of an erased block from the damaged ones.
+/// Removes the pages of an erased block from the set of damaged pages.
 pub(crate) fn forget_block(damaged: &mut BTreeSet<Ppn>, block: BlockId, pages_per_block: u32) {
     damaged.retain(|ppn| ppn.0 / pages_per_block != block.0);
 }
@@ -380,7 +379,7 @@ mod tests {
         (MemoryBackend::new(geometry), facts)
     }
 
-    /// A computer's power loss loses the second of three records, and later the zeros that end the journal.
+    /// The computer's power loss loses the second of three records, and later the zeros that end the journal.
     #[test]
     fn records_behind_a_mount_are_those_that_followed_it() {
         let (mut backend, facts) = erased();
@@ -396,7 +395,7 @@ mod tests {
         backend.write_log(log.slot, third, &left).unwrap();
         let (again, known) = Log::load(&backend).unwrap().unwrap();
         assert_eq!((again.records(), known.damaged), (2, BTreeSet::from([Ppn(0)])));
-        // Records of another checkpoint at the same place are not read either.
+        // Records of another checkpoint at the same place are not read.
         let next = Log::begin(Some(&log), &mut backend, &facts).unwrap();
         let mut first = [0; RECORD_BYTES];
         backend.read_log(log.slot, log.journal, &mut first).unwrap();
@@ -404,8 +403,8 @@ mod tests {
         assert_eq!(Log::load(&backend).unwrap().unwrap().0.records(), 0);
     }
 
-    /// Goal: a record damaged later does not end the journal early. Method: one of four records is damaged; the last one
-    /// shows that all before was safe, or does not.
+    /// Goal: a record damaged later does not end the journal early. Method: one of four records is damaged; the last
+    /// record shows, or does not show, that all earlier ones were safe.
     #[test]
     fn damaged_records_are_distinguished_from_lost_ones() {
         for (shows, damaged) in [(true, 0), (true, 2), (true, 3), (false, 0), (false, 2)] {
@@ -424,8 +423,8 @@ mod tests {
         }
     }
 
-    /// Goal: an older log is never used in place of a damaged one, and no later log has its generation. Method: the header
-    /// is damaged; a power cut has left the older header, and the drive was mounted since.
+    /// Goal: an older log is never used in place of a damaged log, and no later log has its generation. Method: the
+    /// header is damaged; a power cut has left the older header, and the drive was mounted since.
     #[test]
     fn a_damaged_header_leaves_no_log() {
         let (mut backend, facts) = erased();
@@ -444,7 +443,7 @@ mod tests {
         assert!(next.generation > log.generation);
     }
 
-    /// Goal: copies marked as outdated count again once a recovery gave up newer ones, and only then.
+    /// Goal: copies marked as outdated count again after a recovery discarded newer copies, and only then.
     #[test]
     fn marks_count_until_a_recovery_gives_up_copies() {
         let (mut backend, facts) = erased();
@@ -455,6 +454,6 @@ mod tests {
             assert_eq!((known.table.trusts_marks, known.erasing), (trusted, Some((BlockId(1), 5))));
         }
         Log::begin(Some(&log), &mut backend, &facts).unwrap();
-        assert!(Log::load(&backend).unwrap().unwrap().1.table.trusts_marks, "a new checkpoint has marks of its own");
+        assert!(Log::load(&backend).unwrap().unwrap().1.table.trusts_marks, "a new checkpoint has its own marks");
     }
 }

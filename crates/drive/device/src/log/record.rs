@@ -3,9 +3,9 @@
 //! ```text
 //! 0 kind (4)   4 first (4)   8 count (4)   12 checksum (4)   16 sequence (8)
 //! ```
-//! The checksum is XXH3, seeded with the generation of the checkpoint, the number of mounts since and the number of the
-//! record. So remains of an older journal, or from before the last mount, are not read as records. A single wrong bit is
-//! corrected.
+//! The checksum is XXH3, seeded with the generation of the checkpoint, the number of mounts since, and the number of
+//! the record. So remains of an older journal, or from before the last mount, are not read as records. A single wrong
+//! bit is corrected.
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_nand::Trimmed;
@@ -22,8 +22,8 @@ pub(super) enum Record {
     Opened(BlockId),
     /// The block is about to be erased; all programs so far have lower sequence numbers.
     Erased(BlockId, u64),
-    /// The same during a recovery, which may give up copies in the block: their originals count again, though marked as
-    /// outdated.
+    /// Like `Erased`, but during a recovery, which may discard copies in the block. Their originals then count again,
+    /// although they are marked as outdated.
     GivenUp(BlockId, u64),
     /// The erase in the previous record may be incomplete or not begun.
     Interrupted(BlockId),
@@ -36,7 +36,7 @@ pub(super) enum Record {
         /// True after a shutdown.
         clean: bool,
     },
-    /// So many blocks have failed that the drive is read-only.
+    /// So many blocks have failed that the drive is permanently read-only.
     WornOut,
 }
 
@@ -72,7 +72,7 @@ impl Record {
         Self::as_is(&corrected(bytes, |bytes| Self::as_is(bytes, seed).is_some())?, seed)
     }
 
-    /// Decodes a record; None if the bytes are not a record or damaged.
+    /// Decodes a record without correction; None if the bytes are damaged or not a record.
     pub fn as_is(bytes: &[u8; RECORD_BYTES], seed: u64) -> Option<Self> {
         let half = |at: usize| u32_at(bytes, at);
         let mut unsigned = *bytes;
@@ -104,8 +104,8 @@ fn checksum(seed: u64, bytes: &[u8; RECORD_BYTES]) -> [u8; 4] {
 mod tests {
     use super::*;
 
-    /// Goal: one wrong bit is corrected, and more end the journal. Method: every bit flipped, and every bit with another
-    /// one.
+    /// Goal: one wrong bit is corrected, and more wrong bits end the journal. Method: every bit is flipped alone, and
+    /// together with another bit.
     #[test]
     fn records_come_back_and_damage_ends_the_journal() {
         let trim = Trimmed { lpn: Lpn(4), count: 9, sequence: 77 };

@@ -36,7 +36,7 @@ impl<'a, B: Backend> Writer<'a, B> {
         Ok(())
     }
 
-    /// Writes the rest; returns the end of the bytes and their checksum.
+    /// Writes the remaining bytes; returns the end offset and the checksum of all bytes.
     pub fn finish(mut self) -> Result<(u64, u64), Fault> {
         self.write_chunk()?;
         Ok((self.at, self.hash.finish()))
@@ -59,7 +59,7 @@ mod tests {
     use crate::backend::MemoryBackend;
     use ssdlab_nand::Geometry;
 
-    /// Goal: bytes arrive whole and in order. Method: pieces shorter and longer than a chunk.
+    /// Goal: bytes are written completely and in order. Method: pieces shorter and longer than a chunk.
     #[test]
     fn bytes_of_any_length_arrive_with_their_checksum() {
         let geometry = Geometry::single_plane(512, 2, 2);

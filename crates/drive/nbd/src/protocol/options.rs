@@ -42,7 +42,7 @@ fn take_name<'a>(data: &mut &'a [u8]) -> Result<&'a str, Malformed> {
 
 const SHORT: Malformed = Malformed("the data of the option ends within a field");
 
-/// Data of `INFO` and `GO`.
+/// Data of the options `INFO` and `GO`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice<'a> {
     /// Name of the export.
@@ -55,7 +55,7 @@ impl<'a> Choice<'a> {
     /// Decodes the data of the option.
     ///
     /// # Errors
-    /// If the lengths do not add up or the name is invalid.
+    /// Fails if the lengths do not add up or the name is invalid.
     pub fn decode(mut data: &'a [u8]) -> Result<Self, Malformed> {
         let name = take_name(&mut data)?;
         let count = u16::from_be_bytes(take(&mut data).ok_or(SHORT)?);
@@ -67,7 +67,7 @@ impl<'a> Choice<'a> {
     }
 }
 
-/// Data of `LIST_META_CONTEXT` and `SET_META_CONTEXT`.
+/// Data of the options `LIST_META_CONTEXT` and `SET_META_CONTEXT`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queries<'a> {
     /// Name of the export.
@@ -80,7 +80,7 @@ impl<'a> Queries<'a> {
     /// Decodes the data of the option.
     ///
     /// # Errors
-    /// If the lengths do not add up or the name is invalid.
+    /// Fails if the lengths do not add up or the name is invalid.
     pub fn decode(mut data: &'a [u8]) -> Result<Self, Malformed> {
         let name = take_name(&mut data)?;
         let count = u32::from_be_bytes(take(&mut data).ok_or(SHORT)?);
@@ -95,7 +95,7 @@ impl<'a> Queries<'a> {
     }
 }
 
-/// Appends a reply of type `kind` to an option, with a payload of the parts `data`.
+/// Appends a reply of type `kind` to an option; its payload consists of the parts `data`.
 pub fn option_reply(out: &mut Buffer, option: u32, kind: u32, data: &[&[u8]]) {
     let bytes: usize = data.iter().map(|part| part.len()).sum();
     out.extend(&OPTION_REPLY_MAGIC.to_be_bytes());

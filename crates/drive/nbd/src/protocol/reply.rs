@@ -8,12 +8,12 @@ use crate::export::{Errno, Extent};
 /// Layout of replies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReplyKind {
-    /// A header; for a read, data follow.
+    /// A header, followed by the data of a read.
     #[default]
     Simple,
-    /// Chunks with type and length; success without data is a header alone.
+    /// Chunks with type and length; a header alone means success without data.
     Structured,
-    /// Chunks with 64-bit lengths; requests have them too.
+    /// Chunks with 64-bit lengths; requests have 64-bit lengths too.
     Extended,
 }
 
@@ -34,13 +34,13 @@ impl Writer<'_> {
     pub fn success(&mut self) {
         match self.kind {
             ReplyKind::Simple => self.simple(0),
-            // Only reads need chunks, whose longer header costs the client a second system call.
+            // Only reads need chunks, because their longer header costs the client a second system call.
             ReplyKind::Structured if self.request.command != cmd::READ => self.simple(0),
             _ => self.chunk(chunk::NONE, true, 0),
         }
     }
 
-    /// Reports an error; simple replies have no room for `message`.
+    /// Reports an error. Simple replies have no room for `message`.
     pub fn error(&mut self, errno: Errno, message: &str) {
         if self.kind == ReplyKind::Simple {
             return self.simple(errno as u32);
@@ -93,7 +93,7 @@ impl Writer<'_> {
                 self.out.extend(&extent.bytes.to_be_bytes());
                 self.out.extend(&u64::from(status).to_be_bytes());
             } else {
-                // Compact requests are shorter than 4 GiB, and no extent exceeds its request.
+                // The cast is safe: compact requests are shorter than 4 GiB, and no extent exceeds its request.
                 self.out.extend(&(extent.bytes as u32).to_be_bytes());
                 self.out.extend(&status.to_be_bytes());
             }

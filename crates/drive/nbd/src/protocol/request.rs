@@ -17,7 +17,7 @@ pub struct Request {
     pub cookie: u64,
     /// Start of the range.
     pub offset: u64,
-    /// Length of the range, or of the payload if one follows.
+    /// Length of the range, or of the payload if a payload follows.
     pub bytes: u64,
 }
 
@@ -27,7 +27,7 @@ impl Request {
         if extended { REQUEST_BYTES + 4 } else { REQUEST_BYTES }
     }
 
-    /// Decodes a header; `None` if it is short or has another magic number.
+    /// Decodes a header; `None` if it is short or has the wrong magic number.
     #[inline]
     pub fn decode(mut header: &[u8], extended: bool) -> Option<Self> {
         let header = &mut header;

@@ -4,8 +4,8 @@
 //! whole = handshakes + OWN for each client + common
 //! ```
 //! A client's own part holds its buffers, requests that move at most [`SHORT`] bytes, and [`QUEUED`] bytes of waiting
-//! replies. It is reserved, so short requests never wait for memory. Beyond it, a client may take its fair share of the
-//! common part, or, while it holds nothing else, the memory of one long request.
+//! replies. It is reserved, so short requests never wait for memory. In addition, a client may take its fair share of
+//! the common part. A client that holds nothing else may take the memory of one long request.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -20,7 +20,8 @@ pub(super) const SHORT: usize = 1 << 20;
 /// Bytes of waiting replies in a client's own part.
 const QUEUED: usize = 2 * SHORT;
 
-/// A client's own part: buffers for input, output, a read with holes and a batch of replies, and replies that wait.
+/// Size of a client's own part: buffers for input, output, a read with holes and a batch of replies, and waiting
+/// replies.
 const OWN: usize = 4 * KEPT + QUEUED;
 
 /// Buffers of a handshake.
@@ -31,7 +32,7 @@ const HANDSHAKE: usize = 2 * FIRST;
 pub struct MemoryUse {
     /// Current use.
     pub held: usize,
-    /// Maximum so far.
+    /// Maximum number of bytes used so far.
     pub most: usize,
 }
 
@@ -53,7 +54,7 @@ struct BudgetState {
     taken: usize,
     /// Threads waiting for memory.
     waiting: usize,
-    /// Clients that hold nothing and wait for others to free common memory.
+    /// Number of clients that hold no common memory and wait for others to free some.
     blocked: usize,
     memory: MemoryUse,
 }
@@ -79,7 +80,7 @@ impl Budget {
 /// Memory of one connection.
 pub(super) struct Account {
     budget: Arc<Budget>,
-    /// Bytes reserved; changed only while the budget is locked.
+    /// Number of bytes reserved; changed only while the budget is locked.
     held: AtomicUsize,
     /// True once the connection is closed; waiting for memory then fails.
     closed: AtomicBool,
@@ -100,7 +101,7 @@ impl Account {
     /// Waits for `bytes` bytes of memory.
     ///
     /// # Errors
-    /// If the connection is closed meanwhile.
+    /// Fails if the connection is closed meanwhile.
     pub fn room(self: &Arc<Self>, bytes: usize) -> io::Result<Room> {
         let Budget { common, freed, .. } = &*self.budget;
         let mut state = self.budget.lock();
@@ -126,15 +127,15 @@ impl Account {
         }
     }
 
-    /// True if others wait for common memory that this connection holds.
+    /// True if other clients wait for common memory that this connection holds.
     pub fn is_in_the_way(&self) -> bool {
         let state = self.budget.lock();
         state.blocked > 0 && beyond_own(self.held.load(SeqCst)) > 0
     }
 
-    /// Makes all waiting for memory of this connection fail.
+    /// Makes all waits for memory of this connection fail.
     pub fn close(&self) {
-        // Under the lock, so that no thread checks the flag and then misses the signal.
+        // Locked, so that no thread checks the flag and then misses the signal.
         let state = self.budget.lock();
         self.closed.store(true, SeqCst);
         drop(state);
@@ -180,7 +181,7 @@ impl Drop for Room {
     }
 }
 
-/// Counter of memory in use by a connection; 0 again on drop.
+/// Counts the memory that a connection uses; the count is 0 again after all are dropped.
 pub(super) struct Counted {
     account: Arc<Account>,
     bytes: usize,
@@ -214,14 +215,15 @@ mod tests {
 
     const MIB: usize = 1 << 20;
 
-    /// Budget for four clients with 8 MiB each (4 buffers of 1.5 MiB and 2 MiB of replies) and a common part of 64 MiB.
+    /// Creates a budget for four clients with 8 MiB each (4 buffers of 1.5 MiB and 2 MiB of replies) and a common part
+    /// of 64 MiB.
     fn budget() -> Arc<Budget> {
         let options = Options { connections: 4, handshakes: 0, memory: 96 * MIB, ..Options::default() };
         Arc::new(Budget::new(&options))
     }
 
-    /// Goal: a client's own part is always available. Method: another client takes all it can: its own 2 MiB and the
-    /// whole common part of 64 MiB.
+    /// Goal: a client's own part is always available. Method: another client takes all that it can get, its own 2 MiB
+    /// and the whole common part of 64 MiB.
     #[test]
     fn a_clients_own_part_is_reserved() {
         let budget = budget();
@@ -235,7 +237,7 @@ mod tests {
         assert_eq!(budget.lock().taken, 0);
     }
 
-    /// Goal: a client that holds nothing has priority over one that wants more. Method: both wait.
+    /// Goal: a client that holds nothing has priority over a client that wants more. Method: both wait.
     #[test]
     fn a_long_request_waits_for_common_memory() {
         let budget = budget();

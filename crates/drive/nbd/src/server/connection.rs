@@ -59,7 +59,7 @@ fn transmit(
     let mut room = None;
     loop {
         buffers.set(session.memory());
-        // The memory of a long request is freed with its reply.
+        // The memory of a long request is freed together with its reply.
         let done = if session.needs_room() { None } else { room.take() };
         sender.send(session.output(), done)?;
         match next {

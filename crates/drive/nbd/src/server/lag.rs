@@ -1,4 +1,4 @@
-//! Delay of replies relative to the times that exports demand.
+//! Delay of replies beyond the times that exports require.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;

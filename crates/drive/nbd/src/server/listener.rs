@@ -57,7 +57,7 @@ impl Listener {
             Self::Unix { listener, .. } => Ok(Wire::new(listener.accept()?.0)),
             Self::Tcp { listener, .. } => {
                 let socket = listener.accept()?.0;
-                // The server batches replies itself. Failure means that the client is gone.
+                // The server batches replies itself. A failure means that the client has disconnected.
                 let _ = socket.set_nodelay(true);
                 Ok(Wire::new(socket))
             }
@@ -69,7 +69,7 @@ impl Listener {
         if let Self::Unix { path, inode, .. } = self
             && fs::symlink_metadata(path).is_ok_and(|file| (file.dev(), file.ino()) == *inode)
         {
-            // If the directory has become read-only, the next server finds the socket stale.
+            // If the file cannot be removed, the next server finds the stale socket.
             let _ = fs::remove_file(path);
         }
     }
@@ -80,7 +80,7 @@ impl Listener {
             Self::Unix { listener, .. } => listener.as_fd(),
             Self::Tcp { listener, .. } => listener.as_fd(),
         };
-        // Fails only if already closed.
+        // Fails only if the socket is already closed.
         let _ = net::shutdown(socket, net::Shutdown::Both);
     }
 }
@@ -101,7 +101,7 @@ fn bind_unix(path: &Path) -> Result<Listener, ServerError> {
         let kind = net::SocketType::STREAM;
         let socket = net::socket_with(net::AddressFamily::UNIX, kind, net::SocketFlags::CLOEXEC, None)?;
         net::bind(&socket, &net::SocketAddrUnix::new(path)?)?;
-        // Set before `listen`, so other users never have a chance to connect.
+        // Set before `listen`, so that other users never have a chance to connect.
         fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
         let file = fs::symlink_metadata(path)?;
         net::listen(&socket, BACKLOG)?;

@@ -40,7 +40,7 @@ const RETRY: Duration = Duration::from_millis(50);
 pub enum Ending {
     /// Requests in flight were finished and all exports flushed.
     Graceful,
-    /// Nothing was finished or flushed, as in a power loss.
+    /// The server stopped without finishing or flushing, as in a power loss.
     AtOnce,
 }
 
@@ -74,7 +74,7 @@ enum Stage {
     Handshake,
     /// The client has chosen an export.
     Client,
-    /// Closed; the thread is about to end.
+    /// The connection is closed; its thread is about to end.
     Closed,
 }
 
@@ -98,7 +98,7 @@ impl Sockets {
     /// Binds sockets.
     ///
     /// # Errors
-    /// If an address cannot be used.
+    /// Fails if an address cannot be used.
     pub fn bind(addresses: &[Address]) -> Result<Self, ServerError> {
         Ok(Self(addresses.iter().map(Listener::bind).collect::<Result<_, _>>()?))
     }
@@ -119,7 +119,7 @@ impl Server {
     /// Creates a server of the exports `entries`.
     ///
     /// # Panics
-    /// See [`Host::new`].
+    /// See [`Host::new`] for the errors.
     pub fn new(sockets: Sockets, entries: Vec<Entry>, options: Options) -> Self {
         let security = match &options.tls {
             None => Security::Plain,
@@ -154,7 +154,7 @@ impl Server {
     /// Serves until [`Handle::stop`] is called.
     ///
     /// # Errors
-    /// If no thread is available for a socket, or an export cannot be flushed at the end.
+    /// Fails if no thread is available for a socket, or an export cannot be flushed at the end.
     pub fn run(self) -> Result<Ending, ServerError> {
         let handle = self.handle();
         let mut served = Ok(());
@@ -168,7 +168,7 @@ impl Server {
                 Err(_) => handle.stop(),
             }
         });
-        // Removed here because handles may outlive the server.
+        // Sockets are removed here, because handles may outlive the server.
         self.shared.listeners.iter().for_each(Listener::remove);
         self.shared.drain();
         served.map_err(|_| ServerError::Thread)?;
@@ -183,8 +183,8 @@ impl Server {
 }
 
 impl Handle {
-    /// Stops the server: it refuses further clients, finishes requests in flight, flushes and ends. A second call ends it
-    /// at once.
+    /// Stops the server: it refuses further clients, finishes requests in flight, flushes and ends. A second call ends
+    /// the server at once.
     pub fn stop(&self) {
         if !self.shared.host.is_stopping() {
             self.shared.host.stop();
@@ -197,7 +197,7 @@ impl Handle {
         self.shared.table.ended.notify_all();
     }
 
-    /// Returns the delays of replies relative to the times that exports demanded.
+    /// Returns the delays of replies beyond the times that exports required.
     pub fn lag(&self) -> &Lag {
         &self.shared.lag
     }
@@ -230,13 +230,13 @@ impl Shared {
         }
     }
 
-    /// Serves a connection on its own thread, unless there are too many clients.
+    /// Serves a connection on a separate thread, unless there are too many clients.
     fn admit(self: &Arc<Self>, wire: Arc<Wire>) {
         let mut connections = self.table.lock();
         if connections.count(Stage::Client) >= self.budget.clients {
             return;
         }
-        // Silent connections must not keep others out.
+        // Silent connections must not prevent other clients from connecting.
         if connections.count(Stage::Handshake) >= self.options.handshakes {
             connections.close_oldest_handshake();
         }
@@ -248,9 +248,9 @@ impl Shared {
         let shared = Arc::clone(self);
         // If no thread is available, dropping the closure closes the connection.
         let _ = thread::Builder::new().name(format!("nbd {id}")).spawn(move || {
-            // Dropped last: after that only the server holds the exports, and others may open them.
+            // Dropped last. After that only the server holds the exports, and other users may open them.
             let guard = guard;
-            // After an error the client is gone, so there is no one to report it to.
+            // After an error the client is gone, so the error cannot be reported to it.
             let _ = connection::serve(&wire, &shared, &guard);
             wire.close();
             drop(shared);
@@ -269,7 +269,7 @@ impl Shared {
         self.wait(self.options.stop);
     }
 
-    /// Waits until all connections have ended: at most `most`, and not at all when stopping at once.
+    /// Waits until all connections have ended, for at most `most`. Does not wait if the server stops at once.
     fn wait(&self, most: Duration) {
         let until = Instant::now() + most;
         let mut connections = self.table.lock();

@@ -17,8 +17,8 @@ use crate::session::{Held, Output};
 /// Batch size in bytes: due replies are added to a batch until it reaches this size.
 const MOST_AT_ONCE: usize = 1 << 20;
 
-/// Sends the replies of one connection: directly until the first reply with a given time, from then on through a thread
-/// that waits for the times.
+/// Sends the replies of one connection. Sends directly until the first reply with a given time, and from then on
+/// through a thread that waits for the times.
 pub(super) struct Sender {
     wire: Arc<Wire>,
     shared: Arc<Shared>,
@@ -32,8 +32,8 @@ impl Sender {
         Self { wire, shared, account, timed: None }
     }
 
-    /// Sends and clears the output of a session; `room` is the memory for a long request's only reply. Blocks while too
-    /// many replies wait for their time.
+    /// Sends and clears the output of a session; `room` is the memory for the only reply to a long request. Blocks
+    /// while too many replies wait for their time.
     pub fn send(&mut self, output: &mut Output, mut room: Option<Room>) -> io::Result<()> {
         if self.timed.is_none() && output.held().is_empty() {
             if !output.bytes().is_empty() {
@@ -96,7 +96,7 @@ impl Drop for Sender {
     }
 }
 
-/// A reply with its memory.
+/// A reply and its memory.
 struct QueuedReply {
     bytes: Vec<u8>,
     _room: Room,
@@ -145,7 +145,7 @@ struct ReplyQueue {
     state: Mutex<ReplyQueueState>,
     /// Signals the sending thread that something changed.
     changed: Condvar,
-    /// Signals that a reply was sent.
+    /// Signals that a reply was sent, so that there is room for another.
     room: Condvar,
     most_replies: usize,
 }
@@ -158,7 +158,7 @@ struct ReplyQueueState {
     kept: HashMap<u64, QueuedReply>,
     number: u64,
     finished: bool,
-    /// True if the client is gone and nothing more is sent.
+    /// True if the client is gone and no more replies are sent.
     broken: bool,
 }
 
@@ -186,7 +186,7 @@ impl ReplyQueue {
         Ok(number)
     }
 
-    /// Drops all replies, as the client is gone.
+    /// Drops all replies because the client is gone.
     fn give_up(&self) {
         let mut state = self.lock();
         state.broken = true;
@@ -228,7 +228,7 @@ impl ReplyQueue {
                 batch.clear();
                 leaving.clear();
                 if sent.is_err() {
-                    // Not under the lock, as closing locks the queue.
+                    // The queue is unlocked here, because closing locks it.
                     wire.close();
                 }
                 state = self.lock();

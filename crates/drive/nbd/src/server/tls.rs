@@ -22,7 +22,7 @@ impl fmt::Debug for Tls {
     }
 }
 
-/// Error: a certificate or key file cannot be used.
+/// Error: a certificate file or key file cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{}: {why}; expected files: server-cert.pem, server-key.pem, and ca-cert.pem to verify clients",
@@ -40,7 +40,7 @@ impl Tls {
     /// without encryption; `verify_clients` refuses clients without a certificate signed by `ca-cert.pem`.
     ///
     /// # Errors
-    /// If a file is missing or invalid.
+    /// Fails if a file is missing or invalid.
     pub fn load(folder: &Path, required: bool, verify_clients: bool) -> Result<Self, TlsError> {
         let path = |name: &str| folder.join(name);
         let (cert, key, ca) = (path("server-cert.pem"), path("server-key.pem"), path("ca-cert.pem"));

@@ -13,8 +13,8 @@ use rustls::{ServerConfig, ServerConnection};
 
 use super::budget::Account;
 
-/// Time to poll a socket, yielding the processor in between, before the thread sleeps. A busy client's next request
-/// arrives about as fast as a thread can be put to sleep and woken.
+/// Time for which a thread polls a socket, yielding the processor in between, before it sleeps. A busy client's next
+/// request arrives about as fast as a thread can be put to sleep and woken.
 const PATIENCE: Duration = Duration::from_micros(20);
 
 /// A connected stream socket.
@@ -46,7 +46,7 @@ impl Socket {
         socket.read(space)
     }
 
-    /// Shuts down a direction; failure means that the client has disconnected.
+    /// Shuts down a direction; a failure means that the client has disconnected.
     fn shutdown(&self, how: Shutdown) {
         let _ = net::shutdown(&self.0, how);
     }
@@ -83,7 +83,7 @@ impl Wire {
         Self { socket: socket.into(), tls: OnceLock::new(), account: OnceLock::new(), closing: OnceLock::new() }
     }
 
-    /// Makes receiving and sending fail after `deadline`, until [`Self::admit`] is called.
+    /// Sets a deadline after which receiving and sending fail, until [`Self::admit`] is called.
     pub fn limit(&self, deadline: Instant) -> io::Result<()> {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -92,15 +92,15 @@ impl Wire {
         self.socket.set_timeouts(left)
     }
 
-    /// Lifts the deadline after the negotiation; from then on, every `stall` without progress is followed by a check
-    /// whether others wait for the client's memory.
+    /// Lifts the deadline after the negotiation. From then on, after every `stall` without progress the server checks
+    /// if others wait for the client's memory.
     pub fn admit(&self, account: &Arc<Account>, stall: Duration) -> io::Result<()> {
         let _ = self.account.set(Arc::clone(account));
         self.socket.set_timeouts(stall)
     }
 
-    /// Repeats an operation that timed out, except during the negotiation, or if `may_end` and others wait for the
-    /// client's memory.
+    /// Repeats an operation that timed out. Does not repeat it during the negotiation, or if `may_end` and others wait
+    /// for the client's memory.
     fn patiently<T>(&self, may_end: bool, mut operation: impl FnMut() -> io::Result<T>) -> io::Result<T> {
         loop {
             let done = operation();
@@ -160,7 +160,7 @@ impl Wire {
         self.socket.shutdown(Shutdown::Read);
     }
 
-    /// Closes the connection and wakes the threads that receive, send or wait for the time of a reply.
+    /// Closes the connection and wakes threads that receive, send or wait for the time of a reply.
     pub fn close(&self) {
         self.socket.shutdown(Shutdown::Both);
         if let Some(account) = self.account.get() {
@@ -173,7 +173,7 @@ impl Wire {
 
     /// Sets a function to be called when the connection is closed.
     pub fn when_closed(&self, closing: impl Fn() + Send + Sync + 'static) {
-        // Cannot fail, as there is only one sender.
+        // Cannot fail, because there is only one sender.
         let _ = self.closing.set(Box::new(closing));
     }
 
@@ -192,7 +192,7 @@ impl Wire {
 /// Receiver of a connection.
 pub(super) struct Receiver {
     wire: Arc<Wire>,
-    /// Received encrypted bytes; those before `start` are decrypted.
+    /// Received encrypted bytes; the bytes before `start` are decrypted.
     records: Vec<u8>,
     start: usize,
 }
@@ -213,7 +213,7 @@ impl Receiver {
             if let Some(bytes) = self.decrypt(space)? {
                 return Ok(bytes);
             }
-            // Not under the lock, so that replies can be sent meanwhile.
+            // The lock is released here, so that replies can be sent meanwhile.
             self.records.resize(16 << 10, 0);
             let wire = &self.wire;
             let bytes = wire.patiently(holds_room, || wire.socket.receive(&mut self.records))?;
@@ -225,7 +225,7 @@ impl Receiver {
         }
     }
 
-    /// Decrypts received bytes; `None` if more are needed.
+    /// Decrypts received bytes; `None` if more bytes are needed.
     fn decrypt(&mut self, space: &mut [u8]) -> io::Result<Option<usize>> {
         let Some(mut tls) = self.wire.tls() else { return Ok(None) };
         loop {

@@ -9,23 +9,23 @@ use crate::protocol::{MAX_STRING, rep};
 /// Encryption of connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Security {
-    /// Never (`NOTLS`).
+    /// Connections are never encrypted (`NOTLS`).
     #[default]
     Plain,
-    /// On request of the client, and for exports that require it (`SELECTIVETLS`).
+    /// Connections are encrypted on request of the client, and for exports that require it (`SELECTIVETLS`).
     Selective,
-    /// Always (`FORCEDTLS`).
+    /// Connections are always encrypted (`FORCEDTLS`).
     Forced,
 }
 
 /// An export and its name.
 #[derive(Clone)]
 pub struct Entry {
-    /// Name for clients; the empty name also selects the first export.
+    /// Name presented to clients; the empty name also selects the first export.
     pub name: String,
     /// The export.
     pub export: Arc<dyn Export>,
-    /// True if only encrypted connections may use it.
+    /// True if only encrypted connections may use the export.
     pub tls_only: bool,
 }
 
@@ -47,8 +47,8 @@ impl Host {
     /// Creates a host of `entries`.
     ///
     /// # Panics
-    /// If `entries` is empty, names are equal or longer than 4,096 bytes, an export requires TLS although it is off, or
-    /// request sizes break the rules of [`crate::BlockSizes`].
+    /// Panics if `entries` is empty, names are equal or longer than 4,096 bytes, an export requires TLS although TLS is
+    /// off, or request sizes break the rules of [`crate::BlockSizes`].
     pub fn new(entries: Vec<Entry>, security: Security) -> Self {
         assert!(!entries.is_empty(), "there is nothing to serve");
         for (at, entry) in entries.iter().enumerate() {
@@ -62,7 +62,7 @@ impl Host {
         Self { entries, security, stopping: AtomicBool::new(false) }
     }
 
-    /// Refuses requests and options from now on, as the server is being shut down.
+    /// Refuses requests and options from now on, because the server is being shut down.
     pub fn stop(&self) {
         self.stopping.store(true, Ordering::SeqCst);
     }
@@ -85,7 +85,7 @@ impl Host {
         self.entries.iter().filter(move |entry| secure || !entry.tls_only)
     }
 
-    /// Returns the index of the export of a name, or the type of the reply that refuses it.
+    /// Returns the index of the export with this name, or the type of the reply that refuses it.
     pub(super) fn find(&self, name: &str, secure: bool) -> Result<usize, u32> {
         let named = self.entries.iter().position(|entry| entry.name == name);
         let at = named.or(name.is_empty().then_some(0)).ok_or(rep::ERR_UNKNOWN)?;

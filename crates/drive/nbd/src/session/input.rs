@@ -20,7 +20,7 @@ impl Default for Input {
 }
 
 impl Input {
-    /// Returns the received bytes that are not consumed.
+    /// Returns the received bytes that were not consumed yet.
     pub fn filled(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
@@ -59,7 +59,7 @@ impl Input {
         }
     }
 
-    /// Returns space for received bytes: the rest of the message, or a few messages.
+    /// Returns space for received bytes: for the rest of the message, or for a few messages.
     pub fn space(&mut self) -> &mut [u8] {
         if self.wanted <= FIRST {
             self.shrink();
@@ -74,7 +74,7 @@ impl Input {
         if self.end == room {
             self.buffer.resize((2 * room).min(room.max(self.wanted) + FIRST), 0);
         }
-        // Receive no more after a long message than `shrink` can keep.
+        // After a long message, receives no more than `shrink` can keep.
         let most = self.wanted.saturating_sub(self.end - self.start).max(FIRST);
         let end = self.buffer.len().min(self.end + most);
         &mut self.buffer[self.end..end]

@@ -17,15 +17,15 @@ use transmission::Transmission;
 
 use crate::protocol::{INIT_MAGIC, OPTION_MAGIC, handshake};
 
-/// Action that a session demands from its caller.
+/// Action that a session requires from its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// Send the output, then receive more.
     Receive,
     /// Send the output, then call again.
     Continue,
-    /// Send the output, wait until the server has memory for this many bytes of payload or reply, call
-    /// [`Session::grant`], then call again. The memory is needed until the reply to the next request is sent.
+    /// Send the output, and wait until the server has memory for this many bytes of payload or reply. Then call
+    /// [`Session::grant`], and call again. The memory is needed until the reply to the next request is sent.
     Room(usize),
     /// Send the output, then start TLS and call [`Session::tls_started`].
     StartTls,
@@ -39,7 +39,7 @@ enum Step {
     Done,
     /// The message needs this many bytes in total.
     Short(usize),
-    /// The message moves this many bytes, which need memory first.
+    /// The message moves this many bytes, for which memory must be granted first.
     Long(usize),
     StartTls,
     Enter(Transmission),
@@ -47,7 +47,7 @@ enum Step {
 }
 
 enum Phase {
-    /// Waiting for the client's flags.
+    /// The session waits for the client's flags.
     Greeting,
     Options(Negotiation),
     Transmission(Transmission),
@@ -57,14 +57,14 @@ enum Phase {
 /// The server's side of one connection.
 ///
 /// The caller puts received bytes into [`Session::space`], reports them to [`Session::received`] and calls
-/// [`Session::advance`], which handles them and returns the next action. Memory is bounded by twice the largest write
+/// [`Session::advance`], which handles them and returns the next action. Memory is limited to twice the largest write
 /// and read. With [`Session::ask_beyond`] the caller decides when a long request gets memory.
 pub struct Session {
     host: Arc<Host>,
     phase: Phase,
     input: Input,
     output: Output,
-    /// Bytes that a request may move without a grant.
+    /// Number of bytes that a request may move without a grant.
     short: usize,
     /// Bytes granted to the next request.
     granted: usize,
@@ -112,7 +112,7 @@ impl Session {
         self.input.received(bytes);
     }
 
-    /// Returns the bytes to send; the caller clears them once sent.
+    /// Returns the bytes to send; the caller clears them after sending.
     pub fn output(&mut self) -> &mut Output {
         &mut self.output
     }

@@ -45,7 +45,7 @@ impl Negotiation {
         Self { fixed, no_zeroes, kind: ReplyKind::Simple, context: None, secure: false }
     }
 
-    /// Discards all results, as TLS has started.
+    /// Discards all results because TLS has started.
     pub fn secure(&mut self) {
         *self = Self { secure: true, ..Self::new(self.fixed, self.no_zeroes) };
     }

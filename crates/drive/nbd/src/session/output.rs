@@ -4,16 +4,16 @@ use crate::buffer::Buffer;
 use crate::deferred_reply::DeferredReply;
 use crate::export::ReplyTime;
 
-/// Bytes read or written before replies are sent. This bounds memory and lets the client process early replies
-/// meanwhile.
+/// Number of bytes read or written before replies are sent. The limit bounds memory and lets the client process early
+/// replies meanwhile.
 const FULL: usize = 64 << 10;
 
 /// A reply that may not be sent yet.
 #[derive(Debug)]
 pub struct Held {
-    /// Time when it may be sent.
+    /// Time when the reply may be sent.
     pub reply: DeferredReply,
-    /// The whole reply.
+    /// Bytes of the whole reply.
     pub bytes: Vec<u8>,
 }
 
@@ -54,7 +54,7 @@ impl Output {
         self.bytes.len() + self.moved >= FULL
     }
 
-    /// Completes the reply that begins at `start`, to a request with `payload_bytes` of payload.
+    /// Completes the reply that begins at `start`; its request had `payload_bytes` of payload.
     pub(super) fn complete(&mut self, start: usize, leave: ReplyTime, payload_bytes: usize) {
         self.moved += payload_bytes;
         let ReplyTime::Deferred(reply) = leave else { return };

@@ -16,7 +16,7 @@ const MAX_EXTENTS: usize = 4096;
 /// Unit in which zeroes are omitted from the reply to a read.
 const GRAIN: usize = 4096;
 
-/// Failure of a request: number, and a message that may be empty.
+/// Failure of a request: error number, and a message that may be empty.
 struct Failure(Errno, &'static str);
 
 impl From<Errno> for Failure {
@@ -130,7 +130,7 @@ impl Transmission {
                 let how = Zeroing { no_hole: has(cmd_flag::NO_HOLE), fast: has(cmd_flag::FAST_ZERO), fua };
                 self.export.write_zeroes(offset, bytes, how)?
             }
-            _ => unreachable!("the command was checked"),
+            _ => unreachable!("the command was checked before"),
         };
         self.writer(request, output).success();
         Ok(leave)
@@ -241,7 +241,7 @@ const TOO_LONG: &str = "the request exceeds the maximum block size";
 struct Run {
     start: usize,
     bytes: usize,
-    /// True if it consists of whole grains of zeroes.
+    /// True if the data consist of whole grains of zeroes.
     zero: bool,
 }
 

@@ -1,11 +1,11 @@
 //! Blocks for garbage collection: which pages are valid, which blocks are closed, and the order of closing.
 //!
-//! The minimum of every 64 valid counts of the block table is kept beside the counts. An overwrite touches one bit, one
-//! count and one minimum; finding the least valid block is a vectorised scan of the minima. The count of a block that is
-//! not closed carries the table's flag, so it is never the minimum.
+//! The minimum of every 64 valid counts of the block table is kept as well. An overwrite touches one bit, one count and
+//! one minimum; finding the block with the fewest valid pages is a vectorised scan of the minima. The count of a block
+//! that is not closed carries the table's flag, so it is never the minimum.
 //!
-//! The arrays run over all planes. Free blocks and the order of closing are kept per plane. A search for the least valid
-//! block of a plane looks at single blocks where the plane ends within a chunk.
+//! The arrays cover all planes. Free blocks and the order of closing are kept per plane. If a plane ends within a
+//! chunk, the search for its block with the fewest valid pages compares single blocks there.
 
 use std::ops::Range;
 
@@ -58,24 +58,24 @@ impl ClosedBlocks {
         }
     }
 
-    /// The block table.
+    /// Returns the block table.
     #[inline]
     pub fn table(&self) -> &BlockTable {
         &self.table
     }
 
-    /// The blocks of one plane.
+    /// Returns the blocks of one plane.
     pub fn plane(&self, plane: usize) -> PlaneView<'_> {
         PlaneView { blocks: self, plane }
     }
 
-    /// Pages per block.
+    /// Returns the number of pages per block.
     #[inline]
     pub fn pages_per_block(&self) -> u32 {
         self.table.pages_per_block()
     }
 
-    /// Number of free blocks of a plane.
+    /// Returns the number of free blocks of a plane.
     #[inline]
     pub fn free(&self, plane: usize) -> u32 {
         self.table.free(plane)
@@ -89,7 +89,7 @@ impl ClosedBlocks {
     /// Opens a free block of a plane for writing.
     ///
     /// # Panics
-    /// If no block is free; the FTL's reserve prevents that.
+    /// Panics if no block is free; the FTL's reserve prevents this.
     pub fn open(&mut self, plane: usize) -> BlockId {
         let block = self.table.take(plane);
         self.write_on(block, self.pages_of(block));
@@ -120,7 +120,7 @@ impl ClosedBlocks {
         *min = (*min).min(key);
     }
 
-    /// Removes a closed block from the candidates; it is then emptied and erased.
+    /// Removes a closed block from the candidates; it will then be emptied and erased.
     pub fn withdraw(&mut self, block: BlockId) {
         let index = block.index();
         debug_assert!(self.is_closed(block), "block {block} is not closed");
@@ -132,14 +132,14 @@ impl ClosedBlocks {
         self.planes[plane].closed -= 1;
     }
 
-    /// Validity bits of `count` pages (at most 64) from `first` on, the first page in the lowest bit.
+    /// Returns the validity bits of `count` pages (at most 64) from `first` on; the first page is the lowest bit.
     #[inline]
     pub fn valid_among(&self, first: u32, count: u32) -> u64 {
         self.valid.window(first, count)
     }
 
-    /// Marks pages of a block that is not closed as moved or never to be written; returns how many of them counted as
-    /// valid.
+    /// Marks pages of a block that is not closed as moved, or as never to be written. Returns how many of them had
+    /// counted as valid.
     pub fn move_out(&mut self, block: BlockId, pages: Range<u32>) -> u32 {
         let valid = self.valid.count(pages.clone());
         self.valid.fill(pages, false);
@@ -163,13 +163,14 @@ impl ClosedBlocks {
         self.table.counts[block.index()] & FLAG == 0
     }
 
-    /// Number of valid pages of a closed or withdrawn block.
+    /// Returns the number of valid pages of a closed or withdrawn block.
     #[inline]
     pub fn valid(&self, block: BlockId) -> u32 {
         self.table.valid(block)
     }
 
-    /// Replaces the blocks of a plane by those of a plane of `other` of the same size. `closed_at` converts its clock.
+    /// Replaces the blocks of a plane by the blocks of an equally large plane of `other`. `closed_at` converts the
+    /// times of closing.
     pub fn take_over(&mut self, plane: usize, other: &Self, from: usize, closed_at: impl Fn(u64) -> u64) {
         let (own, theirs) = (self.plane(plane).blocks(), other.plane(from).blocks());
         let pages = self.pages_per_block();
@@ -185,7 +186,7 @@ impl ClosedBlocks {
         }
     }
 
-    /// Takes up the blocks of a device in use in place of erased ones; blocks that are written to are open.
+    /// Replaces the erased blocks by the blocks of a device in use; blocks being written are open.
     pub(crate) fn take_up(&mut self, survey: &Survey) {
         self.table.take_up(&survey.blocks);
         self.valid.copy(0, &survey.valid, 0..self.table.len() * self.pages_per_block());
@@ -215,7 +216,7 @@ impl ClosedBlocks {
         archive.value(planes)
     }
 
-    /// Bytes held.
+    /// Returns the bytes of memory held.
     pub fn memory_bytes(&self) -> u64 {
         let per_block = size_of::<u64>() + Queue::BYTES_PER_ITEM;
         let own = self.closed_at.len() * per_block + self.chunk_min.len() * size_of::<u16>();
@@ -227,13 +228,13 @@ impl ClosedBlocks {
         for block in (0..self.table.len()).map(BlockId) {
             let (bits, counted) = (self.valid.count(self.pages_of(block)), self.valid(block));
             if bits != counted {
-                return Err(format!("{bits} pages of block {block} are marked valid, {counted} are counted"));
+                return Err(format!("{bits} pages of block {block} are marked valid, but {counted} are counted"));
             }
         }
         for (chunk, &min) in self.chunk_min.iter().enumerate() {
             let truth = min_of(&self.table.counts[chunk * CHUNK..(chunk + 1) * CHUNK]).min(FLAG);
             if min != truth {
-                return Err(format!("chunk {chunk} says its least valid count is {min}, the blocks say {truth}"));
+                return Err(format!("chunk {chunk} has the minimum valid count {min}, but its blocks have {truth}"));
             }
         }
         for (index, state) in self.planes.iter().enumerate() {
@@ -251,7 +252,7 @@ impl ClosedBlocks {
     }
 }
 
-/// The blocks of one plane, as victim policies see them.
+/// The blocks of one plane, as presented to victim policies.
 #[derive(Clone, Copy, Debug)]
 pub struct PlaneView<'a> {
     blocks: &'a ClosedBlocks,
@@ -259,18 +260,18 @@ pub struct PlaneView<'a> {
 }
 
 impl<'a> PlaneView<'a> {
-    /// Block numbers of the plane.
+    /// Returns the block numbers of the plane.
     pub fn blocks(self) -> Range<u32> {
         let first = self.plane as u32 * self.blocks.table.blocks_per_list();
         first..first + self.blocks.table.blocks_per_list()
     }
 
-    /// Pages per block.
+    /// Returns the number of pages per block.
     pub fn pages_per_block(self) -> u32 {
         self.blocks.pages_per_block()
     }
 
-    /// Number of closed blocks.
+    /// Returns the number of closed blocks.
     pub fn closed(self) -> u32 {
         self.blocks.planes[self.plane].closed
     }
@@ -281,13 +282,13 @@ impl<'a> PlaneView<'a> {
         self.blocks.is_closed(block)
     }
 
-    /// Number of valid pages of a closed block.
+    /// Returns the number of valid pages of a closed block.
     #[inline]
     pub fn valid(self, block: BlockId) -> u32 {
         self.blocks.valid(block)
     }
 
-    /// Time when `block` was closed, on the clock of [`ClosedBlocks::close`].
+    /// Returns the time when `block` was closed, on the clock of [`ClosedBlocks::close`].
     #[inline]
     pub fn closed_at(self, block: BlockId) -> u64 {
         self.blocks.closed_at[block.index()]
@@ -298,7 +299,8 @@ impl<'a> PlaneView<'a> {
         let (keys, minima) = (&self.blocks.table.counts, &self.blocks.chunk_min);
         let Range { start, end } = self.blocks();
         let (start, end) = (start as usize, end as usize);
-        // Chunks wholly within the plane have their minimum at hand; before and after them single blocks are compared.
+        // Chunks that lie wholly within the plane have a stored minimum; before and after them, single blocks are
+        // compared.
         let first = start.next_multiple_of(CHUNK).min(end);
         let after = (end / CHUNK * CHUNK).max(first);
         let chunks = after / CHUNK - (after - first) / CHUNK..after / CHUNK;
@@ -316,20 +318,20 @@ impl<'a> PlaneView<'a> {
         block.map(|block| BlockId(block as u32))
     }
 
-    /// Returns the closed blocks, the one closed first at the front.
+    /// Returns the closed blocks in the order of closing.
     pub fn oldest_first(self) -> impl Iterator<Item = BlockId> + 'a {
         let first = self.blocks().start;
         self.blocks.planes[self.plane].order.iter().map(move |number| BlockId(first + number))
     }
 }
 
-/// Minimum of `values`; a plain fold compiles to vector instructions.
+/// Returns the minimum of `values`; a plain fold compiles to vector instructions.
 #[inline]
 fn min_of(values: &[u16]) -> u16 {
     values.iter().fold(u16::MAX, |least, &value| least.min(value))
 }
 
-/// Index of the first `wanted` among `values`; each run is compared by vector instructions.
+/// Returns the index of the first `wanted` among `values`; vector instructions compare each run.
 #[inline]
 fn first_of(values: &[u16], wanted: u16) -> Option<usize> {
     let has = |run: &[u16]| run.iter().fold(false, |found, &value| found | (value == wanted));
@@ -344,7 +346,7 @@ mod tests {
 
     use super::*;
 
-    /// Planes smaller than a chunk, of several chunks, and ending within a chunk.
+    /// The planes are smaller than a chunk, span several chunks, or end within a chunk.
     #[test]
     fn the_least_valid_block_of_a_plane_is_the_first_of_its_least() {
         for (blocks_per_plane, planes) in [(1, 7), (5, 30), (63, 4), (64, 3), (66, 5), (200, 3), (193, 1)] {

@@ -1,4 +1,4 @@
-//! The erase blocks of a device: one table for every FTL, and the additions for garbage collection.
+//! The erase blocks of a device: one table for every FTL, with additions for garbage collection.
 
 mod closed;
 mod table;

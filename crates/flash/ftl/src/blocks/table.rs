@@ -11,18 +11,18 @@ use crate::recovery;
 /// Order in which free blocks are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Allocation {
-    /// The block erased longest ago first.
+    /// The block that was erased longest ago comes first.
     Fifo,
-    /// The block with the fewest erases first (dynamic wear levelling); ties by block number.
+    /// The block with the fewest erases comes first (dynamic wear levelling); ties by block number.
     LeastWorn,
 }
 
-/// Free blocks, in the order in which they are handed out.
+/// Free blocks, in the order in which they will be written.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum FreeList {
-    /// Erased longest ago first.
+    /// Blocks erased longest ago first.
     Fifo(VecDeque<u32>),
-    /// Fewest erases first; ties by block number.
+    /// Blocks with the fewest erases first; ties by block number.
     LeastWorn(BinaryHeap<Reverse<(u32, u32)>>),
 }
 
@@ -35,7 +35,7 @@ impl FreeList {
         }
     }
 
-    /// Number of blocks.
+    /// Returns the number of blocks.
     #[inline]
     pub fn len(&self) -> usize {
         match self {
@@ -101,7 +101,7 @@ impl FreeList {
 
 /// State of every block.
 ///
-/// Valid counts are a dense array of `u16`, whose high bit [`ClosedBlocks`](super::ClosedBlocks) sets on all blocks that
+/// Valid counts are a dense array of `u16`. [`ClosedBlocks`](super::ClosedBlocks) sets the high bit for all blocks that
 /// may not be collected.
 #[derive(Debug)]
 pub struct BlockTable {
@@ -113,12 +113,12 @@ pub struct BlockTable {
     bad: BTreeSet<BlockId>,
 }
 
-/// Set in the count of a block that may not be collected.
+/// Bit that is set in the count of a block that may not be collected.
 pub(super) const FLAG: u16 = 0x8000;
 
 impl BlockTable {
-    /// Returns erased blocks of `pages_per_block` pages (at most 32,767). All lists have equally many blocks, the first
-    /// list the first ones. `padding` extra counts let callers look at whole chunks.
+    /// Returns erased blocks of `pages_per_block` pages (at most 32,767). All lists have an equal number of blocks, in
+    /// order of block numbers. `padding` extra counts let callers read whole chunks.
     pub fn new(pages_per_block: u32, lists: Vec<FreeList>, padding: usize) -> Self {
         let pages_per_block = u16::try_from(pages_per_block).ok().filter(|&pages| pages < FLAG);
         let blocks: usize = lists.iter().map(FreeList::len).sum();
@@ -132,12 +132,12 @@ impl BlockTable {
         }
     }
 
-    /// Number of blocks.
+    /// Returns the number of blocks.
     pub fn len(&self) -> u32 {
         self.erases.len() as u32
     }
 
-    /// True without any blocks.
+    /// True if there are no blocks.
     pub fn is_empty(&self) -> bool {
         self.erases.is_empty()
     }
@@ -148,29 +148,29 @@ impl BlockTable {
         self.blocks_per_list
     }
 
-    /// Pages per block.
+    /// Returns the number of pages per block.
     #[inline]
     pub fn pages_per_block(&self) -> u32 {
         u32::from(self.pages_per_block)
     }
 
-    /// Number of free blocks in a list.
+    /// Returns the number of free blocks in a list.
     #[inline]
     pub fn free(&self, list: usize) -> u32 {
         self.free[list].len() as u32
     }
 
-    /// Number of free blocks in all lists.
+    /// Returns the number of free blocks in all lists.
     pub fn free_in_all(&self) -> u32 {
         self.free.iter().map(FreeList::len).sum::<usize>() as u32
     }
 
-    /// The free blocks of all lists.
+    /// Returns the free blocks of all lists.
     pub fn free_blocks(&self) -> Vec<u32> {
         self.free.iter().flat_map(FreeList::blocks).collect()
     }
 
-    /// Bad blocks, in ascending order.
+    /// Returns bad blocks, in ascending order.
     pub fn bad(&self) -> impl Iterator<Item = BlockId> + '_ {
         self.bad.iter().copied()
     }
@@ -178,9 +178,9 @@ impl BlockTable {
     /// Takes a free block of a list for writing; its valid count is 0.
     ///
     /// # Panics
-    /// If no block is free; the FTL's reserve prevents that.
+    /// Panics if no block is free; the FTL's reserve prevents this.
     pub fn take(&mut self, list: usize) -> BlockId {
-        let block = self.free[list].take().expect("the reserve keeps a free block wherever one is needed");
+        let block = self.free[list].take().expect("the reserve includes a free block for every need");
         self.counts[block as usize] = FLAG;
         BlockId(block)
     }
@@ -199,7 +199,7 @@ impl BlockTable {
         self.bad.insert(block);
     }
 
-    /// Number of valid pages of a block.
+    /// Returns the number of valid pages of a block.
     #[inline]
     pub fn valid(&self, block: BlockId) -> u32 {
         u32::from(self.counts[block.index()] & !FLAG)
@@ -218,7 +218,7 @@ impl BlockTable {
         self.counts[block.index()] -= pages;
     }
 
-    /// Replaces the blocks of a list by those of a list of `other` of the same size without bad blocks.
+    /// Replaces the blocks of a list by those of an equally large list of `other` without bad blocks.
     pub(super) fn take_over(&mut self, list: usize, other: &Self, from: usize) {
         let blocks = self.blocks_per_list as usize;
         let (own, theirs) = (list * blocks, from * blocks);
@@ -227,8 +227,8 @@ impl BlockTable {
         self.free[list] = other.free[from].renumbered(|block| block - theirs as u32 + own as u32);
     }
 
-    /// Replaces the erased blocks by the blocks of a device in use. The order of erasing is unknown, so a list keeps
-    /// its order.
+    /// Replaces the erased blocks by the blocks of a device in use. A list keeps its order, because the order of
+    /// erasing is unknown.
     pub(crate) fn take_up(&mut self, blocks: &[recovery::BlockSurvey]) {
         for state in blocks {
             self.erases[state.block.index()] = state.erases;
@@ -256,12 +256,12 @@ impl BlockTable {
         archive.value(bad)
     }
 
-    /// Number of erases of every block since construction.
+    /// Returns the number of erases of every block since construction.
     pub fn erase_counts(&self) -> &[u32] {
         &self.erases
     }
 
-    /// Bytes held.
+    /// Returns the bytes of memory held.
     pub fn memory_bytes(&self) -> u64 {
         let per_block = size_of::<u16>() + size_of::<u32>() + self.free[0].bytes_per_block();
         (self.erases.len() * per_block) as u64

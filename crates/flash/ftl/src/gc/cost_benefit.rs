@@ -5,16 +5,16 @@
 //! victim = argmax over closed b of (1 - u) * age / 2u; lowest block number on ties
 //! ```
 //! Rosenblum and Ousterhout, "The design and implementation of a log-structured file system", 1992, in the form for
-//! flash of Kawaguchi et al. 1995 (reading and rewriting cost 2u). Age counts from closing, as in the first paper (the
-//! youngest data of a segment), not from the last invalidation. Each victim takes one pass over the plane, in the order
-//! of the arrays rather than of age: by far the slowest policy on large drives.
+//! flash of Kawaguchi et al. 1995 (reading and rewriting cost 2u). Age counts from closing, like the age of the
+//! youngest data of a segment in the first paper, not from the last invalidation. Each victim takes one pass over all
+//! blocks of the plane. This makes it by far the slowest policy on large drives.
 
 use ssdlab_core::{Archive, Archived, BlockId};
 
 use super::{VictimInfo, VictimPolicy};
 use crate::blocks::PlaneView;
 
-/// The registration.
+/// Registration of the policy.
 pub static INFO: VictimInfo = VictimInfo {
     name: "cost_benefit",
     help: "The block with the highest (1 - u) * age / 2u, with u the valid share and age in host pages since closing.",
@@ -35,7 +35,7 @@ impl VictimPolicy for CostBenefit {
             if valid == 0.0 {
                 return Some(block); // free of cost
             }
-            // The + 1 ranks a block just closed with invalid pages above any block without.
+            // The + 1 ranks a block that was just closed but has invalid pages above any block without invalid pages.
             let age = (now - plane.closed_at(block) + 1) as f64;
             let score = (pages - valid) * age / (2.0 * valid);
             if score > best_score {

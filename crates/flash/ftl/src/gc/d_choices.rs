@@ -1,4 +1,4 @@
-//! d-choices: the fewest valid pages among `d` closed blocks drawn at random (with replacement).
+//! d-choices: the block with the fewest valid pages among `d` closed blocks drawn at random (with replacement).
 //!
 //! ```text
 //! victim = argmin of valid(b) over d draws of a random closed b; first drawn on ties
@@ -12,7 +12,7 @@ use super::random::random_closed;
 use super::{VictimInfo, VictimPolicy, rng};
 use crate::blocks::PlaneView;
 
-/// The registration.
+/// Registration of the policy.
 pub static INFO: VictimInfo = VictimInfo {
     name: "d_choices",
     help: "The block with the fewest valid pages among d random closed blocks.",

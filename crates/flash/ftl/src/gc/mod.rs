@@ -1,7 +1,7 @@
 //! Victim policies: the block that garbage collection takes next. One file each, registered in [`VICTIMS`].
 //!
-//! To add one: write its file with an `INFO`, and a line in the table. Settings, help, documents, the benchmark and the
-//! oracle tests read the table.
+//! To add a victim policy, write its file with an `INFO`, and a line in the table. Settings, help, documents, the
+//! benchmark and the oracle tests read the table.
 
 pub mod cost_benefit;
 pub mod d_choices;
@@ -14,11 +14,11 @@ use ssdlab_core::{Archive, Archived, BlockId, Choice, Info, Registry, Rng, Setti
 
 use crate::blocks::PlaneView;
 
-/// Chooses the closed block of a plane that is collected next.
+/// Chooses the closed block of a plane to collect next.
 ///
-/// Contract: `choose` changes nothing but the policy's own random stream; `now` is on the clock of
-/// [`crate::blocks::ClosedBlocks::close`]. The result is a closed block of the plane, `None` only if there is none. One
-/// policy serves all planes.
+/// Contract: `choose` changes only the policy's own random stream; `now` is on the clock of
+/// [`crate::blocks::ClosedBlocks::close`]. The result is a closed block of the plane; `None` only if the plane has
+/// none. One policy serves all planes.
 pub trait VictimPolicy: Send {
     /// Returns the next victim in `plane`.
     fn choose(&mut self, plane: PlaneView<'_>, now: u64) -> Option<BlockId>;
@@ -47,7 +47,7 @@ pub fn policy(choice: &VictimChoice, seed: u64) -> Box<dyn VictimPolicy> {
     (choice.info.role)(choice, seed)
 }
 
-/// Random stream of the victim policies.
+/// Returns the random stream of the victim policies.
 fn rng(seed: u64) -> Rng {
     Rng::named(seed, "gc")
 }

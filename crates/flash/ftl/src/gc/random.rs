@@ -4,16 +4,15 @@
 //! repeat: b = random block  until b is closed
 //! victim = b
 //! ```
-//! Nearly every block is closed in steady state, so the loop ends at once. Write amplification is
-//! alpha / (alpha - 1): B. Van Houdt, "A mean field model for a class of garbage collection algorithms",
-//! SIGMETRICS 2013.
+//! In steady state nearly every block is closed, so the loop ends at once. Write amplification is alpha / (alpha - 1):
+//! B. Van Houdt, "A mean field model for a class of garbage collection algorithms", SIGMETRICS 2013.
 
 use ssdlab_core::{Archive, Archived, BlockId, Rng};
 
 use super::{VictimInfo, VictimPolicy, rng};
 use crate::blocks::PlaneView;
 
-/// The registration.
+/// Registration of the policy.
 pub static INFO: VictimInfo = VictimInfo {
     name: "random",
     help: "A random closed block, all equally likely.",
@@ -37,7 +36,7 @@ impl VictimPolicy for Random {
     }
 }
 
-/// A closed block of the plane drawn uniformly, or `None` if there is none.
+/// Returns a closed block of the plane, drawn uniformly; `None` if the plane has none.
 pub(super) fn random_closed(plane: PlaneView<'_>, rng: &mut Rng) -> Option<BlockId> {
     if plane.closed() == 0 {
         return None;

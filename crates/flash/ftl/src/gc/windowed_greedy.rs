@@ -1,9 +1,9 @@
-//! Windowed greedy: the fewest valid pages among the `window` blocks closed longest ago.
+//! Windowed greedy: the block with the fewest valid pages among the `window` blocks closed longest ago.
 //!
 //! ```text
 //! victim = argmin of valid(b) over the oldest `window` closed blocks; oldest on ties
 //! ```
-//! Between FIFO (window 1) and greedy (window of all). X.-Y. Hu et al., "Write amplification analysis in
+//! Lies between FIFO (window 1) and greedy (window of all blocks). X.-Y. Hu et al., "Write amplification analysis in
 //! flash-based solid state drives", SYSTOR 2009.
 
 use ssdlab_core::{Archive, Archived, BlockId, Parameter, Unit};
@@ -11,7 +11,7 @@ use ssdlab_core::{Archive, Archived, BlockId, Parameter, Unit};
 use super::{VictimInfo, VictimPolicy};
 use crate::blocks::PlaneView;
 
-/// The registration.
+/// Registration of the policy.
 pub static INFO: VictimInfo = VictimInfo {
     name: "windowed_greedy",
     help: "The block with the fewest valid pages among the `window` blocks closed longest ago.",

@@ -13,7 +13,7 @@
 //! ```
 //!
 //! Source: Kim, Kim, Noh, Min, Cho, "A space-efficient flash translation layer for CompactFlash systems", IEEE
-//! Transactions on Consumer Electronics 48(2), 2002. The paper does not name a victim; see [`LogVictim`].
+//! Transactions on Consumer Electronics 48(2), 2002. The paper does not define the victim log block; see [`LogVictim`].
 
 use std::collections::BTreeMap;
 
@@ -26,14 +26,14 @@ use crate::log::{HostPage, Log, LogBlock, LogDevice, LogFtl, LogInfo, LogRules, 
 
 const NONE: u32 = u32::MAX;
 
-/// The registration.
+/// Registration of the FTL.
 pub static INFO: LogInfo = LogInfo {
     name: "bast",
     help: "BAST: each log block belongs to one logical block",
     source: "Kim et al., IEEE TCE 2002",
     parameters: &[LogVictim::PARAMETER],
     role: LogRules {
-        // The target of a full merge.
+        // One block is the target of a full merge.
         reserve_blocks: 1,
         least_log_blocks: |_| 1,
         check: |_, _| Ok(()),
@@ -44,7 +44,7 @@ pub static INFO: LogInfo = LogInfo {
 /// The log of BAST.
 pub struct Bast {
     victim: LogVictim,
-    /// Log of each logical block, as an index into `slots`.
+    /// Log block of each logical block, as an index into `slots`.
     log_of: Vec<u32>,
     slots: Vec<Slot>,
     free_slots: Vec<u32>,
@@ -130,7 +130,7 @@ impl Log for Bast {
         self.order.iter().map(|slot| self.slots[slot as usize].block).collect()
     }
 
-    /// Per log block its numbers, and for each page the offset in the logical block.
+    /// Counts, for each log block, its numbers and the offset in the logical block of each page.
     fn table_bytes(&self, device: &LogDevice) -> u64 {
         let offset_bits = u64::from(device.pages_per_block().next_power_of_two().ilog2());
         let page_table = (u64::from(device.pages_per_block()) * offset_bits).div_ceil(8);

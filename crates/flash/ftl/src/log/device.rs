@@ -29,7 +29,7 @@ pub(crate) struct HostPage {
     pub number: u32,
 }
 
-/// Work that a page of the host waits for.
+/// Work that a host page waits for.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Waited {
     /// Logical blocks merged.
@@ -42,12 +42,12 @@ pub(super) struct Waited {
 
 /// State of every page and block.
 ///
-/// A page is valid iff `l2p[p2l[ppn]] == ppn`. `p2l[ppn]` is a logical page if the page can be read, [`NONE`] if it is
-/// erased.
+/// A page is valid if and only if `l2p[p2l[ppn]] == ppn`. `p2l[ppn]` is a logical page if the page can be read,
+/// [`NONE`] if it is erased.
 pub(crate) struct LogDevice {
     pub(super) pages_per_block: u32,
     pub(super) order: ProgramOrder,
-    /// Padded to whole blocks.
+    /// Flash page of each logical page, padded to whole blocks.
     pub(super) l2p: HugeVec<Entry>,
     pub(super) p2l: HugeVec<Entry>,
     /// Data block of each logical block.
@@ -57,13 +57,13 @@ pub(crate) struct LogDevice {
     pub(super) table: BlockTable,
     pub(super) block_of: Reciprocal,
     pub(super) sequence: u64,
-    /// Number of blocks that may fail before merges run out of erased ones.
+    /// Number of blocks that may fail before merges run out of erased blocks.
     pub(super) expendable: u32,
     /// Expendable blocks kept for programs that fail during a merge.
     pub(super) kept: u32,
     /// Blocks with a failed program; they are bad once erased.
     pub(super) failing: BTreeSet<u32>,
-    /// True if more blocks have failed at once than were kept for it: nothing can be written any more.
+    /// True if more blocks have failed at once than were kept for failures: nothing can be written any more.
     pub(super) stuck: bool,
     /// Work that the host's current page has waited for so far.
     pub(super) waited: Waited,
@@ -102,7 +102,7 @@ impl LogDevice {
             p2l: HugeVec::zeros(physical as usize),
             data: vec![NONE; data_blocks as usize],
             next: vec![0; blocks as usize],
-            // Successive blocks lie on successive planes.
+            // Successive blocks are on successive planes.
             table: BlockTable::new(pages_per_block, vec![FreeList::new(Allocation::Fifo, striped)], 0),
             block_of: Reciprocal::new(pages_per_block),
             sequence: 0,
@@ -153,8 +153,8 @@ impl LogDevice {
         (self.l2p.get(lpn as usize) == Some(&Entry::of(ppn))).then(|| self.locate(lpn))
     }
 
-    /// Hints that the pages of `block` are visited in order and have reached `offset`; their map entries lie anywhere in
-    /// memory.
+    /// Hints that the pages of `block` are visited in order, now at `offset`. Prefetches their map entries, which may
+    /// lie anywhere in memory.
     #[inline]
     pub fn expect_page(&self, block: u32, offset: u32) {
         let ahead = block * self.pages_per_block + offset + FAR;
@@ -163,7 +163,7 @@ impl LogDevice {
         }
     }
 
-    /// Hints that the logical block of the next valid page of `block`, from `offset` on, is merged soon.
+    /// Hints that the logical block of the next valid page of `block`, from `offset` on, will be merged soon.
     pub fn expect_merge(&self, block: u32, offset: u32) {
         let mut near = offset..self.pages_per_block.min(offset + FAR);
         if let Some(next) = near.find_map(|offset| self.valid_page(block, offset)) {
@@ -179,13 +179,13 @@ impl LogDevice {
         self.table.valid(BlockId(block))
     }
 
-    /// Offset after the last programmed page of `block`.
+    /// Returns the offset after the last programmed page of `block`.
     #[inline]
     pub fn next(&self, block: u32) -> u32 {
         u32::from(self.next[block as usize])
     }
 
-    /// Number of programmed pages of `block` that can be read.
+    /// Returns the number of programmed pages of `block` that can be read.
     pub fn programmed(&self, block: u32) -> u32 {
         let first = (block * self.pages_per_block) as usize;
         let held = &self.p2l[first..first + self.pages_per_block as usize];
@@ -206,8 +206,8 @@ impl LogDevice {
         }
     }
 
-    /// Writes a page without a valid copy to its place in the data block, if that can be programmed; returns whether it
-    /// did.
+    /// Writes a page without a valid copy to its place in the data block, if that place can be programmed; returns true
+    /// if it did.
     #[inline]
     pub fn write_in_place<S: FlashSink>(&mut self, page: HostPage, sink: &mut S) -> bool {
         let HostPage { address, number } = page;
@@ -329,7 +329,7 @@ impl LogDevice {
         }
     }
 
-    /// Erases a log block without valid pages. `merged` is true if logical blocks were merged to empty it; the erase
+    /// Erases a log block without valid pages. `merged` is true if logical blocks were merged to empty it. The erase
     /// then belongs to a full merge, as in the papers.
     pub fn erase_emptied<S: FlashSink>(&mut self, block: u32, merged: bool, sink: &mut S) {
         self.waited.reclaims |= merged;
@@ -342,7 +342,7 @@ impl LogDevice {
         self.waited = Waited::default();
     }
 
-    /// Ends the write of a host page: reports the work that it waited for if log space was reclaimed.
+    /// Ends the write of a host page. If log space was reclaimed, reports the work that the page waited for.
     #[inline]
     pub fn end_page<S: FlashSink>(&mut self, sink: &mut S) {
         let Waited { merged: associated, reclaims, cost } = self.waited;
@@ -395,7 +395,7 @@ impl LogDevice {
         archive.value(stuck)
     }
 
-    /// Verifies maps, counts, and that every block has exactly one role; `log` lists the blocks of the log.
+    /// Verifies the maps, the counts, and that every block has exactly one role; `log` lists the blocks of the log.
     pub fn check(&self, log: &[u32]) -> Result<(), String> {
         let mut roles = vec![""; self.next.len()];
         let mut assign = |block: u32, role: &'static str| match std::mem::replace(&mut roles[block as usize], role) {

@@ -1,4 +1,5 @@
-//! Flash failures under the log-block FTLs. This code compiles to nothing where [`FlashSink::fails`] is constantly false.
+//! Flash failures under the log-block FTLs. This code compiles to nothing where [`FlashSink::fails`] is constantly
+//! false.
 //!
 //! ```text
 //! a program fails:           its block is closed: no more writes, still readable, bad once erased
@@ -7,11 +8,11 @@
 //!   of a full merge:         starts again with another target; the failed one is erased once empty
 //! an erase fails:            the block is bad
 //! ```
-//! A closed block keeps its role as data or log block until a merge empties it, and counts as lost at once. Each program
-//! that fails during a merge takes one more erased block until the merge ends;
-//! [`Ftl::keep_for_failures`](crate::Ftl::keep_for_failures) keeps such blocks. If none is left, the work under way is
-//! given up, including the host's page. The drive is worn out, and everything written before can be read through the flat
-//! map.
+//! A closed block keeps its role as data or log block until a merge empties it, and counts as lost at once. Each
+//! program that fails during a merge takes one more erased block until the merge ends;
+//! [`Ftl::keep_for_failures`](crate::Ftl::keep_for_failures) keeps such blocks. If none is left, the current work is
+//! abandoned, including the host's page. The drive is worn out, and everything written before can be read through the
+//! flat map.
 
 use ssdlab_core::{BlockId, Entry};
 use ssdlab_nand::{FlashSink, Note, Role};
@@ -20,7 +21,7 @@ use super::device::LogDevice;
 use crate::recovery::SPOILED;
 
 impl LogDevice {
-    /// See [`crate::Ftl::keep_for_failures`].
+    /// Implements [`crate::Ftl::keep_for_failures`].
     pub fn keep_for_failures(&mut self, blocks: u32) -> Result<(), String> {
         self.kept += blocks;
         if self.is_worn_out() {
@@ -29,13 +30,13 @@ impl LogDevice {
         Ok(())
     }
 
-    /// True if more blocks have failed than there were to spare.
+    /// True if more blocks have failed than the device has spare blocks.
     pub fn is_worn_out(&self) -> bool {
         let failed = self.table.bad().count() + self.failing.len();
         self.stuck || failed as u32 + self.kept > self.expendable
     }
 
-    /// True if no erased block was left when one was needed: nothing can be written any more.
+    /// True if an erased block was needed but none was left: nothing can be written any more.
     pub fn is_stuck(&self) -> bool {
         self.stuck
     }
@@ -43,7 +44,7 @@ impl LogDevice {
     /// Takes an erased block for pages of this role; None if failures have left no erased block.
     ///
     /// # Panics
-    /// If there is none although nothing fails; the reserve prevents that.
+    /// Panics if no block is free although no operation fails; the reserve prevents this.
     pub fn take<S: FlashSink>(&mut self, role: Role, sink: &mut S) -> Option<u32> {
         if sink.fails() && self.table.free(0) == 0 {
             self.stuck = true;

@@ -1,4 +1,4 @@
-//! FAST: one log block for sequential writes, the others for pages of any logical block.
+//! FAST: one log block for sequential writes; all other log blocks take pages of any logical block.
 //!
 //! ```text
 //! write(page of logical block b):
@@ -11,28 +11,28 @@
 //!     erase the victim
 //! ```
 //!
-//! A merge takes every newest page of the logical block, wherever it lies, so that its other pages in the victim and in
-//! other log blocks become invalid.
+//! A merge copies every newest page of the logical block, wherever it lies. So the block's other pages in the victim
+//! and in other log blocks become invalid.
 //!
-//! Source: Lee, Park, Chung, Lee, Park, Song, "A log buffer-based flash translation layer using fully-associative sector
-//! translation", ACM TECS 6(3), 2007. A choice that the paper leaves open: a sequential log block switches as soon as it
-//! is full, not at the next page 0 (same cost).
+//! Source: Lee, Park, Chung, Lee, Park, Song, "A log buffer-based flash translation layer using fully-associative
+//! sector translation", ACM TECS 6(3), 2007. The paper leaves open when a sequential log block switches. Here it
+//! switches as soon as it is full, not at the next page 0; the cost is the same.
 
 use ssdlab_core::{Archive, Archived, Settings};
 use ssdlab_nand::{FlashSink, RetireReason, Role};
 
 use crate::log::{HostPage, Log, LogBlock, LogDevice, LogFtl, LogInfo, LogRules, Ring, SEQUENTIAL, SequentialLog};
 
-/// The registration.
+/// Registration of the FTL.
 pub static INFO: LogInfo = LogInfo {
     name: "fast",
     help: "FAST: one sequential log block, and log blocks shared by all logical blocks",
     source: "Lee et al., ACM TECS 2007",
     parameters: &[SEQUENTIAL],
     role: LogRules {
-        // The target of a full merge.
+        // One block is the target of a full merge.
         reserve_blocks: 1,
-        // A random log block, in addition to the sequential one if there is one.
+        // Needs a random log block, in addition to the sequential log block if there is one.
         least_log_blocks: |settings| settings.get(SEQUENTIAL.name) as u32 + 1,
         check: |_, _| Ok(()),
         build: None,
@@ -94,7 +94,7 @@ impl Log for Fast {
         self.random.blocks().chain(self.sequential.block()).collect()
     }
 
-    /// 4 bytes per page of the log.
+    /// Counts 4 bytes per page of the log.
     fn table_bytes(&self, device: &LogDevice) -> u64 {
         let blocks = self.random.capacity() + self.sequential.blocks();
         4 * u64::from(blocks) * u64::from(device.pages_per_block())

@@ -13,15 +13,15 @@
 //!     it is valid
 //! ```
 //!
-//! Copied pages come first in their new block and host pages after them, so one offset per block marks the pages on their
-//! second chance.
+//! Copied pages come first in their new block, and host pages after them. So one offset per block marks the pages on
+//! their second chance.
 //!
 //! Source: Lim, Lee, Moon, "FASTer FTL for enterprise-class flash memory SSDs", SNAPI 2010 (slides). The authors' later
 //! code supplies what the slides leave open: the size of the isolation area, the first rule of reclaiming, and
-//! `keep_sparse`, which is off because the slides' table is met without it. Neither says when to drain in a way that works
-//! at every size (the code adjusts an interval by constants, and overshoots). Keeping a quarter free leaves room for the
-//! pages of one victim, so that merges come one at a time. Not built: the code's detection of sequential writes by counting
-//! appends, and its page of logical page numbers in every log block.
+//! `keep_sparse`. The latter is off, because results match the slides' table without it. Neither source says when to
+//! drain at every size (the code adjusts an interval by constants, and overshoots). Keeping a quarter free leaves room
+//! for the pages of one victim, so that merges come one at a time. Two features of the code are not built: detection of
+//! sequential writes by counting appends, and a page of logical page numbers in every log block.
 
 use ssdlab_core::parameter::percent;
 use ssdlab_core::{Archive, Archived, BlockId, Lpn, Parameter, Settings, Unit};
@@ -34,16 +34,16 @@ use crate::log::{
 };
 use crate::recovery::{BlockSurvey, Survey};
 
-/// The registration.
+/// Registration of the FTL.
 pub static INFO: LogInfo = LogInfo {
     name: "faster",
     help: "FASTer: FAST with a second chance for valid pages and an isolation area",
     source: "Lim et al., SNAPI 2010",
     parameters: &[SEQUENTIAL, SECOND_CHANCE, KEEP_SPARSE, ISOLATION],
     role: LogRules {
-        // The targets of a full merge and of pages on their second chance.
+        // One block is the target of a full merge, the other of pages on their second chance.
         reserve_blocks: 2,
-        // A random log block, in addition to the sequential one if there is one.
+        // Needs a random log block, in addition to the sequential log block if there is one.
         least_log_blocks: |settings| settings.get(SEQUENTIAL.name) as u32 + 1,
         check,
         build: None,
@@ -77,7 +77,7 @@ const ISOLATION: Parameter = Parameter {
            these pages at once.",
 };
 
-/// Number of log blocks of the isolation area: 0, or at least 2.
+/// Returns the number of log blocks of the isolation area: 0, or at least 2.
 pub fn isolation_blocks(settings: &Settings, log_blocks: u32) -> u32 {
     (f64::from(log_blocks) * settings.fraction(ISOLATION.name)).round() as u32
 }
@@ -97,7 +97,7 @@ fn check(settings: &Settings, log: &LogBlocks) -> Result<(), Problem> {
     } else if blocks > most {
         let share = if most < 2 { 0 } else { u64::from(most) * 100 / u64::from(count) };
         let share = ISOLATION.unit.write(percent(share));
-        format!("{part}, which leaves none for random pages; lower it to {share}")
+        format!("{part}, which leaves no block for random pages; lower it to {share}")
     } else {
         return Ok(());
     };
@@ -113,7 +113,7 @@ pub struct Faster {
     sequential: SequentialLog,
     random: Ring,
     isolation: Ring,
-    /// Per block of the random log: pages before this offset are on their second chance.
+    /// Offset in each block of the random log before which pages are on their second chance.
     second: Vec<u16>,
 }
 
@@ -167,7 +167,7 @@ impl Faster {
         Some(())
     }
 
-    /// Moves a page of a victim to the isolation area, unless draining merges that very page.
+    /// Moves a page of a victim to the isolation area, unless draining merges this page.
     fn isolate<S: FlashSink>(
         &mut self,
         device: &mut LogDevice,
@@ -187,15 +187,15 @@ impl Faster {
         Some(())
     }
 
-    /// One step towards a free block in the isolation area.
+    /// Takes one step towards a free block in the isolation area.
     fn drain<S: FlashSink>(&mut self, device: &mut LogDevice, sink: &mut S) -> Option<()> {
-        let oldest = self.isolation.oldest().expect("an area to drain has a block");
+        let oldest = self.isolation.oldest().expect("an isolation area being drained has a block");
         let valid = |offset| device.valid_page(oldest, offset).map(|address| (offset, address));
         let page = (0..device.pages_per_block()).find_map(valid);
         if let Some((offset, address)) = page {
             sink.note(Note::Drained(Lpn(address.lpn)));
             self.sequential.merge_block(device, address.lbn, sink)?;
-            // Each step merges one block, so the next step comes soon.
+            // Each step merges one block, so the next merge follows soon.
             device.expect_merge(oldest, offset + 1);
         }
         if device.valid(oldest) == 0 {
@@ -245,7 +245,7 @@ impl Log for Faster {
         self.random.blocks().chain(self.isolation.blocks()).chain(self.sequential.block()).collect()
     }
 
-    /// 4 bytes per page of the log, and a bit for its second chance.
+    /// Counts 4 bytes per page of the log, and a bit for its second chance.
     fn table_bytes(&self, device: &LogDevice) -> u64 {
         let log_blocks = self.random.capacity() + self.isolation.capacity() + self.sequential.blocks();
         let log_pages = u64::from(log_blocks) * u64::from(device.pages_per_block());
@@ -258,15 +258,15 @@ impl Log for Faster {
         rings + (self.second.len() * size_of::<u16>()) as u64
     }
 
-    /// While a victim is reclaimed, the random log has one more block: the target of its pages.
+    /// While a victim is reclaimed, the random log has an additional block: the target of the victim's pages.
     fn unfinished(&self, survey: &Survey) -> Option<BlockId> {
         let random = |block: &BlockSurvey| block.role == Role::Log;
         let blocks = survey.blocks.iter().filter(|block| !block.bad && block.valid > 0 && random(block)).count();
         if blocks as u32 > self.random.capacity() { survey.opened_last(random) } else { None }
     }
 
-    /// Pages on their second chance are the copies at the start of a block. Blocks that got a second chance because all
-    /// pages were valid are not known any more.
+    /// Pages on their second chance are the copies at the start of a block. After a power loss, blocks that got a
+    /// second chance because all pages were valid are no longer known.
     fn take_up(&mut self, _device: &LogDevice, blocks: Vec<LogBlock>) -> Vec<LogBlock> {
         for block in blocks.iter().filter(|block| block.role == Role::Log) {
             self.second[block.block as usize] = block.copies as u16;

@@ -1,8 +1,8 @@
 //! The merges of the log-block FTLs: switch, partial and full.
 //!
 //! Merges are named by the papers' condition on the log block. A block programmed from its first page to its last, each
-//! page in place, *switches*. A block that can still become the data block is *completed* by a partial merge. That
-//! takes no copy if no valid page was missing, as on a drive that was never filled.
+//! page in place, *switches*. A block that can still become the data block is *completed* by a partial merge. A partial
+//! merge copies nothing if no valid page is missing, as on a drive that was never filled.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use super::device::LogDevice;
 use crate::recovery::NONE;
 
 impl LogDevice {
-    /// Merges the logical block of a log block whose pages are all in place, by the cheapest possible merge: switch,
+    /// Merges the logical block of a log block with all pages in place. Uses the cheapest possible merge: switch,
     /// partial or full.
     pub fn merge_in_place<S: FlashSink>(&mut self, lbn: u32, block: u32, sink: &mut S) -> Option<()> {
         if self.can_complete(lbn, block, None) {
@@ -54,7 +54,7 @@ impl LogDevice {
     }
 
     /// True if every valid page of the logical block, and the page about to be written at `offset`, is at its place in
-    /// `block` or can still be put there.
+    /// `block` or can be put there.
     fn can_complete(&self, lbn: u32, block: u32, offset: Option<u32>) -> bool {
         let first = block * self.pages_per_block;
         (0..self.pages_per_block).zip(&self.l2p[self.pages_of(lbn)]).all(|(page, &entry)| {
@@ -88,9 +88,9 @@ impl LogDevice {
         Some(())
     }
 
-    /// Full merge of only the data block and the pages in `log`, at least one of which is valid. Newer pages in other log
-    /// blocks stay there; the older copies in the data block are copied for them. If a program fails, all pages are
-    /// merged.
+    /// Merges only the data block and the pages in `log`; at least one of the pages is valid. Newer pages in other log
+    /// blocks stay there. To fill their places, the older copies in the data block are copied. If a program fails, all
+    /// pages are merged.
     pub fn overlay_merge<S: FlashSink>(&mut self, lbn: u32, log: u32, sink: &mut S) -> Option<()> {
         let mut is_first = true;
         let (target, copies) = self.fill(Cause::FullMerge, sink, |device, target, sink| {
@@ -146,8 +146,8 @@ impl LogDevice {
         Some(())
     }
 
-    /// Fills a free block with valid pages by `gather`; takes another whenever a program fails and erases the failed ones,
-    /// which are empty then. Returns the block and the number of copies.
+    /// Fills a free block with valid pages by `gather`. After a failed program it takes another block and erases the
+    /// failed one, which then has no valid pages. Returns the block and the number of copies.
     #[inline]
     fn fill<S: FlashSink>(
         &mut self,
@@ -178,8 +178,8 @@ impl LogDevice {
         Some(before + self.gather(address.lbn, address.offset + 1..self.pages_per_block, to, cause, sink)?)
     }
 
-    /// Copies the valid pages of the logical block at `offsets` that are not yet in `to`; returns their number, None if a
-    /// program fails.
+    /// Copies the valid pages of the logical block at `offsets` that are not yet in `to`; returns their number, None if
+    /// a program fails.
     #[inline]
     fn gather<S: FlashSink>(
         &mut self,
@@ -193,11 +193,11 @@ impl LogDevice {
         let (first_lpn, first_to) = (lbn * pages, to * pages);
         let at = |first: u32| (first + offsets.start) as usize..(first + offsets.end) as usize;
         let Self { l2p, p2l, table, block_of, .. } = self;
-        // Separate slices stay in registers.
+        // With separate slices, the compiler can keep their addresses in registers.
         let (entries, places) = (&mut l2p[at(first_lpn)], &mut p2l[at(first_to)]);
         let mut sequence = self.sequence;
         let (mut copies, mut after, mut is_whole) = (0, 0, true);
-        // Pages mostly come from one source block at a time, so they are counted per block and the block's count is
+        // Successive pages mostly come from one source block, so they are counted per block, and the block's count is
         // updated at the end.
         let (mut from_block, mut from_first, mut taken) = (to, first_to, 0);
         for ((offset, entry), place) in offsets.clone().zip(entries).zip(places) {
@@ -235,7 +235,7 @@ impl LogDevice {
         is_whole.then_some(copies)
     }
 
-    /// Makes `block` (or [`NONE`]) the data block of `lbn` and erases the old one.
+    /// Makes `block` (or [`NONE`]) the data block of `lbn` and erases the old data block.
     fn replace_data<S: FlashSink>(&mut self, lbn: u32, block: u32, copies: u32, kind: MergeKind, sink: &mut S) {
         let old = std::mem::replace(&mut self.data[lbn as usize], block);
         let erases = u32::from(old != NONE);

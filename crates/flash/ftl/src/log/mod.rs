@@ -1,23 +1,24 @@
 //! Common parts of the log-block FTLs.
 //!
-//! The logical pages are divided into logical blocks of the size of an erase block. Each has at most one *data block*, in
-//! which a page can only lie at its own offset. Overwrites go to a few *log blocks*, and merges bring both together again.
-//! BAST, FAST, FASTer and SBFAST differ in the log block that a page goes to and in what is merged when. Each is a file of
-//! this folder with its `INFO` and an implementation of [`Log`], and a line in the table of [`crate::choice`]. Settings,
-//! help, documents and the oracle tests read the table.
+//! The logical pages are divided into logical blocks of the size of an erase block. Each logical block has at most one
+//! *data block*, in which a page can only lie at its own offset. Overwrites go to a few *log blocks*, and merges
+//! combine both again. BAST, FAST, FASTer and SBFAST differ in the log block for each page and in the choice and time
+//! of merges. Each is a file of this folder with its `INFO` and an implementation of [`Log`], and a line in the table
+//! of [`crate::choice`]. Settings, help, documents and the oracle tests read the table.
 //!
-//! Conventions of all four:
+//! Conventions of all four FTLs:
 //!
-//! - A page without a valid copy is written to its place in the data block while that place is erased (and, if the chip
-//!   requires ascending order, after everything programmed). Everything else is a collision and goes to the log.
-//! - Merges copy valid pages only. Pages never written or trimmed stay holes and cost nothing; on a device that was filled
-//!   first every merge costs what the papers say.
+//! - A page without a valid copy is written to its place in the data block if that place is erased. If the chip
+//!   requires ascending order, the place must also follow all programmed pages. Any other write is a collision and goes
+//!   to the log.
+//! - Merges copy valid pages only. Pages never written, or trimmed, stay holes and cost nothing. On a device that was
+//!   filled first, every merge has the cost given in the papers.
 //! - A failed program closes its block, which then counts as full; see `failure.rs`.
 //! - An erase happens at the end of the merge that frees the block.
-//! - A trim forgets the newest copy and thereby all older ones. The page's place in the data block is then used up: writing
-//!   the page again is a collision.
+//! - A trim forgets the newest copy and thereby all older copies. The page's place in the data block is then used up:
+//!   the next write of the page is a collision.
 //! - Only the flat map knows the place of a page. The papers' tables, which a controller would search, are reported as
-//!   [`crate::Ftl::mapping_table_bytes`]. Without a search no older copy can be read by mistake.
+//!   [`crate::Ftl::mapping_table_bytes`]. Without a search, no older copy can be read by mistake.
 
 pub mod bast;
 mod device;
@@ -54,11 +55,11 @@ pub struct LogBlocks {
 /// Rules of a log-block FTL, known before it is built.
 #[derive(Clone, Copy, Debug)]
 pub struct LogRules {
-    /// Blocks kept erased, such as the target of a full merge.
+    /// Number of blocks kept erased, for example as the target of a full merge.
     pub reserve_blocks: u32,
     /// Minimum number of log blocks.
     pub least_log_blocks: fn(&Settings) -> u32,
-    /// Finds settings that contradict each other or the number of log blocks, which is sufficient.
+    /// Finds settings that contradict each other or the number of log blocks. The number itself is sufficient.
     pub check: fn(&Settings, &LogBlocks) -> Result<(), Problem>,
     /// Builds an FTL of another crate. None for an FTL of this crate, which the table of [`crate::choice`] compiles for
     /// each flash.
@@ -77,14 +78,14 @@ pub type LogChoice = Choice<LogRules>;
 /// The log block to reclaim when all are in use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LogVictim {
-    /// The one written least recently.
+    /// The block written least recently.
     Lru,
-    /// The one taken first.
+    /// The block taken first.
     Fifo,
 }
 
 impl LogVictim {
-    /// Parameter of the FTLs that have the choice.
+    /// Parameter of the FTLs that offer this choice.
     pub(crate) const PARAMETER: Parameter = Parameter::one_of(
         "victim",
         || vec![("lru", "the least recently written one"), ("fifo", "the one allocated first")],
@@ -97,9 +98,9 @@ impl LogVictim {
     }
 }
 
-/// The log of a log-block FTL: where pages go that cannot be written in place.
+/// The log of a log-block FTL: the place for pages that cannot be written in place.
 pub(crate) trait Log {
-    /// The registration.
+    /// Registration of the FTL.
     const INFO: &'static LogInfo;
 
     /// Role of pages in log blocks that may become data blocks as they are.
@@ -108,7 +109,7 @@ pub(crate) trait Log {
     /// Returns the log of an erased device; [`LogRules::check`] has accepted the settings.
     fn new(device: &LogDevice, log_blocks: u32, settings: &Settings) -> Self;
 
-    /// True if it has a sequential log and notes its pages ([`ssdlab_nand::Note::Captured`]).
+    /// True if the log has a sequential log block and notes its pages ([`ssdlab_nand::Note::Captured`]).
     fn captures(&self) -> bool {
         false
     }
@@ -117,25 +118,26 @@ pub(crate) trait Log {
     /// erased block is left.
     fn write<S: FlashSink>(&mut self, device: &mut LogDevice, page: HostPage, sink: &mut S) -> Option<()>;
 
-    /// Current blocks of the log.
+    /// Returns the current blocks of the log.
     fn blocks(&self) -> Vec<u32>;
 
-    /// Bytes of the log's tables in a controller, as the papers count them.
+    /// Returns the size in bytes of the log's tables in a controller, as the papers count them.
     fn table_bytes(&self, device: &LogDevice) -> u64;
 
-    /// Bytes of memory held by the log.
+    /// Returns the bytes of memory held by the log.
     fn memory_bytes(&self) -> u64;
 
     /// Saves or loads the state of the log; the device is archived separately.
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
 
-    /// Returns a block that was being filled with copies from another block, which is in the log until it is erased.
+    /// Returns a block that was being filled with copies from another block. The source stays in the log until it is
+    /// erased.
     fn unfinished(&self, _survey: &Survey) -> Option<BlockId> {
         None
     }
 
-    /// Takes up the blocks that were in the log at the power loss, in the order of opening; returns the blocks that it
-    /// cannot use.
+    /// Takes over the blocks that were in the log at the power loss, in the order of opening; returns the blocks that
+    /// the log cannot use.
     fn take_up(&mut self, device: &LogDevice, blocks: Vec<LogBlock>) -> Vec<LogBlock>;
 
     /// Verifies the log's invariants.
@@ -154,7 +156,8 @@ impl<L: Log> LogFtl<L> {
     /// Returns an erased device.
     ///
     /// # Errors
-    /// If there are too few log blocks or too few blocks for them, or the settings contradict each other.
+    /// Fails if there are too few log blocks, the device has too few blocks for them, or the settings contradict each
+    /// other.
     pub fn new(shape: Shape, log_blocks: u32, settings: &Settings) -> Result<Self, String> {
         let LogRules { reserve_blocks, least_log_blocks, check, .. } = L::INFO.role;
         let least = least_log_blocks(settings);
@@ -177,7 +180,7 @@ impl<L: Log> Ftl for LogFtl<L> {
     #[inline]
     fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, _context: WriteContext, sink: &mut S) {
         for number in 0..count {
-            // A failure at the page before may have left no room.
+            // A failure while the previous page was written may have left no room.
             if sink.fails() && self.device.is_worn_out() {
                 return;
             }
@@ -230,7 +233,7 @@ impl<L: Log> Ftl for LogFtl<L> {
     }
 
     fn mapping_table_bytes(&self) -> u64 {
-        // A block number of 4 bytes per logical block.
+        // Counts a block number of 4 bytes per logical block.
         4 * u64::from(self.device.logical_blocks()) + self.log.table_bytes(&self.device)
     }
 

@@ -9,14 +9,14 @@
 //! the others, in the order of opening:         the log takes back those it may have
 //! the rest:                                    its logical blocks are merged, then it is erased
 //! ```
-//! The rest are blocks that a merge had not emptied, or the target that it had not filled. Merging is correct for both: it
-//! copies the newest pages.
+//! All other blocks were not completely emptied by a merge, or are a merge target that was not completely filled.
+//! Merging is correct for both: it copies the newest pages.
 //!
-//! **One erased block is enough** for a merge, and there are enough blocks: one per logical block, the log, and the reserve
-//! of merges ([`super::LogRules::reserve_blocks`]). If none is erased, all of these and the target of a merge are in use.
-//! The target holds copies from the others, and perhaps the page that the host was writing.
+//! **One erased block is enough** for a merge, and there are enough blocks: one per logical block, the log, and the
+//! reserve of merges ([`super::LogRules::reserve_blocks`]). If no block is erased, all of these and the target of a
+//! merge are in use. The target holds copies from the other blocks, and perhaps the page that the host was writing.
 //!
-//! If the spare areas leave it open, a log block with all pages in place becomes the data block if there is none, as after a
+//! A log block with all pages in place becomes the data block if the spare areas show no other data block, as after a
 //! merge without copies.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,9 +35,9 @@ pub(crate) struct LogBlock {
     /// Sequence numbers of its opening and of its last write.
     pub opened: u64,
     pub written: u64,
-    /// Number of copies at its start.
+    /// Number of copies at the start of the block.
     pub copies: u32,
-    /// Logical block of all its pages, if it is the same.
+    /// Logical block of all its pages; None if they belong to several logical blocks.
     pub owner: Option<u32>,
     /// True if every page lies at its own offset.
     pub in_place: bool,
@@ -71,7 +71,8 @@ impl<L: Log> LogFtl<L> {
 }
 
 impl LogDevice {
-    /// Scans the flash; returns the survey and the blocks to discard. `unfinished` may name one during the first pass.
+    /// Scans the flash; returns the survey and the blocks to discard. After a first pass, `unfinished` may name one
+    /// block to discard.
     fn survey(
         &mut self,
         scan: &dyn Scan,
@@ -108,8 +109,8 @@ impl LogDevice {
         }
     }
 
-    /// Chooses the data block of each logical block; `switches` is the role of log blocks that may become one. Returns the
-    /// other blocks with valid pages, in the order of opening.
+    /// Chooses the data block of each logical block. `switches` is the role of log blocks that may become data blocks.
+    /// Returns the other blocks with valid pages, in the order of opening.
     fn take_data_blocks(&mut self, switches: Role, survey: &Survey) -> Vec<LogBlock> {
         let written = survey.blocks.iter().filter(|block| !block.bad && block.valid > 0);
         let mut rest: Vec<LogBlock> = written.map(|block| self.describe(block)).collect();
@@ -146,8 +147,8 @@ impl LogDevice {
         LogBlock { block: block.0, role, opened, written, copies, owner, in_place: in_place && !several }
     }
 
-    /// Merges the logical blocks of the valid pages of an unusable block and erases it. If failures have left no block to
-    /// merge to, it stays.
+    /// Merges the logical blocks whose valid pages are in an unusable block, and erases that block. If failures have
+    /// left no target for the merge, the block stays.
     fn empty<S: FlashSink>(&mut self, block: u32, sink: &mut S) -> Result<(), String> {
         for offset in 0..self.pages_per_block {
             if let Some(address) = self.valid_page(block, offset) {

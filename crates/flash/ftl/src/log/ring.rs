@@ -33,7 +33,7 @@ impl Ring {
         self.blocks.iter().copied()
     }
 
-    /// Block that pages are appended to.
+    /// Returns the block that pages are appended to.
     #[inline]
     pub fn newest(&self) -> Option<u32> {
         self.blocks.back().copied()
@@ -53,8 +53,8 @@ impl Ring {
         self.blocks.push_back(block);
     }
 
-    /// Takes up the blocks of its role that were in it at the power loss, given oldest first, as many of the newest as fit;
-    /// returns the others.
+    /// Takes over the blocks with the ring's role after a power loss, given oldest first: as many of the newest as fit.
+    /// Returns the others.
     pub fn take_up(&mut self, blocks: Vec<LogBlock>) -> Vec<LogBlock> {
         let (mut own, mut rest): (Vec<LogBlock>, Vec<LogBlock>) =
             blocks.into_iter().partition(|block| block.role == self.role);
@@ -64,7 +64,7 @@ impl Ring {
         rest
     }
 
-    /// Number of pages that can be appended before a block must be reclaimed.
+    /// Returns the number of pages that can be appended before a block must be reclaimed.
     pub fn room(&self, device: &LogDevice) -> u32 {
         let unused = self.capacity - self.blocks.len() as u32;
         let open = self.newest().map_or(0, |block| device.pages_per_block() - device.next(block));

@@ -1,7 +1,7 @@
 //! SBFAST: several sequential log blocks, entered at the header of any sub-block.
 //!
-//! A *sequential* log block (SLB) holds pages of one logical block at their own offsets. A logical block may have several;
-//! the newest takes new pages. The *random* log (RLB) is that of FAST.
+//! A *sequential* log block (SLB) holds pages of one logical block at their own offsets. A logical block may have
+//! several SLBs; the newest takes new pages. The *random* log (RLB) works as in FAST.
 //!
 //! ```text
 //! write(page at offset k of logical block b), s = newest SLB of b:
@@ -25,12 +25,13 @@
 //! ```
 //!
 //! Source: Yang, "SBFAST: a subblock-based flash translation layer using fully-associative sector translation", slides,
-//! 2013; no paper exists. Choices where the slides leave something open:
+//! 2013; no paper exists. Choices on points that the slides leave open:
 //!
-//! - the victim SLB ([`LogVictim`]): LRU fits their tables of execution time, FIFO the table of SLBs by streams;
+//! - the victim SLB ([`LogVictim`]): LRU matches the slides' tables of execution time, FIFO their table of SLBs by
+//!   streams;
 //! - which pages reclaiming merges ([`RlbMerge`]);
-//! - without a table to decide: a header whose place is taken gets a new SLB; an SLB switches when full; a page whose place
-//!   is taken has its SLB merged.
+//! - choices without a table to compare with: a header whose place is taken gets a new SLB; an SLB switches when full;
+//!   if a page's place is taken, its SLB is merged.
 
 use serde::{Deserialize, Serialize};
 use ssdlab_core::list::Queue;
@@ -42,26 +43,26 @@ use crate::log::{HostPage, Log, LogBlock, LogBlocks, LogDevice, LogFtl, LogInfo,
 
 const NONE: u32 = u32::MAX;
 
-/// Pages of a logical block that a merge takes when a random log block is reclaimed.
+/// Pages of a logical block that are merged when a random log block is reclaimed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum RlbMerge {
-    /// Pages of the victim and of the data block, as if there were no other log block; newer pages elsewhere stay (the
-    /// slides' case 2.2.1).
+    /// Pages of the victim and of the data block, as if there were no other log block. Newer pages elsewhere stay (case
+    /// 2.2.1 of the slides).
     Victim,
-    /// All pages, as in FAST.
+    /// All pages of the logical block, as in FAST.
     Block,
 }
 
-/// The registration.
+/// Registration of the FTL.
 pub static INFO: LogInfo = LogInfo {
     name: "sbfast",
     help: "SBFAST: FAST with several sequential log blocks, entered at sub-block headers",
     source: "Yang, slides, 2013",
     parameters: &[SLB, LogVictim::PARAMETER, SUB_BLOCK, RLB_MERGE],
     role: LogRules {
-        // The target of a full merge.
+        // One block is the target of a full merge.
         reserve_blocks: 1,
-        // A sequential and a random log block.
+        // Needs a sequential and a random log block.
         least_log_blocks: |_| 2,
         check,
         build: None,
@@ -137,7 +138,7 @@ pub struct Sbfast {
 struct Slot {
     lbn: u32,
     block: u32,
-    /// Next older SLB of the same logical block.
+    /// Index of the next older SLB of the same logical block.
     older: u32,
     written: u32,
 }
@@ -318,7 +319,7 @@ impl Log for Sbfast {
         sequential.chain(self.random.blocks()).collect()
     }
 
-    /// Per SLB its numbers and a bit per page; 4 bytes per page of the random log.
+    /// Counts the numbers and a bit per page for each SLB, and 4 bytes per page of the random log.
     fn table_bytes(&self, device: &LogDevice) -> u64 {
         let pages = u64::from(device.pages_per_block());
         self.slots.len() as u64 * (8 + pages.div_ceil(8)) + 4 * u64::from(self.random.capacity()) * pages

@@ -6,7 +6,7 @@ use ssdlab_nand::{FlashSink, Note, RetireReason, Role};
 
 use super::{HostPage, LogBlock, LogDevice};
 
-/// The sequential (SW) log: one block or none. Without one every page goes to the random log.
+/// The sequential (SW) log: one block or none. Without a block, every page goes to the random log.
 pub(crate) struct SequentialLog {
     blocks: u32,
     open: Option<Open>,
@@ -40,7 +40,7 @@ impl SequentialLog {
         archive.value(open)
     }
 
-    /// Takes up the block opened last, if it may have one; returns the others.
+    /// Takes over the block opened last, if the log has a block; returns the other blocks.
     pub fn take_up(&mut self, mut blocks: Vec<LogBlock>) -> Vec<LogBlock> {
         let is_own = |block: &LogBlock| block.role == Role::SequentialLog && block.in_place;
         if self.blocks > 0
@@ -60,7 +60,8 @@ impl SequentialLog {
         self.open.map(|open| open.block)
     }
 
-    /// Writes the page if it belongs to this log; false if it goes to the random log, None if the program fails.
+    /// Writes the page if it belongs to this log. Returns false if the page goes to the random log, None if the program
+    /// fails.
     ///
     /// ```text
     /// offset 0:                  partial merge of the current block; a new block for this owner, page 0
@@ -97,14 +98,14 @@ impl SequentialLog {
         device.merge_in_place_with(page, block, sink).map(|_| true)
     }
 
-    /// Merges the block partially, if there is one.
+    /// Merges the block partially, if the log has a block.
     fn merge<S: FlashSink>(&mut self, device: &mut LogDevice, reason: RetireReason, sink: &mut S) -> Option<()> {
         let Some(Open { block, owner }) = self.open.take() else { return Some(()) };
         device.retire(block, reason, sink);
         device.merge_in_place(owner, block, sink)
     }
 
-    /// Merges a logical block to free a random log block: partially if it owns the block here, else fully.
+    /// Merges a logical block to free a random log block: partially if it owns the block of this log, else fully.
     pub fn merge_block<S: FlashSink>(&mut self, device: &mut LogDevice, lbn: u32, sink: &mut S) -> Option<()> {
         match self.open {
             Some(open) if open.owner == lbn => self.merge(device, RetireReason::Merged, sink),

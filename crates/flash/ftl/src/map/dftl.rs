@@ -9,11 +9,11 @@
 //! moved(lpn):    in the CMT: changed only there (lazy copying);  else rewrite its translation page, once for all pages
 //!                of a victim
 //! ```
-//! CMT: cached mapping table, a segmented LRU. The global translation directory (GTD), 4 bytes per translation page, is in
-//! RAM.
+//! CMT is the cached mapping table, a segmented LRU. The global translation directory (GTD), 4 bytes per translation
+//! page, is in RAM.
 //!
-//! Source: Gupta, Kim, Urgaonkar, "DFTL: a flash translation layer employing demand-based selective caching of page-level
-//! address mappings", ASPLOS 2009. Without batch update it evicts as the authors' simulator does.
+//! Source: Gupta, Kim, Urgaonkar, "DFTL: a flash translation layer employing demand-based selective caching of
+//! page-level address mappings", ASPLOS 2009. Without batch update it evicts like the authors' simulator.
 
 use std::io;
 
@@ -27,7 +27,7 @@ const NONE: u32 = u32::MAX;
 /// Bytes of a cached entry: logical and physical page number.
 const CACHED_BYTES: u64 = 8;
 
-/// The registration.
+/// Registration of the map.
 pub static INFO: MapInfo = MapInfo {
     name: "dftl",
     help: "DFTL: in flash, with single entries cached in RAM",
@@ -39,7 +39,7 @@ pub static INFO: MapInfo = MapInfo {
 const CMT: Parameter = Parameter {
     name: "cmt",
     unit: Unit::Count("entries"),
-    // 64 KB at 8 bytes each, as in the authors' simulator.
+    // 8,192 entries of 8 bytes are 64 KB, as in the authors' simulator.
     default: 8192,
     min: 1,
     max: 1 << 30,
@@ -50,7 +50,7 @@ const CMT: Parameter = Parameter {
 const PROTECTED: Parameter = Parameter {
     name: "protected",
     unit: Unit::Share,
-    // 6,552 of 8,192 in the authors' simulator.
+    // The authors' simulator protects 6,552 of 8,192 entries.
     default: percent(80),
     min: 0,
     max: percent(99),
@@ -76,7 +76,7 @@ fn pages(settings: &Settings, logical_pages: u32, page_bytes: u32) -> u32 {
     logical_pages.div_ceil(page_bytes / settings.get(ENTRY.name) as u32)
 }
 
-/// Maximum number of entries of the protected segment; at least one entry is on probation.
+/// Returns the maximum number of entries in the protected segment; at least one entry is on probation.
 pub fn protected(settings: &Settings) -> u32 {
     let entries = settings.get(CMT.name);
     let share = (entries as f64 * settings.fraction(PROTECTED.name)).round() as u64;
@@ -88,7 +88,7 @@ pub struct Dftl {
     entries: u32,
     /// Maximum number of protected entries.
     most_protected: u32,
-    /// True if all dirty entries of a translation page are written with it.
+    /// True if writing a translation page includes all its dirty entries.
     batch: bool,
     page_shift: u32,
     pages: u32,
@@ -96,29 +96,30 @@ pub struct Dftl {
     /// Slot of each logical page's entry.
     slot_of: HugeVec<Entry>,
     slots: HugeVec<Slot>,
-    /// Number of slots with an entry: the first ones, as an entry only gives way to another.
+    /// Number of slots with an entry. These are the first slots, because an entry is only ever replaced by another.
     taken: u32,
     probation: Segment,
     protection: Segment,
     protected: u32,
     /// First dirty slot of each translation page.
     dirty: Vec<u32>,
-    /// Ring of logical pages that are looked up soon, and its next place.
+    /// Ring of logical pages that will be looked up soon, and its next place.
     ahead: [u32; AHEAD],
     turn: usize,
 }
 
-/// Number of hints between the hint for a page and the prefetch of its slot; the index entry is in the processor's cache
-/// by then.
+/// Number of hints between the hint for a page and the prefetch of its slot. By then the index entry is in the
+/// processor's cache.
 const AHEAD: usize = 8;
 
-/// The index of this many logical pages stays in the processor's caches, where prefetching costs more than it saves.
+/// The index of up to this many logical pages stays in the processor's caches, where prefetching costs more than it
+/// saves.
 const CACHED_ENTRIES: usize = 1 << 20;
 
-/// Distance in a segment at which slots are prefetched; they have arrived at half of it.
+/// Distance in a segment at which slots are prefetched. They have arrived when half of it is left.
 const FAR: u32 = 32;
 
-/// All data of an entry are stored together, because access to a large table is bound by memory latency.
+/// All data of an entry are stored together, because memory latency limits access to a large table.
 #[derive(Clone, Copy)]
 struct Slot {
     lpn: u32,
@@ -134,23 +135,23 @@ impl Slot {
     const EMPTY: Self = Self { lpn: NONE, place: 0, next: NONE, previous: NONE, dirty: false, protected: false };
 }
 
-/// Slots by age. A slot used again is appended at the end and leaves a stale place behind. So a use touches no
+/// Slots by age. A slot used again is appended at the end and leaves a stale place behind. So a use does not touch
 /// neighbours, which are scattered in memory, and the next victims are known well in advance.
 #[derive(Clone)]
 struct Segment {
     protected: bool,
-    /// A ring; its size is a power of two.
+    /// A ring of places; its size is a power of two.
     places: HugeVec<u32>,
-    /// First place that may not be stale, and the end; both grow without limit and wrap around.
+    /// First place that may not be stale, and the end. Both grow without limit and wrap around.
     begin: u32,
     end: u32,
 }
 
 impl Segment {
-    /// Segment for this many slots, with room for as many stale places and a few more.
+    /// Creates a segment for this many slots, with room for as many stale places and a few more.
     fn new(slots: u32, protected: bool) -> Self {
         let places = (slots as usize * 2).next_power_of_two().max(16);
-        // Wraps around soon, so that every test exercises it.
+        // The counters wrap around soon, so that every test covers this case.
         let first = u32::MAX - 100;
         Self { protected, places: HugeVec::zeros(places), begin: first, end: first }
     }
@@ -191,12 +192,12 @@ impl Segment {
         }
     }
 
-    /// Returns the slot that has been here longest.
+    /// Returns the slot that has been in this segment longest.
     #[inline]
     fn oldest(&mut self, slots: &[Slot], slot_of: &[Entry]) -> Option<u32> {
         while self.begin != self.end {
             let place = self.begin;
-            // The next victims are needed soon, and so are their index entries.
+            // Prefetches the next victims and their index entries, which are needed soon.
             prefetch(slots, self.slot_at(place.wrapping_add(FAR)) as usize);
             if slot_of.len() > CACHED_ENTRIES {
                 prefetch(slot_of, slots[self.slot_at(place.wrapping_add(FAR / 2)) as usize].lpn as usize);
@@ -219,7 +220,7 @@ impl Dftl {
     /// Returns an empty table.
     ///
     /// # Errors
-    /// If pages or entries are not powers of two.
+    /// Fails if pages or entries are not powers of two.
     pub fn new(logical_pages: u32, page_bytes: u32, settings: &Settings) -> Result<Self, String> {
         INFO.role.refuse(settings, page_bytes)?;
         let (room, entry_bytes) = (settings.get(CMT.name) as u32, settings.get(ENTRY.name) as u32);
@@ -302,7 +303,7 @@ impl Dftl {
             self.taken += 1;
             self.taken - 1
         } else {
-            let victim = self.probation.oldest(&self.slots, &self.slot_of).expect("some entry is on probation");
+            let victim = self.probation.oldest(&self.slots, &self.slot_of).expect("the probationary list has an entry");
             let Slot { lpn, dirty, .. } = self.slots[victim as usize];
             if dirty {
                 write_back = Some(self.page_of(lpn));
@@ -392,7 +393,7 @@ impl MapModel for Dftl {
         false
     }
 
-    /// The CMT, and 4 bytes per translation page in the GTD.
+    /// Counts the CMT, and 4 bytes per translation page in the GTD.
     fn ram_bytes(&self) -> u64 {
         CACHED_BYTES * u64::from(self.entries) + 4 * u64::from(self.pages)
     }

@@ -1,11 +1,11 @@
-//! Cost models of maps that are kept in flash with a part in the controller's RAM.
+//! Cost models of maps that are kept in flash, with a part in the controller's RAM.
 //!
 //! The flat map of [`crate::page::PageFtl`] always gives the location of a page. A [`MapModel`] only decides which *map
-//! pages* are read and programmed for it, and cannot corrupt data. A map page is a flash page full of entries. It is
-//! relocated and collected like any other page, but is stored in separate blocks.
+//! pages* are read and programmed for a page, and cannot corrupt data. A map page is a flash page full of entries. It
+//! is relocated and collected like any other page, but is stored in separate blocks.
 //!
-//! To add a map: write its file with an `INFO` and a `new`, and a line in the table of [`crate::choice`]. Settings, help,
-//! documents and the oracle tests read the table.
+//! To add a map: write its file with an `INFO` and a `new`, and a line in the table of [`crate::choice`]. Settings,
+//! help, documents and the oracle tests read the table.
 
 pub mod cache;
 pub mod dftl;
@@ -57,14 +57,14 @@ pub trait MapModel: Send {
     /// True if anything is charged.
     const CHARGED: bool;
 
-    /// Number of map pages in flash.
+    /// Returns the number of map pages in flash.
     fn pages(&self) -> u32;
 
-    /// Looks up the entry of `lpn`, which stays in RAM until the next look-up.
+    /// Looks up the entry of `lpn`. The entry stays in RAM until the next look-up.
     fn look_up(&mut self, lpn: u32) -> Lookup;
 
-    /// Reports that the entry of `lpn`, the last one looked up, has changed. Map pages may have been programmed since the
-    /// look-up, with the old entry.
+    /// Reports that the entry of `lpn`, which was looked up last, has changed. Map pages may have been programmed with
+    /// the old entry since the look-up.
     fn changed(&mut self, lpn: u32);
 
     /// Hints that `lpn` will be looked up soon; never changes a result.
@@ -77,24 +77,24 @@ pub trait MapModel: Send {
     /// Reports that map page `page` was programmed with its cached entries.
     fn written(&mut self, page: u32);
 
-    /// Bytes read from flash to load an entry.
+    /// Returns the number of bytes read from flash to load an entry.
     fn load_bytes(&self) -> u32;
 
-    /// True if RAM holds the whole map page at every write-back, so that the page need not be read first.
+    /// True if RAM holds the whole map page at every write-back, so that the page is not read first.
     fn knows_whole_pages(&self) -> bool;
 
-    /// Number of pages, from page 0, to look up before the first request; 0 unless the cache is preloaded.
+    /// Returns the number of pages, from page 0, to look up before the first request; 0 unless the cache is preloaded.
     fn preload(&self) -> u32 {
         0
     }
 
-    /// Bytes of RAM that a controller spends on the map.
+    /// Returns the bytes of RAM that a controller uses for the map.
     fn ram_bytes(&self) -> u64;
 
-    /// Bytes of memory held by the model.
+    /// Returns the bytes of memory held by the model.
     fn memory_bytes(&self) -> u64;
 
-    /// Map of a part of the planes with this many logical pages; None if map pages go to all planes in turn.
+    /// Returns the map of some of the planes, with this many logical pages; None if map pages go to all planes in turn.
     fn part(&self, _logical_pages: u32) -> Option<Self>
     where
         Self: Sized,
@@ -102,7 +102,7 @@ pub trait MapModel: Send {
         None
     }
 
-    /// Entries in RAM, the next victims first where the order is known.
+    /// Returns the entries in RAM. If the eviction order is known, the next victims come first.
     fn cached(&self) -> Vec<CachedEntries> {
         Vec::new()
     }
@@ -116,16 +116,16 @@ pub trait MapModel: Send {
     }
 }
 
-/// Entries of successive pages that came into RAM together.
+/// Entries of successive pages that were loaded into RAM together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CachedEntries {
     /// The first page.
     pub first: Lpn,
     /// Number of pages.
     pub count: u32,
-    /// True if they differ from the copy in flash.
+    /// True if the entries differ from the copy in flash.
     pub dirty: bool,
-    /// True if they were used again and are kept longer for it.
+    /// True if the entries were used again and are therefore kept longer.
     pub protected: bool,
 }
 
@@ -141,6 +141,6 @@ pub struct Lookup {
 }
 
 impl Lookup {
-    /// The entry was in RAM.
+    /// Cost of a hit: the entry was in RAM.
     pub const HIT: Self = Self { hit: true, write_back: None, load: None };
 }

@@ -1,10 +1,10 @@
-//! The whole map in RAM, without any charges.
+//! A map that is entirely in RAM and costs nothing.
 
 use ssdlab_core::{Archive, Archived, Settings};
 
 use super::{Lookup, MapInfo, MapModel, MapRules};
 
-/// The registration.
+/// Registration of the map.
 pub static INFO: MapInfo = MapInfo {
     name: "ram",
     help: "entirely in RAM",
@@ -21,7 +21,7 @@ pub struct WholeMap {
 }
 
 impl WholeMap {
-    /// Returns a map; it has no options.
+    /// Creates a map, which has no options.
     pub const fn new(logical_pages: u32, _page_bytes: u32, _settings: &Settings) -> Result<Self, String> {
         Ok(Self { logical_pages })
     }
@@ -56,7 +56,7 @@ impl MapModel for WholeMap {
         true
     }
 
-    /// 4 bytes per entry.
+    /// Counts 4 bytes per entry.
     fn ram_bytes(&self) -> u64 {
         4 * u64::from(self.logical_pages)
     }

@@ -8,11 +8,11 @@
 //! changed(lpn):  the segment becomes dirty
 //! moved(lpn):    cached: the segment becomes dirty;  else rewrite its map page
 //! ```
-//! A segment is a map page or a part of one. If the cache holds only parts of a map page, the page is read before it is
-//! written. The *map of the map*, with the place of each segment, is in RAM, 4 bytes per segment.
+//! A segment is a map page or a part of a map page. If the cache holds only parts of a map page, the page is read
+//! before it is written. The *map of the map*, with the place of each segment, is in RAM, 4 bytes per segment.
 //!
-//! Source: the map-cache document (slides), which defines segment sizes, the map of the map and the cost of a miss; dirty
-//! segments and garbage collection are not in it.
+//! Source: the map-cache document (slides), which defines segment sizes, the map of the map and the cost of a miss. It
+//! does not cover dirty segments and garbage collection.
 
 use super::cache::{CachePolicy, POLICIES};
 use super::{CachedEntries, Lookup, MapInfo, MapModel, MapRules};
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use ssdlab_core::units::write_bytes;
 use ssdlab_core::{Archive, Archived, Lpn, Parameter, Settings, Unit};
 
-/// The registration.
+/// Registration of the map.
 pub static INFO: MapInfo = MapInfo {
     name: "segments",
     help: "in flash, with segments cached in RAM",
@@ -81,7 +81,7 @@ fn problems(settings: &Settings, page_bytes: u32) -> Vec<Problem> {
             let above = bytes.next_power_of_two();
             let below = write_bytes(above / 2);
             report(parameter, format!("{} is not a power of two; lower it to {below}", write_bytes(*bytes)));
-            // Problems that follow from it are not reported.
+            // Further problems caused by this value are not reported.
             *bytes = above.min(page);
         }
     }
@@ -131,11 +131,12 @@ impl SegmentCache {
     /// Returns an empty cache.
     ///
     /// # Errors
-    /// If sizes are not powers of two that divide each other, or the cache is not a multiple of segments.
+    /// Fails if sizes are not powers of two that divide each other, or the cache size is not a multiple of the segment
+    /// size.
     pub fn new(logical_pages: u32, page_bytes: u32, settings: &Settings) -> Result<Self, String> {
         INFO.role.refuse(settings, page_bytes)?;
         let cache_bytes = settings.get(CACHE.name);
-        // Both are at most a page.
+        // Both sizes are at most a page.
         let [segment_bytes, entry_bytes] = [SEGMENT, ENTRY].map(|parameter| settings.get(parameter.name) as u32);
         let entries = segment_bytes / entry_bytes;
         let segments = logical_pages.div_ceil(entries);
@@ -224,13 +225,13 @@ impl MapModel for SegmentCache {
         if self.preload { self.capacity.saturating_mul(1 << self.segment_shift) } else { 0 }
     }
 
-    /// The cache, and 4 bytes per segment in the map of the map.
+    /// Counts the cache, and 4 bytes per segment in the map of the map.
     fn ram_bytes(&self) -> u64 {
         self.cache_bytes + 4 * u64::from(self.segments)
     }
 
     fn memory_bytes(&self) -> u64 {
-        // Two links and a flag per segment, with any policy.
+        // Counts two links and a flag per segment, with any policy.
         u64::from(self.segments) * (size_of::<SegmentState>() + ssdlab_core::list::Queue::BYTES_PER_ITEM) as u64
     }
 
@@ -242,7 +243,7 @@ impl MapModel for SegmentCache {
         Ok(())
     }
 
-    /// In the order of segment numbers, because policies do not expose their order.
+    /// Entries are in the order of segment numbers, because policies do not expose their order.
     fn cached(&self) -> Vec<CachedEntries> {
         let cached = (0..).zip(&self.state).filter(|&(_, &state)| state != SegmentState::Flash);
         let entries = |(segment, &state): (u32, &SegmentState)| CachedEntries {

@@ -6,7 +6,7 @@ use super::{Limits, PageFtl};
 use crate::map::MapModel;
 
 impl<M: MapModel> PageFtl<M> {
-    /// Lists every field: saved, or `_` if the configuration fixes it or it does not affect what follows.
+    /// Handles every field: it is saved, or `_` if the configuration fixes it or it does not affect what follows.
     pub(super) fn archive_all(&mut self, archive: &mut Archive<'_>) -> Archived {
         let Self {
             shape,

@@ -17,7 +17,7 @@ pub(super) struct Victim {
     pub(super) block: BlockId,
     /// First page not yet looked at.
     pub(super) next: u32,
-    /// End of its pages.
+    /// End of the victim's pages.
     pub(super) end: u32,
 }
 
@@ -29,7 +29,8 @@ impl Victim {
 }
 
 impl<M: MapModel> PageFtl<M> {
-    /// Collects until the next host page may be written to the plane. Rare, so kept out of the write path.
+    /// Collects until the next host page can be written to the plane. This is rare, so the code is kept out of the
+    /// write path.
     #[cold]
     #[inline(never)]
     pub(super) fn make_room<S: FlashSink>(&mut self, plane: usize, number: u8, sink: &mut S) {
@@ -65,13 +66,13 @@ impl<M: MapModel> PageFtl<M> {
     }
 
     pub(super) fn collect_while<S: FlashSink>(&mut self, plane: usize, sink: &mut S, short: impl Fn(&Self) -> bool) {
-        // The reserve guarantees that an invalid page comes within reach; the bound turns a broken policy into an
-        // error instead of a hang.
+        // The reserve guarantees that an invalid page comes within reach. The bound turns a broken policy into an error
+        // instead of a hang.
         let mut patience = 1_000 + 64 * u64::from(self.blocks.table().len());
         while short(self) && !(sink.fails() && self.stuck) {
             let nothing_left = self.planes[plane].victim.is_none() && self.blocks.plane(plane).closed() == 0;
             if sink.fails() && (nothing_left || patience == 0) {
-                // So many blocks have failed that collection yields nothing.
+                // So many blocks have failed that collection frees no pages.
                 self.stuck = true;
                 return;
             }
@@ -86,8 +87,8 @@ impl<M: MapModel> PageFtl<M> {
         (victim.expect("a plane short of pages has closed blocks"), VictimReason::Policy)
     }
 
-    /// Collects about `pages` pages of a plane ahead of need, unless the plane has `free_blocks` more free blocks than
-    /// the number at which the host must wait. Returns false if no work remains.
+    /// Collects about `pages` pages of a plane ahead of need. Does nothing if the plane has `free_blocks` more free
+    /// blocks than the number at which the host must wait. Returns false if no work remains.
     pub(super) fn collect_ahead<S: FlashSink>(
         &mut self,
         plane: usize,
@@ -112,14 +113,14 @@ impl<M: MapModel> PageFtl<M> {
             if !ftl.may_linger(plane) {
                 return (gain, VictimReason::Yield);
             }
-            // The policy may prefer a block that yields nothing.
+            // The policy may prefer a block that would free no page.
             let (choice, reason) = ftl.choose(plane);
             if ftl.has_invalid(choice) { (choice, reason) } else { (gain, VictimReason::Yield) }
         });
         true
     }
 
-    /// Returns a closed block of the plane that yields a page and may be emptied now.
+    /// Returns a closed block of the plane that would free a page and may be emptied now.
     fn gain(&self, plane: usize) -> Option<BlockId> {
         let least =
             if self.may_linger(plane) { self.blocks.plane(plane).least_valid() } else { self.least_map_block(plane) };
@@ -130,8 +131,8 @@ impl<M: MapModel> PageFtl<M> {
         self.blocks.valid(block) < self.blocks.pages_per_block()
     }
 
-    /// Copies up to `pages` valid pages of the plane's victim, chosen first if there is none, and erases the victim once
-    /// it is empty. A block of map pages is emptied at once.
+    /// Copies up to `pages` valid pages of the plane's victim, and erases the victim once it is empty. Chooses a victim
+    /// first if there is none. A block of map pages is emptied at once.
     fn collect<S: FlashSink>(
         &mut self,
         plane: usize,
@@ -139,7 +140,7 @@ impl<M: MapModel> PageFtl<M> {
         sink: &mut S,
         choose: impl FnOnce(&mut Self, usize) -> (BlockId, VictimReason),
     ) {
-        // Blocks just filled are candidates too; the smallest devices may have no others.
+        // Blocks that were just filled are candidates too; the smallest devices may have no others.
         for number in 0..=usize::from(self.map_number()) {
             self.planes[plane].open_blocks[number] = self.closed_if_full(self.planes[plane].open_blocks[number]);
         }
@@ -168,8 +169,8 @@ impl<M: MapModel> PageFtl<M> {
         self.copy_from_victim(plane, pages, sink);
     }
 
-    /// Occupancy of the plane before and after a victim with data is collected. A host page that waits for the collection
-    /// counts as valid already, in place of its old version.
+    /// Returns the occupancy of the plane before and after a victim with data is collected. A host page that waits for
+    /// the collection already counts as valid, in place of its old version.
     fn occupied_before(&self, plane: usize, victim: BlockId) -> GcOccupancy {
         let (at, blocks) = (&self.planes[plane], self.blocks.plane(plane).blocks());
         let pages = self.blocks.pages_per_block();
@@ -202,8 +203,8 @@ impl<M: MapModel> PageFtl<M> {
         self.erase(plane, victim.block, Cause::Gc, sink);
     }
 
-    /// Moves the next `count` valid pages of `victim` to open block `number` of its plane; fewer if no block can be
-    /// opened.
+    /// Moves the next `count` valid pages of `victim` to open block `number` of its plane; moves fewer if no block can
+    /// be opened.
     pub(super) fn move_pages<S: FlashSink>(
         &mut self,
         plane: usize,
@@ -239,7 +240,8 @@ impl<M: MapModel> PageFtl<M> {
         Window { first, valid: self.blocks.valid_among(first, WINDOW.min(end - first)) }
     }
 
-    /// Prefetches the map entries of the window after the victim's next one, and of the next one if it is the first.
+    /// Prefetches the map entries of the window after the next window of the victim. Before the first window,
+    /// prefetches the next one too.
     fn fetch_entries(&self, victim: &Victim) {
         let &Victim { next, end, .. } = victim;
         let begins = next == end - self.blocks.pages_per_block();
@@ -250,7 +252,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Copies pages to an open block; returns the pages that found no place (only on flash that fails).
+    /// Copies pages to an open block; returns the pages that could not be placed (only on flash that fails).
     #[inline]
     fn append<S: FlashSink>(
         &mut self,
@@ -286,7 +288,7 @@ impl<M: MapModel> PageFtl<M> {
         pages
     }
 
-    /// Copies pages to `to` and on; returns the pages copied, which are all unless a program fails.
+    /// Copies pages to `to` and the pages after it; returns the copied pages, which are all unless a program fails.
     #[inline]
     fn copy_pages<S: FlashSink>(&mut self, pages: Window, to: u32, cause: Cause, sink: &mut S) -> Window {
         let mut sequence = self.sequence;
@@ -327,7 +329,7 @@ impl<M: MapModel> PageFtl<M> {
     }
 }
 
-/// Some of [`WINDOW`] pages in a row.
+/// A window of up to [`WINDOW`] successive pages.
 #[derive(Clone, Copy)]
 struct Window {
     first: u32,
@@ -336,7 +338,7 @@ struct Window {
 }
 
 impl Window {
-    /// Page numbers. Bits are counted first, so that a loop that ignores the numbers becomes a sum.
+    /// Returns the page numbers. Bits are counted first, so that a loop that ignores the numbers becomes a sum.
     #[inline(always)]
     fn ppns(self) -> impl Iterator<Item = u32> {
         let mut valid = self.valid;

@@ -5,10 +5,10 @@
 //! then:             once there is room, the valid pages of a failing block are copied; the block is bad
 //! an erase fails:   the block is bad
 //! ```
-//! Each bad block lowers the number of valid pages that its plane may hold by one block. The blocks that collection keeps
-//! unwritten suffice while nothing fails; [`Ftl::keep_for_failures`] adds more. If more blocks fail during one shortage,
-//! no erased block is left and collection stops. The work under way is then given up, including the host's page. The drive
-//! is worn out, and everything written before can be read.
+//! Each bad block lowers the number of valid pages that its plane may hold by one block. The blocks that collection
+//! keeps unwritten suffice while nothing fails; [`Ftl::keep_for_failures`] adds more. If more blocks fail during one
+//! shortage, no erased block is left and collection stops. The current work is then abandoned, including the host's
+//! page. The drive is worn out, and everything written before can be read.
 
 use ssdlab_core::{BlockId, Entry, Ppn};
 use ssdlab_nand::{Cause, FlashSink, Note, Source, SpareArea, VictimReason};
@@ -32,7 +32,7 @@ impl<M: MapModel> PageFtl<M> {
         Ok(())
     }
 
-    /// Programs a page elsewhere that could not be programmed at `ppn`; returns its new place, if there is room.
+    /// Programs a page in another place after the program of `ppn` failed; returns the new place, if there is room.
     #[cold]
     pub(super) fn program_elsewhere<S: FlashSink>(
         &mut self,
@@ -84,12 +84,12 @@ impl<M: MapModel> PageFtl<M> {
     pub(super) fn close_failing(&mut self, plane: usize, number: u8, ppn: u32, lpn: u32) {
         let block = self.block_of(ppn);
         let open = std::mem::replace(&mut self.planes[plane].open_blocks[usize::from(number)], OpenBlock::CLOSED);
-        // The first page of a block tells whether the block holds map pages.
+        // The first page of a block shows if the block holds map pages.
         self.p2l[ppn as usize] = Entry::of(lpn);
         let left = open.left();
         self.planes[plane].unwritten -= left;
-        // Open blocks count unwritten pages as valid; this block keeps only its written ones. It does not become a
-        // candidate: emptying it yields no free block.
+        // Open blocks count unwritten pages as valid; this block keeps only its written pages. It does not become a
+        // candidate, because emptying it frees no block.
         self.blocks.move_out(block, ppn..open.end);
         self.failing.insert(block);
         self.lose_block(plane);
@@ -102,7 +102,7 @@ impl<M: MapModel> PageFtl<M> {
         at.limit = at.limit.saturating_sub(pages);
     }
 
-    /// Empties the failing blocks of a plane, each once there is room for its pages.
+    /// Empties the failing blocks of a plane, each as soon as there is room for its pages.
     #[cold]
     pub(super) fn rescue<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
         let pages = self.blocks.pages_per_block();

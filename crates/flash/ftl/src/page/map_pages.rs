@@ -1,15 +1,15 @@
-//! Map pages of the page-mapped FTL: where they are written, and how much room they get.
+//! Map pages of the page-mapped FTL: where they are written, and how much room they have.
 //!
-//! Moving the pages of a victim changes their entries. If the entries of the victim's pages are all in different map
-//! pages, collection may program more map pages than it frees pages. The excess lies in blocks of map pages, as old
-//! versions. So when a plane has as many of these blocks as it may have, or too few free blocks for a victim with data,
-//! the block of map pages with the fewest valid ones is collected first; that rewrites nothing. Without this bound
-//! collection need not end on small devices or with FIFO victims.
+//! Moving the pages of a victim changes their entries. If all these entries are in different map pages, collection may
+//! program more map pages than it frees pages. The excess is in blocks of map pages, as old versions. So a plane may
+//! reach its limit of such blocks, or have too few free blocks for a victim with data. Then the block of map pages with
+//! the fewest valid pages is collected first, which rewrites nothing. Without this limit, collection might not end on
+//! small devices or with FIFO victims.
 //!
-//! With several planes map pages are written to each in turn, whatever the victim's plane. A plane accepts its even share
-//! of the valid map pages and passes on the rest. It keeps the part of its share that it has not received unwritten.
-//! Pages of data thus never occupy the room of map pages, and a plane without a spare free block has old versions to
-//! collect.
+//! With several planes, map pages are written to each plane in turn, whatever the victim's plane. A plane accepts its
+//! even share of the valid map pages and passes on the rest. It keeps room unwritten for the part of its share that it
+//! has not received. Thus pages of data never take the room of map pages, and a plane without a spare free block has
+//! old versions to collect.
 
 use ssdlab_core::{BlockId, Entry, Lpn, Ppn};
 use ssdlab_nand::{Cause, FlashSink, Note, Role, Source, SpareArea, VictimReason};
@@ -30,7 +30,7 @@ impl<M: MapModel> PageFtl<M> {
             && self.p2l[block.index() * self.blocks.pages_per_block() as usize].page() >= self.shape.logical_pages
     }
 
-    /// Number of blocks of the plane that must stay unwritten for map pages.
+    /// Returns the number of blocks of the plane that must stay unwritten for map pages.
     pub(super) fn blocks_for_map(&self, plane: usize) -> u32 {
         if !M::CHARGED {
             return 0;
@@ -39,24 +39,24 @@ impl<M: MapModel> PageFtl<M> {
         short_blocks(self.planes.len() as u32) + missing.div_ceil(self.blocks.pages_per_block())
     }
 
-    /// Number of unwritten pages of the plane at which the host must wait.
+    /// Returns the number of unwritten pages of the plane at which the host must wait.
     pub(super) fn short(&self, plane: usize) -> u32 {
         (self.limits.spare_blocks + self.blocks_for_map(plane)) * self.blocks.pages_per_block()
     }
 
-    /// Number of unwritten pages of the plane at which a host page must ask for room.
+    /// Returns the number of unwritten pages of the plane at which a host page must ask for room.
     pub(super) fn tight(&self, plane: usize) -> u32 {
         self.short(plane) + self.limits.ahead
     }
 
-    /// True if a victim with data may be emptied incrementally: one already chosen, or a new one if there is one more
-    /// free block than it needs, because map pages may be written meanwhile.
+    /// True if a victim with data may be emptied incrementally. This is so for a victim already chosen. A new victim
+    /// needs one free block more than it uses, because map pages may be written meanwhile.
     pub(super) fn may_linger(&self, plane: usize) -> bool {
         !M::CHARGED || self.planes[plane].victim.is_some() || self.blocks.free(plane) > VICTIM_BLOCKS
     }
 
-    /// Charges the use of a page's map entry; `changes` if the entry is about to change, which the caller reports
-    /// afterwards. Compiles to nothing if the whole map is in RAM.
+    /// Charges the use of a page's map entry. `changes` is true if the entry is about to change, which the caller
+    /// reports afterwards. Compiles to nothing if the whole map is in RAM.
     #[inline(always)]
     pub(super) fn charge<S: FlashSink>(&mut self, lpn: u32, changes: bool, sink: &mut S) {
         if M::CHARGED {
@@ -155,7 +155,8 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Opens a block for map pages if there is none; collects others first if victims need the free blocks.
+    /// Opens a block for map pages if none is open; first collects other blocks of map pages if victims need the free
+    /// blocks.
     pub(super) fn make_room_for_map<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
         loop {
             let number = self.map_number();
@@ -208,8 +209,8 @@ impl<M: MapModel> PageFtl<M> {
 }
 
 impl Plane {
-    /// Free blocks that map pages must leave: one for relocated map pages, and one for the relocated pages of the
-    /// current victim. A victim that has been emptied will free one block.
+    /// Returns the number of free blocks that map pages must leave: one for relocated map pages, and one for the
+    /// relocated pages of the current victim. A victim that has been emptied will free one block.
     fn kept_from_map(&self) -> u32 {
         match self.victim {
             None => 1,

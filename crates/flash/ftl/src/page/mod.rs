@@ -6,27 +6,28 @@
 //!              append to the plane's open block for the host; map[lpn] = there; the old copy is invalid
 //! collect:     victim = policy; append its valid pages to the plane's open block for GC; erase it
 //! ```
-//! Invariant: a page of a closed block is valid iff `l2p[p2l[ppn]] == ppn`. A validity bit per page says the same, so
-//! that collection reads neither the entries of invalid pages nor the new places of their data. Cost per victim with `v`
-//! valid pages: `v` copies and an erase. Memory: 4 bytes per logical page, 4 and a bit per physical page, about 30 per
-//! block.
+//! Invariant: a page of a closed block is valid if and only if `l2p[p2l[ppn]] == ppn`. A validity bit per page says the
+//! same, so that collection does not read the entries of invalid pages or the new places of their data. Cost per victim
+//! with `v` valid pages: `v` copies and an erase. Memory: 4 bytes per logical page; 4 bytes and a bit per physical
+//! page; about 30 bytes per block.
 //!
-//! A plane is short of free pages when only its spare blocks remain unwritten: one if GC shares the host's open block
-//! (the classic models), two if GC has its own, which may have to be replaced in the middle of a victim.
+//! A plane is short of free pages when only its spare blocks remain unwritten. It has one spare block if GC shares the
+//! host's open block (the classic models). It has two if GC has its own open block, which may have to be replaced in
+//! the middle of a victim.
 //!
 //! **Planes.** Successive host pages go to successive planes; collection stays within a plane, so that a chip can move
 //! pages without the bus. Each plane follows the rules of a device with one plane and needs
-//! [`PageOptions::reserve_blocks`], so a plane that is otherwise full of valid pages is passed over. The logical pages fit
-//! in all planes together. So there is a plane with room, or all are full and the overwritten page leaves room in its
-//! plane.
+//! [`PageOptions::reserve_blocks`]. So a plane that is otherwise full of valid pages is passed over. The logical pages
+//! fit in all planes together. So either some plane has room, or all are full and the overwritten page leaves room in
+//! its plane.
 //!
 //! With [`Trigger::Partial`] and [`Ftl::background`] a victim is emptied little by little, with host pages written in
-//! between. Its remaining pages always find room: a step begins only while free pages are not short, and a plane short of
-//! free pages finishes its victim first.
+//! between. Its remaining pages always find room. A step begins only while free pages are not short, and a plane short
+//! of free pages finishes its victim first.
 //!
-//! The map may be too large for RAM. A [`MapModel`] then determines the map pages read and written for each use. Map pages
-//! are numbered after the logical pages and mapped, moved and collected like them, in blocks of their own. After a
-//! victim's pages are copied, each map page with a changed entry is rewritten once. See `map_pages.rs`.
+//! The map may be too large for RAM. A [`MapModel`] then determines the map pages read and written for each use. Map
+//! pages are numbered after the logical pages. They are mapped, moved and collected like logical pages, in separate
+//! blocks. After a victim's pages are copied, each map page with a changed entry is rewritten once. See `map_pages.rs`.
 
 mod archive;
 mod check;
@@ -57,7 +58,7 @@ use collect::Victim;
 /// Maps up to this size stay in a processor's caches, where prefetching only costs instructions.
 const CACHED_MAP_BYTES: usize = 16 << 20;
 
-/// Room for open blocks per plane in a saved state.
+/// Number of open blocks per plane that a saved state has room for.
 const MOST_OPEN_BLOCKS: usize = 16;
 
 /// A block being written from its first page to its last.
@@ -68,7 +69,7 @@ struct OpenBlock {
 }
 
 impl OpenBlock {
-    /// No block open yet.
+    /// Value before a block is opened.
     const CLOSED: Self = Self { next: 0, end: 0 };
 
     const fn is_full(self) -> bool {
@@ -103,9 +104,9 @@ struct Plane {
 struct Limits {
     /// Maximum number of valid map pages.
     map_pages: u32,
-    /// Blocks that stay unwritten for relocated pages.
+    /// Number of blocks that stay unwritten for relocated pages.
     spare_blocks: u32,
-    /// Partial collection may be due when at most this many pages more than the short level are unwritten.
+    /// Number of unwritten pages above the short level up to which partial collection may be due.
     ahead: u32,
 }
 
@@ -122,7 +123,7 @@ pub struct PageFtl<M = WholeMap> {
     options: PageOptions,
     policy: Box<dyn VictimPolicy>,
     planes: Vec<Plane>,
-    /// Plane for the next host page, if it has room.
+    /// Next plane for a host page, if it has room.
     turn: usize,
     /// Plane for the next map page.
     map_turn: usize,
@@ -135,7 +136,7 @@ pub struct PageFtl<M = WholeMap> {
     sequence: u64,
     /// Blocks with a failed program; they are emptied and then retired.
     failing: BTreeSet<BlockId>,
-    /// True if more blocks have failed at once than were kept for it: nothing can be programmed any more.
+    /// True if more blocks have failed at once than were kept for failures: nothing can be programmed any more.
     stuck: bool,
 }
 
@@ -143,7 +144,7 @@ impl PageFtl {
     /// Returns an erased device with the whole map in RAM.
     ///
     /// # Errors
-    /// See [`Self::with_map`].
+    /// Like [`Self::with_map`], with the whole map in RAM.
     pub fn new(shape: Shape, options: PageOptions, seed: u64) -> Result<Self, String> {
         Self::with_map(shape, options, WholeMap { logical_pages: shape.logical_pages }, seed)
     }
@@ -153,8 +154,8 @@ impl<M: MapModel> PageFtl<M> {
     /// Returns an erased device with this map.
     ///
     /// # Errors
-    /// If the blocks cannot hold the logical and map pages plus the reserve of garbage collection, do not divide evenly
-    /// among the planes, or page numbers exceed 32 bits; or if the options contradict each other.
+    /// Fails if the blocks cannot hold the logical and map pages plus the reserve of garbage collection, or do not
+    /// divide evenly among the planes; if page numbers exceed 32 bits; or if the options contradict each other.
     pub fn with_map(shape: Shape, options: PageOptions, map: M, seed: u64) -> Result<Self, String> {
         let mut ftl = Self::to_load(shape, options, map, seed)?;
         let mapped = shape.logical_pages + ftl.map.pages();
@@ -163,10 +164,10 @@ impl<M: MapModel> PageFtl<M> {
         Ok(ftl)
     }
 
-    /// Returns the same device without memory for its map until a state is loaded, which must come next.
+    /// Creates the device without memory for its map. A state must be loaded next.
     ///
     /// # Errors
-    /// See [`Self::with_map`].
+    /// See [`Self::with_map`] for the errors.
     pub fn to_load(shape: Shape, options: PageOptions, map: M, seed: u64) -> Result<Self, String> {
         let Shape { logical_pages, blocks, pages_per_block, planes, .. } = shape;
         if planes == 0 || !blocks.is_multiple_of(planes) {
@@ -214,7 +215,8 @@ impl<M: MapModel> PageFtl<M> {
                 map_pages: map.pages().div_ceil(planes),
                 spare_blocks: options.placement.role.open_blocks(),
                 ahead: match options.trigger {
-                    // With fewer than `low` free blocks, at most these and the rest of the open blocks are unwritten.
+                    // With fewer than `low` free blocks, at most these blocks and the rest of the open blocks are
+                    // unwritten.
                     Trigger::Partial { low, .. } => (low + u32::from(M::CHARGED) - 1) * pages_per_block,
                     Trigger::Victim | Trigger::Batch { .. } => 0,
                 },
@@ -233,7 +235,7 @@ impl<M: MapModel> PageFtl<M> {
         Ok(ftl)
     }
 
-    /// Number of logical pages.
+    /// Returns the number of logical pages.
     pub fn logical_pages(&self) -> u32 {
         self.shape.logical_pages
     }
@@ -281,12 +283,12 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Number of the open block for map pages.
+    /// Returns the number of the open block for map pages.
     fn map_number(&self) -> u8 {
         self.options.placement.role.open_blocks() as u8
     }
 
-    /// Opens an erased block; returns a closed one if failures have left no erased block.
+    /// Opens an erased block; returns a closed block if failures have left no erased block.
     fn open_block<S: FlashSink>(&mut self, plane: usize, number: u8, sink: &mut S) -> OpenBlock {
         let pages = self.blocks.pages_per_block();
         if sink.fails() && self.blocks.free(plane) == 0 {
@@ -316,7 +318,7 @@ impl<M: MapModel> PageFtl<M> {
         OpenBlock::CLOSED
     }
 
-    /// Returns the open block with this number, opening a new one if it is full.
+    /// Returns the open block with this number; replaces it by a new block if it is full.
     #[inline]
     fn make_writable<S: FlashSink>(&mut self, plane: usize, number: u8, sink: &mut S) -> OpenBlock {
         let open = self.planes[plane].open_blocks[usize::from(number)];
@@ -336,7 +338,7 @@ impl<M: MapModel> Ftl for PageFtl<M> {
         let number = PlacementRules::HOST;
         for page in 0..count {
             self.charge(lpn.0 + page, true, sink);
-            // A failure at the page before, or in the map, may have left no room.
+            // A failure while the previous page was written, or in the map, may have left no room.
             if sink.fails() && self.is_worn_out() {
                 return;
             }
@@ -399,7 +401,7 @@ impl<M: MapModel> Ftl for PageFtl<M> {
         for page in lpn.index()..lpn.index() + count as usize {
             self.charge(page as u32, true, sink);
             let old = self.l2p[page].page();
-            // An entry that was never set takes no memory, so a trim of a large, empty drive must not set it.
+            // An entry that was never set takes no memory. So a trim of a large, empty drive must not set entries.
             if old == u32::MAX {
                 continue;
             }

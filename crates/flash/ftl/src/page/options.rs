@@ -4,22 +4,22 @@ use crate::blocks::Allocation;
 use crate::gc::VictimChoice;
 use crate::placement::PlacementInfo;
 
-/// Trigger of garbage collection, and the amount of work per run; per plane.
+/// Trigger of garbage collection in a plane, and the amount of work per run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trigger {
-    /// One victim whenever free pages are short: many short stalls.
+    /// Collect one victim whenever free pages are short: many short stalls.
     Victim,
-    /// At a block boundary with fewer than `low` free blocks, collect until `high` are free: few long stalls.
+    /// At a block boundary with fewer than `low` free blocks, collect until `high` blocks are free: few long stalls.
     Batch {
-        /// Free blocks below which a batch starts.
+        /// Number of free blocks below which a batch starts.
         low: u32,
-        /// Free blocks at which it ends.
+        /// Number of free blocks at which a batch ends.
         high: u32,
     },
     /// With fewer than `low` free blocks, copy up to `step` valid pages of a victim before each host page: stalls of a
     /// few pages each. If free pages still run short, the victim is emptied at once.
     Partial {
-        /// Free blocks below which pages are copied, at least 2.
+        /// Number of free blocks below which pages are copied, at least 2.
         low: u32,
         /// Pages copied before each host page, at least 1.
         step: u32,
@@ -31,7 +31,7 @@ pub enum Trigger {
 pub struct PageOptions {
     /// Victim policy.
     pub gc: VictimChoice,
-    /// Which pages share a block; mainly, where GC writes relocated pages.
+    /// Policy that decides which pages share a block, and where GC writes relocated pages.
     pub placement: &'static PlacementInfo,
     /// Trigger of garbage collection.
     pub trigger: Trigger,
@@ -45,8 +45,8 @@ impl PageOptions {
         Self { gc, placement, trigger: Trigger::Victim, allocation: Allocation::Fifo }
     }
 
-    /// Blocks that each plane must have in addition to data blocks: open blocks, a spare block for collection, and the
-    /// blocks that the trigger keeps free.
+    /// Returns the number of blocks that each plane must have in addition to data blocks: open blocks, a spare block
+    /// for collection, and the blocks that the trigger keeps free.
     pub const fn reserve_blocks(&self) -> u32 {
         let open_blocks = self.placement.role.open_blocks() + 1;
         match self.trigger {
@@ -56,8 +56,8 @@ impl PageOptions {
         }
     }
 
-    /// Blocks that a device of `planes` planes must have beyond those that hold data, with those for the `map_pages` of
-    /// a map in flash (0 if it is in RAM).
+    /// Returns the number of blocks that a device of `planes` planes must have in addition to data blocks. Includes the
+    /// blocks for `map_pages` of a map in flash (0 if the map is in RAM).
     pub const fn device_reserve_blocks(&self, planes: u32, map_pages: u32, pages_per_block: u32) -> u32 {
         let map_blocks = match map_pages {
             0 => 0,

@@ -1,7 +1,7 @@
-//! A sample of the planes as a smaller device, and how the whole device takes over its state.
+//! Simulates a sample of the planes as a smaller device, and copies its state to the whole device.
 //!
-//! Host pages go to the planes in turn, and collection stays within a plane. Under uniformly random overwrites the
-//! planes are thus alike and independent: two are a fair sample of sixty-four. With a map in flash they are not, as the
+//! Host pages go to the planes in turn, and collection stays within a plane. So under uniformly random overwrites the
+//! planes are alike and independent: two are a fair sample of sixty-four. With a map in flash they are not, because the
 //! map pages of one victim go to all planes.
 
 use ssdlab_core::{BlockId, Entry};
@@ -13,7 +13,7 @@ use crate::{Shape, Shares};
 impl<M: MapModel> PageFtl<M> {
     pub(super) fn part_of(&self, planes: u32, seed: u64) -> Option<Self> {
         let all = self.planes.len() as u32;
-        // A single plane is never passed over as full.
+        // A device with a single plane never passes over it as full.
         let keeps_more = self.limits.spare_blocks > self.options.placement.role.open_blocks();
         let too_many = all / planes > Shares::MOST;
         if planes < 2 || too_many || !all.is_multiple_of(planes) || keeps_more {
@@ -24,8 +24,8 @@ impl<M: MapModel> PageFtl<M> {
         Self::with_map(shape, self.options, self.map.part(logical_pages)?, seed).ok()
     }
 
-    /// See [`crate::Ftl::take_over`]. Until all shares are taken over, the map holds the entries of each tile in the
-    /// order of the shares.
+    /// Implements [`crate::Ftl::take_over`]. Until all shares are taken over, the map holds the entries of each tile in
+    /// the order of the shares.
     pub(super) fn take_over_planes(&mut self, part: &Self, share: u32, shares: &Shares) {
         let first = share * part.planes.len() as u32;
         let shift = first * self.blocks.table().blocks_per_list();

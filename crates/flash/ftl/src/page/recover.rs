@@ -9,13 +9,13 @@
 //! a plane short of pages:                       collect the blocks with the fewest valid pages
 //! a map in flash:                               write every map page that has an entry
 //! ```
-//! **One erased block is enough.** The host writes to a plane only while more than its spare blocks are unwritten, so
-//! one of them is erased. A victim takes that block only when its copies do not fit the open blocks. Until the victim is
-//! erased the block holds nothing but copies of it.
+//! **One erased block is enough.** The host writes to a plane only while more blocks than its spare blocks are
+//! unwritten, so one of them is erased. A victim takes that block only when its copies do not fit the open blocks.
+//! Until the victim is erased, the block holds only copies from the victim.
 //!
-//! **The map in flash** need not be read, as the spare areas have all its information, and need not be right: entries
-//! changed only in RAM are lost. It is written anew and its cache starts empty. The age of blocks is counted in programs
-//! instead of host pages.
+//! **The map in flash** is not read, because the spare areas have all its information. It may be wrong anyway, as
+//! entries changed only in RAM are lost. It is written anew and its cache starts empty. The age of blocks is counted in
+//! programs instead of host pages.
 
 use std::collections::BTreeSet;
 
@@ -59,8 +59,8 @@ impl<M: MapModel> PageFtl<M> {
         Ok(())
     }
 
-    /// Scans the flash; returns the survey and the blocks to discard so that every plane has an erased block. A plane
-    /// still without one has so many failed blocks that the drive is worn out.
+    /// Scans the flash; returns the survey and the blocks to discard so that every plane has an erased block. If a
+    /// plane then still has none, so many of its blocks have failed that the drive is worn out.
     fn survey(&mut self, scan: &dyn Scan, trims: &[Trimmed]) -> Result<(Survey, BTreeSet<BlockId>), String> {
         let Self { l2p, p2l, shape, blocks, stuck, .. } = self;
         let pages_per_block = blocks.pages_per_block();
@@ -81,15 +81,15 @@ impl<M: MapModel> PageFtl<M> {
         Ok((survey, given_up))
     }
 
-    /// Takes up the blocks with valid pages, in the order of their last program.
+    /// Takes over the blocks with valid pages, in the order of their last program.
     fn take_up_written(&mut self, blocks: &[BlockSurvey]) {
         let pages = self.blocks.pages_per_block();
         let mut written: Vec<&BlockSurvey> = blocks.iter().filter(|block| !block.bad && block.valid > 0).collect();
         written.sort_by_key(|block| block.written);
         for state in written {
             let (block, first) = (state.block, state.block.0 * pages);
-            // The first page tells whether the block holds map pages. No map page is valid before the map is rewritten,
-            // so an unreadable or leftover first page counts as data.
+            // The first page shows if the block holds map pages. No map page is valid before the map is rewritten, so
+            // an unreadable or leftover first page counts as data.
             let held = &mut self.p2l[first as usize];
             if held.page() >= self.shape.logical_pages {
                 *held = Entry::of(0);
@@ -108,7 +108,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Number of the open block that can continue in a block, if any.
+    /// Returns the number of the open block that can continue in a block, if any.
     fn open_block_for(&self, plane: usize, block: &BlockSurvey) -> Option<usize> {
         if block.next == self.blocks.pages_per_block() || !block.sound || block.role != Role::Data {
             return None;

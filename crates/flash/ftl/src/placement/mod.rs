@@ -1,9 +1,9 @@
-//! Placement: which pages share a block because they are expected to become invalid together. One file each, registered
-//! in [`PLACEMENTS`].
+//! Placement: decides which pages share a block because they are expected to become invalid together. One file per
+//! policy, registered in [`PLACEMENTS`].
 //!
-//! A plane writes to several open blocks, each filled from its first page to its last: one for the host, one for pages
-//! relocated by GC unless they share the host's, and one for map pages, which no policy decides. To add a policy: write
-//! its file with an `INFO`, and a line in the table.
+//! A plane writes to several open blocks, each filled from its first page to its last. One is for the host, one for map
+//! pages, which no policy decides. One is for pages relocated by GC, unless they share the host's open block. To add a
+//! policy: write its file with an `INFO`, and a line in the table.
 
 pub mod own;
 pub mod shared;
@@ -16,7 +16,7 @@ pub type PlacementInfo = Info<PlacementRules>;
 /// Open blocks of a placement policy.
 #[derive(Debug)]
 pub struct PlacementRules {
-    /// True if GC relocates pages to an open block of its own, not to the host's.
+    /// True if GC relocates pages to a separate open block instead of the host's.
     pub own_gc_block: bool,
 }
 
@@ -24,19 +24,19 @@ impl PlacementRules {
     /// Number of the open block for host writes.
     pub const HOST: u8 = 0;
 
-    /// Number of the open block for pages that GC relocates.
+    /// Returns the number of the open block for pages that GC relocates.
     pub const fn gc(&self) -> u8 {
         self.own_gc_block as u8
     }
 
-    /// Number of open blocks for the host and GC.
+    /// Returns the number of open blocks for the host and GC.
     ///
-    /// A plane keeps this many blocks unwritten while the host may write, so that every open block can be replaced and
-    /// the pages of one victim find room.
+    /// Number of blocks that a plane keeps unwritten while the host may write. With them every open block can be
+    /// replaced, and the pages of one victim find room.
     pub const fn open_blocks(&self) -> u32 {
         1 + self.own_gc_block as u32
     }
 }
 
-/// Every placement policy; the first is the default, the second the example of documents.
+/// Every placement policy. The first is the default; documents use the second as an example.
 pub static PLACEMENTS: Registry<PlacementRules> = Registry::new("placement", &[&own::INFO, &shared::INFO]);

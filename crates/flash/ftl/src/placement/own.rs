@@ -1,17 +1,17 @@
-//! GC relocates pages to an open block of its own.
+//! GC relocates pages to a separate open block.
 //!
 //! ```text
 //! host page -> open block 0        relocated page -> open block 1
 //! ```
-//! Pages that survived a collection tend to stay valid. Kept apart from new data they are copied less often, the more so
-//! the more skewed the writes are.
+//! Pages that survived a collection tend to stay valid. If they are kept apart from new data, they are copied less
+//! often. The effect grows with the skew of the writes.
 
 use super::{PlacementInfo, PlacementRules};
 
-/// The registration.
+/// Registration of the policy.
 pub static INFO: PlacementInfo = PlacementInfo {
     name: "own",
-    help: "a block of their own (less write amplification under skew)",
+    help: "a separate block (less write amplification under skew)",
     source: "",
     parameters: &[],
     role: PlacementRules { own_gc_block: true },

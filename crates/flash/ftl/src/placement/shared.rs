@@ -6,7 +6,7 @@
 
 use super::{PlacementInfo, PlacementRules};
 
-/// The registration.
+/// Registration of the policy.
 pub static INFO: PlacementInfo = PlacementInfo {
     name: "shared",
     help: "the block that host writes fill (as in the classic models)",

@@ -20,13 +20,13 @@ pub trait Flash: FlashSink {
     /// Operations so far.
     fn counts(&self) -> Counts;
 
-    /// Simulated time in nanoseconds.
+    /// Returns the simulated time in nanoseconds.
     #[inline]
     fn now_ns(&self) -> u64 {
         0
     }
 
-    /// Busy time in nanoseconds.
+    /// Returns the busy time in nanoseconds.
     fn busy_ns(&self) -> u64 {
         0
     }
@@ -36,13 +36,13 @@ pub trait Flash: FlashSink {
         None
     }
 
-    /// Duration of a merge with this cost, in nanoseconds; None if operations take no time.
+    /// Returns the duration of a merge with this cost in nanoseconds; None if operations take no time.
     fn cost_ns(&self, _cost: MergeCost) -> Option<u64> {
         None
     }
 }
 
-/// Flash without operations in flight between two calls, so that it can resume from a saved state.
+/// Flash with no operations in flight between two calls, so that it can resume from a saved state.
 pub trait Resume: Flash {
     /// Resumes after `counts` operations. Checked flash also needs the pages `programmed` so far.
     fn resume(&mut self, counts: Counts, programmed: impl Iterator<Item = Ppn>);
@@ -50,7 +50,7 @@ pub trait Resume: Flash {
 
 /// Flash that completes each operation at once.
 pub trait OneByOne: Resume {
-    /// Lets idle time pass until `time_ns`, unless that is past.
+    /// Lets idle time pass until `time_ns`; does nothing if that time is past.
     fn idle_until(&mut self, _time_ns: u64) {}
 
     /// Resets the clock.
@@ -74,7 +74,7 @@ impl Resume for Counts {
 
 impl OneByOne for Counts {}
 
-/// Duration of a merge whose operations follow one another, in nanoseconds.
+/// Returns the duration of a merge whose operations follow one another, in nanoseconds.
 pub fn cost_ns(timing: &Timing, page_bytes: u32, cost: MergeCost) -> u64 {
     u64::from(cost.copies) * timing.copy_mean(page_bytes).0 + u64::from(cost.erases) * timing.erase.0
 }

@@ -10,7 +10,7 @@ pub struct SerialFlash {
     counts: Counts,
     is_timed: bool,
     now_ns: u64,
-    /// Time without any operation.
+    /// Time during which the chip was idle.
     idle_ns: u64,
     transfer_ns: u64,
     copy_transfer_ns: u64,
@@ -36,7 +36,7 @@ impl SerialFlash {
         }
     }
 
-    /// Returns a chip whose clock does not advance.
+    /// Creates a chip whose clock does not advance.
     pub fn without_time(geometry: &Geometry) -> Self {
         let at_once = PageTimes::uniform(Nanos::ZERO);
         let timing = Timing {

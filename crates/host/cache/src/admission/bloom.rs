@@ -1,12 +1,11 @@
-//! Admits items on their second access, as remembered by two Bloom filters.
+//! Admits items on their second access. Two Bloom filters remember first accesses.
 //!
 //! ```text
 //! miss(x):  x in A or B: admit x;  else: put x in A;  after `remembered` insertions: B = A, clear A
 //! ```
 //! Source: Maggs, Sitaraman, "Algorithmic nuggets in content delivery", ACM SIGCOMM CCR 45(3), 2015, section 4: cache
 //! on second hit. The paper suggests alternating filters to forget old items. Sixteen bits and six probes per item give
-//! a false-positive rate of 0.1 %. libCacheSim's admission policy of this name remembers every object for ever, in a
-//! table.
+//! a false-positive rate of 0.1 %. libCacheSim's admission policy of this name remembers every object in a table.
 
 use ssdlab_core::{Parameter, Unit};
 
@@ -45,7 +44,7 @@ const PROBES: u64 = 6;
 struct Bloom {
     /// Current and previous filter.
     filters: [Vec<u64>; 2],
-    /// Items in the current filter.
+    /// Number of items in the current filter.
     noted: u64,
     remembered: u64,
 }

@@ -1,11 +1,10 @@
-//! Admission policies, in front of any replacement policy: one file each, registered in [`ADMISSIONS`].
+//! Admission policies, usable in front of any replacement policy: one file each, registered in [`ADMISSIONS`].
 //!
-//! To add one: write its file with pseudo-code, source and an `INFO`, and register it here. The tests iterate over the
-//! table and require a reference implementation in `tests/it/admission.rs`.
+//! To add an admission policy, write its file with pseudo-code, source and an `INFO`, and register it here. The tests
+//! iterate over the table and require a reference implementation in `tests/it/admission.rs`.
 //!
-//! An admission policy is selected by parameters of the replacement policy: `admission` is its index in the table, and
-//! `admission.NAME` sets one of its own parameters. It therefore works wherever parameters do, and costs nothing if
-//! unused.
+//! Parameters of the replacement policy select an admission policy. `admission` is its index in the table;
+//! `admission.NAME` sets one of its own parameters. So it works wherever parameters work, and costs nothing if unused.
 
 mod bloom;
 mod probability;
@@ -58,7 +57,7 @@ static ADMISSION_PARAMETER: [Parameter; 1] = [Parameter {
     help: "Admission policy.",
 }];
 
-/// The selected admission policy with its settings, and the replacement policy's own changes.
+/// The selected admission policy with its settings, and the changed parameters of the replacement policy.
 #[derive(Debug)]
 pub(crate) struct AdmissionChoice {
     pub own: Vec<(String, u64)>,
@@ -106,12 +105,12 @@ impl AdmissionChoice {
     }
 }
 
-/// An admission policy that decides independently of the cache content.
+/// An admission policy whose decisions do not depend on the cache content.
 trait Admission: Send + Debug + 'static {
     /// True if an uncached item is admitted.
     fn admits(&mut self, access: Access) -> bool;
 
-    /// Memory in bytes, independent of the trace.
+    /// Returns the memory in bytes, independent of the trace.
     fn bytes(&self) -> usize;
 }
 

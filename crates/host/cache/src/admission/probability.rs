@@ -3,8 +3,8 @@
 //! ```text
 //! miss(x):  admit x with probability `percent`
 //! ```
-//! Source: Zhou, Wang, Shi, Feng, "Demystifying cache policies for photo stores at scale", ICS 2018, uses it as the
-//! baseline for admission policies; so does libCacheSim, with a probability of one half.
+//! Source: Zhou, Wang, Shi, Feng, "Demystifying cache policies for photo stores at scale", ICS 2018, which uses random
+//! admission as the baseline. libCacheSim does so too, with a probability of one half.
 
 use ssdlab_core::{Parameter, Rng, Unit};
 

@@ -9,7 +9,7 @@
 //!                 else: reject x; v becomes the candidate
 //! ```
 //! Source: Einziger, Friedman, Manes, "TinyLFU: a highly efficient cache admission policy", ACM Transactions on Storage
-//! 13(4), 2017, section 3, where the policy only names its victim. Not all policies here can do that, so the policy
+//! 13(4), 2017, section 3. There the policy only names its victim, but not all policies here can do that. So the policy
 //! evicts its victim, which stays cached as a candidate until a newcomer beats it. In front of LRU the result is the
 //! same.
 

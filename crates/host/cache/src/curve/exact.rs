@@ -3,14 +3,14 @@
 //!
 //! The *distance* of an access is the size of the largest cache that misses it; a histogram of distances is the curve.
 //! The first C items of a stack are the content of a cache of C items. An access moves its item from position d to the
-//! top. The old top sinks towards d; at each position the item that would be evicted first sinks on (Mattson, Gecsei,
-//! Slutz, Traiger, "Evaluation techniques for storage hierarchies", IBM Systems Journal 9(2), 1970).
+//! top. The old top sinks towards d: at each position, of two items the one to be evicted first sinks on (Mattson,
+//! Gecsei, Slutz, Traiger, "Evaluation techniques for storage hierarchies", IBM Systems Journal 9(2), 1970).
 //!
-//! - LRU: everything above d sinks by one; [`StackDistances`] counts without moving items.
-//! - MRU: the old top is evicted before all others, so it goes to d at once.
-//! - Belady: the item with the farthest next use sinks. Items swap only where one has a later next use than all above
-//!   it; a tree of maxima finds each such place in O(log items). There may be as many swaps as items above d, so large
-//!   caches take long. From a few hundred thousand items on, simulating a few dozen sizes is faster.
+//! - LRU: all items above d sink by one position; [`StackDistances`] counts without moving items.
+//! - MRU: the old top is evicted before all other items, so it moves to d at once.
+//! - Belady: the item with the farthest next use sinks. Two items swap only if one has a later next use than all items
+//!   above it. A tree of maxima finds each such place in O(log items). There may be as many swaps as items above d.
+//!   From a few hundred thousand items on, simulating a few dozen sizes is faster.
 
 use ssdlab_trace::StackDistances;
 
@@ -29,13 +29,13 @@ pub struct ExactCurve {
 }
 
 impl ExactCurve {
-    /// Number of accesses.
+    /// Returns the number of accesses.
     pub fn accesses(&self) -> u64 {
         self.accesses
     }
 
-    /// Misses of caches of 1, 2, 3 ... items. If the curve covers all items, larger caches have the last entry's
-    /// misses.
+    /// Returns the misses of caches of 1, 2, 3 ... items. If the curve covers all items, larger caches miss as often as
+    /// the last entry.
     pub fn misses(&self) -> &[u64] {
         &self.misses
     }
@@ -61,7 +61,7 @@ fn stackable(trace: &AccessTrace) -> Result<&[Access], CacheError> {
     Ok(trace.accesses())
 }
 
-/// Number of points of the curve.
+/// Returns the number of points of the curve.
 fn sizes(trace: &AccessTrace, most: u32) -> usize {
     most.min(trace.items()).max(1) as usize
 }
@@ -106,7 +106,7 @@ pub(crate) fn belady(trace: &AccessTrace, most: u32) -> Result<ExactCurve, Cache
     trace.check_future("belady", true)?;
     let accesses = stackable(trace)?;
     let mut hits = vec![0; sizes(trace, most)];
-    // Items deeper than the largest cache are not tracked.
+    // Does not track items deeper than the largest cache.
     let mut stack = Farthest::new(hits.len());
     let mut depth = vec![ABSENT; trace.items() as usize];
     let mut on_stack = 0;
@@ -148,7 +148,7 @@ struct Entry {
 /// Entries by position, with the latest next use of every aligned range of 2, 4, 8 ... entries.
 struct Farthest {
     entries: Vec<Entry>,
-    /// A binary tree in an array: node n has the children 2n and 2n + 1; the second half are the leaves.
+    /// A binary tree in an array: node n has the children 2n and 2n + 1; the second half of the array holds the leaves.
     latest: Vec<u32>,
 }
 
@@ -179,7 +179,7 @@ impl Farthest {
             return None;
         }
         let mut node = from + leaves;
-        // Up and to the right until a range has one, then down to it.
+        // Goes up and to the right until a range has a later use, then down to it.
         while self.latest[node] <= next {
             while node % 2 == 1 {
                 node /= 2;

@@ -4,12 +4,12 @@
 //! scaled down by the sampling rate. A *rate* fixes the threshold. A *number of items* lowers the threshold as more
 //! items appear, so that the sample holds the items with the smallest hashes of the whole trace.
 //!
-//! Other bits of the hash assign sampled items to *replicas*, which are simulated separately. The estimate is their
-//! mean; their spread gives its standard error. The standard error covers sampling only: a scaled cache of a few items
-//! behaves differently from a large one, so check [`Estimate::scaled_capacity`].
+//! Other bits of the hash assign sampled items to *replicas*, which are simulated separately. The estimate is the mean
+//! over the replicas; their spread gives its standard error. The standard error covers sampling only: a scaled cache of
+//! a few items behaves differently from a large cache, so check [`Estimate::scaled_capacity`].
 //!
-//! Misses are divided by the accesses expected at the rate, not by the sampled ones: sampling a hot item or not changes
-//! the number of accesses, but hardly the misses (SHARDS-adj).
+//! Misses are divided by the number of accesses expected at the sampling rate, not by the sampled accesses
+//! (SHARDS-adj). Whether a hot item is in the sample changes the number of accesses, but hardly the misses.
 //!
 //! Sources: Waldspurger, Park, Garthwaite, Ahmad, "Efficient MRC construction with SHARDS", FAST 2015; Waldspurger,
 //! Saemundsson, Ahmad, Park, "Cache modeling and optimization using miniature simulations", USENIX ATC 2017.
@@ -26,7 +26,7 @@ use crate::{Access, AccessTrace, CacheError, Granularity, PolicyInfo, Splitter, 
 pub enum SampleSize {
     /// Share of the items, above 0 and at most 1.
     Rate(f64),
-    /// Number of items, or all if there are fewer; at least one per replica.
+    /// Number of items; all items if the trace has fewer. At least one per replica.
     Items(u32),
 }
 
@@ -42,13 +42,13 @@ pub struct SampleOptions {
 }
 
 impl Default for SampleOptions {
-    /// Eight replicas of 8,192 items together.
+    /// The default is eight replicas with 8,192 items together.
     fn default() -> Self {
         Self { size: SampleSize::Items(8192), replicas: 8, seed: 1 }
     }
 }
 
-/// Collects a sample from a stream of requests. Memory: 12 bytes per sampled access, and about 60 per item ever
+/// Collects a sample from a stream of requests. Memory: 12 bytes per sampled access, and about 60 bytes per item ever
 /// sampled.
 #[derive(Clone, Debug)]
 pub struct Sampler {
@@ -61,7 +61,7 @@ pub struct Sampler {
     /// Hashes of the currently sampled items, largest first.
     largest: BinaryHeap<u64>,
     accesses: Vec<Access>,
-    /// Number of accesses after the last purge of items that left the sample.
+    /// Number of accesses kept by the last purge of items that left the sample.
     kept: usize,
 }
 
@@ -79,7 +79,7 @@ impl Sampler {
             SampleSize::Items(items) if items < options.replicas => {
                 return wrong("items", items.to_string(), "the number of replicas to 4294967295");
             }
-            // A rate of 1 gives 2^64, which the cast saturates.
+            // A rate of 1 gives 2^64; the cast saturates to the largest hash.
             SampleSize::Rate(rate) => ((rate * HASHES) as u64, usize::MAX),
             SampleSize::Items(items) => (u64::MAX, items as usize),
         };
@@ -137,7 +137,7 @@ impl Sampler {
             accesses.push(Access { item, ..access });
         }
         let traces = dealt.into_iter().map(|(accesses, items)| AccessTrace::from_accesses(accesses, items));
-        // If the threshold never fell, the sample is complete.
+        // If the threshold was never lowered, the sample contains all items.
         let rate = if threshold == u64::MAX { 1.0 } else { threshold as f64 / HASHES };
         Ok(Sample { replicas: traces.collect::<Result<_, _>>()?, rate, accesses, units })
     }
@@ -168,16 +168,16 @@ pub struct Estimate {
     pub unit_miss_ratio: f64,
     /// Standard error of `unit_miss_ratio`.
     pub unit_standard_error: f64,
-    /// Hits that ask for more units than the cached item has, extrapolated to the whole trace.
+    /// Hits that request more units than the cached item has, extrapolated to the whole trace.
     pub outgrown: u64,
-    /// Units that such hits did not find, extrapolated to the whole trace.
+    /// Units that such hits missed, extrapolated to the whole trace.
     pub outgrown_units: u64,
-    /// Capacity of each replica's cache in units. The estimate is unreliable if it holds only a few items.
+    /// Capacity of each replica's cache in units. The estimate is unreliable if a cache holds only a few items.
     pub scaled_capacity: u64,
 }
 
 impl Sample {
-    /// Share of the trace's items in all replicas together.
+    /// Returns the share of the trace's items in all replicas together.
     pub fn rate(&self) -> f64 {
         self.rate
     }
@@ -187,7 +187,7 @@ impl Sample {
         &self.replicas
     }
 
-    /// Number of accesses of the whole trace.
+    /// Returns the number of accesses of the whole trace.
     pub fn accesses(&self) -> u64 {
         self.accesses
     }
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn standard_error_matches_a_manual_calculation() {
-        // Deviations -0.1, 0, 0.1: the variance is 0.01; the variance of the mean is a third of it.
+        // The deviations are -0.1, 0 and 0.1. Their variance is 0.01; the variance of the mean is a third of that.
         let (mean, error) = mean_and_error(&[0.2, 0.3, 0.4]);
         assert!((mean - 0.3).abs() < 1e-12 && (error - 0.1 / 3_f64.sqrt()).abs() < 1e-12);
     }

@@ -1,9 +1,9 @@
 //! Benefit of compressing part of a page cache, in closed formulas.
 //!
 //! The model is from Harper, "Viability of Time-Memory Trade-Offs in Large Data Sets", Dakota State University 2018. A
-//! share of the memory, its `C_%`, holds compressed pages, so that more pages are cached. In return every fault
-//! compresses a victim, and every hit on a compressed page decompresses it. A [`Correction`] replaces an unrealistic
-//! assumption of the model.
+//! share of the memory, `C_%`, holds compressed pages, so that more pages are cached. In return every fault compresses
+//! a victim, and every hit on a compressed page decompresses it. A [`Correction`] replaces an unrealistic assumption of
+//! the model.
 
 mod popularity;
 
@@ -11,10 +11,10 @@ pub use popularity::Popularity;
 
 use thiserror::Error;
 
-/// Grid of memory shares for the search of the best share or the break-even.
+/// Number of steps of the grid of memory shares, for the best share and the break-even.
 const STEPS: u32 = 1_000;
 
-/// A parameter out of its range.
+/// Error: a parameter is out of range.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{what} is {value}, but must {must}")]
 pub struct PlanError {
@@ -60,16 +60,17 @@ pub struct Compressor {
 /// A correction of Harper's model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Correction {
-    /// A cache without compressed pages compresses none. In Harper's model a fault compresses a page even at `C_%` = 0.
+    /// A cache without compressed pages never compresses. In Harper's model a fault compresses a page even at `C_%` =
+    /// 0.
     EmptyPoolIsFree,
-    /// The most popular pages are raw, as any replacement policy aims for. In Harper's model a hit is on a compressed
-    /// page with their share of the cached pages, %ChanceComp, as if all pages were equally popular.
+    /// The most popular pages are raw, which every replacement policy aims for. In Harper's model, all cached pages are
+    /// equally popular. So the chance that a hit page is compressed, %ChanceComp, is the share of compressed pages.
     HotPagesRaw,
-    /// A compressed page that is hit is decompressed and stays where it is. In Harper's model it swaps with a raw page,
-    /// which is compressed: right for a cache that moves every page on a hit. This correction is the lower bound for
-    /// all others.
+    /// A compressed page that is hit is decompressed and stays compressed. In Harper's model it swaps with a raw page,
+    /// which is then compressed. That is right for a cache that moves every page on a hit. This correction is the lower
+    /// bound for all others.
     RestoreInPlace,
-    /// Incompressible pages are never in the compressed part, though compressing them is tried. In Harper's model every
+    /// Incompressible pages never stay compressed, although the cache tries to compress them. In Harper's model every
     /// page shrinks by the mean ratio.
     Incompressible,
 }
@@ -110,7 +111,7 @@ impl Plan {
     /// Checks the parameters and creates a plan.
     ///
     /// # Errors
-    /// If a number is not finite or out of its range; names the first one.
+    /// Fails if a number is not finite or out of range; the error names the first such number.
     pub fn new(memory: Memory, compressor: Compressor) -> Result<Self, PlanError> {
         let Memory { budget_bytes, data_bytes, page_bytes, device_us, .. } = memory;
         let Compressor { ratio, compress_us, decompress_us, shrinking } = compressor;
@@ -142,11 +143,11 @@ impl Plan {
 
     /// Predicts the cache with `share` of its memory compressed; without corrections this is Harper's model.
     ///
-    /// Hits are `g` of the section "Introduction" of chapter 4, costs the generalised function before figure 12:
+    /// Hits are `g` of the section "Introduction" of chapter 4. Costs follow the generalised function before figure 12:
     /// `R_cost * HR% * %ChanceComp + miss cost * (1 - HR%)`.
     ///
     /// # Errors
-    /// If `share` is outside of 0 to 1.
+    /// Fails if `share` is outside of 0 to 1.
     pub fn point(&self, share: f64, corrections: &[Correction]) -> Result<Point, PlanError> {
         if (0.0..=1.0).contains(&share) {
             Ok(self.at(share, corrections))
@@ -158,13 +159,13 @@ impl Plan {
     fn at(&self, share: f64, corrections: &[Correction]) -> Point {
         let has = |correction| corrections.contains(&correction);
         let Compressor { ratio, compress_us, decompress_us, shrinking } = self.compressor;
-        // Relative to the data size.
+        // Size of the cached data relative to the data set.
         let cached = self.memory.budget_bytes / self.memory.data_bytes;
         let raw = cached * (1.0 - share);
         let compressed = cached * share * ratio;
         let raw_hits = self.hits(raw);
         let hit_ratio = if has(Correction::Incompressible) {
-            // The pool skips incompressible pages, so it reaches further down the popularity ranking.
+            // The pool skips incompressible pages, so it holds pages further down the popularity ranking.
             let reach = if shrinking > 0.0 { compressed / shrinking } else { 0.0 };
             raw_hits + shrinking * (self.hits(raw + reach) - raw_hits)
         } else {
@@ -183,31 +184,31 @@ impl Plan {
         Point { share, hit_ratio, compressed_hit_ratio, us, p99_us }
     }
 
-    /// Returns the point with the least mean time, on a grid of 0.1 %; the smallest share on ties.
+    /// Returns the point with the shortest mean time, on a grid of 0.1 %; on ties, the point with the smallest share.
     pub fn best(&self, corrections: &[Correction]) -> Point {
         let points = (0..=STEPS).map(|step| self.at(f64::from(step) / f64::from(STEPS), corrections));
         points.reduce(|best, point| if point.us < best.us { point } else { best }).unwrap_or_else(|| self.at(0.0, &[]))
     }
 
-    /// Smallest share at which compression beats a raw cache; None if no share does.
+    /// Returns the smallest share at which compression beats a raw cache; None if no share does.
     pub fn break_even(&self, corrections: &[Correction]) -> Option<f64> {
         let raw_us = self.raw_us();
         first_below_zero(|share| self.at(share, corrections).us - raw_us)
     }
 
-    /// Smallest share at which this plan beats `other`; None if no share does.
+    /// Returns the smallest share at which this plan beats `other`; None if no share does.
     pub fn passes(&self, other: &Self, corrections: &[Correction]) -> Option<f64> {
         first_below_zero(|share| self.at(share, corrections).us - other.at(share, corrections).us)
     }
 
-    /// Page read time in microseconds of the fastest device on which compression pays; it pays on all slower ones. None
-    /// if it pays on no device.
+    /// Returns the page read time, in microseconds, of the fastest device on which compression pays; it pays on all
+    /// slower devices. None if compression pays on no device.
     pub fn device_break_even_us(&self, corrections: &[Correction]) -> Option<f64> {
         let raw_hits = self.raw_hit_ratio();
         let fast = Self { memory: Memory { device_us: 0.0, ..self.memory.clone() }, compressor: self.compressor };
         (1..=STEPS)
             .map(|step| fast.at(f64::from(step) / f64::from(STEPS), corrections))
-            // Ignore gains due to rounding.
+            // Ignores gains that are due to rounding.
             .filter(|point| point.hit_ratio - raw_hits > 1e-12)
             .map(|point| point.us / (point.hit_ratio - raw_hits))
             .reduce(f64::min)
@@ -219,7 +220,7 @@ impl Plan {
 }
 
 /// Returns the smallest time that at most `share` of the requests exceed. `times` holds two times with their shares of
-/// the requests; all other requests take 0.
+/// the requests. All other requests take 0.
 fn exceeded_by(mut times: [(f64, f64); 2], share: f64) -> f64 {
     times.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut slower = 0.0;
@@ -234,7 +235,7 @@ fn exceeded_by(mut times: [(f64, f64); 2], share: f64) -> f64 {
 
 /// Returns the smallest share at which `function` is negative.
 fn first_below_zero(function: impl Fn(f64) -> f64) -> Option<f64> {
-    // Ignore gains due to rounding.
+    // Ignores gains that are due to rounding.
     let negative = |share: f64| function(share) < -1e-9;
     let step = (0..=STEPS).find(|&step| negative(f64::from(step) / f64::from(STEPS)))?;
     let (mut above, mut below) = (f64::from(step.max(1) - 1) / f64::from(STEPS), f64::from(step) / f64::from(STEPS));

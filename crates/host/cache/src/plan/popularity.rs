@@ -4,30 +4,30 @@ use std::str::FromStr;
 
 use super::PlanError;
 
-/// Zipf ranks that are summed exactly; the rest is integrated.
+/// Number of Zipf ranks that are summed exactly; all others are integrated.
 const EXACT_RANKS: f64 = 64.0;
 
 /// Share of the requests to the most popular share of the pages.
 ///
-/// As text: `even`, `80/20`, `pareto`, `zipf:THETA`.
+/// Written as text: `even`, `80/20`, `pareto`, `zipf:THETA`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Popularity {
     /// Piecewise linear through points (share of the pages, share of the requests), from the origin to (1, 1).
     Lines(Vec<(f64, f64)>),
     /// Share of the pages to the power of `exponent`: the Lorenz curve of the Pareto distribution.
     Pareto {
-        /// From 0 (one page receives all requests) to 1 (uniform).
+        /// Exponent from 0 (one page receives all requests) to 1 (uniform).
         exponent: f64,
     },
     /// The page of rank k receives requests in proportion to `1 / k^theta`.
     Zipf {
-        /// From 0 (uniform) to [`Popularity::THETA_MAX`].
+        /// Exponent from 0 (uniform) to [`Popularity::THETA_MAX`].
         theta: f64,
     },
 }
 
 impl Popularity {
-    /// Largest exponent of Zipf's law; beyond, the first page receives nearly all requests.
+    /// Largest exponent of Zipf's law. Above it, the first page receives nearly all requests.
     pub const THETA_MAX: f64 = 5.0;
 
     /// Uniform requests: the "even" distribution of Harper 2018, figures 1, 10, 12a and 12b.
@@ -38,23 +38,23 @@ impl Popularity {
     /// The "Pareto" distribution of Harper 2018, figures 1, 10, 12c, 12d and 13: 20 % of the pages receive 80 % of the
     /// requests, uniformly within each part.
     ///
-    /// The curve has a kink at 20 %: beyond it, hits grow a sixteenth as fast with the cache. That is why section
-    /// "Objective #1" finds 2.68 where it expects the ratio 2.97, and asks for further research.
+    /// The curve has a kink at 20 %: beyond it, hits grow a sixteenth as fast with the cache size. That is why section
+    /// "Objective #1" finds 2.68 instead of the expected ratio 2.97, and asks for further research.
     pub fn eighty_twenty() -> Self {
         Self::Lines(vec![(0.0, 0.0), (0.2, 0.8), (1.0, 1.0)])
     }
 
     /// The Pareto distribution through the same point: 20 % of the pages receive 80 % of the requests, 4 % receive 64
-    /// %, and so on. It has no kink, and small caches hit far more often.
+    /// %, and so on. The curve has no kink, and small caches hit far more often.
     pub fn pareto() -> Self {
         Self::Pareto { exponent: libm::log(0.8) / libm::log(0.2) }
     }
 
-    /// Creates a distribution from a measured curve of points (share of the pages cached, hit ratio) in ascending
-    /// order. Adds the origin and a cache of all pages, with the hit ratio of the last point.
+    /// Creates a distribution from a measured curve: points (share of the pages cached, hit ratio) in ascending order.
+    /// Adds the origin, and a cache of all pages with the hit ratio of the last point.
     ///
     /// # Errors
-    /// If a point is outside of 0 to 1, or a coordinate decreases.
+    /// Fails if a point is outside of 0 to 1, or a coordinate decreases.
     pub fn measured(points: &[(f64, f64)]) -> Result<Self, PlanError> {
         let mut lines = vec![(0.0, 0.0)];
         for &(pages, hits) in points {

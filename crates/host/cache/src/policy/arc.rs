@@ -12,8 +12,8 @@
 //! REPLACE:  T1 not empty and (|T1| > p, or |T1| = p and x in B2): evict the oldest of T1 to B1
 //!           else evict the oldest of T2 to B2
 //! ```
-//! p is a real number, as in the paper. If removals emptied T2, REPLACE takes T1; it evicts nothing if there is room.
-//! Source: Megiddo, Modha, "ARC: a self-tuning, low overhead replacement cache", FAST 2003, figure 4.
+//! p is a real number, as in the paper. If removals have emptied T2, REPLACE takes from T1; with enough room it evicts
+//! nothing. Source: Megiddo, Modha, "ARC: a self-tuning, low overhead replacement cache", FAST 2003, figure 4.
 
 use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
@@ -41,7 +41,7 @@ const B2: u8 = 3;
 #[derive(Debug)]
 struct Arc {
     lists: Lists<4>,
-    /// The paper's p: target size of T1.
+    /// Target size of T1: p in the paper.
     target: f64,
     capacity: u64,
 }
@@ -54,7 +54,7 @@ impl Arc {
         self.lists.move_oldest(from, to)
     }
 
-    /// Drops ghosts as in case IV; returns true if the oldest of T1 must be evicted without a ghost.
+    /// Drops ghosts as in case IV of the paper; returns true if the oldest item of T1 must be evicted without a ghost.
     fn forget(&mut self) -> bool {
         let [t1, t2, b1, b2] = [T1, T2, B1, B2].map(|list| self.lists.units(list));
         if t1 + b1 >= self.capacity {
@@ -97,7 +97,7 @@ impl Policy for Arc {
         false
     }
 
-    /// Evicts as in case IV; a ghost hit adapts p only afterwards.
+    /// Evicts as in case IV of the paper; a ghost hit adapts p only afterwards.
     fn victim(&mut self) -> Option<u32> {
         if self.forget() { self.lists.pop_oldest(T1) } else { self.replace(NOWHERE) }
     }

@@ -6,9 +6,9 @@
 //!           while x does not fit: evict the item with the farthest next use, or none
 //!           insert x with its next use
 //! ```
-//! Newcomers are always inserted, as in demand paging, unless `bypass` = 1. With bypass no policy misses less, even
-//! among those that reject items. With items of different sizes the rule is only a heuristic. Source: Belady, "A study
-//! of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966; a stack algorithm:
+//! Newcomers are always inserted, as in demand paging, unless `bypass` = 1. With bypass, even policies that reject
+//! items do not miss less. With items of different sizes the rule is only a heuristic. Source: Belady, "A study of
+//! replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966. It is a stack algorithm:
 //! Mattson et al., IBM Systems Journal 9(2), 1970.
 
 use std::cmp::Reverse;
@@ -24,7 +24,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "belady",
     help: "Evicts the item whose next use is farthest away: offline, optimal for items of one size that are always inserted.",
     source: "Belady 1966",
-    parameters: &[Parameter::switch("bypass", false, "1: does not insert a newcomer with the farthest next use.")],
+    parameters: &[Parameter::switch("bypass", false, "1: rejects a new item whose next use is the farthest.")],
     role: PolicyRules {
         sizes: true,
         needs_future: true,
@@ -38,7 +38,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
 
 #[derive(Debug)]
 struct Belady {
-    /// By position of the next use, the farthest on top; the lowest item number on ties.
+    /// Cached items by position of the next use, the farthest on top; the lowest item number on ties.
     heap: Heap<(Reverse<u32>, u32)>,
     bypass: bool,
     capacity: u64,

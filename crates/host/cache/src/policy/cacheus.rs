@@ -21,8 +21,9 @@
 //!           else: no hits, or dH <= 0, ten times in a row: a random rate
 //! ```
 //! Histories hold N / 2 items each. Quotients are rounded. The rate stays within 0.001 to 1 and starts at sqrt(2 ln 2 /
-//! N). Source: Rodriguez et al., "Learning cache replacement with CACHEUS", FAST 2021, sections 4 and 5. Open details
-//! follow the authors' program, except that theirs demotes from S already at its share.
+//! N). Source: Rodriguez et al., "Learning cache replacement with CACHEUS", FAST 2021, sections 4 and 5. Details that
+//! the paper leaves open follow the authors' program. One exception: their program demotes from S as soon as S reaches
+//! its share.
 
 use std::cmp::Reverse;
 
@@ -68,7 +69,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
 
 const S: u8 = 0;
 const Q: u8 = 1;
-/// History of LRU; the next list is the history of LFU.
+/// List number of LRU's history; the next list is LFU's history.
 const HISTORY: u8 = 2;
 
 /// Mark bits: the item was demoted from S to Q; the item is new (after warm-up, without a ghost hit).
@@ -119,7 +120,7 @@ struct Cacheus {
     lists: Lists<4>,
     /// Cached items by number of uses and time of the last use.
     heap: Heap<(u64, Reverse<u64>)>,
-    /// Uses of evicted items.
+    /// Number of uses of evicted items.
     uses: HugeVec<u64>,
     /// Maximum size of S.
     s_share: u64,
@@ -131,7 +132,7 @@ struct Cacheus {
     cold: bool,
     weights: Weights,
     learning: Learning,
-    /// Accesses so far.
+    /// Number of accesses so far.
     now: u64,
     rng: Rng,
     capacity: u64,
@@ -169,7 +170,7 @@ impl Cacheus {
         was
     }
 
-    /// Removes an item from its history.
+    /// Removes an item from the history that contains it.
     fn leave_history(&mut self, item: u32) {
         self.new_in_history -= u64::from(self.lists.list(item) == HISTORY && self.has_mark(item, NEW));
         self.lists.remove(item);

@@ -42,7 +42,7 @@ const B2: u8 = 3;
 #[derive(Debug)]
 struct Car {
     lists: Lists<4>,
-    /// The paper's p: target size of T1.
+    /// Target size of T1: p in the paper.
     target: f64,
     capacity: u64,
 }
@@ -59,8 +59,8 @@ impl Policy for Car {
             evicted.extend(self.victim());
         }
         if !came_back {
-            // The paper counts before the victim moves, which changes neither sum. Ghosts exceed the limit before the
-            // cache is full only after removals.
+            // The paper counts before the victim moves, which leaves both sums unchanged. Before the cache is full,
+            // ghosts exceed the limit only after removals.
             let [t1, t2, b1, b2] = [T1, T2, B1, B2].map(|list| self.lists.units(list));
             if t1 + b1 >= self.capacity {
                 self.lists.pop_oldest(B1);
@@ -83,7 +83,7 @@ impl Policy for Car {
         false
     }
 
-    /// REPLACE, which does not depend on the newcomer.
+    /// Runs REPLACE, which does not depend on the newcomer.
     fn victim(&mut self) -> Option<u32> {
         loop {
             let once = self.lists.units(T1);

@@ -12,9 +12,10 @@
 //! EVICT-M, until one was evicted:
 //!            tail of M:  bit set: to the head of M, bit clear;  else: evict it
 //! ```
-//! S has 10 %, its newest half is the window, and G holds half as many units as the cache. Source: Zhai et al.,
-//! "Clock2Q+: a simple and efficient replacement algorithm for metadata cache in VMware vSAN", arXiv 2511.21958, 2025.
-//! The order of steps on a miss follows libCacheSim, whose authors took part; its ghost is 90 %.
+//! S has 10 % of the capacity, its newest half is the window, and G holds half as many units as the cache. Source: Zhai
+//! et al., "Clock2Q+: a simple and efficient replacement algorithm for metadata cache in VMware vSAN", arXiv
+//! 2511.21958, 2025. The order of steps on a miss follows libCacheSim, which the authors contributed to; its ghost has
+//! 90 %.
 
 use ssdlab_core::{HugeVec, Parameter, Unit};
 
@@ -97,9 +98,9 @@ struct Clock2QPlus {
 }
 
 impl Clock2QPlus {
-    /// True if an item of the small FIFO is so recent that its use does not count.
+    /// True if an item entered the small FIFO so recently that its use does not count.
     fn is_correlated(&self, item: u32) -> bool {
-        // Scaled by 100 to avoid rounding.
+        // Both sides are scaled by 100 to avoid rounding.
         u128::from(self.arrivals.since(item)) * 100 < u128::from(self.queues.small) * u128::from(self.window_percent)
     }
 }

@@ -17,8 +17,8 @@
 //! test period of x ends:  bit clear: decrement mc;  remove x from the clock if it was evicted
 //! ```
 //! Source: Jiang, Chen, Zhang, "CLOCK-Pro: an effective improvement of the CLOCK replacement", USENIX ATC 2005,
-//! sections 4.2 to 4.5. The start is left open there; here all items may be cold at first. If removals leave only hot
-//! items, HAND-hot makes one cold.
+//! sections 4.2 to 4.5. The paper leaves the start open; here all items may be cold at first. If removals leave only
+//! hot items, HAND-hot makes one of them cold.
 
 use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
@@ -57,7 +57,7 @@ const EVICTED: u8 = 8;
 
 #[derive(Debug)]
 struct ClockPro {
-    /// HAND-hot is at the oldest item, the head at the newest.
+    /// HAND-hot is at the oldest item, and the head at the newest.
     clock: Lists<1>,
     hand_cold: Option<u32>,
     hand_test: Option<u32>,
@@ -65,7 +65,7 @@ struct ClockPro {
     cold: u64,
     /// Evicted items on the clock.
     evicted: u64,
-    /// The paper's mc: target number of cold items.
+    /// Target number of cold items: mc in the paper.
     cold_target: u64,
     capacity: u64,
 }

@@ -10,8 +10,8 @@
 //! both:     the mean of all counts above `mean_most`: every count = count / 2, rounded up
 //! ```
 //! If the old section is empty, the lowest item is evicted. Source: Robinson, Devarakonda, "Data cache management using
-//! frequency-based replacement", SIGMETRICS 1990, sections 2 and 3. Its parameters depend on the workload; the defaults
-//! here are ours.
+//! frequency-based replacement", SIGMETRICS 1990, sections 2 and 3. The paper's parameters depend on the workload; the
+//! defaults here are our choice.
 
 use ssdlab_core::mem::prefetch;
 use ssdlab_core::{HugeVec, Parameter, Unit};
@@ -96,7 +96,7 @@ const OLD: u8 = 2;
 #[derive(Debug)]
 struct Fbr {
     stack: Lists<3>,
-    /// The old section, by count and time of arrival in it.
+    /// Items of the old section, by use count and time of arrival in the section.
     old: Heap<(u64, u64)>,
     counts: HugeVec<u64>,
     /// Total arrivals in the old section.

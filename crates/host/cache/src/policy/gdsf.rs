@@ -7,15 +7,15 @@
 //!           uses(x) = 1;  value(x) = L + 1 / size(x)
 //! ```
 //! Source: Cherkasova, "Improving WWW proxies performance with greedy-dual-size-frequency caching policy", HP
-//! Laboratories HPL-98-69R1, 1998, with every cost 1. The least recently used is evicted on ties. With items of one
-//! size it is LFU-DA.
+//! Laboratories HPL-98-69R1, 1998, with every cost 1. On ties, the least recently used item is evicted. With items of
+//! one size it is LFU-DA.
 
 use super::greedy_dual::GreedyDual;
 use super::{PolicyInfo, PolicyRules};
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "gdsf",
-    help: "Evicts the item with the fewest uses per size; uses age.",
+    help: "Evicts the item with the fewest uses per size; use counts age.",
     source: "Cherkasova 1998",
     parameters: &[],
     role: PolicyRules {

@@ -1,7 +1,7 @@
 //! Ageing values: shared implementation of LFU-DA, GreedyDual-Size and GDSF.
 //!
-//! The victim is the item of least value, and its value becomes the age of the cache. The age is added to the values of
-//! items used from then on, so unused items fall behind. The least recently used is evicted on ties.
+//! The victim is the item with the lowest value, and its value becomes the age of the cache. The age is added to the
+//! values of items used from then on, so unused items fall behind. On ties, the least recently used item is evicted.
 
 use ssdlab_core::HugeVec;
 
@@ -12,14 +12,14 @@ use crate::lists::grow;
 
 #[derive(Debug)]
 pub(super) struct GreedyDual<const USES: bool, const SIZES: bool> {
-    /// By value, as the bits of a non-negative float, and time of the last use.
+    /// Cached items by value (the bits of a non-negative float) and time of the last use.
     heap: Heap<(u64, u64)>,
-    /// Uses of each item since its insertion, if `USES`.
+    /// Number of uses of each item since its insertion; empty unless `USES`.
     uses: HugeVec<u32>,
     /// Size of each cached item in units; empty unless `SIZES`.
     sizes: HugeVec<u32>,
     age: f64,
-    /// Accesses so far.
+    /// Number of accesses so far.
     now: u64,
     capacity: u64,
 }

@@ -52,7 +52,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     },
 };
 
-/// Uses of an item since its insertion, and time of the insertion.
+/// Number of uses of an item since its insertion, and time of the insertion.
 #[derive(Clone, Copy, Debug)]
 struct Uses {
     count: u64,
@@ -65,7 +65,7 @@ const ABSENT: Uses = Uses { count: 0, since: 0 };
 struct Hyperbolic {
     cached: Bag,
     uses: HugeVec<Uses>,
-    /// Accesses so far.
+    /// Number of accesses so far.
     now: u64,
     sample: u64,
     rng: Rng,
@@ -106,7 +106,7 @@ impl Policy for Hyperbolic {
     }
 
     fn victim(&mut self) -> Option<u32> {
-        // At the time of the next access.
+        // Uses the time of the next access.
         self.evict(self.now + 1)
     }
 

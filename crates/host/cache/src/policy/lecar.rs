@@ -1,4 +1,4 @@
-//! LeCaR: LRU or LFU chooses the victim at random; an expert loses weight when its victim is accessed again.
+//! LeCaR: LRU or LFU, chosen at random, selects the victim. A policy loses weight when its victim is accessed again.
 //!
 //! ```text
 //! access(x) at time t, in accesses:
@@ -12,8 +12,9 @@
 //!           x becomes the newest
 //! ```
 //! N is the largest number of items ever cached. Source: Vietri et al., "Driving cache replacement with ML-based
-//! LeCaR", HotStorage 2018, algorithms 1 and 2, with its rate of 0.45. Histories of half the cache each, the limits of
-//! the weights and the remembered uses follow the authors' program. LFU chooses the least recently used item on ties.
+//! LeCaR", HotStorage 2018, algorithms 1 and 2, with the paper's rate of 0.45. Three details follow the authors'
+//! program: histories of half the cache each, the limits of the weights, and the remembered uses. On ties, LFU chooses
+//! the least recently used item.
 
 use ssdlab_core::mem::prefetch;
 use ssdlab_core::{HugeVec, Parameter, Rng};
@@ -85,7 +86,7 @@ impl Weights {
 }
 
 const CACHED: u8 = 0;
-/// History of LRU; the next list is the history of LFU.
+/// List number of LRU's history; the next list is LFU's history.
 const HISTORY: u8 = 1;
 
 /// State of an evicted item.
@@ -109,7 +110,7 @@ struct LeCaR {
     history: u64,
     /// Largest number of items ever cached.
     most_items: usize,
-    /// Accesses so far.
+    /// Number of accesses so far.
     now: u64,
     rng: Rng,
     capacity: u64,
@@ -158,7 +159,7 @@ impl Policy for LeCaR {
     }
 
     fn victim(&mut self) -> Option<u32> {
-        // At the time of the next access.
+        // Uses the time of the next access.
         self.evict(self.now + 1)
     }
 

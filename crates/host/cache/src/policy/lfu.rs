@@ -28,9 +28,9 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
 
 #[derive(Debug)]
 struct Lfu {
-    /// By number of uses and time of the last use.
+    /// Cached items by number of uses and time of the last use.
     heap: Heap<(u64, u64)>,
-    /// Accesses so far.
+    /// Number of accesses so far.
     now: u64,
     capacity: u64,
 }

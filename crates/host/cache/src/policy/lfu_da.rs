@@ -7,8 +7,8 @@
 //!           uses(x) = 1;  value(x) = L + 1
 //! ```
 //! Source: Arlitt, Cherkasova, Dilley, Friedrich, Jin, "Evaluating content management techniques for web proxy caches",
-//! ACM SIGMETRICS Performance Evaluation Review 27(4), 2000, with every cost 1. The least recently used is evicted on
-//! ties.
+//! ACM SIGMETRICS Performance Evaluation Review 27(4), 2000, with every cost 1. On ties, the least recently used item
+//! is evicted.
 
 use super::greedy_dual::GreedyDual;
 use super::{PolicyInfo, PolicyRules};

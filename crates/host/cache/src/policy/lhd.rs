@@ -15,8 +15,8 @@
 //!              x was inserted, is no explorer, and rank(x) < E: x replaces the oldest suspect
 //! ```
 //! Source: Beckmann, Chen, Cidon, "LHD: improving cache hit rate by maximizing hit density", NSDI 2018, sections 4 and
-//! 5, for one application; other constants follow the authors' simulator. Ages span at least 32 times the number of
-//! cached items, and their unit doubles as the cache fills. Counts are fixed-point, so that sums do not depend on
+//! 5, for one application. Other constants follow the authors' simulator. Ages span at least 32 times the number of
+//! cached items, and the unit of ages doubles as the cache fills. Counts are fixed-point, so that sums do not depend on
 //! order.
 
 use ssdlab_core::{HugeVec, Parameter, Rng, Unit};
@@ -76,7 +76,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     },
 };
 
-/// Limits of the number of distinct ages, powers of two. Within them, one age per four units of capacity keeps the
+/// Limits of the number of distinct ages, powers of two. Between them, one age per four units of capacity keeps the
 /// tables small relative to the cache.
 const AGES_MOST: u64 = 4096;
 const AGES_LEAST: u64 = 64;
@@ -84,17 +84,17 @@ const AGES_LEAST: u64 = 64;
 const SPAN: u64 = 32;
 const SAMPLE: usize = 32;
 const SUSPECTS: usize = 8;
-/// One item in this number becomes an explorer.
+/// One item in this many becomes an explorer.
 const EXPLORERS: u64 = 32;
-/// One event in fixed point.
+/// Value of one event in fixed point.
 const ONE: u64 = 1 << 20;
 
 /// Hit densities by class and age.
 #[derive(Debug)]
 struct Densities {
-    /// Number of distinct ages, a power of two; the last one includes all above.
+    /// Number of distinct ages, a power of two; the last age includes all higher ages.
     ages: usize,
-    /// Hits by class and age. Classes are sums of ages from `ages`, from half of that, and so on, then 0.
+    /// Hits by class and age. Classes divide sums of ages: from `ages` up, from half of that, and so on down to 0.
     hits: Vec<u64>,
     evictions: Vec<u64>,
     densities: Vec<f64>,
@@ -175,7 +175,7 @@ impl Densities {
 struct Ages {
     /// Time of the insertion or last hit.
     since: u64,
-    /// Ages at the last hit and the one before.
+    /// Ages at the last two hits.
     hit: u32,
     hit_before: u32,
     explorer: bool,
@@ -195,7 +195,7 @@ struct Lhd {
     /// Units that explorers may still take.
     explorers_left: i64,
     period: u64,
-    /// Accesses so far.
+    /// Number of accesses so far.
     now: u64,
     rng: Rng,
     capacity: u64,
@@ -280,7 +280,7 @@ impl Policy for Lhd {
     }
 
     fn victim(&mut self) -> Option<u32> {
-        // At the time of the next access.
+        // Uses the time of the next access.
         self.evict(self.now + 1)
     }
 

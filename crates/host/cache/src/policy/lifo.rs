@@ -4,7 +4,7 @@
 //! hit(x):   nothing
 //! miss(x):  while x does not fit: evict the newest;  x becomes the newest
 //! ```
-//! The first items stay for ever; a loop just larger than the cache misses little. Source: Coffman, Denning, "Operating
+//! The first items stay forever; a loop just larger than the cache misses little. Source: Coffman, Denning, "Operating
 //! systems theory", Prentice-Hall 1973, section 6.2.
 
 use super::{Policy, PolicyInfo, PolicyRules};

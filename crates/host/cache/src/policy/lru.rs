@@ -5,7 +5,7 @@
 //! miss(x):  while x does not fit: evict the oldest;  x becomes the newest
 //! ```
 //! Source: Mattson, Gecsei, Slutz, Traiger, "Evaluation techniques for storage hierarchies", IBM Systems Journal 9(2),
-//! 1970, where it is shown to be a stack algorithm.
+//! 1970, which shows that LRU is a stack algorithm.
 
 use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;

@@ -9,13 +9,13 @@
 //!                  the least recently used on ties, and among items without K uses
 //!              HIST(x,i) = HIST(x,i-1) for i = 2..K, nothing if x is not remembered;  HIST(x,1) = LAST(x) = t
 //! ```
-//! If all items are correlated, which the paper leaves open, the rule applies to all of them. Source: E. O'Neil, P.
-//! O'Neil, Weikum, "The LRU-K page replacement algorithm for database disk buffering", SIGMOD 1993, section 2 and
-//! figure 2.1. Its periods are times; here they are counted in accesses. The history of an evicted item is kept for the
-//! retained information period.
+//! The paper leaves open what happens if all items are correlated; here the rule then applies to all items. Source: E.
+//! O'Neil, P. O'Neil, Weikum, "The LRU-K page replacement algorithm for database disk buffering", SIGMOD 1993, section
+//! 2 and figure 2.1. The paper's periods are times; here they are counted in accesses. The history of an evicted item
+//! is kept for the retained information period.
 //!
-//! Correlated items sort behind all others in the heap. A list by last use finds those whose period is over, so that an
-//! eviction takes logarithmic time.
+//! Correlated items sort behind all others in the heap. A list by last use finds items whose correlated period has
+//! ended, so that an eviction takes logarithmic time.
 
 use ssdlab_core::{HugeVec, Parameter, Unit};
 
@@ -45,7 +45,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 0,
             max: u64::MAX,
             example: None,
-            help: "Repeated uses within this distance count as one; the item cannot be evicted until it has passed.",
+            help: "Repeated uses within this distance count as one; the item cannot be evicted within it.",
         },
         Parameter {
             name: "retained",
@@ -86,24 +86,24 @@ const PROTECTED: u64 = 1 << 63;
 
 #[derive(Debug)]
 struct LruK {
-    /// By times of the K-th last use, with [`PROTECTED`], and of the last use.
+    /// Cached items by time of the K-th last use (plus [`PROTECTED`] if correlated) and time of the last use.
     heap: Heap<(u64, u64)>,
-    /// Times of the last K uses of each item, most recent first; 0 for none.
+    /// Times of the last K uses of each item, most recent first; 0 if there was no such use.
     history: HugeVec<u64>,
-    /// Time of the last use, correlated or not; 0 for none.
+    /// Time of the last use of each item, correlated or not; 0 if never used.
     last: HugeVec<u64>,
     k: usize,
     correlated: u64,
     retained: u64,
-    /// Accesses so far.
+    /// Number of accesses so far.
     now: u64,
     capacity: u64,
-    /// Items by last use that were correlated when inserted here. Empty if `correlated` is 0.
+    /// Items that were correlated when inserted here, by last use. Empty if `correlated` is 0.
     recent: Lists<1>,
 }
 
 impl LruK {
-    /// Adds a use to the history of an item; earlier ones move forward by `period`.
+    /// Adds a use to the history of an item; the times of earlier uses advance by `period`.
     fn note(&mut self, item: u32, period: u64) {
         let history = &mut self.history[item as usize * self.k..][..self.k];
         for i in (1..history.len()).rev() {
@@ -144,7 +144,7 @@ impl LruK {
         }
     }
 
-    /// Protects an item in the heap that was just used.
+    /// Protects an item that was just used.
     fn protect(&mut self, item: u32) {
         if self.protects() {
             self.forget_recent(item);
@@ -181,7 +181,7 @@ impl Policy for LruK {
     }
 
     fn victim(&mut self) -> Option<u32> {
-        // At the time of the next access.
+        // Uses the time of the next access.
         self.evict(self.now + 1)
     }
 

@@ -2,7 +2,7 @@
 //!
 //! To add a policy: write its file with pseudo-code, source, an `INFO` and an implementation of [`Policy`], and
 //! register it here. Write a slow, obvious reference implementation (its twin) in `tests/it/twins/`; the tests iterate
-//! over the table and require one. Parameters, help and the list of policies also come from the table.
+//! over the table and require a twin. Parameters, help and the list of policies also come from the table.
 
 mod arc;
 mod belady;
@@ -57,10 +57,10 @@ pub trait Policy: Send + Debug {
     /// Accesses an item; returns true if it was cached. Sizes of uncached items must be 1..=capacity.
     fn access(&mut self, access: Access, evicted: &mut Vec<u32>) -> bool;
 
-    /// Evicts an item before the next one is known; None if nothing is cached.
+    /// Evicts an item before the next accessed item is known; None if nothing is cached.
     ///
-    /// The policy decides as if the cache were full and a new item arrived. Effects that depend on the item, such as
-    /// adaptation to a ghost hit, happen when the item arrives.
+    /// The policy decides as if the cache were full and a new item arrived. Effects that depend on that item, such as
+    /// adaptation to a ghost hit, happen when it arrives.
     fn victim(&mut self) -> Option<u32>;
 
     /// Removes an item from the cache and from the policy's history.
@@ -69,19 +69,19 @@ pub trait Policy: Send + Debug {
     /// True if the item is cached.
     fn contains(&self, item: u32) -> bool;
 
-    /// Size in units of a cached item, fixed at its insertion.
+    /// Returns the size in units of a cached item, fixed at its insertion.
     fn size(&self, item: u32) -> u32;
 
-    /// Used units.
+    /// Returns the number of used units.
     fn used(&self) -> u64;
 
-    /// Capacity in units.
+    /// Returns the capacity in units.
     fn capacity(&self) -> u64;
 
     /// Makes room for items `0..items`; must not shrink.
     fn grow(&mut self, items: u32);
 
-    /// Memory in bytes of everything that grows with items or capacity. Only [`Policy::grow`] changes it.
+    /// Returns the memory in bytes of everything that grows with items or capacity. Only [`Policy::grow`] changes it.
     fn bytes(&self) -> usize;
 
     /// Prefetches the memory that an access to this item needs.
@@ -225,11 +225,11 @@ pub type PolicyInfo = Info<PolicyRules>;
 pub struct PolicyRules {
     /// True if items may differ in size.
     pub sizes: bool,
-    /// True if it reads [`Access::next`].
+    /// True if the policy reads [`Access::next`].
     pub needs_future: bool,
     /// Largest capacity, in units.
     pub largest: u64,
-    /// Computes the misses of all sizes in one pass, for a stack algorithm with default parameters.
+    /// Computes the misses of all sizes in one pass; only for stack algorithms with default parameters.
     pub one_pass: Option<OnePass>,
     /// Builds an empty cache from its parameters, its capacity in units, and a number of items.
     pub build: fn(&Settings, u64, u32) -> Box<dyn Policy>,

@@ -11,8 +11,8 @@
 //!                           becomes the newest of the next lower queue, until now + lifetime
 //! ```
 //! Source: Zhou, Philbin, Li, "The multi-queue replacement algorithm for second level buffer caches", USENIX ATC 2001,
-//! figure 4, with eight queues and a Qout of four times the cache. There the lifetime follows measured reuse distances,
-//! which exceed the number of blocks of the cache; here it is a parameter.
+//! figure 4, with eight queues and a Qout of four times the cache. In the paper, the lifetime follows measured reuse
+//! distances, which exceed the number of blocks of the cache. Here the lifetime is a parameter.
 
 use ssdlab_core::mem::prefetch;
 use ssdlab_core::{HugeVec, Parameter, Unit};
@@ -33,7 +33,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 1,
             max: 1 << 20,
             example: None,
-            help: "Idle accesses after which an item moves down, per item of the cache.",
+            help: "An item without use moves down after this many accesses, times the items of the cache.",
         },
         Parameter {
             name: "queues",
@@ -84,7 +84,7 @@ const QOUT: u8 = MOST_QUEUES;
 #[derive(Clone, Copy, Debug)]
 struct Age {
     uses: u64,
-    /// Time at which the item moves down.
+    /// Time at which the item moves down a queue.
     until: u64,
 }
 
@@ -94,11 +94,11 @@ const NEW: Age = Age { uses: 0, until: 0 };
 struct Mq {
     lists: Lists<{ MOST_QUEUES as usize + 1 }>,
     ages: HugeVec<Age>,
-    /// Accesses so far.
+    /// Number of accesses so far.
     now: u64,
     /// Lifetime in accesses per cached item.
     lifetime: u64,
-    /// Number of cached items, now and at most so far.
+    /// Number of cached items: now, and the maximum so far.
     cached: u64,
     most_items: u64,
     queues: u8,
@@ -108,7 +108,7 @@ struct Mq {
 }
 
 impl Mq {
-    /// Time at which an item used or moved now moves down.
+    /// Returns the time at which an item that is used or moved now will move down.
     fn until(&self) -> u64 {
         self.now + self.lifetime * self.most_items
     }

@@ -5,7 +5,7 @@
 //! miss(x):  while x does not fit: evict the newest;  x becomes the newest
 //! ```
 //! Optimal for a loop larger than the cache. Source: Chou, DeWitt, "An evaluation of buffer management strategies for
-//! relational database systems", VLDB 1985. The order of evictions does not depend on the cache size, so it is a stack
+//! relational database systems", VLDB 1985. The order of evictions does not depend on the cache size, so MRU is a stack
 //! algorithm (Mattson et al., IBM Systems Journal 9(2), 1970).
 
 use super::{Policy, PolicyInfo, PolicyRules};

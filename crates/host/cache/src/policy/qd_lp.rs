@@ -11,8 +11,8 @@
 //!            tail of M:  uses > 0: decrement uses, to the head of M;  else: evict it
 //! ```
 //! If M is empty, EVICT-P replaces EVICT-M. Source: Yang, Qiu, Zhang, Yue, Rashmi, "FIFO can be better than LRU: the
-//! power of lazy promotion and quick demotion", HotOS 2023, section 4: a probationary FIFO of 10 %, a ghost with as
-//! many entries as the main cache. The paper does not cover a cache that is not full: here P may then exceed its share,
+//! power of lazy promotion and quick demotion", HotOS 2023, section 4. The probationary FIFO has 10 %, and the ghost as
+//! many entries as the main cache. The paper does not cover a cache that is not full. Here P may then exceed its share,
 //! so that nothing is evicted early.
 
 use super::s3_fifo::SMALL_SHARE;

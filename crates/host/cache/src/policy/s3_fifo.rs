@@ -13,9 +13,9 @@
 //! If M is empty, EVICT-S replaces EVICT-M. Source: Yang, Zhang, Qiu, Yue, Rashmi, "FIFO queues are all you need for
 //! cache eviction", SOSP 2023, algorithm 1 and section 4.1.
 //!
-//! `simulator` = 1 follows the authors' simulator, libCacheSim 0.3.5, which differs: x leaves G before the evictions;
-//! until the first eviction, newcomers go to M while S is full; EVICT-M runs if M is above its 90 % or S is empty, else
-//! EVICT-S; and items that move from S to M start with no uses and evict nothing.
+//! `simulator` = 1 follows the authors' simulator, libCacheSim 0.3.5, which differs in four points. x leaves G before
+//! the evictions. Until the first eviction, newcomers go to M while S is full. EVICT-M runs if M is above its 90 % or S
+//! is empty, else EVICT-S. Items that move from S to M start with no uses and evict nothing.
 
 use ssdlab_core::{Parameter, Unit};
 
@@ -57,5 +57,5 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     },
 };
 
-/// Rules of the paper.
+/// Rules of the paper's variant.
 pub(super) const RULES: Rules = Rules { most_uses: 3, promoted_at: 2, keeps_uses: true, fills_main: false };

@@ -13,7 +13,7 @@
 //! ```
 //! A step is 0.1 % of the capacity, at least one unit; G has the size of M. Source: Yang, Zhang, Qiu, Yue, Rashmi,
 //! "FIFO queues are all you need for cache eviction", SOSP 2023, section 6.2: two ghosts of 5 %, 100 hits, and a ratio
-//! of two. The limit of 1 % and the factor 0.8 come from libCacheSim, its authors' simulator.
+//! of two. The limit of 1 % and the factor 0.8 come from libCacheSim, the authors' simulator.
 
 use ssdlab_core::{Parameter, Unit};
 

@@ -8,7 +8,7 @@
 //!           x becomes the newest of the probationary segment
 //! ```
 //! Source: Karedla, Love, Wherry, "Caching strategies to improve disk system performance", IEEE Computer 27(3), 1994.
-//! The protected share is a parameter there; the default follows W-TinyLFU's main cache.
+//! The protected share is a parameter in the paper; the default here follows W-TinyLFU's main cache.
 
 use ssdlab_core::{Parameter, Unit};
 

@@ -18,8 +18,8 @@ pub(super) struct Rules {
     pub promoted_at: u8,
     /// True if promoted items keep their use count.
     pub keeps_uses: bool,
-    /// True if the small FIFO is evicted unless the main FIFO is above its share, and newcomers fill the main FIFO
-    /// before the first eviction. Otherwise the small FIFO is evicted while it is full.
+    /// True to evict from the small FIFO unless the main FIFO exceeds its share; newcomers then fill the main FIFO
+    /// before the first eviction. False to evict from the small FIFO while it is full.
     pub fills_main: bool,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct ThreeQueues {
     /// Marks are use counts.
     pub lists: Lists<3>,
     rules: Rules,
-    /// Units at which the small FIFO is full.
+    /// Size in units at which the small FIFO is full.
     pub small: u64,
     /// Maximum units of the main FIFO.
     pub main: u64,
@@ -44,7 +44,7 @@ impl ThreeQueues {
     pub fn new(rules: Rules, settings: &Settings, capacity: u64, items: u32) -> Self {
         let share = settings.share("small", capacity);
         let rest = (u128::from(capacity) * u128::from(100 - settings.get("small")) / 100) as u64;
-        // Exact shares in whole units: "at least 10 %" rounds up, "above 90 %" rounds down.
+        // Computes exact shares in whole units: "at least 10 %" rounds up, "above 90 %" rounds down.
         let (small, main) = if rules.fills_main { (share, capacity - share) } else { (capacity - rest, rest) };
         Self { lists: Lists::new(items), rules, small, main, ghost: rest, cold: true, capacity }
     }
@@ -97,7 +97,7 @@ impl ThreeQueues {
         remembered
     }
 
-    /// Inserts an item; reports each eviction to `gone`: item, queue and size.
+    /// Inserts an item. Calls `gone` with item, queue and size of each eviction.
     pub fn insert(&mut self, item: u32, size: u32, mut gone: impl FnMut(u32, u8, u32)) {
         let known_before = self.rules.fills_main && self.leave_ghost(item);
         while self.used() + u64::from(size) > self.capacity {
@@ -120,8 +120,8 @@ impl ThreeQueues {
         self.lists.push(if came_back || small_is_full { MAIN } else { SMALL }, item, size);
     }
 
-    /// Evicts one item; returns it and its queue. EVICT-S may evict more for one newcomer; here it restarts at each
-    /// call.
+    /// Evicts one item; returns the item and its queue. EVICT-S may evict several items for one newcomer; here it
+    /// restarts at each call.
     pub fn evict(&mut self) -> Option<(u32, u8)> {
         self.cold = false;
         let small = if self.evicts_small_first() { self.evict_small() } else { None };

@@ -9,7 +9,8 @@
 //! ```
 //! Source: Einziger, Friedman, Manes, "TinyLFU: a highly efficient cache admission policy", ACM Transactions on Storage
 //! 13(4), 2017, sections 3 and 5. The doorkeeper, which saves memory at the cost of precision, is a parameter. It is
-//! off by default, as in the authors' simulator (Caffeine's); the sample of ten accesses per item also follows it.
+//! off by default, as in the authors' simulator (part of Caffeine). The sample of ten accesses per item also follows
+//! that simulator.
 
 use ssdlab_core::{Parameter, Settings, Unit};
 
@@ -25,14 +26,11 @@ pub(crate) static SAMPLE: Parameter = Parameter {
     min: 1,
     max: 100,
     example: None,
-    help: "Accesses after which counters are halved, per item of the cache.",
+    help: "Counters are halved after this many accesses, times the items of the cache.",
 };
 
-pub(crate) static DOORKEEPER: Parameter = Parameter::switch(
-    "doorkeeper",
-    false,
-    "1: the first access to an item in a sample only enters it into a Bloom filter.",
-);
+pub(crate) static DOORKEEPER: Parameter =
+    Parameter::switch("doorkeeper", false, "1: a Bloom filter absorbs the first access to each item of a sample.");
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "tinylfu",

@@ -62,7 +62,7 @@ struct WTinyLfu {
 }
 
 impl WTinyLfu {
-    /// Compares the window's oldest with the victim of the full main cache; evicts and returns the loser.
+    /// Compares the oldest item of the window with the victim of the full main cache; evicts and returns the loser.
     fn compete(&mut self) -> Option<u32> {
         let candidate = self.lists.oldest(WINDOW)?;
         let victim = self.lists.oldest(PROBATION).or(self.lists.oldest(PROTECTION));
@@ -104,7 +104,8 @@ impl Policy for WTinyLfu {
         false
     }
 
-    /// Compares the oldest of a full window, as the newcomer will push it out; otherwise evicts from the main cache.
+    /// If the window is full, compares its oldest item, which the newcomer will push out. Otherwise evicts from the
+    /// main cache.
     fn victim(&mut self) -> Option<u32> {
         if self.lists.units(WINDOW) >= self.window {
             return self.compete();

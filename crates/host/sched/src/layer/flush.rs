@@ -1,11 +1,12 @@
 //! Flushes, FUA and barriers. They bypass the scheduler.
 //!
-//! Multi-queue layer (block/blk-flush.c): a request has up to three steps: flush, data, flush. Flushes are shared: one is at
-//! the device at a time, and the next one serves all requests that arrived in the meantime. There is no ordering against
-//! other requests. While data of such requests is at the device, a flush waits for more to join, at most five seconds.
+//! Multi-queue layer (block/blk-flush.c): a request has up to three steps: flush, data, flush. Flushes are shared: one
+//! flush is at the device at a time, and the next flush serves all requests that arrived in the meantime. Other
+//! requests are not ordered. While data of such requests is at the device, a flush waits for more requests to join, at
+//! most five seconds.
 //!
 //! Single-queue layer (block/blk-barrier.c, `QUEUE_ORDERED_DRAIN_FLUSH`): a barrier waits for all earlier requests to
-//! complete. Then its flush, data and flush run one after the other, alone; later requests wait.
+//! complete. Then its flush, data and second flush run alone, in this order; later requests wait.
 
 use std::collections::VecDeque;
 
@@ -42,7 +43,7 @@ struct Sequence {
 #[derive(Clone, Copy, Debug)]
 struct Barrier {
     sequence: Sequence,
-    /// True if its current step is at the device.
+    /// True if the current step of the sequence is at the device.
     busy: bool,
 }
 
@@ -71,7 +72,7 @@ impl Flushes {
         self.barrier.is_some()
     }
 
-    /// Returns the time at which a waiting flush is issued in any case.
+    /// Returns the time at which a waiting flush is issued at the latest.
     pub fn timer_ns(&self) -> Option<u64> {
         let waits = !self.pending.is_empty() && self.flush.is_none() && !self.data.is_empty();
         waits.then_some(self.pending_since + PENDING_NS)
@@ -84,7 +85,7 @@ impl Flushes {
 }
 
 impl BlockLayer {
-    /// Returns the steps of a bio with flush, FUA or barrier; `None` for an ordinary one.
+    /// Returns the steps of a bio with flush, FUA or barrier; `None` for an ordinary bio.
     pub(super) fn steps(&self, bio: &Bio) -> Option<Steps> {
         let demands = |flags| bio.flags.any(flags);
         if !demands(Flags::FLUSH | Flags::FUA | Flags::BARRIER) {
@@ -93,7 +94,7 @@ impl BlockLayer {
         let cache = self.options.volatile_cache;
         let data = bio.sectors > 0;
         if self.options.kind == BlockLayerKind::SingleQueue {
-            // 2.6.32 has barriers only.
+            // Linux 2.6.32 only has barriers.
             return Some(Steps { before: cache, data, after: cache && data });
         }
         let steps = Steps {
@@ -165,7 +166,7 @@ impl BlockLayer {
             flushes.flush = None;
             self.requests.free(id);
             for mut sequence in std::mem::take(&mut self.queues[queue].flushes.running) {
-                // With a step before the data this was the first flush; otherwise the last one.
+                // If a step precedes the data, this was the first flush; otherwise it was the last flush.
                 let before = std::mem::take(&mut sequence.steps.before);
                 if before && sequence.steps.data {
                     self.write_data(sequence);
@@ -189,7 +190,8 @@ impl BlockLayer {
         true
     }
 
-    /// Returns the next step of a barrier at the head of the queue, if one may start; the outer `None` means no barrier.
+    /// Returns the next step of a barrier at the head of the queue, if a step may start. The outer `None` means that
+    /// there is no barrier.
     pub(super) fn barrier_turn(&mut self, now: u64) -> Option<Option<RequestId>> {
         if self.queues[0].flushes.barrier.is_none() {
             let &id = self.queues[0].ahead.front()?;
@@ -219,7 +221,7 @@ impl BlockLayer {
             self.requests.free(id);
         }
         let steps = &mut barrier.sequence.steps;
-        // In the order of the steps.
+        // Checks the steps in their order.
         if steps.before {
             steps.before = false;
         } else if steps.data {

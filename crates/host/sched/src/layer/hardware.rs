@@ -1,11 +1,12 @@
 //! Hardware queues of the multi-queue layer (block/blk-mq.c and block/blk-mq-sched.c of Linux 6).
 //!
-//! Each has its own device slots, requests, dispatch list and flushes. There is one CPU per queue; process p runs on CPU
-//! p mod n, so all its bios go to one queue.
+//! Each hardware queue has its own device slots, requests, dispatch list and flushes. There is one CPU per queue;
+//! process p runs on CPU p mod n, so all its bios go to one queue.
 //!
-//! A queue runs when it receives a request or completes one: it takes from its dispatch list, then asks the scheduler. A
-//! scheduler that holds the requests of all queues may return a request of another queue. If that queue has no free
-//! slot, the request waits in its dispatch list, and the asking queue stops. Running queues take turns, one request each.
+//! A queue runs when it receives a request or completes one: it takes from its dispatch list, then asks the scheduler.
+//! A scheduler that holds the requests of all queues may return a request of another queue. If that other queue has no
+//! free slot, the request waits in its dispatch list, and the queue that asked stops. Running queues take turns, one
+//! request each.
 
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
@@ -43,7 +44,7 @@ impl HardwareQueue {
         }
     }
 
-    /// Takes a request for a bio; returns false if none is available.
+    /// Takes a request for a bio; returns false if no request is available.
     #[inline(always)]
     pub fn take_request(&mut self, bio: &Bio, scheduler: &dyn IoScheduler, options: &Options, now: u64) -> bool {
         match options.kind {
@@ -63,7 +64,7 @@ pub(super) struct HardwareQueues {
 }
 
 impl HardwareQueues {
-    /// Creates `number` queues, each with limits of its own.
+    /// Creates `number` queues, each with its own limits.
     pub fn new(number: u16, limits: impl Fn() -> Limits) -> Self {
         let queue = |_| HardwareQueue::new(limits());
         Self { first: queue(0), others: (1..number).map(queue).collect() }
@@ -107,7 +108,7 @@ impl BlockLayer {
     /// Returns the hardware queue of a process.
     #[inline(always)]
     pub(super) fn queue_of(&self, pid: u32) -> u16 {
-        // Avoids a division.
+        // The test avoids a division.
         if self.queues.has_others() { (pid % u32::from(self.queues.len())) as u16 } else { 0 }
     }
 
@@ -122,7 +123,8 @@ impl BlockLayer {
         self.queues.iter_mut().for_each(|queue| queue.runs = true);
     }
 
-    /// Marks the queues to run after a completion: the request's own, or all if the scheduler may have held them back.
+    /// Marks the queues to run after a completion: the queue of the request, or all queues if the scheduler may have
+    /// held them back.
     #[inline(never)]
     pub(super) fn run_after(&mut self, queue: u16) {
         if self.info.role.by_queue { self.run_all() } else { self.queues[queue].runs = true }

@@ -23,7 +23,7 @@ struct Batcher {
 pub(super) struct Limits {
     kind: BlockLayerKind,
     nr_requests: u32,
-    /// Requests in use: asynchronous, synchronous.
+    /// Number of requests in use: asynchronous, synchronous.
     used: [u32; 2],
     full: [bool; 2],
     congested: [bool; 2],
@@ -42,8 +42,8 @@ impl Limits {
         granted
     }
 
-    /// Takes a request for process `pid` if one is available (single-queue layer). With `must`, the scheduler allows exceeding
-    /// the limit up to the hard limit of 1.5 `nr_requests`.
+    /// Takes a request for process `pid` if one is available (single-queue layer). With `must`, the scheduler allows
+    /// exceeding the limit up to the hard limit of 1.5 `nr_requests`.
     pub fn take_legacy(&mut self, pid: u32, sync: bool, must: bool, now: u64) -> bool {
         let granted = self.grants(pid, usize::from(sync), must, now);
         self.used[usize::from(sync)] += u32::from(granted);
@@ -83,12 +83,12 @@ impl Limits {
         }
     }
 
-    /// True if the process has batch requests left, and either has taken none or became a batcher in the last 20 ms.
+    /// True if the process has batch requests left and became a batcher in the last 20 ms or has not used any of them.
     fn is_batcher(&self, pid: u32, now: u64) -> bool {
         self.batchers.get(&pid).is_some_and(|b| b.left == BATCH_REQUESTS || (b.left > 0 && now < b.since + BATCH_NS))
     }
 
-    /// Returns a request; the result is true if a waiting bio of this kind may try again.
+    /// Returns a request to the pool; the result is true if a waiting bio of this kind may try again.
     pub fn give_back(&mut self, sync: bool) -> bool {
         let kind = usize::from(sync);
         self.used[kind] -= 1;
@@ -105,7 +105,7 @@ impl Limits {
         room
     }
 
-    /// Returns the number of requests in use, of both kinds.
+    /// Returns the number of requests in use, synchronous and asynchronous.
     pub fn total(&self) -> u32 {
         self.used[0] + self.used[1]
     }
@@ -115,12 +115,12 @@ impl Limits {
         self.congested[usize::from(sync)]
     }
 
-    /// Returns the threshold at which congestion begins: 113 of 128.
+    /// Returns the number of used requests at which congestion begins: 113 of 128.
     fn congestion_on(&self) -> u32 {
         (self.nr_requests - self.nr_requests / 8 + 1).min(self.nr_requests)
     }
 
-    /// Returns the threshold below which congestion ends: 103 of 128.
+    /// Returns the number of used requests below which congestion ends: 103 of 128.
     fn congestion_off(&self) -> u32 {
         (self.nr_requests - self.nr_requests / 8 - self.nr_requests / 16).saturating_sub(1).max(1)
     }

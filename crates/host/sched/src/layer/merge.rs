@@ -19,12 +19,12 @@ struct Link {
 }
 
 /// Hash table of waiting requests by end sector, and the request merged last. Chains link the requests' slots, as in
-/// the kernel (`elv_rqhash_add`). Optimized for insertion: every request is inserted, few are looked up successfully.
+/// the kernel (`elv_rqhash_add`). The table is optimized for insertion: every request is inserted, but few are found.
 #[derive(Debug)]
 pub(super) struct Ends {
     /// Slot of the latest request of each chain; the length is a power of two.
     chains: Vec<u32>,
-    /// Indexed by slot.
+    /// Links of the requests, indexed by slot.
     links: Vec<Link>,
     pub last: Option<RequestId>,
 }
@@ -95,7 +95,7 @@ enum Side {
 }
 
 impl BlockLayer {
-    /// Merges `bio` into a waiting request; returns false if none fits.
+    /// Merges `bio` into a waiting request; returns false if no request fits.
     #[inline]
     pub(super) fn merge(&mut self, bio: &Bio) -> bool {
         if self.plug_merge(bio) {
@@ -164,8 +164,8 @@ impl BlockLayer {
         }
     }
 
-    /// Finds a request to merge with. The order matters: the request merged last, the hash of end sectors, the
-    /// scheduler's front merge.
+    /// Finds a request to merge with. It tries, in this order, the request merged last, the hash of end sectors, and
+    /// the scheduler's front merge.
     fn find(&self, bio: &Bio) -> Option<(RequestId, Side)> {
         let with =
             |id| self.side(id, bio).filter(|_| self.scheduler.allow_merge(&self.requests[id], bio)).map(|s| (id, s));
@@ -242,7 +242,7 @@ impl BlockLayer {
         self.freed_by_merge.push(second);
     }
 
-    /// Merges a request that leaves a plug into a waiting one (`blk_mq_sched_try_insert_merge`).
+    /// Merges a request that leaves a plug into a waiting request (`blk_mq_sched_try_insert_merge`).
     #[inline(always)]
     pub(super) fn insert_merge(&mut self, id: RequestId) -> bool {
         let possible = self.queued > 0
@@ -272,8 +272,8 @@ impl BlockLayer {
     }
 }
 
-/// Returns the properties that all bios of a request share. Bios with ordering flags are never merged. The multi-queue layer
-/// requires equal priorities; 2.6.32 would give the request the higher one.
+/// Returns the properties that all bios of a request share. Bios with ordering flags are never merged. The multi-queue
+/// layer requires equal priorities; Linux 2.6.32 would give the merged request the higher priority.
 fn kind(direction: Direction, flags: Flags, priority: Priority) -> (Direction, bool, Priority) {
     (direction, flags.any(Flags::DISCARD), priority)
 }

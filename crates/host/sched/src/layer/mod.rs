@@ -55,7 +55,7 @@ pub struct BlockLayer {
     ends: Ends,
     /// Requests in the scheduler, including `lone`.
     queued: usize,
-    /// The only waiting request, with its arrival time, if it was not passed to the scheduler yet.
+    /// The only waiting request, with its arrival time, if the scheduler does not have it yet.
     lone: Option<(RequestId, u64)>,
     /// True if `lone` is used.
     passes: bool,
@@ -69,9 +69,9 @@ pub struct BlockLayer {
     /// Asynchronous bios waiting for a request or throttled.
     async_waiting: usize,
     woken: VecDeque<Bio>,
-    /// Requests merged into others, to be freed.
+    /// Requests that were merged into others and must be freed.
     freed_by_merge: Vec<RequestId>,
-    /// Time at which a plugged queue is unplugged at the latest.
+    /// Latest time at which a plugged queue is unplugged.
     unplug_at: Option<u64>,
     /// Plugs of tasks (multi-queue layer).
     plugs: Plugs,
@@ -145,7 +145,8 @@ impl BlockLayer {
         held_back
     }
 
-    /// Allocates a request for a bio and returns true; if none is free or other bios of its kind wait, the bio waits too.
+    /// Allocates a request for a bio and returns true. If no request is free or other bios of its kind wait, the bio
+    /// waits too.
     #[inline(always)]
     fn enter_or_wait(&mut self, bio: &Bio, steps: Option<Steps>, now: u64) -> bool {
         let queue = self.queue_of(bio.pid);
@@ -185,7 +186,7 @@ impl BlockLayer {
         }
     }
 
-    /// Creates the request for a bio, whose place was taken before, and queues it.
+    /// Queues the request for a bio; the caller has already taken a request from the limits.
     #[inline(always)]
     fn enter(&mut self, queue: u16, bio: &Bio, steps: Option<Steps>, now: u64) {
         let id = self.requests.allocate(*bio, self.options.segments(bio.sectors), queue, now);
@@ -239,8 +240,8 @@ impl BlockLayer {
         }
     }
 
-    /// Returns the position of a request in the dispatch list: ascending from the device's position, then from the lowest
-    /// sector, but never before a barrier or a request of another kind.
+    /// Returns the position of a request in the dispatch list: ascending from the device's position, then from the
+    /// lowest sector, but never before a barrier or a request of another kind.
     fn sorted_position(&self, id: RequestId) -> usize {
         let rq = &self.requests[id];
         let alike = |other: &Request| {
@@ -268,10 +269,10 @@ impl BlockLayer {
         }
     }
 
-    /// Returns the next request for the device, if there is one and the device has a free slot.
+    /// Returns the next request for the device, if a request waits and the device has a free slot.
     ///
-    /// The single-queue layer chooses a request even while the device is full, so the scheduler is committed one request early.
-    /// blk-mq takes a slot before it asks the scheduler.
+    /// The single-queue layer chooses a request even while the device is full, so the scheduler decides one request
+    /// early. blk-mq takes a slot before it asks the scheduler.
     #[inline(always)]
     pub fn next(&mut self, now: u64) -> Option<Dispatched> {
         let id = if self.queues.has_others() {
@@ -374,7 +375,7 @@ impl BlockLayer {
         if rq.in_elevator {
             self.scheduler.completed(rq, now);
         }
-        // Usually a single bio, for which `extend_from_slice` costs more than the copy.
+        // Usually there is a single bio, for which `extend_from_slice` costs more than the copy.
         rq.bios.iter().for_each(|&bio| ended.push(bio));
         let freed = Freed::of(rq);
         self.give_back(freed, now);
@@ -387,20 +388,20 @@ impl BlockLayer {
             wbt.ended(freed.id, freed.direction, now);
         }
         self.pass_on(freed.queue, freed.sync, now);
-        // After the bios that wait for the request itself.
+        // Bios that wait for a request come first; throttled bios follow.
         if self.wbt.is_some() {
             self.let_throttled_go(now);
         }
     }
 
-    /// Returns a request to its queue's limits, or passes it on to a waiting bio.
+    /// Returns a request to its queue's limits, or gives it to a waiting bio.
     #[inline(always)]
     fn pass_on(&mut self, queue: u16, sync: bool, now: u64) {
         let own = &mut self.queues[queue];
         if !own.limits.give_back(sync) || own.waiting.iter().all(VecDeque::is_empty) {
             return;
         }
-        // In the multi-queue layer a request of either kind may serve the other.
+        // In the multi-queue layer, synchronous and asynchronous bios share requests.
         let kinds = if self.options.kind == BlockLayerKind::MultiQueue { &[true, false][..] } else { &[sync] };
         for &kind in kinds {
             let kind = usize::from(kind);
@@ -432,7 +433,7 @@ impl BlockLayer {
         self.give_back(freed, now);
     }
 
-    /// Returns the next bio that waited and now has a request; its submitter continues.
+    /// Returns the next bio that waited and now has a request; the process that submitted it continues.
     #[inline]
     pub fn woken(&mut self) -> Option<Bio> {
         self.woken.pop_front()
@@ -446,10 +447,11 @@ impl BlockLayer {
         }
     }
 
-    /// Flushes the plug of task `pid` and unplugs the queue, because the task has finished submitting or goes to sleep.
+    /// Flushes the plug of task `pid` and unplugs the queue. Called when the task has finished submitting or goes to
+    /// sleep.
     #[inline]
     pub fn unplug(&mut self, pid: u32, now: u64) {
-        // Close the plug first, so that bios of this task that get a request now do not enter it.
+        // Closes the plug first, so that bios of this task that get a request now do not enter it.
         if let Some(mut plug) = self.plugs.close(pid) {
             self.counters.unplugs_task += 1;
             self.insert_all(&mut plug, now);

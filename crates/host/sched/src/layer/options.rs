@@ -5,10 +5,11 @@ use crate::MS;
 /// Variant of the block layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockLayerKind {
-    /// Single queue of Linux 2.6.32: the queue is plugged; requests are limited separately for synchronous and
-    /// asynchronous ones; one request is chosen in advance while the device is full; barriers order requests.
+    /// Single queue of Linux 2.6.32. The queue is plugged. Synchronous and asynchronous requests have separate limits.
+    /// One request is chosen in advance while the device is full. Barriers order requests.
     SingleQueue,
-    /// blk-mq of Linux 5 and 6: tasks are plugged; each hardware queue has one request pool; flush and FUA do not order.
+    /// blk-mq of Linux 5 and 6. Tasks are plugged. Each hardware queue has one pool of requests. Flush and FUA do not
+    /// order requests.
     MultiQueue,
 }
 
@@ -17,9 +18,9 @@ pub enum BlockLayerKind {
 pub enum NoMerges {
     /// All merges.
     All,
-    /// Only merges with the request merged last.
+    /// Only merges with the request merged last are attempted.
     LastOnly,
-    /// No merges.
+    /// No merges are attempted.
     None,
 }
 
@@ -40,7 +41,8 @@ pub struct Options {
     pub queues: u16,
     /// Device slots per hardware queue.
     pub slots: u32,
-    /// Requests per hardware queue; in the single-queue layer, each for synchronous and asynchronous ones.
+    /// Number of requests per hardware queue. The single-queue layer has this many for synchronous and again for
+    /// asynchronous bios.
     pub nr_requests: u32,
     /// Maximum size of a merged request, in sectors.
     pub max_sectors: u32,
@@ -50,8 +52,8 @@ pub struct Options {
     pub segment_sectors: u32,
     /// Merges that are attempted.
     pub no_merges: NoMerges,
-    /// True to plug an idle queue (single-queue layer). Linux does not plug SSDs with block layer tagging, but does plug SSDs
-    /// behind libata.
+    /// True to plug an idle queue (single-queue layer). Linux does not plug SSDs with block layer tagging, but does
+    /// plug SSDs behind libata.
     pub plug: bool,
     /// Number of waiting requests that unplugs the queue (single-queue layer).
     pub unplug_threshold: u32,
@@ -65,8 +67,8 @@ pub struct Options {
     pub volatile_cache: bool,
     /// True if the device supports FUA; otherwise a flush follows the data (multi-queue layer).
     pub fua: bool,
-    /// Read latency target of writeback throttling in nanoseconds; 0 disables throttling (multi-queue layer). Linux uses 2 ms
-    /// for SSDs and 75 ms for disks, and no throttling with bfq.
+    /// Read latency target of writeback throttling in nanoseconds; 0 disables throttling (multi-queue layer). Linux
+    /// uses 2 ms for SSDs and 75 ms for disks, and no throttling with bfq.
     pub wbt_lat_ns: u64,
 }
 
@@ -114,7 +116,7 @@ impl Options {
     /// Returns the number of memory segments of a bio.
     #[inline]
     pub(super) fn segments(&self, sectors: u32) -> u32 {
-        // Usually one; avoids a division.
+        // There is usually one segment; this avoids a division.
         if sectors <= self.segment_sectors { u32::from(sectors > 0) } else { sectors.div_ceil(self.segment_sectors) }
     }
 }

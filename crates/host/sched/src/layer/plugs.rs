@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use crate::request::RequestId;
 
-/// Requests that a task holds back until it has finished submitting, oldest first.
+/// Requests that a task holds back until it has finished submitting bios, oldest first.
 pub(super) type Plug = Vec<RequestId>;
 
 /// Plugs of tasks. The plug opened last is stored inline, because its task usually submits next; tasks that plug one
@@ -13,7 +13,7 @@ pub(super) type Plug = Vec<RequestId>;
 pub(super) struct Plugs {
     /// Task of the plug opened last; `None` after it is closed.
     latest_pid: Option<u32>,
-    /// Plug of that task; empty if closed.
+    /// Plug of that task; empty if the plug is closed.
     latest: Plug,
     others: FxHashMap<u32, Plug>,
     /// Empty plugs for reuse.
@@ -21,7 +21,7 @@ pub(super) struct Plugs {
 }
 
 impl Plugs {
-    /// Opens a plug for a task; returns false if it has one.
+    /// Opens a plug for a task; returns false if the task already has a plug.
     #[inline]
     pub fn open(&mut self, pid: u32) -> bool {
         if self.get(pid).is_some() {

@@ -1,8 +1,8 @@
 //! Insertion into the scheduler and dispatch from it.
 //!
 //! If the device has a free slot, a request is dispatched at once, and queueing it would dominate the layer's cost. So
-//! the layer holds a request that waits alone. [`BlockLayer::settle`] queues it before anything depends on the queue;
-//! otherwise it takes the scheduler's shortcut, [`IoScheduler::pass`].
+//! the layer holds back a request that is alone. [`BlockLayer::settle`] queues it before anything depends on the queue.
+//! Otherwise the request takes the scheduler's shortcut, [`IoScheduler::pass`].
 //!
 //! [`IoScheduler::pass`]: crate::scheduler::IoScheduler::pass
 
@@ -26,7 +26,7 @@ impl BlockLayer {
         }
     }
 
-    /// Inserts the lone request into the scheduler, if there is one.
+    /// Inserts the lone request into the scheduler, if there is such a request.
     #[inline]
     pub(super) fn settle(&mut self) {
         if let Some((id, arrived)) = self.lone.take() {
@@ -45,7 +45,7 @@ impl BlockLayer {
         }
     }
 
-    /// Takes the next request for a hardware queue from the scheduler; it no longer accepts merges.
+    /// Takes the next request for a hardware queue from the scheduler; the request accepts no more merges.
     #[inline(always)]
     pub(super) fn pull(&mut self, queue: u16, now: u64, force: bool) -> Option<RequestId> {
         if self.queued == 0 {

@@ -9,12 +9,12 @@ use crate::request::RequestId;
 /// Outcome of a submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Submitted {
-    /// The bio was accepted; its submitter continues.
+    /// The bio was accepted; the submitting process continues.
     Accepted,
-    /// No request is available, or writeback throttling holds the bio back. It keeps its place in the queue; its
-    /// submitter sleeps until [`BlockLayer::woken`](super::BlockLayer::woken) returns it.
+    /// The bio waits: no request is available, or writeback throttling holds it back. It keeps its place in the queue.
+    /// The submitting process sleeps until [`BlockLayer::woken`](super::BlockLayer::woken) returns the bio.
     MustWait,
-    /// Nothing to do: a flush of a device without volatile cache.
+    /// The bio is done: it was a flush of a device without volatile cache.
     Ended,
 }
 
@@ -25,11 +25,11 @@ pub enum Operation {
     Read,
     /// Write sectors.
     Write,
-    /// Write sectors through to stable media.
+    /// Writes sectors through to stable media.
     WriteThrough,
-    /// Discard sectors.
+    /// Discards sectors.
     Discard,
-    /// Flush the volatile cache to stable media.
+    /// Flushes the volatile cache to stable media.
     Flush,
 }
 
@@ -44,9 +44,9 @@ pub struct Dispatched {
     pub start: u64,
     /// Number of sectors; zero for a flush.
     pub sectors: u32,
-    /// Submission time of its earliest bio, or issue time of a flush, in nanoseconds.
+    /// Submission time of the earliest bio, or issue time of a flush, in nanoseconds.
     pub arrived: u64,
-    /// Process of its first bio; for a flush, a process that uses its hardware queue.
+    /// Process of the first bio; for a flush, a process that uses the hardware queue.
     pub pid: u32,
 }
 
@@ -71,7 +71,7 @@ counters! {
         unplugs_bio: "events", "Unplugs by a bio that asked for it.";
         unplugs_task: "events", "Unplugs because a task finished its plug or went to sleep.";
         unplugs_completion: "events", "Unplugs by the completion of a request.";
-        unplugs_scheduler: "events", "Unplugs by request of the scheduler.";
+        unplugs_scheduler: "events", "Times the scheduler asked to unplug the device.";
     }
 }
 

@@ -1,8 +1,8 @@
-//! Writeback throttling (block/blk-wbt.c of Linux 6, depths from block/blk-rq-qos.c): limits write-back and discards in
-//! flight, more while reads are slow and less while there are none.
+//! Writeback throttling (block/blk-wbt.c of Linux 6, depths from block/blk-rq-qos.c). It limits write-back and discards
+//! in flight: more strictly while reads are slow, less strictly while there are none.
 //!
-//! A window of 100 ms begins with a write. The depth is halved, and windows become shorter, if even the fastest read
-//! completed in the window exceeded the target, with at least three writes. It is doubled if that read was fast enough,
+//! A window of 100 ms begins with a write. The depth is halved, and windows become shorter, if the window has at least
+//! three writes and even its fastest read exceeded the target. The depth is doubled if the fastest read met the target,
 //! or if there were only writes. The limit depends on the kind of write:
 //!
 //! | kind | maximum in flight |
@@ -12,8 +12,8 @@
 //! | background write-back, discards | a quarter |
 //!
 //! `SYNC` writes without `NOIDLE` count as `O_DIRECT` and are never throttled. Writes of kswapd are not distinguished.
-//! The device's depth is its number of slots, as for SCSI; for NVMe Linux takes `nr_requests`, which is the same without
-//! a scheduler.
+//! The device's depth is its number of slots, as for SCSI; for NVMe Linux takes `nr_requests`, which is the same
+//! without a scheduler.
 
 use std::collections::VecDeque;
 
@@ -41,7 +41,7 @@ counters! {
     /// Counters of writeback throttling.
     pub struct ThrottleCounters {
         held_back: "bios", "Writes and discards that waited because the limit in flight was reached.";
-        held_back_ns: "ns", "Total waiting time of held-back bios that were released.";
+        held_back_ns: "ns", "Total waiting time of throttled bios that were released.";
         steps_down: "events", "Times the depth was lowered, because reads were slow or a raised depth returned to the default.";
         steps_up: "events", "Times the depth was raised, because reads were fast enough or there were only writes.";
     }
@@ -68,7 +68,7 @@ impl Depth {
     /// Returns the depth at a step, and true if it is the highest (`rq_depth_calc_max_depth`).
     fn at(device: u32, step: i32) -> (u32, bool) {
         if device == 1 {
-            // Two, so that one is ready when the device completes the other.
+            // The depth is two, so that one request is ready when the device completes the other.
             return if step > 0 { (1, false) } else { (2, true) };
         }
         let above_one = DEFAULT_DEPTH.min(device) - 1;
@@ -84,7 +84,7 @@ impl Depth {
         (self.limit, self.is_highest) = Self::at(self.device, step);
     }
 
-    /// Doubles the depth; returns false if it is the highest.
+    /// Doubles the depth; returns false if the depth is at its maximum.
     fn raise(&mut self) -> bool {
         let raised = !self.is_highest;
         if raised {
@@ -93,7 +93,7 @@ impl Depth {
         raised
     }
 
-    /// Halves the depth; returns false if it is 1. With `hard` a raised depth drops to the default at once.
+    /// Halves the depth; returns false if the depth is 1. With `hard`, a raised depth drops to the default at once.
     fn lower(&mut self, hard: bool) -> bool {
         let lowered = self.limit > 1;
         if lowered {
@@ -129,7 +129,7 @@ enum Class {
     Discards,
 }
 
-/// Returns the class of a bio; `None` if it is not throttled (`wbt_should_throttle`).
+/// Returns the throttling class of a bio; `None` if the bio is not throttled (`wbt_should_throttle`).
 fn class(bio: &Bio) -> Option<Class> {
     let direct = bio.flags.any(Flags::SYNC) && !bio.flags.any(Flags::NOIDLE);
     match bio.direction {
@@ -143,7 +143,7 @@ fn class(bio: &Bio) -> Option<Class> {
 #[derive(Clone, Copy, Debug, Default)]
 struct Tracked {
     class: Option<Class>,
-    /// Direction and time of its dispatch.
+    /// Direction of the bio and time of its dispatch.
     issued: Option<(Direction, u64)>,
 }
 
@@ -167,15 +167,15 @@ enum Verdict {
 pub(super) struct Throttle {
     /// Latency target of reads.
     target_ns: u64,
-    /// True if the device caches writes; waiting writes are then released only when none is in flight.
+    /// True if the device caches writes; waiting writes are then released only when no write is in flight.
     volatile_cache: bool,
     depth: Depth,
     in_flight: [u32; 2],
-    /// Waiting bios by class, each with the time its wait began.
+    /// Waiting bios by class, each with the time when its wait began.
     waiting: [VecDeque<(Bio, u64)>; 2],
     /// Released bios, which count as in flight.
     granted: VecDeque<Bio>,
-    /// Indexed by request slot.
+    /// State of each request, indexed by its slot.
     requests: Vec<Tracked>,
     window: Window,
     /// End of the current window.
@@ -240,7 +240,7 @@ impl Throttle {
         self.waiting.iter().map(VecDeque::len).sum()
     }
 
-    /// Counts a bio as in flight if its limit allows; returns false otherwise (`get_limit`).
+    /// Counts a bio as in flight if the limit of its class allows; returns false otherwise (`get_limit`).
     fn take(&mut self, bio: &Bio, class: Class, now: u64) -> bool {
         let limit = if class == Class::Discards {
             self.depth.background()
@@ -324,7 +324,7 @@ impl Throttle {
         }
     }
 
-    /// Counts one bio less in flight, and releases waiting ones when there is enough room (`wbt_rqw_done`).
+    /// Counts one bio fewer in flight, and releases waiting bios when there is enough room (`wbt_rqw_done`).
     fn give_back(&mut self, class: Class, now: u64) {
         self.in_flight[class as usize] -= 1;
         let in_flight = self.in_flight[class as usize];
@@ -456,7 +456,7 @@ mod tests {
             (5, 1, 1, 1, false),
         ];
         assert_eq!(depths(32, -1..=5), ncq);
-        // The highest depth, 3/4 of the device's, may be lower than the default.
+        // The maximum depth, 3/4 of the device's depth, may be lower than the default.
         assert_eq!(depths(8, -1..=0), [(-1, 6, 3, 2, true), (0, 8, 4, 2, false)]);
         let nvme = [(-6, 768, 384, 192, true), (-5, 481, 241, 121, false), (-4, 241, 121, 61, false)];
         assert_eq!(depths(1024, -6..=-4), nvme);
@@ -474,30 +474,30 @@ mod tests {
         assert_eq!([-1, 0, 1, 2, 3].map(window), [100_000_000, 100_000_000, 72_727_272, 59_259_259, 50_000_000]);
     }
 
-    /// Rows: latencies of the reads in a window in ms, number of writes, step after the window, and duration of the next
-    /// window, if there is one.
+    /// Rows: latencies in ms of the reads in a window, number of writes, step after the window, and duration of the
+    /// next window (if any).
     #[test]
     fn steps_follow_the_fastest_read() {
         let table: [(&[u64], u32, i32, Option<u64>); 18] = [
-            // Only writes: the depth rises to the highest of a device of 32.
+            // With only writes, the depth rises to the maximum for a device of depth 32.
             (&[], 1, -1, Some(100_000_000)),
             (&[], 1, -1, Some(100_000_000)),
             // A slow read ends a raised depth at once. At step 0 the next window begins with a write.
             (&[3], 3, 0, None),
             (&[9, 3], 3, 1, Some(72_727_272)),
             (&[3], 3, 2, Some(59_259_259)),
-            // The fastest read counts, and a latency equal to the target is fast enough.
+            // The fastest read decides, and a latency equal to the target is fast enough.
             (&[3, 2], 3, 1, Some(72_727_272)),
             (&[3], 3, 2, Some(59_259_259)),
             // With fewer than three writes, slow reads do not count.
             (&[3], 2, 1, Some(72_727_272)),
-            // Windows without writes are inconclusive; the fifth moves one step towards the default.
+            // Windows without writes are inconclusive. The fifth such window moves one step towards the default.
             (&[3], 0, 1, Some(72_727_272)),
             (&[], 0, 1, Some(72_727_272)),
             (&[], 0, 1, Some(72_727_272)),
             (&[], 0, 1, Some(72_727_272)),
             (&[], 0, 0, None),
-            // The depth stays at least 1.
+            // The depth never falls below 1.
             (&[3], 3, 1, Some(72_727_272)),
             (&[3], 3, 2, Some(59_259_259)),
             (&[3], 3, 3, Some(50_000_000)),

@@ -1,22 +1,22 @@
 //! `anticipatory`: batches of synchronous and of asynchronous requests, with idling for the process served last
 //! (block/as-iosched.c of Linux 2.6.32, the last kernel to include it).
 //!
-//! Batches end by time; batches of asynchronous requests also by a count that adapts to their duration. The device is
-//! drained between batches of different kinds, which hurts drives with a command queue. After a synchronous request the
-//! device idles for its process, up to `antic_expire`, unless a waiting request is close by or the process is known to
-//! think longer. This holds for SSDs too, because the kernel's test for them is compiled out.
+//! Batches end by time; batches of asynchronous requests also end by a count that adapts to their duration. The device
+//! is drained between batches of different kinds, which hurts drives with a command queue. After a synchronous request
+//! the device idles for its process, up to `antic_expire`. It does not idle if a waiting request is close by or the
+//! process is known to think longer. SSDs idle too, because the kernel's test for them is compiled out.
 //!
-//! What is easily got wrong:
+//! Points that are easily implemented wrongly:
 //!
-//! - A close request of another process ends the wait and is credited to the awaited process: it updates that process's
-//!   think time and seek distance.
-//! - A batch continues where its kind left off if completions drained the device, but begins with the oldest request if
-//!   the device was already idle.
-//! - Queues are indexed by kind, but front merges look them up by direction. So reads find none, and writes only
-//!   synchronous ones.
+//! - A close request of another process ends the wait. It counts as a request of the awaited process and updates that
+//!   process's think time and seek distance.
+//! - If completions drained the device, a batch continues at its last position. If the device was already idle, the
+//!   batch begins with the oldest request.
+//! - Queues are indexed by kind (synchronous or not), but front merges look them up by direction. So reads find no
+//!   candidates, and writes find only synchronous ones.
 //!
-//! Left out: statistics of exiting processes. For two requests at the same sector, the kernel dispatches the older one
-//! at once; here both stay queued.
+//! Statistics of exiting processes are left out. For two requests at the same sector, the kernel dispatches the older
+//! one at once; here both stay queued.
 
 use rustc_hash::FxHashMap;
 use ssdlab_core::{Parameter, Settings};
@@ -54,13 +54,13 @@ const TUNABLES: &[Parameter] = &[
         "read_expire",
         125,
         0,
-        "Age at which a synchronous request is served first; also the interval between checks.",
+        "Age at which a synchronous request is served first; also the interval at which ages are checked.",
     ),
     Parameter::ms(
         "write_expire",
         250,
         0,
-        "Age at which an asynchronous request is served first; also the interval between checks.",
+        "Age at which an asynchronous request is served first; also the interval at which ages are checked.",
     ),
     Parameter::ms("read_batch_expire", 500, 0, "Duration of a synchronous batch while asynchronous requests wait."),
     Parameter::ms("write_batch_expire", 125, 0, "Duration of an asynchronous batch while synchronous requests wait."),
@@ -73,9 +73,9 @@ const SYNC: usize = 1;
 /// Maximum backward distance in sectors, and its cost factor.
 const BACK_MAX: u64 = 1 << 20;
 const BACK_PENALTY: u64 = 2;
-/// Upper limit of think times; after waiting this long, every request counts as close.
+/// Upper limit of think times. After waiting this long, every request counts as close.
 const MAX_THINK_NS: u64 = 20 * MS;
-/// Distance that counts as close at first; doubled with each millisecond of waiting.
+/// Initial distance that counts as close; doubled with each millisecond of waiting.
 const CLOSE_SECTORS: u64 = 8192;
 
 /// State of the idling.
@@ -84,9 +84,9 @@ enum Anticipation {
     Off,
     /// Waits for the completion of the process's current request.
     AwaitsEnd,
-    /// Waits for the process's next request until this time.
+    /// The scheduler waits for the process's next request until this time.
     AwaitsNext(u64),
-    /// Just ended: the next request is dispatched without a further wait.
+    /// Waiting has just ended: the next request is dispatched without a further wait.
     Finished,
 }
 
@@ -112,17 +112,17 @@ struct Anticipatory {
     batch_end: u64,
     /// True if the kind of batch has changed and the device is not drained yet.
     changed: bool,
-    /// True until the first completion of a synchronous batch, which starts its clock.
+    /// True until the first completion of a synchronous batch, which starts the batch's clock.
     new_batch: bool,
     writes_left: u64,
     write_batch: u64,
-    /// True if the batch of writes ran out of requests, so that its duration is not used.
+    /// True if the batch of writes ran out of requests, so that its duration is ignored.
     write_batch_idled: bool,
     in_flight: u64,
     state: Anticipation,
-    /// Process of the last dispatched request, if that was synchronous.
+    /// Process of the last dispatched request, if the request was synchronous.
     awaited: Option<u32>,
-    /// True if that request was completed, at `awaited_since`.
+    /// True if the awaited process's last request was completed, at `awaited_since`.
     ended: bool,
     awaited_since: u64,
     /// Mean think time and seek distance of new processes, times 256.
@@ -204,7 +204,7 @@ impl Anticipatory {
         self.queues[kind].fifo.overdue(now)
     }
 
-    /// True if a request is about as close as the next one of the awaited process is likely to be.
+    /// True if a request is about as close as the awaited process's next request is likely to be.
     fn is_close(&self, process: &Process, rq: &Request, now: u64) -> bool {
         let waited = if self.state == Anticipation::Off || !self.ended { 0 } else { now - self.awaited_since };
         if waited > MAX_THINK_NS || waited > self.antic_expire {
@@ -227,7 +227,7 @@ impl Anticipatory {
             return true;
         }
         if let Some(close) = rq.filter(|rq| rq.is_sync() && self.is_close(process, rq, now)) {
-            // Processes working on the same area count as one: the awaited process is credited with the request.
+            // Processes that work on the same area count as one process: the request counts for the awaited process.
             self.learn(pid, close, now);
             return true;
         }
@@ -260,7 +260,7 @@ impl Anticipatory {
         process.started = true;
     }
 
-    /// Adapts the size of the next batch of writes at the end of one.
+    /// Adapts the size of the next batch of writes when a batch of writes ends.
     fn adapt_write_batch(&mut self, now: u64) {
         let batch = self.batch_expire[ASYNC];
         let took = (now + batch).saturating_sub(self.batch_end);
@@ -325,7 +325,7 @@ impl Anticipatory {
         if kind == ASYNC {
             self.writes_left = self.writes_left.saturating_sub(1);
         }
-        // Also after an expired request.
+        // This also applies after an expired request.
         self.next[kind] = self.successor(rq, requests);
         self.process(rq.pid).queued -= 1;
         self.queues[kind].remove(id);

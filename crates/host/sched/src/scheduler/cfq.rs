@@ -3,18 +3,18 @@
 //! Each process has a queue for its synchronous requests; asynchronous writes share one queue per priority. Queues take
 //! turns by a key: the time of queueing, plus an offset for short slices, minus the unused rest of the last slice. The
 //! clock of a slice starts with its first completion. An empty queue keeps the device idle for `slice_idle` if its
-//! process is likely to send more, except on SSDs with a command queue.
+//! process is likely to send more. SSDs with a command queue do not idle.
 //!
 //! Checked against the source of 2.6.32.71. Differences:
 //!
-//! - Instead of idling, a process that works close by is served out of turn, but only once. This is 2.6.32 from memory;
-//!   in 2.6.32.71 such processes share one queue from then on.
+//! - Instead of idling, CFQ serves a process that works close by out of turn, but only once. This is 2.6.32 from
+//!   memory; in 2.6.32.71 such processes share one queue from then on.
 //! - Processes do not exit, and do not change their priority while they have requests waiting.
-//! - A process that is idled for gets requests beyond the limit during the whole idling, not once per slice.
-//! - The request that ends the idling is not followed by another one beyond the end of the slice.
+//! - During idling, the awaited process gets requests beyond the limit the whole time, not once per slice.
+//! - After the request that ends the idling, no further request goes beyond the end of the slice.
 //! - For two requests at the same sector, the kernel dispatches the older one at once; here both stay queued.
-//! - If there are close queues on both sides of the head, the kernel's choice depends on the shape of its tree; here the
-//!   queue ahead is chosen.
+//! - If there are close queues on both sides of the head, the kernel's choice depends on the shape of its tree. Here
+//!   the queue ahead is chosen.
 //!
 //! The kernels of Enterprise Linux 6 carry a later CFQ, which is not modelled:
 //!
@@ -28,7 +28,7 @@
 //! | end of a slice | no extra request | `wait_busy`: a queue that has used up its slice may wait for one more |
 //! | `slice_idle` 0 | no idling | slices are counted in requests (IOPS mode) |
 //!
-//! `quantum` = 8 comes closest. The right column is from a later kernel of that series, not from its first one.
+//! `quantum` = 8 comes closest. The right column is from a later kernel of that series.
 
 use std::collections::BTreeSet;
 
@@ -139,15 +139,15 @@ struct Queue {
     /// Unused rest of the last slice; negative if it was exceeded.
     residual: i64,
     idle_window: bool,
-    /// True if the device is, or was, kept idle for this queue.
+    /// True if the device idles, or has idled, for this queue.
     waits: bool,
     must_dispatch: bool,
     fifo_checked: bool,
-    /// True if the queue was served out of turn because it was close; it is not served so again before its turn.
+    /// True if the queue was served out of turn because it was close. It is not served so again before its own turn.
     cooperated: bool,
     /// Distance between consecutive requests, in sectors.
     seek: Mean,
-    /// End sector of its latest request.
+    /// End sector of the process's latest request.
     end: u64,
 }
 
@@ -200,7 +200,7 @@ impl Queue {
 #[derive(Clone, Copy, Debug)]
 struct Process {
     think_time: Mean,
-    /// Completion of its latest synchronous request; before that, arrival of its first one.
+    /// Completion time of the latest synchronous request; initially, arrival time of the first request.
     last_end: u64,
 }
 
@@ -211,14 +211,14 @@ struct Cfq {
     processes: FxHashMap<u32, Process>,
     /// Queues with requests, in service order.
     service: BTreeSet<((PriorityClass, i64, u64), usize)>,
-    /// Queues by priority level and first sector of their next request, to find close ones.
+    /// Queues by priority level and first sector of their next request, used to find close queues.
     positions: BTreeSet<(u8, u64, usize)>,
     active: Option<usize>,
     /// Process whose request opened the slice.
     active_process: Option<u32>,
     idle_until: Option<u64>,
     last_position: u64,
-    /// Requests at the device: asynchronous, synchronous.
+    /// Number of requests at the device: asynchronous, synchronous.
     in_driver: [u64; 2],
     waiting: u64,
     last_end_sync: u64,
@@ -281,7 +281,7 @@ impl Cfq {
     /// Returns the request to serve first.
     fn choose(&self, requests: &Requests, a: Option<RequestId>, b: Option<RequestId>) -> Option<RequestId> {
         let (Some(a), Some(b)) = (a, b) else { return a.or(b) };
-        // Synchronous first, then metadata, then the nearest.
+        // Prefers synchronous requests, then metadata, then the nearest request.
         let rank = |id: RequestId| {
             let rq = &requests[id];
             let near = rank(rq.start, self.last_position, self.back_seek_max, self.back_seek_penalty);
@@ -332,7 +332,7 @@ impl Cfq {
         self.service.insert((place, queue));
     }
 
-    /// Ends the slice of the active queue; with `keep`, its unused rest or overrun counts for the next slice.
+    /// Ends the slice of the active queue. With `keep`, its unused rest or overrun counts for the next slice.
     fn expire(&mut self, keep: bool, now: u64) {
         let Some(active) = self.active.take() else { return };
         self.active_process = None;
@@ -377,7 +377,7 @@ impl Cfq {
         close.map(|&(_, _, queue)| queue).filter(|&queue| queue != active && fits(&self.queues[queue]))
     }
 
-    /// Returns the queue to serve; `None` if the device is to stay idle.
+    /// Returns the queue to serve; `None` if the device should idle.
     fn select(&mut self, now: u64) -> Option<usize> {
         let mut close = None;
         if let Some(active) = self.active {
@@ -425,7 +425,7 @@ impl Cfq {
         q.dispatched < most
     }
 
-    /// Chooses the next request among the neighbours of one that leaves the queue.
+    /// Chooses the next request among the neighbours of a request that leaves the queue.
     fn go_on(&mut self, queue: usize, rq: &Request, requests: &Requests) {
         let list = &self.queues[queue].requests;
         let latter = list.latter(rq.id).or_else(|| list.first().filter(|&first| first != rq.id));
@@ -441,7 +441,7 @@ impl Cfq {
 
     /// Removes a request from its queue.
     fn remove(&mut self, queue: usize, rq: &Request, requests: &Requests) {
-        // Also after an expired request.
+        // Applies after an expired request, too.
         self.go_on(queue, rq, requests);
         self.count_out(queue, rq);
         let q = &mut self.queues[queue];
@@ -546,7 +546,8 @@ impl IoScheduler for Cfq {
             if !q.waits {
                 return false;
             }
-            // A small request of the only process is not run at once: more may follow and merge with it.
+            // A small request of the only process is not run at once, because more requests may follow and merge with
+            // it.
             if rq.sectors > PAGE_SECTORS || self.service.len() > 1 {
                 self.idle_until = None;
                 return true;

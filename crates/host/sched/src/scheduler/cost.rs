@@ -12,10 +12,10 @@ const fn cost(name: &'static str, unit: Unit, default: u64, help: &'static str) 
     Parameter { name, unit, default, min: 0, max: 1_000_000_000, example: None, help }
 }
 
-/// Plain number; the parameter names carry the unit.
+/// A plain number; the parameter names include the unit.
 const MICROS: Unit = Unit::Count("us");
 
-/// The defaults are ours, in the range of a SATA SSD of the papers' time.
+/// The defaults are our choice, in the range of a SATA SSD of the papers' time.
 pub(super) const READ_BASE: Parameter =
     cost("read_base_us", MICROS, 100, "Base device time of a read; the default is our choice.");
 pub(super) const READ_SECTOR: Parameter =
@@ -58,7 +58,7 @@ impl CostModel {
     }
 }
 
-/// Processes whose next request is anticipated, each until a given time.
+/// Processes whose next request is anticipated, each until its own deadline.
 #[derive(Debug, Default)]
 pub(super) struct Awaited {
     until: FxHashMap<u32, u64>,

@@ -1,15 +1,16 @@
 //! `deadline`: batches in ascending order, one direction at a time, with deadlines (block/deadline-iosched.c of Linux
 //! 2.6.32).
 //!
-//! What is easily got wrong:
+//! Points that are easily implemented wrongly:
 //!
 //! - Deadlines are checked only between batches.
-//! - A batch ends at the highest sector; it does not wrap.
-//! - The next request is fixed when its predecessor is dispatched, so one that arrives between the two is skipped.
+//! - A batch ends at the highest sector and does not wrap around.
+//! - The next request is fixed when its predecessor is dispatched. A request that arrives between the two sectors is
+//!   skipped.
 //! - After a change of direction, the batch begins with the oldest request.
 //! - `starved` counts only while both directions wait.
 //!
-//! For two requests at the same sector, 2.6.32 dispatches the older one at once; here both stay queued, as in the
+//! For two requests at the same sector, Linux 2.6.32 dispatches the older one at once. Here both stay queued, as in the
 //! kernels of Enterprise Linux 6.
 
 use ssdlab_core::{Parameter, Settings, Unit};
@@ -84,7 +85,7 @@ const TUNABLES: &[Parameter] = &[READ_EXPIRE, WRITE_EXPIRE, WRITES_STARVED, FIFO
 #[derive(Debug)]
 struct Deadline {
     queues: [SortedFifo; 2],
-    /// Request to continue a batch with; at most one of the two is set.
+    /// Request that continues a batch; at most one of the two is set.
     next: [Option<RequestId>; 2],
     /// Requests dispatched in the batch so far.
     batching: u64,
@@ -114,7 +115,8 @@ impl Deadline {
     fn direction(&mut self) -> Option<Direction> {
         let [reads, writes] = [&self.queues[0], &self.queues[1]].map(|queue| !queue.is_empty());
         if reads {
-            // Incremented after the comparison: with the default of 2, the third batch is a batch of writes.
+            // The counter is incremented after the comparison: with the default of 2, the third batch is a batch of
+            // writes.
             if !writes || self.starved < self.writes_starved {
                 self.starved += u64::from(writes);
                 return Some(Direction::Read);

@@ -2,12 +2,12 @@
 //! Efficient Flash I/O Scheduler, FAST 2012).
 //!
 //! In each epoch every process has a timeslice of device time. Requests of all processes with time left are issued in
-//! parallel, oldest first; a write waits while a read can be issued or is at the device. The epoch ends when no process
-//! with time left has a request waiting. Before that, a process with time left whose last request has just completed is
-//! awaited for `antic_expire`.
+//! parallel, oldest first. A write waits while a read can be issued or is at the device. The epoch ends when no process
+//! with time left has a request waiting. Before that, the scheduler waits `antic_expire` for a process with time left
+//! whose last request has just completed.
 //!
 //! Based on memory of the paper; only the abstract could be checked. Simplifications: costs are linear with fixed
-//! coefficients (see the tunables), not calibrated; overlapping requests do not share their cost; an overrun is
+//! coefficients (see the tunables) instead of calibrated; overlapping requests do not share their cost; an overrun is
 //! subtracted from the next slice.
 
 use std::collections::{BTreeSet, VecDeque};
@@ -35,7 +35,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
             example: None,
             help: "Device time per process and epoch; the default is our choice.",
         },
-        Parameter::switch("read_preference", true, "True to make writes wait for reads."),
+        Parameter::switch("read_preference", true, "True to let waiting reads go before writes."),
         ANTIC_EXPIRE,
         READ_BASE,
         READ_SECTOR,
@@ -59,7 +59,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
 #[derive(Debug, Default)]
 struct Task {
     queues: [VecDeque<RequestId>; 2],
-    /// Device time left in this epoch; negative: overrun.
+    /// Device time left in this epoch; negative after an overrun.
     left: i64,
     /// Epoch to which `left` applies.
     epoch: u64,
@@ -98,11 +98,11 @@ impl Fios {
         }
     }
 
-    /// Gives a process its slice of the current epoch if it has not received it yet.
+    /// Gives a process its slice of the current epoch unless it already has it.
     fn refill(&mut self, pid: u32) -> &mut Task {
         let task = self.tasks.entry(pid).or_default();
-        // Overruns are carried over, unused time is not; missed epochs also reduce an overrun.
-        let missed = i64::try_from(self.epoch - task.epoch).expect("epochs are counted in steps of 1");
+        // Overruns are carried over, but unused time is not; missed epochs also reduce an overrun.
+        let missed = i64::try_from(self.epoch - task.epoch).expect("epochs increase by 1");
         if missed > 0 {
             task.left = self.slice.saturating_mul(missed).saturating_add(task.left).min(self.slice);
             task.epoch = self.epoch;

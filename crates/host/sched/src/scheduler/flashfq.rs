@@ -4,14 +4,14 @@
 //! Each process has a queue. A request's start tag is the finish tag of its predecessor or the virtual time of its
 //! arrival, whichever is later; the lowest start tag is dispatched first. Two additions make this fair on flash:
 //!
-//! - *Throttled dispatch*: a request waits while it is ahead of the slowest active process by more than `throttle_ms` of
-//!   virtual time.
-//! - *Anticipation*: a process whose last request has just completed stays active for `antic_expire`, so that others do
-//!   not run ahead while it thinks.
+//! - *Throttled dispatch*: a request waits while it is ahead of the slowest active process by more than `throttle_ms`
+//!   of virtual time.
+//! - *Anticipation*: a process whose last request has just completed stays active for `antic_expire`, so that other
+//!   processes do not run ahead while it thinks.
 //!
-//! Based on memory of the paper; only abstract and introduction could be checked. Simplifications: costs are linear with
-//! fixed coefficients (see the tunables), not calibrated; virtual time is the start tag of the request dispatched last;
-//! weights 1 to 8 come from I/O priorities.
+//! Based on memory of the paper; only abstract and introduction could be checked. Simplifications: costs are linear
+//! with fixed coefficients (see the tunables) instead of calibrated; virtual time is the start tag of the request
+//! dispatched last; weights 1 to 8 come from I/O priorities.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -62,10 +62,10 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
 struct Task {
     /// Requests, each with the virtual time of its arrival.
     queue: VecDeque<(RequestId, u64)>,
-    /// Finish tag of its latest dispatched request.
+    /// Finish tag of the latest dispatched request.
     finish: u64,
     in_flight: u32,
-    /// True if its next request is anticipated.
+    /// True if the next request of the process is anticipated.
     awaited: bool,
     /// Entry in one of the lists.
     place: Option<Place>,
@@ -74,9 +74,9 @@ struct Task {
 /// List entry of an active process.
 #[derive(Clone, Copy, Debug)]
 enum Place {
-    /// In `due`, by the start tag of its first request.
+    /// The process is in `due`, by the start tag of its first request.
     Due(u64),
-    /// In `lagging`, by its finish tag: no request waits, but one is at the device or anticipated.
+    /// The process is in `lagging`, by its finish tag: no request waits, but a request is at the device or anticipated.
     Lagging(u64),
 }
 
@@ -147,7 +147,8 @@ impl IoScheduler for FlashFq {
 
     fn dispatch(&mut self, _queue: u16, requests: &Requests, _now: u64, force: bool) -> Option<RequestId> {
         let &(start, pid) = self.due.first()?;
-        // Other processes with waiting requests have later start tags, so the slowest is this one or a lagging one.
+        // Other processes with waiting requests have later start tags, so the slowest process is this one or a lagging
+        // one.
         if !force && self.lagging.first().is_some_and(|&(slowest, _)| start > slowest + self.throttle) {
             return None;
         }
@@ -176,7 +177,7 @@ impl IoScheduler for FlashFq {
             self.awaited.insert(rq.pid, now + antic_expire);
         }
         if self.in_flight == 0 && self.due.is_empty() {
-            // A process that arrives at an idle device starts level with those served before.
+            // A process that arrives at an idle device starts at the virtual time of the processes served before.
             self.time = self.time.max(task.finish);
         }
     }

@@ -1,14 +1,14 @@
 //! `kyber`: domains for reads, writes and discards, each with a limit of requests at the device that follows measured
 //! latencies (block/kyber-iosched.c of Linux 6).
 //!
-//! Domains take turns in batches, each first in, first out. 100 ms after a completion, latencies are evaluated. The
+//! Domains take turns in batches, each first in, first out. Latencies are evaluated 100 ms after a completion. The
 //! device is congested if the 90th percentile of some domain's device time exceeds its target. A domain's limit is then
-//! scaled by the bucket of the 99th percentile of its total latency. Without congestion only domains whose own 99th
+//! scaled by the bucket of the 99th percentile of its total latency. Without congestion, only domains whose own 99th
 //! percentile is too high are scaled.
 //!
-//! Histograms have eight buckets, each a quarter of the target. They are evaluated with 500 samples, or after a second
-//! with fewer. Requests wait in a list of their CPU, where bios merge with the eight latest. When the domain's own queue
-//! is empty and a token is free, the lists of all CPUs move to it, one CPU after the other.
+//! Histograms have eight buckets, each a quarter of the target wide. They are evaluated with 500 samples, or after a
+//! second with fewer. Requests wait in a list of their CPU, where bios merge with the eight latest requests. When the
+//! domain's own queue is empty and a token is free, the lists of all CPUs move to that queue, CPU by CPU.
 //!
 //! Each hardware queue has its own domains and turns; tokens, latencies and limits belong to the device.
 
@@ -74,7 +74,7 @@ const BATCH: [u64; DOMAINS] = [16, 8, 1];
 const DISCARD_NS: u64 = 5_000 * MS;
 /// Time from a completion to the evaluation of latencies.
 const PERIOD_NS: u64 = 100 * MS;
-/// Buckets, each a quarter of the target wide; the first four are within it.
+/// Number of buckets, each a quarter of the target wide; the first four are within the target.
 const BUCKETS: usize = 8;
 const GOOD_BUCKETS: usize = 4;
 /// Samples needed to evaluate a histogram.
@@ -94,7 +94,7 @@ impl Histogram {
         self.0[bucket.min(BUCKETS - 1)] += 1;
     }
 
-    /// Returns the bucket of a percentile and resets the histogram; `None` with too few samples. From `until` on, any
+    /// Returns the bucket of a percentile and resets the histogram; `None` with too few samples. After `until`, any
     /// number of samples suffices.
     fn percentile(&mut self, percent: u64, until: &mut Option<u64>, now: u64) -> Option<u64> {
         let samples: u64 = self.0.iter().sum();
@@ -142,11 +142,11 @@ struct Domain {
     total: Histogram,
     /// Latency from dispatch to completion.
     device: Histogram,
-    /// Time from which a histogram is evaluated even with too few samples; one for both, as in the kernel. `device` is
-    /// evaluated first and clears it. So with few requests, `total` is evaluated with 500 samples, or after a second
-    /// without new samples in `device`.
+    /// Time from which a histogram is evaluated even with too few samples. Both histograms share it, as in the kernel.
+    /// `device` is evaluated first and clears it. So with few requests, `total` is evaluated with 500 samples, or after
+    /// a second without new samples in `device`.
     until: Option<u64>,
-    /// Bucket of the latest 99th percentile of `total`, if the device was not congested since.
+    /// Bucket of the latest 99th percentile of `total`; `None` if the device was congested since.
     p99: Option<u64>,
 }
 
@@ -156,7 +156,7 @@ pub(super) struct Kyber {
     domains: [Domain; DOMAINS],
     /// Time of the next evaluation of latencies.
     timer: Option<u64>,
-    /// Dispatch time and token of the requests at the device; forced dispatches may have no token.
+    /// Dispatch time and token of the requests at the device. A forced dispatch may have no token.
     dispatched: FxHashMap<RequestId, (u64, Option<u32>)>,
     jiffies: Jiffies,
 }
@@ -233,7 +233,7 @@ impl Kyber {
         if *batching < BATCH[*current] && ready(current) {
             return Some((*current, batching + 1));
         }
-        // The current domain comes last: it may be the only one with requests.
+        // Tries the current domain last: it may be the only domain with requests.
         (1..=DOMAINS).map(|k| (current + k) % DOMAINS).find(ready).map(|domain| (domain, 1))
     }
 
@@ -302,7 +302,7 @@ impl IoScheduler for Kyber {
         }
         for (domain, max) in self.domains.iter_mut().zip(DEPTH) {
             let mut p99 = domain.total.percentile(99, &mut domain.until, now);
-            // Domains without enough samples use their latest percentile, once.
+            // Domains without enough samples use their latest percentile, but only once.
             if congested {
                 p99 = p99.or(domain.p99);
                 domain.p99 = None;

@@ -36,7 +36,7 @@ impl Node for Place {
 /// Requests in arrival order, each with a deadline; any of them can be removed.
 #[derive(Debug, Default)]
 pub(crate) struct Fifo {
-    /// Indexed by slot.
+    /// Place of each request, indexed by its slot.
     places: Vec<Place>,
     order: List,
 }
@@ -60,7 +60,7 @@ impl Fifo {
 
     fn place(&self, id: RequestId) -> &Place {
         let place = &self.places[id.slot()];
-        debug_assert_eq!(place.id, id, "request not in the list");
+        debug_assert_eq!(place.id, id, "the request is not in the list");
         place
     }
 
@@ -101,12 +101,12 @@ impl Fifo {
         self.head().filter(|&id| self.deadline(id) < now)
     }
 
-    /// Returns the request that arrived just before.
+    /// Returns the request that arrived directly before this one.
     pub fn before(&self, id: RequestId) -> Option<RequestId> {
         self.at(self.place(id).link.older)
     }
 
-    /// Returns the request that arrived just after.
+    /// Returns the request that arrived directly after this one.
     pub fn after(&self, id: RequestId) -> Option<RequestId> {
         self.at(self.place(id).link.newer)
     }
@@ -115,7 +115,7 @@ impl Fifo {
         self.order.is_empty()
     }
 
-    /// Removes `absorbed`; `survivor` takes its place and deadline if the deadline is earlier.
+    /// Removes `absorbed`. If its deadline is earlier, `survivor` takes over its place and deadline.
     pub fn absorb(&mut self, survivor: RequestId, absorbed: RequestId) {
         let earlier = self.deadline(absorbed) < self.deadline(survivor);
         if earlier {
@@ -157,7 +157,7 @@ impl SortedFifo {
         }
     }
 
-    /// Removes `absorbed`; `survivor` takes its place and deadline if the deadline is earlier.
+    /// Removes `absorbed`. If its deadline is earlier, `survivor` takes over its place and deadline.
     pub fn absorb(&mut self, survivor: RequestId, absorbed: RequestId) {
         self.sorted.remove((self.start(absorbed), absorbed));
         self.fifo.absorb(survivor, absorbed);

@@ -23,7 +23,7 @@ impl Mean {
         self.add(distance.min(4 * self.mean + slack));
     }
 
-    /// True once there are at least four samples.
+    /// True once the mean has at least four samples.
     pub fn is_valid(&self) -> bool {
         self.samples > 80
     }

@@ -1,10 +1,10 @@
 //! I/O schedulers, one file each, registered in [`SCHEDULERS`].
 //!
-//! To add one: write a file with its tunables and an implementation of [`IoScheduler`], and register it here. Property
-//! tests, configuration and the list of schedulers use this table.
+//! To add a scheduler, write a file with its tunables and an implementation of [`IoScheduler`], and register it here.
+//! Property tests, configuration and the list of schedulers use this table.
 //!
-//! Process state is kept for the scheduler's lifetime, so that a process keeps its statistics after a pause. A trace has
-//! at most 65,536 processes of some hundred bytes each.
+//! Process state is kept for the scheduler's lifetime, so that a process keeps its statistics after a pause. A trace
+//! has at most 65,536 processes of some hundred bytes each.
 
 mod anticipatory;
 mod bfq;
@@ -40,9 +40,10 @@ use crate::tunable::TunableError;
 /// Method of finding a request to merge a bio with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MergeIndex {
-    /// Back merges with any waiting request, by a hash of end sectors; front merges with the request the scheduler finds.
+    /// Back merges with any waiting request, found by a hash of end sectors; front merges with the request that the
+    /// scheduler finds.
     Hash,
-    /// Only one of the latest eight requests, as in blk-mq without a sorting scheduler.
+    /// Merges with one of the latest eight requests only, as in blk-mq without a sorting scheduler.
     Latest,
 }
 
@@ -50,8 +51,8 @@ pub enum MergeIndex {
 ///
 /// # Contract
 /// - Every inserted request is returned by `dispatch` exactly once, or leaves by `merged`.
-/// - `dispatch` may return `None` while requests wait only if a later completion or `on_timer` at `timer_ns` changes
-///   that. With `force` it always returns a waiting request.
+/// - `dispatch` may return `None` while requests wait, but only if a later completion, or `on_timer` at `timer_ns`,
+///   changes that. With `force` it always returns a waiting request.
 /// - The time of a decision does not grow linearly with the number of waiting requests.
 /// - The block layer checks merge limits and directions. A scheduler only proposes (`front_merge`, `former`, `latter`)
 ///   or forbids (`allow_merge`) merges.
@@ -62,8 +63,8 @@ pub trait IoScheduler: Send + Debug {
 
     /// Removes and returns the next request for the device.
     ///
-    /// `queue` is the hardware queue that asks; schedulers with requests [by queue](SchedulerRules::by_queue) return one
-    /// of its own. With `force` there is no idling; used to empty the scheduler before a barrier.
+    /// `queue` is the hardware queue that asks. Schedulers with requests [by queue](SchedulerRules::by_queue) return a
+    /// request of that queue. With `force` the scheduler does not idle; used to empty the scheduler before a barrier.
     fn dispatch(&mut self, queue: u16, requests: &Requests, now: u64, force: bool) -> Option<RequestId>;
 
     /// True if the scheduler implements the shortcut [`IoScheduler::pass`] and has no timers.
@@ -71,8 +72,8 @@ pub trait IoScheduler: Send + Debug {
         false
     }
 
-    /// Combines `insert` and `dispatch` for a request while no other waits. Returns false, without any effect, if
-    /// `dispatch` would not return the request. Called only if `passes` is true.
+    /// Combines `insert` and `dispatch` for a request while no other request waits. Returns false, without any effect,
+    /// if `dispatch` would not return the request. Called only if `passes` is true.
     fn pass(&mut self, _rq: &Request) -> bool {
         false
     }
@@ -109,8 +110,8 @@ pub trait IoScheduler: Send + Debug {
         None
     }
 
-    /// Removes the waiting request `absorbed`, which was merged into the waiting `survivor`. Never called if `former` and
-    /// `latter` return `None`.
+    /// Removes the waiting request `absorbed`, which was merged into the waiting `survivor`. Never called if `former`
+    /// and `latter` return `None`.
     fn merged(&mut self, _survivor: &Request, absorbed: &Request, _requests: &Requests) {
         unreachable!("{:?} was merged although the scheduler proposed no neighbour", absorbed.id)
     }
@@ -120,7 +121,7 @@ pub trait IoScheduler: Send + Debug {
         false
     }
 
-    /// Returns the number of requests, at most `nr_requests`, that may be in use for `bio` to get one (multi-queue layer).
+    /// Returns how many requests may be in use, at most `nr_requests`, for `bio` to get one (multi-queue layer).
     fn depth(&self, _bio: &Bio, nr_requests: u32) -> u32 {
         nr_requests
     }
@@ -162,7 +163,7 @@ pub struct SchedulerRules {
     pub merge_index: MergeIndex,
     /// True if each hardware queue has its own requests; otherwise the device has one set.
     pub by_queue: bool,
-    /// True if the device never has a free slot while a request waits.
+    /// True if the device never idles: it has no free slot while a request waits.
     pub work_conserving: bool,
     /// True if requests drained before a barrier are sorted by sector (`elv_dispatch_sort`, not
     /// `elv_dispatch_add_tail`).
@@ -173,9 +174,9 @@ pub struct SchedulerRules {
     pub by_process: bool,
     /// True if decisions depend on whether writes are synchronous.
     pub by_sync: bool,
-    /// Name of the tunable, in sectors, that must not exceed the device.
+    /// Name of the tunable whose value in sectors must not exceed the device.
     pub part_of_device: Option<&'static str>,
-    /// Builds it from its tunables.
+    /// Builds the scheduler from its tunables.
     pub build: Build,
 }
 
@@ -185,10 +186,10 @@ fn tunables(info: &SchedulerInfo, changes: &[(String, u64)]) -> Result<Settings,
     Settings::new(owner, info.parameters, changes)
 }
 
-/// Checks `changes` to the defaults of a scheduler's tunables from the numbers alone.
+/// Checks `changes` to the defaults of a scheduler's tunables without building the scheduler.
 ///
 /// # Errors
-/// If a tunable does not exist, is out of range or exceeds the device.
+/// Fails if a tunable does not exist, is out of range or exceeds the device.
 pub fn check_tunables(
     info: &SchedulerInfo,
     changes: &[(String, u64)],

@@ -2,11 +2,11 @@
 //!
 //! Differences from [`super::deadline`]:
 //!
-//! - A batch continues from a position, the first sector of the last request in its direction, so late arrivals beyond
-//!   it join. Each direction keeps its position while the other is served.
-//! - A deadline has expired when it is reached.
+//! - A batch continues from a position, the first sector of the last request in its direction. So requests that arrive
+//!   later beyond the position join. Each direction keeps its position while the other direction is served.
+//! - A deadline counts as expired as soon as it is reached.
 //! - The first batch counts as a batch of writes.
-//! - There are three priority classes. A lower class is served only while higher ones have no request waiting or at
+//! - There are three priority classes. A lower class is served only while higher classes have no request waiting or at
 //!   the device, or after `prio_aging_expire`.
 
 use ssdlab_core::{Parameter, Settings, Unit};
@@ -75,7 +75,7 @@ struct Class {
 #[derive(Clone, Copy, Debug)]
 struct Batch {
     direction: Direction,
-    /// Requests dispatched so far.
+    /// Number of requests dispatched so far.
     length: u64,
     /// Read batches since writes began to wait.
     starved: u64,
@@ -164,7 +164,7 @@ impl MqDeadline {
         }
         for class in (0..self.classes.len()).filter(|&class| self.classes[class].queued > 0) {
             let id = self.decide(class, &mut batch, now);
-            // Lower classes wait while a higher one has requests at the device.
+            // Lower classes wait while a higher class has requests at the device.
             if id.is_some() || !force {
                 return (batch, id.map(|id| (class, id)));
             }

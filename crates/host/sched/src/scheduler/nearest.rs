@@ -1,9 +1,9 @@
-//! The one-way scheduler of anticipatory, CFQ and BFQ: forward, except for short backward seeks.
+//! The one-way scan of anticipatory, CFQ and BFQ: forward, except for short backward seeks.
 
-/// Returns the rank of a request at sector `start` when the device is at `last`; the lowest rank goes first.
+/// Returns the rank of a request at sector `start` if the device is at `last`; the lowest rank goes first.
 ///
 /// A backward distance counts `penalty` times. Requests more than `back_max` behind come last, in ascending order. At
-/// equal cost the request ahead goes first.
+/// equal cost, the request ahead goes first.
 pub(super) fn rank(start: u64, last: u64, back_max: u64, penalty: u64) -> (bool, u64, u64) {
     let cost = match start.checked_sub(last) {
         Some(forward) => Some(forward),

@@ -2,7 +2,7 @@
 
 use crate::bio::{Priority, PriorityClass};
 
-/// A process, for synchronous requests; all processes of one priority, for asynchronous ones.
+/// Owner of a queue: a process for synchronous requests; all processes of one priority for asynchronous requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Owner {
     Process(u32),

@@ -1,7 +1,7 @@
 //! `pardispatcher`: regions of the device served in turn, each turn a sorted batch of one direction (Wang, Huang, He,
 //! Zhou, Li, He: A Novel I/O Scheduler for SSD with Improved Performance and Lifetime).
 //!
-//! The paper describes a derivative of the deadline scheduler of Linux 2.6.32. It leaves the following points open; if
+//! The paper describes a derivative of the deadline scheduler of Linux 2.6.32. It leaves the following points open. If
 //! another choice is reasonable, there is a tunable.
 //!
 //! | | left open | our choice | tunable |
@@ -65,7 +65,7 @@ const TUNABLES: &[Parameter] = &[
         name: REGION_SIZE,
         unit: Unit::Sectors,
         default: 8 << 20,
-        // The number of regions must stay small, because each turn may scan them all.
+        // The number of regions must stay small, because each turn may scan all regions.
         min: 2048,
         max: 1 << 41,
         example: None,
@@ -86,17 +86,17 @@ const TUNABLES: &[Parameter] = &[
                its turn.",
     },
     FRONT_MERGES,
-    Parameter::switch("first_direction", false, "True to begin each region with a turn of writes instead of reads."),
+    Parameter::switch("first_direction", false, "True to begin each region with writes instead of reads."),
     Parameter::switch("cross_region_merges", false, "True to allow back merges with a request of another region."),
     Parameter::switch(
         "late_arrivals",
         true,
-        "True to let requests that arrive during a turn join it; otherwise the batch is fixed when the turn begins.",
+        "True to let requests that arrive during a turn join it; otherwise it serves only requests from before it began.",
     ),
     Parameter::switch(
         "served_direction",
         true,
-        "True to alternate from the direction last served; otherwise from the direction last intended.",
+        "True to alternate from the direction last served; otherwise from the direction last chosen.",
     ),
     Parameter::switch("wrap", true, "True to continue a turn at the start of its region after reaching the end."),
     Parameter::switch("exceed_batch", false, "True to dispatch one more request per turn than the batch size."),
@@ -171,7 +171,7 @@ impl ParDispatcher {
     }
 
     fn region(&self, sector: u64) -> usize {
-        // Lossless: sectors lie on the device, so the quotient is an index.
+        // The cast is lossless: sectors lie on the device, so the quotient is an index.
         (sector / self.region_sectors) as usize
     }
 
@@ -195,7 +195,7 @@ impl ParDispatcher {
         region.next[turn.direction as usize].or_else(first)
     }
 
-    /// Returns the requests that a turn starting with `start` dispatches after it.
+    /// Returns the requests that a turn dispatches after its first request, `start`.
     fn rest_of_batch(&self, start: RequestId, turn: Turn) -> VecDeque<RequestId> {
         let queue = &self.regions[self.current].queues[turn.direction as usize];
         let next = |&id: &RequestId| queue.latter(id).or_else(|| queue.first().filter(|_| self.wrap));
@@ -247,7 +247,7 @@ impl IoScheduler for ParDispatcher {
 
     fn dispatch(&mut self, _queue: u16, _requests: &Requests, now: u64, _force: bool) -> Option<RequestId> {
         let id = self.continued().or_else(|| self.begin(now))?;
-        let turn = self.turn.as_mut().expect("a turn was just begun or continued");
+        let turn = self.turn.as_mut().expect("the current turn exists");
         turn.left -= 1;
         self.batch_left.pop_front();
         let region = &mut self.regions[self.current];

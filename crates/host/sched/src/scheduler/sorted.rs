@@ -16,8 +16,8 @@ const fn key(rank: Rank) -> Key {
     ((rank >> 64) as u64, RequestId(rank as u64))
 }
 
-/// Returns the number of smaller entries in a chunk. A linear scan: the branches of a binary search are unpredictable
-/// and cost more.
+/// Returns the number of smaller entries in a chunk. Scans linearly, because the branches of a binary search are
+/// unpredictable and cost more.
 #[inline]
 fn smaller(chunk: &[Rank], rank: Rank) -> usize {
     chunk.iter().map(|&other| usize::from(other < rank)).sum()
@@ -26,11 +26,11 @@ fn smaller(chunk: &[Rank], rank: Rank) -> usize {
 /// Maximum number of keys in a chunk; a full chunk is split in half.
 const CHUNK_KEYS: usize = 64;
 
-/// A sorted set in chunks. Usually few requests wait, so there is a single chunk. With many, an insertion still moves
-/// at most one chunk. A tree would allocate a node, and follow pointers, for each request.
+/// A sorted set in chunks. Usually few requests wait, so there is a single chunk. With many requests, an insertion
+/// still moves at most one chunk. A tree would allocate a node, and follow pointers, for each request.
 #[derive(Debug)]
 pub(crate) struct Sorted {
-    /// At least one chunk; if there are several, none is empty.
+    /// Chunks of keys: at least one; if there are several, none is empty.
     chunks: Vec<Vec<Rank>>,
 }
 

@@ -1,7 +1,7 @@
 //! Numbered tokens with a variable limit (lib/sbitmap.c of Linux 6).
 //!
-//! After the limit is lowered, tokens with higher numbers are not reissued, but those still in use do not count against
-//! the limit. So the order in which numbers are taken matters.
+//! After the limit is lowered, tokens with higher numbers are not reissued, but those in use do not count against the
+//! limit. So the order in which numbers are taken matters.
 
 /// Maximum bits per word; a bitmap has at least four words.
 const WORD_BITS: u32 = 64;
@@ -10,7 +10,7 @@ const WORD_BITS: u32 = 64;
 #[derive(Clone, Copy, Debug, Default)]
 struct Word {
     taken: u64,
-    /// Returned tokens; reused only once all others of the word are taken.
+    /// Returned tokens, one bit each; reused only once all other tokens of the word are taken.
     returned: u64,
 }
 
@@ -20,7 +20,7 @@ pub(super) struct Tokens {
     limit: u32,
     word_bits: u32,
     words: Vec<Word>,
-    /// Number returned last; the search starts in its word.
+    /// Token returned last; the search for a free token starts in its word.
     hint: u32,
 }
 
@@ -35,7 +35,7 @@ impl Tokens {
         self.limit
     }
 
-    /// Changes the limit; it must not exceed the initial one.
+    /// Changes the limit, which must not exceed the initial limit.
     pub fn resize(&mut self, limit: u32) {
         for word in &mut self.words {
             word.taken &= !std::mem::take(&mut word.returned);
@@ -79,7 +79,7 @@ impl Tokens {
         token
     }
 
-    /// Returns a token.
+    /// Gives back a token.
     pub fn give_back(&mut self, token: u32) {
         self.words[(token / self.word_bits) as usize].returned |= 1 << (token % self.word_bits);
         if token < self.limit {

@@ -1,4 +1,4 @@
-//! Alignment of addresses and sizes.
+//! Counts the alignment of addresses and sizes.
 
 use super::by_kind::{ByKind, KINDS};
 use crate::Request;

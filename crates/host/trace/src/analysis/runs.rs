@@ -15,7 +15,7 @@ const NOWHERE: u64 = u64::MAX;
 #[derive(Clone, Copy, Debug, Default)]
 struct OpenRun {
     requests: u64,
-    /// Numbers of the first and last request among all requests.
+    /// Number of the run's first request among all requests.
     first: u64,
     last: u64,
 }

@@ -212,7 +212,7 @@ fn vscsi(version: u8) -> Kinds {
     records(b"", two, [(0, Op::Read, 4096, 4096), (3_000, Op::Write, 8192, 512)], cut, huge)
 }
 
-/// Inputs of every kind in a format.
+/// Returns the inputs of every kind in a format.
 fn kinds(format: Format) -> Kinds {
     match format {
         Format::Csv => Text {

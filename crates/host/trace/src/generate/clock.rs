@@ -1,4 +1,4 @@
-//! Arrival times of generated requests.
+//! Generates the arrival times of requests.
 
 use ssdlab_core::Rng;
 

@@ -1,4 +1,4 @@
-//! Hot and cold addresses, each uniformly distributed.
+//! Generates hot and cold addresses, each uniformly distributed.
 
 use ssdlab_core::Rng;
 
@@ -19,9 +19,9 @@ pub(super) fn check(hot_requests: f64, hot_space: f64, slots: u64) -> Result<(),
         return Ok(());
     };
     let all = if part == "hot" { "lower it to 0%" } else { "raise it to 100%" };
-    let why = "the span has a single address, which cannot be both hot and cold";
+    let why = "the span has only one address, which cannot be both hot and cold";
     ensure!(slots > 1, "hot_requests", "{why}; {all}");
-    wrong("hot_space", format!("{} of {slots} addresses leaves none {part}; {remedy}", percent(hot_space)))
+    wrong("hot_space", format!("{} of {slots} addresses leaves no {part} address; {remedy}", percent(hot_space)))
 }
 
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ pub(super) struct HotCold {
     hot_requests: f64,
     hot_slots: u64,
     cold_slots: u64,
-    /// Permutation of the slots, the first of which are hot; `None` if hot slots lie together.
+    /// Permutation of the slots whose first part is hot; `None` if hot slots lie together.
     scatter: Option<Scatter>,
 }
 
@@ -62,8 +62,8 @@ mod tests {
         assert!((hot - 0.8).abs() < 0.01, "{hot}");
     }
 
-    /// Goal: scattering moves the hot slots and keeps their share. Method: the most requested slots match the
-    /// configured number and share, and every part of the span has some.
+    /// Goal: scattering moves the hot slots and keeps their share. Method: the number and share of the most requested
+    /// slots match the settings, and every part of the span has hot slots.
     #[test]
     fn scattered_hot_slots_cover_the_span() {
         let pattern = Pattern::HotCold { hot_requests: 0.9, hot_space: 0.1, placement: Placement::Scattered };
@@ -74,7 +74,7 @@ mod tests {
         for request in generate(&workload) {
             counts[request.offset as usize / 4096] += 1;
         }
-        // On average 900 requests per hot slot and 11 per cold one.
+        // On average, a hot slot gets 900 requests and a cold slot 11.
         let hot: Vec<usize> = (0..1000).filter(|&slot| counts[slot] > 300).collect();
         assert_eq!(hot.len(), 100);
         let share = hot.iter().map(|&slot| f64::from(counts[slot])).sum::<f64>() / 1e5;

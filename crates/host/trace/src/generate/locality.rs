@@ -1,7 +1,7 @@
 //! Runs that continue, return and jump: temporal and spatial locality, modelled on a study of map caches.
 //!
-//! The walk uses the slots of `heads` regions as one address space, in address order; a run that reaches the end of a
-//! region continues in the next.
+//! The walk treats the slots of `heads` regions as one address space, in address order. A run that reaches the end of a
+//! region continues in the next region.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -40,9 +40,9 @@ pub(super) struct Walk {
     rules: Locality,
     /// Region numbers in address order.
     regions: Vec<u64>,
-    /// Slots per region.
+    /// Number of slots per region.
     region_slots: u64,
-    /// Slots of a region at which the largest request can start and still end within it.
+    /// Start slots in a region from which the largest request still ends within the region.
     starts: u64,
     /// Position of the current run, in slots of the concatenated regions.
     at: u64,
@@ -145,7 +145,7 @@ fn regions(rules: &Locality, space: Space, rng: &mut Rng) -> Vec<u64> {
 
 /// Splits `whole` into `parts` parts of at least 1; all splits are equally likely.
 fn parts(whole: u64, parts: u64, rng: &mut Rng) -> Vec<u64> {
-    // Floyd's algorithm for distinct random cuts in 1..whole.
+    // Floyd's algorithm chooses distinct random cuts in 1..whole.
     let mut cuts = BTreeSet::new();
     for most in whole - parts + 1..whole {
         let cut = 1 + rng.below(most);
@@ -189,9 +189,9 @@ mod tests {
     fn runs_stay_advance_and_jump_as_configured() {
         let rules = Locality { jump: 0.2, advance: 0.6, back: 0.0, spread: 1.0, heads: 0, ..FITTED };
         let slots = slots(rules);
-        // 1 in 17 jumps is shorter than 2 slots; half of those go ahead and look like an advance.
+        // One in 17 jumps is shorter than 2 slots. Half of these jumps go ahead and look like an advance.
         let hidden = 0.2 / 34.0;
-        // Standard deviations are below 0.0016; the bound is six sigma.
+        // The standard deviations are below 0.0016; the bound is six times that.
         for (actual, expected) in [
             (share(&slots, |slot, next| next == slot), 0.8 * 0.4),
             (share(&slots, |slot, next| next == slot + 1), 0.8 * 0.6 + hidden),
@@ -201,8 +201,8 @@ mod tests {
         }
     }
 
-    /// Goal: the depth of returns is as configured. Method: every request jumps; runs are identified by their slots
-    /// (new places are far apart) and tracked in a separate list.
+    /// Goal: the depth of returns matches the settings. Method: every request jumps. Runs are identified by their
+    /// slots, as new places are far apart, and tracked in a separate list.
     #[test]
     fn returns_have_a_geometric_depth() {
         let rules = Locality { jump: 1.0, back: 0.9, decay: 0.8, runs: 50, spread: 0.01, heads: 0, ..FITTED };
@@ -245,7 +245,7 @@ mod tests {
         assert!(generate(&large).iter().all(|r| r.offset >> 21 == (r.end() - 1) >> 21));
     }
 
-    /// Goal: the fitted walk has the miss rates it was fitted to. Method: segment caches by stack distance, means over
+    /// Goal: the fitted walk has the miss rates of its source. Method: stack distances of segment caches, averaged over
     /// seeds of 24,561 look-ups; expected values from the map cache document.
     #[test]
     fn fitted_misses_match_the_document() {
@@ -297,7 +297,7 @@ mod tests {
             "workload stretches: 510 of 512 regions cannot form 6 stretches; set it to 3"
         );
         assert!(message(Locality { region_bytes: 10_000, ..FITTED }).contains("not a multiple of the alignment"));
-        // Without regions, their size is not checked.
+        // The region size is not checked if there are no regions.
         assert_eq!(message(Locality { heads: 0, region_bytes: 10_000, decay: 1.0, ..FITTED }), "");
         let large = Workload { sizes: vec![(4 << 20, 1.0)], ..walk(FITTED) };
         assert!(refusal(&large).contains("region_bytes: 2MiB is smaller than a request of 4MiB; raise it to 4MiB"));

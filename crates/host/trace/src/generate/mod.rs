@@ -1,8 +1,8 @@
 //! Workload generators: stream the requests of a [`Workload`].
 //!
-//! Addresses are multiples of `align_bytes` within the span; each pattern longer than a line has its own file. Address,
-//! operation, size and gap use separate random streams, so changing one setting does not change the draws of the
-//! others. Equal workloads give equal requests on all platforms.
+//! Addresses are multiples of `align_bytes` within the span. Each pattern longer than a line has its own file. Address,
+//! operation, size and gap use separate random streams, so changing one setting keeps the draws of the others. Equal
+//! workloads give equal requests on all platforms.
 
 mod check;
 mod clock;
@@ -57,7 +57,7 @@ pub struct Generator {
 /// Source of requests.
 #[derive(Clone, Debug)]
 enum Requests {
-    /// The parts of a request are drawn independently.
+    /// The parts of each request are drawn independently.
     Drawn(Box<RequestParts>),
     /// A simulated system produces whole requests.
     Filebench(Box<FilebenchRun>),
@@ -114,7 +114,7 @@ impl Addresses {
             }
             Pattern::Locality(rules) => PatternState::Locality(Walk::new(rules, space, rng)),
             Pattern::Filebench(_) => {
-                return wrong("pattern", "Filebench produces whole requests and draws no addresses");
+                return wrong("pattern", "Filebench does not draw single addresses");
             }
         };
         Ok(Self { align: space.align, pattern })
@@ -139,7 +139,7 @@ impl Addresses {
         }
     }
 
-    /// Returns the target of the next request, which has `bytes` bytes.
+    /// Returns the target of the next request, whose size is `bytes`.
     #[inline]
     fn next(&mut self, bytes: u32, rng: &mut Rng) -> RequestTarget {
         let slot = match &mut self.pattern {
@@ -157,7 +157,7 @@ impl Addresses {
 }
 
 impl Workload {
-    /// Checks that the workload can be generated, from its parameters alone, in constant time and memory.
+    /// Checks that the workload can be generated. Looks at its parameters only, so time and memory are constant.
     ///
     /// # Errors
     /// The first violated rule, with the field and a valid value for it.
@@ -189,7 +189,7 @@ impl Workload {
             Pattern::Sequential { streams } => sequential::check(streams, space)?,
             Pattern::Streams(ref streams) => streams::check(streams, space)?,
             Pattern::CopyFiles { files, file_bytes } => {
-                // Each byte of the span is written at most once.
+                // The pattern writes each byte of the span at most once.
                 return copy_files::check(files, file_bytes, sizes::only(&self.sizes), space);
             }
             Pattern::Oltp { block_bytes, hot_blocks, hot_requests, idle_blocks } => {
@@ -200,7 +200,7 @@ impl Workload {
         self.check_bytes(largest as u32)
     }
 
-    /// Checks that the total of all requests, up to `largest` bytes each, fits the counters.
+    /// Checks that all requests, at up to `largest` bytes each, fit the counters in total.
     fn check_bytes(&self, largest: u32) -> Result<(), TraceError> {
         let most = BYTES_MAX / u64::from(largest.max(1));
         let (requests, size, total) = (self.requests, write_bytes(largest.into()), Bytes(BYTES_MAX));
@@ -233,9 +233,9 @@ impl Generator {
         Ok(Self { workload: workload.clone(), requests, done: 0, total, streams })
     }
 
-    /// Returns the stream names by [`Request::stream`]; the first is empty. Sequential streams are `seq1` and so on,
-    /// files `file1` and so on, and requests between sub-streams `random`; Filebench has its threads and those of the
-    /// kernel.
+    /// Returns the stream names, indexed by [`Request::stream`]; the first is empty. Sequential streams are `seq1` and
+    /// so on, files `file1` and so on. Requests between sub-streams have the stream `random`. Filebench has a stream
+    /// per thread, including kernel threads.
     pub fn streams(&self) -> &[String] {
         &self.streams
     }
@@ -266,8 +266,8 @@ impl RequestParts {
     fn fill(&mut self, out: &mut Vec<Request>, indices: Range<u64>) {
         let pure = self.reads <= 0.0 || self.reads >= 1.0;
         match (&self.addresses.pattern, self.sizes.only(), &self.clock) {
-            // Fast path for the common case of studies, in which only addresses are drawn: a loop without branches,
-            // with the random generator in registers.
+            // Fast path for the common case in which only addresses are random: a loop without branches, with the
+            // random generator in registers.
             (&PatternState::Uniform { slots }, Some(bytes), Clock::Closed) if pure => {
                 let op = if self.reads >= 1.0 { Op::Read } else { Op::Write };
                 let (align, mut rng) = (self.addresses.align, self.address_rng.clone());
@@ -286,7 +286,7 @@ impl RequestParts {
     fn next(&mut self, index: u64) -> Request {
         let bytes = self.sizes.draw();
         let RequestTarget { offset, bytes, stream } = self.addresses.next(bytes, &mut self.address_rng);
-        // PatternState only if needed; pure reads or writes are the common case of studies.
+        // The random state is used only if needed; studies mostly use pure reads or writes.
         let reads = self.reads >= 1.0 || (self.reads > 0.0 && self.op_rng.unit() < self.reads);
         let op = if reads { Op::Read } else { Op::Write };
         let time_ns = self.clock.tick(index);
@@ -386,12 +386,12 @@ mod tests {
     fn shares_of_reads_and_sizes_are_kept() {
         let requests = generate(&workload(Pattern::Uniform));
         let share = |test: &dyn Fn(&Request) -> bool| requests.iter().filter(|r| test(r)).count() as f64 / 1e5;
-        // Standard deviation below 0.0016; the bound is six sigma.
+        // The standard deviation is below 0.0016; the bound is six times that.
         assert!((share(&|r| r.op == Op::Read) - 0.3).abs() < 0.01);
         assert!((share(&|r| r.bytes == 4096) - 0.75).abs() < 0.01);
     }
 
-    /// Published results name a seed; its requests must never change.
+    /// Published results name a seed, so the requests of a seed must never change.
     #[test]
     fn requests_of_a_seed_stay_the_same() {
         let fold = |hash: u64, value: u64| (hash ^ value).wrapping_mul(0x0000_0100_0000_01B3);
@@ -463,6 +463,6 @@ mod tests {
         assert!(refusal(&arriving(Pattern::Uniform, Arrival::Fixed { per_second: 0.0 })).contains("positive rate"));
         assert!(refusal(&arriving(Pattern::Uniform, Arrival::Poisson { per_second: 1e-9 })).contains("285 years"));
         let all_hot = Pattern::HotCold { hot_requests: 0.5, hot_space: 1.0, placement: Placement::Together };
-        assert!(refusal(&workload(all_hot)).contains("leaves none cold"));
+        assert!(refusal(&workload(all_hot)).contains("leaves no cold address"));
     }
 }

@@ -23,18 +23,18 @@ pub(super) fn check(
     let blocks = space.span / u64::from(block_bytes);
     let of = |count: u64| count as f64 / blocks as f64;
     let (hot_blocks, idle_blocks) = (share_of(blocks, hot), share_of(blocks, idle));
-    // Number of other blocks required.
+    // Number of blocks needed that are neither hot nor idle.
     let others = u64::from(hot_requests < 1.0);
     let (size, hot_share, idle_share) = (write_bytes(block_bytes.into()), percent(hot), percent(idle));
     let why = format!("the span holds a single block of {size}, which gets all requests; raise it to 100%");
     ensure!(blocks > 1 || hot_requests <= 0.0 || hot_requests >= 1.0, "hot_requests", "{why}");
-    let why = format!("{hot_share} of {blocks} blocks leaves none hot; raise it to {}", percent(up(of(1))));
+    let why = format!("{hot_share} of {blocks} blocks leaves no hot block; raise it to {}", percent(up(of(1))));
     ensure!(hot_blocks > 0 || hot_requests <= 0.0, "hot_blocks", "{why}");
     let most = percent(down(of(blocks.saturating_sub(others))));
-    let why = format!("{hot_share} of {blocks} blocks leaves none for the other requests; lower it to {most}");
+    let why = format!("{hot_share} of {blocks} blocks leaves no block for the other requests; lower it to {most}");
     ensure!(hot_blocks + others <= blocks, "hot_blocks", "{why}");
     let most = percent(down(of(blocks - hot_blocks - others).min(1.0 - hot)));
-    let why = format!("{idle_share} idle and {hot_share} hot of {blocks} blocks leave none for the other requests");
+    let why = format!("{idle_share} idle and {hot_share} hot of {blocks} blocks leave no block for the other requests");
     let is_enough = hot_blocks + idle_blocks + others <= blocks && hot + idle <= WHOLE;
     ensure!(is_enough, "idle_blocks", "{why}; lower it to {most}");
     Ok(())
@@ -46,11 +46,11 @@ pub(super) struct Oltp {
     hot_blocks: u64,
     /// Number of blocks neither hot nor idle.
     other_blocks: u64,
-    /// Slots per block.
+    /// Number of slots per block.
     block_slots: u64,
-    /// Slots of a block at which the largest request can start and still end within it.
+    /// Start slots in a block from which the largest request still ends within the block.
     starts: u64,
-    /// Permutation of the blocks: hot ones first, then the others, then idle ones.
+    /// Permutation of the blocks: first the hot blocks, then the others, then the idle blocks.
     scatter: Scatter,
 }
 
@@ -88,8 +88,8 @@ mod tests {
         workload(Pattern::Oltp { block_bytes: 128 << 10, hot_blocks, hot_requests, idle_blocks })
     }
 
-    /// Goal: classes have their configured sizes and shares. Method: 512 blocks; 66 % of 10^5 requests go to 11 of
-    /// them, the rest to 395, and none to 106.
+    /// Goal: classes have the sizes and shares of the settings. Method: 512 blocks. Of 10^5 requests, 66 % go to 11
+    /// blocks, the rest to 395 blocks, and none to 106 blocks.
     #[test]
     fn classes_of_blocks_have_their_shares() {
         let mut counts = vec![0_u32; 512];
@@ -101,7 +101,7 @@ mod tests {
         let idle = counts.iter().filter(|&&n| n == 0).count();
         let hot: Vec<u32> = counts.iter().copied().filter(|&n| n > 1000).collect();
         assert_eq!((idle, hot.len()), (106, 11));
-        // Standard deviations: 0.0015 for the share, 76 of 6,000 within the class; the bounds are six sigma.
+        // Standard deviations are 0.0015 for the share and 76 of 6,000 within the class; the bounds are six times that.
         let share = f64::from(hot.iter().sum::<u32>()) / 1e5;
         assert!((share - 0.66).abs() < 0.01, "{share}");
         assert!(hot.iter().all(|n| n.abs_diff(6000) < 450), "{hot:?}");
@@ -115,17 +115,17 @@ mod tests {
         assert_eq!(refusal(&oltp(0.022, 0.66, 0.208)), "");
         assert_eq!(
             refusal(&oltp(0.6, 0.66, 0.5)),
-            "workload idle_blocks: 50% idle and 60% hot of 512 blocks leave none for the other requests; lower it to \
-             39.8437%"
+            "workload idle_blocks: 50% idle and 60% hot of 512 blocks leave no block for the other requests; lower it \
+             to 39.8437%"
         );
         assert_eq!(refusal(&oltp(0.6, 0.66, 0.398_437)), "");
         assert!(
-            refusal(&oltp(0.0005, 0.66, 0.0)).ends_with("0.05% of 512 blocks leaves none hot; raise it to 0.1954%")
+            refusal(&oltp(0.0005, 0.66, 0.0)).ends_with("0.05% of 512 blocks leaves no hot block; raise it to 0.1954%")
         );
         assert_eq!(refusal(&oltp(0.001_954, 0.66, 0.0)), "");
         assert!(refusal(&oltp(0.001_954, 0.66, 0.9994)).contains("lower it to 99.6093%"));
-        assert!(refusal(&oltp(0.5, 0.66, 0.5)).contains("none for the other requests; lower it to 49.8046%"));
-        assert!(refusal(&oltp(1.0, 0.66, 0.5)).contains("none for the other requests; lower it to 99.8046%"));
+        assert!(refusal(&oltp(0.5, 0.66, 0.5)).contains("no block for the other requests; lower it to 49.8046%"));
+        assert!(refusal(&oltp(1.0, 0.66, 0.5)).contains("no block for the other requests; lower it to 99.8046%"));
         assert_eq!(refusal(&oltp(0.5, 1.0, 0.5)), "");
         assert!(refusal(&oltp(-0.1, 1.0, 0.5)).contains("from 0 to 1"));
         let block = |block_bytes| {

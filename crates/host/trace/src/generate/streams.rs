@@ -1,4 +1,4 @@
-//! Interleaved sequential sub-streams and random requests.
+//! Generates interleaved sequential sub-streams and random requests.
 
 use ssdlab_core::Rng;
 use ssdlab_core::units::write_bytes;
@@ -34,9 +34,9 @@ pub(super) fn check(options: &Streams, space: Space) -> Result<(), TraceError> {
         let why = format!("{} is the only slot of the span {}", write_bytes(align), write_bytes(span));
         return match span {
             0..1024 => {
-                wrong("span_bytes", format!("{why}, and a run needs two; raise it to {}", write_bytes(2 * align)))
+                wrong("span_bytes", format!("{why}, but a run needs two; raise it to {}", write_bytes(2 * align)))
             }
-            _ => wrong("align_bytes", format!("{why}, and a run needs two; lower it to {half}")),
+            _ => wrong("align_bytes", format!("{why}, but a run needs two; lower it to {half}")),
         };
     }
     ensure!(length >= 2, "length", "a sub-stream needs at least 2 slots; raise it to 2");
@@ -70,7 +70,7 @@ fn greatest_common_divisor(first: u32, second: u32) -> u32 {
 pub(super) struct Interleaved {
     options: Streams,
     align: u64,
-    /// Slots per block and per sub-block.
+    /// Number of slots per block and per sub-block.
     block: u64,
     sub_block: u64,
     /// Slots at which a whole sub-stream fits into the span.
@@ -119,7 +119,8 @@ impl Interleaved {
 
     /// Returns the slot and stream index of a sequential request of `slots` slots.
     fn next_sequential(&mut self, slots: u64, rng: &mut Rng) -> (u64, usize) {
-        // A remainder too short for the request is dropped; like any end, it passes the turn to the next stream.
+        // A remainder too short for the request is dropped. Like any end of a sub-stream, it passes the turn to the
+        // next stream.
         while (1..slots).contains(&self.streams[self.turn].slots_left) {
             self.streams[self.turn].slots_left = 0;
             self.advance();
@@ -158,7 +159,7 @@ impl Interleaved {
 
     fn random_slot(&self, rng: &mut Rng) -> u64 {
         let slot = rng.below(self.random_slots);
-        // Slots are numbered without headers: skip one at the start of each block.
+        // Slot numbers leave out headers, so each block's header is skipped.
         if self.options.random_headers { slot } else { slot + slot / (self.block - 1) + 1 }
     }
 }
@@ -170,7 +171,7 @@ mod tests {
     use crate::{Generator, Pattern, Request, Workload};
 
     const SLOT: u64 = 4096;
-    /// Slots per block.
+    /// Number of slots per block.
     const BLOCK: u64 = 32;
     const SUB_BLOCK: u64 = 8;
 
@@ -197,7 +198,8 @@ mod tests {
         requests.iter().filter(|r| r.stream == stream).map(|r| r.offset / SLOT).collect()
     }
 
-    /// Returns the first slots of all streams' sub-streams; all must be complete except the last of each stream.
+    /// Returns the first slots of all streams' sub-streams. All sub-streams must be complete, except the last of each
+    /// stream.
     fn sub_streams(requests: &[Request], options: &Streams) -> Vec<u64> {
         let mut starts = Vec::new();
         for stream in 1..=options.streams as u16 {
@@ -218,9 +220,9 @@ mod tests {
         for sequential in [0.0, 0.3, 1.0] {
             let requests = generate(&pages(Streams { sequential, ..options() }));
             let kinds: Vec<u64> = requests.iter().map(|r| u64::from(r.stream <= 4)).collect();
-            // Standard deviation below 0.0016; the bound is six sigma.
+            // The standard deviation is below 0.0016; the bound is six times that.
             assert!((share(&kinds, |kind| kind == 1) - sequential).abs() < 0.01);
-            // Consecutive requests are independent.
+            // The kinds of consecutive requests are independent.
             let both: Vec<u64> = kinds.windows(2).map(|pair| pair[0] * pair[1]).collect();
             assert!((share(&both, |both| both == 1) - sequential * sequential).abs() < 0.01);
         }
@@ -231,7 +233,7 @@ mod tests {
         let options = options();
         let starts = sub_streams(&generate(&pages(options.clone())), &options);
         assert!((780..=784).contains(&starts.len()), "{}", starts.len());
-        // 782 draws with probabilities 1/32 and 1/8.
+        // The tolerances fit 782 draws with probabilities 1/32 and 1/8.
         assert!(share(&starts, |slot| slot.is_multiple_of(BLOCK)) < 0.07);
         assert!((share(&starts, |slot| slot.is_multiple_of(SUB_BLOCK)) - 0.125).abs() < 0.07);
         assert!((starts.iter().sum::<u64>() as f64 / starts.len() as f64 / 8160.0 - 1.0).abs() < 0.15);
@@ -242,11 +244,11 @@ mod tests {
         for (block_headers, sub_block_headers) in [(1.0, 0.0), (0.0, 1.0), (0.3, 0.5), (0.5, 0.0)] {
             let options = Streams { block_headers, sub_block_headers, sequential: 1.0, length: 16, ..options() };
             let starts = sub_streams(&generate(&pages(options.clone())), &options);
-            // 8 of 32 sub-block headers are block headers; any slot may be a header by chance.
+            // Of 32 sub-block headers, 8 are block headers; a random start may also be a header by chance.
             let anywhere = 1.0 - block_headers - sub_block_headers;
             let blocks = block_headers + sub_block_headers / 4.0 + anywhere / 32.0;
             let sub_blocks = block_headers + sub_block_headers + anywhere / 8.0;
-            // 6,250 sub-streams: standard deviation below 0.0064; the bound is five sigma.
+            // For 6,250 sub-streams the standard deviation is below 0.0064; the bound is five times that.
             assert!((share(&starts, |slot| slot.is_multiple_of(BLOCK)) - blocks).abs() < 0.032);
             assert!((share(&starts, |slot| slot.is_multiple_of(SUB_BLOCK)) - sub_blocks).abs() < 0.032);
         }
@@ -262,7 +264,7 @@ mod tests {
         assert!(order(0.0).iter().enumerate().all(|(index, &stream)| stream as usize == index / 64 % 4 + 1));
         let half = order(0.5);
         let moves = half.windows(2).filter(|pair| pair[0] != pair[1]).count() as f64 / 1e5;
-        // Half of the requests switch streams, as do the ends of sub-streams among the rest.
+        // Half of the requests switch streams; so do ends of sub-streams in the other half.
         assert!((moves - (0.5 + 0.5 / 64.0)).abs() < 0.01, "{moves}");
         assert!(half.windows(2).all(|pair| pair[1] == pair[0] || pair[1] == pair[0] % 4 + 1));
     }
@@ -282,8 +284,8 @@ mod tests {
         assert!(kept.iter().any(|&slot| slot < 100) && kept.iter().any(|&slot| slot >= 16_384 - 100));
     }
 
-    /// Requests of several slots are contiguous, none passes the end of its sub-stream, and no more slots are dropped
-    /// than the largest request could need.
+    /// Requests of several slots are contiguous, and none passes the end of its sub-stream. A sub-stream drops at most
+    /// as many slots as the largest request needs.
     #[test]
     fn requests_of_several_sizes_fill_a_sub_stream() {
         let options = Streams { sequential: 1.0, length: 10, shuffle: 0.7, ..options() };

@@ -1,4 +1,4 @@
-//! Exact Zipf ranks in O(1) time and memory.
+//! Draws exact Zipf ranks in O(1) time and memory.
 //!
 //! Rejection-inversion (Hormann and Derflinger, "Rejection-inversion to generate variates from monotone discrete
 //! distributions", ACM TOMACS 1996): invert the integral of a continuous hat function and reject points outside the
@@ -14,7 +14,7 @@ pub(super) struct Zipf {
     theta: f64,
     first: f64,
     last: f64,
-    /// Ranks at most this far above the inverted point are accepted without evaluating the density.
+    /// Ranks at most this far above the inverted point are accepted without computing the density.
     sure: f64,
 }
 
@@ -98,7 +98,8 @@ mod tests {
             if rest.0 > 10.0 {
                 chi_square += (rest.1 - rest.0).powi(2) / rest.0;
             }
-            // The statistic has mean = degrees of freedom and variance = 2 x that; the bound is five sigma.
+            // The mean of the statistic equals the degrees of freedom, and its variance is twice that; the bound is
+            // five standard deviations.
             let bound = f64::from(cells) + 5.0 * (2.0 * f64::from(cells)).sqrt();
             assert!(chi_square < bound, "theta {theta}: chi-square {chi_square} of {cells} cells");
         }
@@ -110,7 +111,7 @@ mod tests {
         let zipf = Zipf::new(count, theta);
         let mut rng = Rng::named(3, "zipf");
         let hits = (0..200_000).filter(|_| zipf.sample(&mut rng) == 1).count() as f64 / 200_000.0;
-        // Generalized harmonic number by Euler-Maclaurin.
+        // The sum approximates a generalized harmonic number by the Euler-Maclaurin formula.
         let n = count as f64;
         let zeta_099 = -99.423_512_9; // zeta(0.99) = -1/(1-0.99) + Euler's constant + O(0.01)
         let expected = 1.0 / (n.powf(1.0 - theta) / (1.0 - theta) + zeta_099);

@@ -9,7 +9,7 @@ use crate::TraceError;
 /// Size of a log.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum LogSize {
-    /// Share of the pages that the trace writes, as in `"10%"`; 1 is all of them.
+    /// Share of the pages that the trace writes, as in `"10%"`; 1 means all pages.
     Share(f64),
     /// Size in bytes, as in `"64MiB"`.
     Bytes(u64),
@@ -40,11 +40,11 @@ impl LogSize {
         })
     }
 
-    /// Returns the size in pages; a share is rounded to the nearest page, a size down.
+    /// Returns the size in pages. A share is rounded to the nearest page, a size down.
     ///
     /// # Errors
     ///
-    /// If the log is smaller than a page.
+    /// Fails if the log is smaller than a page.
     pub fn pages(&self, written: &WrittenPages) -> Result<u64, TraceError> {
         let (pages, text) = match *self {
             Self::Share(share) => {

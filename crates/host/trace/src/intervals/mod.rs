@@ -13,8 +13,8 @@
 //! A page is invalidated in the log before eviction if and only if it is rewritten within W page writes. So the share
 //! of hot writes is the share invalidated in time.
 //!
-//! Two passes: [`WrittenPages`] counts the pages written, then [`Intervals`] counts intervals exactly. Log sizes as
-//! shares of the written pages, and equal steps of time and address, need the first pass. One exact pass would take
+//! Two passes: [`WrittenPages`] counts the pages written, then [`Intervals`] counts intervals exactly. The first pass
+//! is needed for log sizes given as shares, and for equal steps of time and address. A single exact pass would need
 //! memory per write instead of per page.
 
 mod log_size;
@@ -30,7 +30,7 @@ pub use log_size::LogSize;
 pub use written::WrittenPages;
 use written::{no_memory, pages_of};
 
-/// Pages per group; states of a group are adjacent, so that a long write looks them up once.
+/// Pages per group. States of a group are adjacent, so that a long write looks up each group only once.
 const GROUP: u64 = 64;
 /// Maximum number of time steps, and of address steps, in the write map.
 const TIME_STEPS: u64 = 256;
@@ -84,7 +84,7 @@ impl WriteMap {
         Self { counts: vec![0; (steps.0 * steps.1) as usize], steps, writes, first_page: extent.start, pages }
     }
 
-    /// Counts a write; one outside the range of the first pass counts at the border.
+    /// Counts a write. A write outside the range of the first pass counts at the border.
     fn add(&mut self, position: u64, page: u64) {
         let step = |value: u64, whole: u64, steps: u64| {
             let step = u128::from(value) * u128::from(steps) / u128::from(whole.max(1));
@@ -110,13 +110,13 @@ pub struct LogWindow {
     pub hot_writes: u64,
     /// Page writes with an interval above the log size and at most twice that.
     pub warm_writes: u64,
-    /// All other page writes.
+    /// Page writes that are neither hot nor warm.
     pub cold_writes: u64,
     /// Pages with a mean interval of at most the log size.
     pub hot_pages: u64,
     /// Pages with a mean interval above the log size and at most twice that.
     pub warm_pages: u64,
-    /// All other pages.
+    /// Pages that are neither hot nor warm.
     pub cold_pages: u64,
 }
 
@@ -138,7 +138,7 @@ impl Intervals {
     ///
     /// # Errors
     ///
-    /// If memory runs out.
+    /// Fails if memory runs out.
     pub fn add(&mut self, requests: &[Request]) -> Result<(), TraceError> {
         for request in requests {
             let pages = pages_of(request, self.page_bytes);
@@ -213,7 +213,7 @@ impl Intervals {
         for page in self.pages() {
             let (whole, intervals) = (u128::from(page.last - page.first), u128::from(page.writes - 1));
             for window in &mut windows {
-                // The mean is compared through the sum, to stay exact.
+                // The test compares the sum instead of the mean, because the sum is exact.
                 let limit = u128::from(window.log_pages) * intervals;
                 let class = if intervals > 0 && whole <= limit {
                     &mut window.hot_pages
@@ -243,8 +243,8 @@ impl Intervals {
         pages
     }
 
-    /// Returns page writes by time step and, within it, by address step, with the numbers of steps. Time is counted in
-    /// page writes; addresses range from the lowest to the highest page written.
+    /// Returns page writes by time step and, within a time step, by address step; also the numbers of steps. Time is
+    /// counted in page writes. Addresses range from the lowest to the highest page written.
     pub fn time_address(&self) -> (&[u64], (u64, u64)) {
         (&self.write_map.counts, self.write_map.steps)
     }
@@ -268,10 +268,10 @@ mod tests {
         (written, intervals)
     }
 
-    /// Writes given as `(first page, pages)`; every fifth is a read instead.
+    /// Creates writes from pairs `(first page, pages)`; every fifth request is a read instead.
     fn requests(runs: &[(u64, u64)]) -> Vec<Request> {
         let op = |index: usize| if index % 5 == 4 { Op::Read } else { Op::Write };
-        // Both ends are unaligned: partially written pages count fully.
+        // Both ends are unaligned, because partially written pages count fully.
         let request = |(index, &(page, count)): (usize, &(u64, u64))| {
             request(0, op(index), page * PAGE + 512, (count * PAGE - 1000) as u32)
         };
@@ -319,7 +319,8 @@ mod tests {
                 prop_assert_eq!([window.hot_writes, window.warm_writes, window.hot_pages, window.warm_pages], hot_and_warm);
                 prop_assert_eq!(window.hot_writes + window.warm_writes + window.cold_writes, writes.len() as u64);
                 prop_assert_eq!(window.hot_pages + window.warm_pages + window.cold_pages, pages.len() as u64);
-                // A page is invalidated in the log if it is rewritten soon: the same pairs seen from the first write.
+                // The log invalidates a page if a rewrite follows soon. This counts the same pairs from their first
+                // write.
                 let next = |at: usize| (at + 1..writes.len()).find(|&after| writes[after] == writes[at]);
                 let in_time = |at: &usize| next(*at).is_some_and(|after| (after - at) as u64 <= log);
                 prop_assert_eq!((0..writes.len()).filter(in_time).count() as u64, window.hot_writes);
@@ -359,7 +360,7 @@ mod tests {
         for window in intervals.windows() {
             let share = |writes: u64| writes as f64 / intervals.page_writes() as f64;
             let expected = |log: u64| 1.0 - (1.0 - 1.0 / pages as f64).powi(log as i32);
-            // First writes (1 in 400) have no interval; the standard deviation is below 0.0008.
+            // First writes (1 in 400) have no interval. The standard deviation is below 0.0008.
             let (once, twice) = (share(window.hot_writes), share(window.hot_writes + window.warm_writes));
             assert!((once - expected(window.log_pages)).abs() < 0.006, "{once} of {}", window.log_pages);
             assert!((twice - expected(2 * window.log_pages)).abs() < 0.006, "{twice} of {}", window.log_pages);

@@ -15,7 +15,7 @@ pub struct WrittenPages {
     page_writes: u64,
     pages: u64,
     extent: Range<u64>,
-    /// Mask of each group, by group number.
+    /// Bit mask of the written pages of each group, by group number.
     masks: HashMap<u64, u64>,
 }
 
@@ -39,7 +39,7 @@ impl WrittenPages {
     ///
     /// # Errors
     ///
-    /// If the page size is not 512 B to 1 GiB.
+    /// Fails if the page size is not 512 B to 1 GiB.
     pub fn new(page_bytes: u64) -> Result<Self, TraceError> {
         if !PAGE_BYTES.contains(&page_bytes) {
             let why = format!("page size {page_bytes} bytes is invalid; use 512B to 1GiB");
@@ -52,7 +52,7 @@ impl WrittenPages {
     ///
     /// # Errors
     ///
-    /// If memory runs out.
+    /// Fails if memory runs out.
     pub fn add(&mut self, requests: &[Request]) -> Result<(), TraceError> {
         for request in requests {
             let pages = pages_of(request, self.page_bytes);

@@ -4,11 +4,11 @@
 //! items holds the C items used last, so it hits if and only if the distance is below C. A histogram of distances gives
 //! the hits of every size.
 //!
-//! **Write-backs.** A changed item is dirty in every cache, and is written back on eviction. At a use at distance d,
-//! caches of at most d items have evicted it. Let w be the largest distance since its last change (0 right after it).
-//! Caches of at most w items wrote it back earlier, and it has been clean there since. So this use adds a write-back
-//! for caches of w + 1 to d items: one increment and one decrement in a difference array. At the end of the pass, d is
-//! the number of other items used since. Items never changed are never written back.
+//! **Write-backs.** A changed item is dirty in every cache, and is written back on eviction. When an item is used at
+//! distance d, caches of at most d items have evicted it. Let w be the largest distance since the item's last change (0
+//! right after it). Caches of at most w items wrote the item back earlier, and it has been clean there since. So this
+//! use adds a write-back for caches of w + 1 to d items: one increment and one decrement in a difference array. At the
+//! end of the pass, d is the number of other items used since the last use. Items never changed are never written back.
 //!
 //! Cost: O(1) for repeated uses of an item, otherwise a [`recency`] update (a few vector instructions at some thousand
 //! items). Distances are exact up to the largest cache requested. Memory: 8 bytes per item plus about 60 per item of
@@ -25,20 +25,20 @@ use ssdlab_core::mem::prefetch;
 
 use recency::{LastUse, Recency};
 
-/// Prefetch distance in uses.
+/// Number of uses by which prefetching is ahead.
 const AHEAD: usize = 16;
 
 /// Index of reads among the kinds of uses.
 const READS: usize = 0;
 
-/// Histogram of one kind of use by stack distance.
+/// Histogram of the uses of one kind by stack distance.
 #[derive(Clone, Debug)]
 struct Uses {
-    /// Uses by distance, below the largest cache.
+    /// Number of uses at each distance below the size of the largest cache.
     near: HugeVec<u64>,
-    /// Uses at larger distances.
+    /// Number of uses at larger distances.
     far: u64,
-    /// First uses, which miss in every cache.
+    /// First uses of items, which miss in every cache.
     first: u64,
 }
 
@@ -65,7 +65,7 @@ pub struct StackDistances {
     uses: [Uses; 2],
     /// Difference array: its prefix sum up to C is the number of write-backs of a cache of C items.
     write_backs: Vec<i64>,
-    /// True once any item was changed; until then the dirty state is not looked up.
+    /// True once any item was changed; before that, dirty states are not looked up.
     changed: bool,
 }
 
@@ -80,7 +80,7 @@ pub struct CacheCurves {
     pub write_backs: Vec<u64>,
 }
 
-/// Numbers of uses by kind.
+/// Number of uses of each kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct UseCounts {
     /// Reads.
@@ -116,7 +116,7 @@ impl StackDistances {
             let last = if item == self.newest { LastUse::Distance(0) } else { self.renew(item) };
             let uses = &mut self.uses[READS];
             if let LastUse::Distance(distance) = last {
-                // Prefetch the counter while other distances are computed.
+                // Prefetches the counter while other distances are computed.
                 prefetch(&uses.near, distance as usize);
                 distances.push(distance);
                 if distances.len() == AHEAD {
@@ -129,7 +129,7 @@ impl StackDistances {
         distances.into_iter().for_each(|distance| self.uses[READS].near[distance as usize] += 1);
     }
 
-    /// Uses `item` the given number of times in a row, at least once; `changes` makes it dirty.
+    /// Uses `item` the given number of times in a row, at least once; if `changes`, the item becomes dirty.
     #[inline]
     pub fn add(&mut self, item: u32, times: u64, changes: bool) {
         if item == self.newest {
@@ -146,7 +146,7 @@ impl StackDistances {
         }
     }
 
-    /// Returns the last use of an item other than the newest, and makes it the newest.
+    /// Makes an item the most recently used; returns its previous use unless it already was the newest.
     #[inline]
     fn renew(&mut self, item: u32) -> LastUse {
         self.newest = item;
@@ -228,7 +228,7 @@ mod tests {
     struct Cache {
         items: Vec<(u32, bool)>,
         capacity: usize,
-        /// Hits of reads and of changes.
+        /// Number of hits of reads and of changes.
         hits: [u64; 2],
         write_backs: u64,
     }
@@ -313,7 +313,7 @@ mod tests {
         }
     }
 
-    /// Enough items for several groups of words and many compactions.
+    /// The items fill several groups of words and cause many compactions.
     #[test]
     fn large_caches_are_exact_too() {
         let mut rng = ssdlab_core::Rng::named(1, "uses");
@@ -328,7 +328,7 @@ mod tests {
         let mut distances = StackDistances::new(10, 4);
         distances.add(0, 1, true);
         distances.add(1, 1, false);
-        // A cache of one item wrote item 0 back; it is clean there now, and dirty in larger caches.
+        // A cache of one item wrote item 0 back, so the item is clean there and dirty in larger caches.
         distances.add(0, 2, false);
         assert_eq!(distances.curves().write_backs, [1, 0, 0, 0]);
         distances.add(2, 1, false);

@@ -8,9 +8,9 @@
 //! renew(item):     distance = bits set after its slot;  clear its bit, set the next free one
 //! no free slot:    compact the items into the first slots, keeping their order
 //! ```
-//! Only the `most` items used last are kept; older ones are forgotten. With four slots per item, a use costs at most a
-//! third of a move. A distance is a bit count in one word, sums over the words of its group and the groups of its
-//! region, and a sum over at most `most` / 16,384 regions. That is a few dozen vector instructions for a million items.
+//! Only the `most` items used last are kept. With four slots per item, a use costs at most a third of a move. A
+//! distance is a bit count in one word plus three sums: over words of the group, groups of the region, and at most
+//! `most` / 16,384 regions. That is a few dozen vector instructions for a million items.
 
 use ssdlab_core::HugeVec;
 use ssdlab_core::mem::prefetch;
@@ -20,7 +20,7 @@ const WORD: usize = 64;
 /// Words per group, and groups per region; the counts within a region fit 16 bits.
 const GROUP: usize = 64;
 const REGION: usize = 16;
-/// Slots per item, and minimum number of slots.
+/// Number of slots per item, and minimum number of slots.
 const SLOTS_PER_ITEM: usize = 4;
 const LEAST_SLOTS: usize = 512;
 
@@ -32,7 +32,7 @@ const FORGOTTEN: u32 = u32::MAX - 1;
 /// Last use of an item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum LastUse {
-    /// Never used before.
+    /// The item was never used before.
     Never,
     /// At least `most` other items were used since.
     Forgotten,
@@ -40,7 +40,7 @@ pub(super) enum LastUse {
     Distance(u32),
 }
 
-/// Items used last. Memory: 8 bytes per slot per kept item, 4 per item.
+/// Items used last. Memory: 8 bytes per slot per kept item, and 4 bytes per item.
 #[derive(Clone, Debug)]
 pub(super) struct Recency {
     most: usize,
@@ -200,7 +200,7 @@ impl Recency {
     }
 }
 
-/// Sums the counts after `at`. Adds all of them with a mask, because a loop that starts at `at` is unpredictable.
+/// Sums the counts after `at`. Masks all counts instead of starting the loop at `at`, which would be unpredictable.
 #[inline]
 fn sum_after<const N: usize>(counts: &[u16; N], at: usize) -> u32 {
     const AFTER: [u16; 2 * GROUP] = {

@@ -1,5 +1,5 @@
-//! Block layer of the host and its I/O scheduler. Each scheduler declares its tunables in its own file, from which the
-//! options follow.
+//! Block layer of the host and its I/O scheduler. Each scheduler declares its tunables in its own file; the options are
+//! derived from these tables.
 
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
@@ -19,7 +19,7 @@ const RECORD: &str = "block.record";
 
 pub(crate) const SECTION: Section = Section {
     name: "block",
-    help: "Host block layer between the processes and the drive, with the I/O scheduler.",
+    help: "Block layer of the host, between processes and drive, with the I/O scheduler.",
     used: &[Use::With("time", "event"), Use::Unless(SCHEDULER, "direct")],
     options,
 };
@@ -44,7 +44,7 @@ static MERGES: Choices<NoMerges, 3> = Choices::new([
     ("none", "none", NoMerges::None),
 ]);
 
-/// Returns all options. They are static and leaked, so this must be called only once.
+/// Returns all options. They are static and leaked, so this function must be called only once.
 fn options() -> Vec<OptionSpec> {
     let direct = ("direct", "no block layer: requests go straight to the drive's queues");
     let names = std::iter::once(direct).chain(SCHEDULERS.iter().map(|info| (info.name, info.help)));
@@ -125,7 +125,7 @@ const DEFAULT_LAYER: Derived = Derived {
     rule: "the layer of the scheduler's kernel version",
     value: |entries| match SCHEDULERS.get(chosen(entries, SCHEDULER)).map(|info| info.role.kind) {
         Ok(BlockLayerKind::SingleQueue) => "single-queue".into(),
-        // Unused with "direct".
+        // With "direct", the value is not used.
         Ok(BlockLayerKind::MultiQueue) | Err(_) => "multi-queue".into(),
     },
 };
@@ -159,7 +159,7 @@ const DEFAULT_MAX_REQUEST: Derived = Derived {
 };
 
 impl Checker<'_> {
-    /// Reads the block layer, if any. Checks that depend on the size of the device need `capacity_bytes`.
+    /// Reads the block layer, if any. Checks that depend on the size of the device use `capacity_bytes`.
     pub(crate) fn block(&mut self, clock: &Clock, capacity_bytes: Option<u64>) -> Read<Option<BlockOptions>> {
         let name = self.name(SCHEDULER)?;
         let Ok(info) = SCHEDULERS.get(name) else {
@@ -213,7 +213,7 @@ impl Checker<'_> {
             Err(TunableError::BeyondDevice { name, value, device, unit, .. }) => {
                 let tunable = info.parameters.iter().find(|tunable| tunable.name == name);
                 let remedy = match tunable {
-                    // The default adapts to the device.
+                    // A default is fitted to the limits of the device.
                     Some(tunable) if device < tunable.min => format!("set it to {}", unit.write(tunable.default)),
                     _ => format!("lower it to {}", unit.write(device)),
                 };

@@ -1,4 +1,4 @@
-//! Number of blocks of a drive, checks that they suffice, and remedies if they do not.
+//! Number of blocks of a drive, checks that there are enough, and remedies if there are not.
 
 use super::ftl::{USUAL_ERASED, WITHOUT_ERASED, kept_erased, least_log_blocks, reserve_blocks};
 use super::nand::levels;
@@ -31,13 +31,13 @@ pub(super) struct Shape<'a> {
 pub(super) struct Blocks {
     /// Blocks by over-provisioning.
     asked: u64,
-    /// The same, rounded up to an equal number per plane.
+    /// Number of blocks provided, rounded up to an equal number per plane.
     pub provided: u64,
-    /// FTL reserve added to them.
+    /// Blocks of the FTL's reserve, added to the provided blocks.
     pub added: u64,
     /// Blocks for data.
     data: u64,
-    /// FTL reserve among the provided blocks.
+    /// Number of blocks that the FTL keeps in reserve.
     kept: u64,
     /// Minimum number of blocks that the FTL needs in addition to data and reserve.
     work: u64,
@@ -52,8 +52,8 @@ impl Shape<'_> {
             reserve_blocks(self.ftl, logical_pages, self.page_bytes, self.pages_per_block, self.planes).into();
         let asked = self.provision.blocks(logical_pages, pages_per_block);
         let (added, kept) = if self.extra { (reserve, 0) } else { (0, reserve) };
-        // Page mapping collects each plane separately, so each plane must hold its share of the data, and one block
-        // more than data and reserve, so that a victim yields space.
+        // Page mapping collects each plane separately. So each plane must hold its share of the data, and one block
+        // more than data and reserve, so that a victim frees space.
         let parts = if matches!(self.ftl, FtlChoice::Page(..)) { planes } else { 1 };
         Blocks {
             asked,
@@ -76,7 +76,7 @@ impl Shape<'_> {
         logical_pages <= U32 && self.physical_pages(&self.blocks(logical_pages)).is_some()
     }
 
-    /// Returns the smallest sufficient capacity in bytes above `logical_pages` whose page count is a power of two.
+    /// Returns the next larger sufficient capacity in bytes; its page count is a power of two above `logical_pages`.
     pub fn larger_capacity(&self, logical_pages: u64) -> Option<u64> {
         let page_bytes = u64::from(self.page_bytes);
         let first = (logical_pages + 1).next_power_of_two();
@@ -85,14 +85,14 @@ impl Shape<'_> {
         sizes.find(|pages| self.blocks(*pages).suffice()).map(|pages| pages * page_bytes)
     }
 
-    /// The same shape with the default over-provisioning.
+    /// Returns the shape with the default over-provisioning.
     fn by_default(self) -> Self {
         Self { provision: self.provision.with(DEFAULT_PERCENT), ..self }
     }
 }
 
 impl Blocks {
-    /// Fewest blocks that suffice.
+    /// Returns the minimum number of blocks that is sufficient.
     fn needed(&self) -> u64 {
         (self.data + self.kept + self.work).max(self.planes)
     }
@@ -102,7 +102,7 @@ impl Blocks {
     }
 }
 
-/// Returns the largest number from 1 to `most` that `holds`, if all smaller ones do so too.
+/// Returns the largest number from 1 to `most` for which `holds` is true; `holds` must be true for all smaller numbers.
 pub(super) fn largest(most: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
     let (mut largest, mut beyond) = (0, most + 1);
     while beyond - largest > 1 {
@@ -113,7 +113,7 @@ pub(super) fn largest(most: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
 }
 
 impl Checker<'_> {
-    /// Reports a trigger that keeps more blocks erased than data fills. Returns true if it did.
+    /// Reports a trigger that keeps more blocks erased than data fills. Returns true if it reported an error.
     pub(super) fn keeps_too_many(&mut self, shape: &Shape<'_>, logical_pages: u64) -> bool {
         let Some((key, erased, least)) = kept_erased(shape.ftl) else { return false };
         let data = logical_pages.div_ceil(shape.pages_per_block.into());
@@ -128,7 +128,7 @@ impl Checker<'_> {
         too_many
     }
 
-    /// Reports an array for which no capacity suffices. Returns true if it did.
+    /// Reports an array for which no capacity is sufficient. Returns true if it reported an error.
     pub(super) fn fits_no_drive(&mut self, shape: &Shape<'_>, parallelism: &Parallelism) -> bool {
         let Shape { planes, pages_per_block, .. } = *shape;
         let fits = |pages: u64| {
@@ -149,7 +149,7 @@ impl Checker<'_> {
         true
     }
 
-    /// Reports too few blocks at the setting that the user chose, with a change that suffices. `provision` is the option
+    /// Reports too few blocks, at the setting that the user chose, with a sufficient change. `provision` is the option
     /// of the over-provisioning.
     pub(super) fn report_blocks(
         &mut self,
@@ -175,7 +175,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Returns a change that gives enough blocks: more over-provisioning, a larger capacity, or both.
+    /// Returns a change that provides enough blocks: more over-provisioning, a larger capacity, or both.
     fn more_blocks(&self, key: &str, provision: &str, shape: &Shape<'_>, logical_pages: u64) -> String {
         let named = |other| if other == key { "it" } else { other };
         let needed = shape.blocks(logical_pages).needed();

@@ -1,4 +1,5 @@
-//! Cache of the host. Each replacement policy declares its parameters in its own file, from which the options follow.
+//! Cache of the host. Each replacement policy declares its parameters in its own file; the options are derived from
+//! these tables.
 
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
@@ -31,7 +32,7 @@ fn policies() -> impl Iterator<Item = &'static PolicyInfo> {
     POLICIES.iter().copied().filter(|info| !info.role.needs_future)
 }
 
-/// Returns all options. They are static and leaked, so this must be called only once.
+/// Returns all options. They are static and leaked, so this function must be called only once.
 fn options() -> Vec<OptionSpec> {
     let none = ("none", "no cache: every request is passed on");
     let policy = Kind::of_names(std::iter::once(none).chain(policies().map(|info| (info.name, info.help))));
@@ -56,7 +57,7 @@ fn options() -> Vec<OptionSpec> {
     options
 }
 
-/// Model of a compressor.
+/// A modelled compressor, with the names of its settings.
 struct Codec {
     name: &'static str,
     help: &'static str,
@@ -93,7 +94,7 @@ impl Codec {
     }
 }
 
-/// Returns a parameter of a policy as an option whose help names the unit, since values are written without it.
+/// Returns a parameter of a policy as an option. The help names the unit, since values have no unit.
 fn parameter(policy: &str, parameter: &Parameter) -> OptionSpec {
     let help = match parameter.unit {
         Unit::Switch => parameter.help,
@@ -160,7 +161,7 @@ impl Checker<'_> {
     pub(crate) fn cache(&mut self, clock: &Clock) -> Read<Option<CacheOptions>> {
         let name = self.name(POLICY)?;
         let Some(policy) = policies().find(|info| info.name == name) else {
-            // A complete configuration contains every setting, so only a changed setting is reported as having no
+            // A complete configuration contains every setting. So only a changed setting is reported as having no
             // effect.
             if self.share(COMPRESSED)? > 0.0 {
                 self.report(COMPRESSED, "needs a cache; set cache.policy to \"lru\"");

@@ -32,7 +32,7 @@ const SIZE: &[OptionSpec] = &[
         ),
 ];
 
-/// Assumed extent of an empty or unknown trace.
+/// Extent in bytes that is assumed if the trace is empty or unknown.
 const ASSUMED_BYTES: u64 = 1 << 30;
 
 /// True if the reserve is added to the over-provisioning.
@@ -91,13 +91,13 @@ impl Checker<'_> {
         let reserve_blocks = reserve_blocks(ftl, logical_pages, page_bytes, pages_per_block, planes);
         let blocks = physical_pages / pages_per_block;
         let geometry = Geometry { page_bytes, pages_per_block, blocks, order: self.program_order()?, parallelism };
-        // There are at least as many physical pages, which have 32 bits.
+        // The cast is safe: there are at least as many physical pages, whose numbers have 32 bits.
         let logical_pages = logical_pages as u32;
         Ok(Some(Device { geometry, logical_pages, reserve_blocks }))
     }
 
-    /// Reports a drive with more pages than 32 bits can number. `extent_bytes` is the extent of a trace that sizes the
-    /// drive.
+    /// Reports a drive with more pages than 32 bits can number. `extent_bytes` is the extent of the trace that sizes
+    /// the drive.
     fn report_pages(&mut self, shape: &Shape<'_>, logical_pages: u64, extent_bytes: Option<u64>) {
         let page_bytes = u64::from(shape.page_bytes);
         let bytes = logical_pages.saturating_mul(page_bytes);

@@ -15,7 +15,7 @@ use ssdlab_sim::Clock;
 pub(crate) const SECTION: Section =
     Section { name: "", help: "General settings, outside any table.", used: &[], options: || OPTIONS.to_vec() };
 
-/// Reader of a clock; the event clock needs FTL and device.
+/// Function that reads a clock; the event clock needs FTL and device.
 type ReadClock = fn(&mut Checker<'_>, &FtlChoice, KnownDevice<'_>) -> Read<Clock>;
 
 static CLOCKS: Choices<ReadClock, 3> = Choices::new([
@@ -47,7 +47,7 @@ const OPTIONS: &[OptionSpec] = &[
          Slower.",
     ),
     option("time", CLOCKS.kind())
-        // An array of several planes is configured to simulate their parallelism.
+        // Users configure an array of several planes to simulate their parallelism.
         .fallback(Fallback::Unless("serial", &many_planes("event")))
         .example("count")
         .help("How simulated time passes."),
@@ -72,7 +72,7 @@ impl Checker<'_> {
         read(self, ftl, device)
     }
 
-    /// Refuses operations that take no time: a closed loop of several requests would never end.
+    /// Rejects operations that take no time: a closed loop of several requests would never end.
     fn refuse_no_time(&mut self, timing: &Timing) {
         for (key, times) in [
             ("nand.read", timing.read.by_type()),

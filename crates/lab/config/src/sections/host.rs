@@ -28,7 +28,7 @@ static REPLAYS: Choices<fn(&mut Checker<'_>) -> Read<Replay>, 3> = Choices::new(
     }),
 ]);
 
-/// Handling of addresses past the end of the device.
+/// Rule for addresses past the end of the device.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Fitting {
     Error,
@@ -106,7 +106,7 @@ impl Checker<'_> {
     pub(crate) fn replay(&mut self, clock: &Clock, block: Option<&BlockOptions>) -> Read<Replay> {
         let read = self.choice("host.replay", &REPLAYS)?;
         let replay = read(self)?;
-        // A block layer holds the requests that exceed the drive's queues.
+        // With a block layer, requests that exceed the drive's queues wait there.
         if let (Replay::Closed { depth, per_stream, .. }, Clock::Event(_, drive), None) = (&replay, clock, block) {
             self.refuse_more_than_queues_hold(*depth, *per_stream, drive)?;
         }
@@ -131,7 +131,8 @@ impl Checker<'_> {
         })
     }
 
-    /// Refuses requests that could take longer than 64 bits of nanoseconds, one at a time. Ignores garbage collection.
+    /// Rejects numbers and sizes of requests that, one at a time, could take longer than 64 bits of nanoseconds.
+    /// Ignores garbage collection.
     pub(crate) fn refuse_endless(&mut self, setup: &Setup, workload: &Workload) {
         let page_bytes = u64::from(setup.geometry.page_bytes);
         let pages = |bytes: u32| u64::from(bytes).div_ceil(page_bytes) as f64;
@@ -161,12 +162,12 @@ impl Checker<'_> {
         }
     }
 
-    /// Rejects a depth larger than the drive's queues, which could not be reached.
+    /// Rejects a depth larger than the drive's queues, because it could not be reached.
     fn refuse_more_than_queues_hold(&mut self, depth: u32, per_stream: bool, drive: &DriveOptions) -> Read<()> {
         let (queue_depth, queues) = match drive.front.protocol {
             Protocol::Direct => return Ok(()),
             Protocol::SingleQueue { depth } => (depth, 1),
-            // One queue per stream.
+            // The drive has one queue per stream.
             Protocol::MultiQueue { depth, .. } if per_stream => (depth, 1),
             Protocol::MultiQueue { depth, queues, .. } => (depth, queues),
         };

@@ -62,7 +62,7 @@ const fn suspend_time(key: &'static str) -> OptionSpec {
 
 /// Returns the option `limit` of a suspend variant.
 const fn suspend_limit(key: &'static str) -> OptionSpec {
-    // Our choice: an operation ends eventually, even under constant reads.
+    // This default is our choice: an operation ends eventually, even under constant reads.
     option(key, Kind::Count { min: 1, max: 1_000 })
         .default("4")
         .example("1")
@@ -176,8 +176,8 @@ impl Checker<'_> {
         })
     }
 
-    /// Reads the parameters of a suspend variant. The shortest operation that it suspends, set by `operation`, takes
-    /// `end`.
+    /// Reads the parameters of a suspend variant. `operation` is the setting of the shortest operation that it
+    /// suspends; `end` is its duration.
     fn interruption(&mut self, variant: &str, operation: &str, end: Nanos) -> Read<Interruption> {
         let key = format!("{variant}.time");
         let time = self.nanos(&key)?;

@@ -1,4 +1,4 @@
-//! Over-provisioning or spare factor, in whole blocks.
+//! Converts over-provisioning or a spare factor to whole blocks.
 
 use crate::checker::{Checker, Read};
 use crate::kind::Kind;
@@ -6,7 +6,7 @@ use crate::table::{Fallback, OptionSpec, option};
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
     option("device.op", Kind::Percent { min: 0.0, max: 1000.0 })
-        // A drive sold in GB and built in GiB: 2^30 / 10^9 = 1.07.
+        // The default of a drive sold in GB and built in GiB: 2^30 / 10^9 = 1.07.
         .default("7%")
         .example("12.5%")
         .help(
@@ -33,7 +33,7 @@ pub(crate) enum Provision {
 pub(super) const DEFAULT_PERCENT: f64 = 7.0;
 
 impl Provision {
-    /// Returns another share in the same form, in percent.
+    /// Returns another share in the same form; the share is in percent.
     pub(super) fn with(self, percent: f64) -> Self {
         match self {
             Self::OverLogical(_) => Self::OverLogical(percent / 100.0),
@@ -80,7 +80,7 @@ impl Checker<'_> {
 mod tests {
     use super::*;
 
-    /// An experiment fixes N blocks and derives U = floor(N B / alpha); asking for that U must give N back.
+    /// An experiment fixes N blocks and derives U = floor(N B / alpha). A request for U pages must give N blocks again.
     #[test]
     fn exact_ratios_give_exact_blocks() {
         for blocks in [100_u64, 997, 4_000, 10_000, 65_536] {

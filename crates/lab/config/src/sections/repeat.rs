@@ -22,8 +22,8 @@ pub(super) static REPEATS: Choices<Reader, 2> = Choices::new([
     ),
 ]);
 
-/// Returns the options of a choice of [`REPEATS`]: the choice and the keys of `times.count`, `until-steady.within` and
-/// `until-steady.most`.
+/// Returns the options of a choice of [`REPEATS`]: the choice itself and the keys `times.count`, `until-steady.within`
+/// and `until-steady.most`.
 pub(super) const fn options(
     [choice, count, within, most]: [&'static str; 4],
     default: &'static str,

@@ -1,15 +1,15 @@
 //! Checks that reads through a write buffer return the last write of the host.
 //!
 //! [`DataChecker`](crate::check::data_checker::DataChecker) knows the writes of the FTL. This oracle knows which host
-//! write each of them holds, and the pages in the buffer.
+//! write each FTL write holds, and the pages in the buffer.
 
 use rustc_hash::FxHashMap;
 
-/// Versions of pages: numbers of the host's writes.
+/// Versions of pages: numbers of host writes.
 #[derive(Debug, Default)]
 pub(crate) struct BufferOracle {
     written: u64,
-    /// Version that the host wrote last.
+    /// Version last written by the host.
     host: FxHashMap<u32, u64>,
     /// Version given to the FTL last.
     flash: FxHashMap<u32, u64>,
@@ -36,7 +36,7 @@ impl BufferOracle {
         self.flash.remove(&lpn);
     }
 
-    /// Checks a read, which returned the `buffered` version, or the page from flash.
+    /// Checks a read, which returned either the `buffered` version or the page from flash.
     pub fn read(&mut self, lpn: u32, buffered: Option<u64>) {
         let returned = buffered.or_else(|| self.flash.get(&lpn).copied());
         if returned != self.host.get(&lpn).copied() {

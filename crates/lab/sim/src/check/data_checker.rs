@@ -1,8 +1,8 @@
 //! Checks every flash operation and every read against a copy of the data.
 //!
-//! The checker keeps a flash array that enforces the NAND rules and, for every logical page, the version that the host
-//! wrote last and the place of its newest copy. It finds a broken rule, a copy of the wrong page, an erase of the only
-//! copy, a read of an old version, a page lost or resurrected.
+//! The checker keeps a flash array that enforces the NAND rules. For every logical page it keeps the version last
+//! written by the host and the place of its newest copy. It finds a broken rule, a copy of the wrong page, an erase of
+//! the only copy, a read of an old version, and a page that is lost or returns after a trim.
 
 use ssdlab_core::{Archive, Archived, BlockId, Entry, HugeVec, Lpn, Ppn};
 use ssdlab_ftl::Ftl;
@@ -25,7 +25,7 @@ pub(crate) trait Checker: FlashSink {
 
 impl Checker for () {}
 
-/// A checker that may be absent, which is known when a run begins.
+/// A checker that may be absent; this is known when a run begins.
 impl Checker for Option<Box<DataChecker>> {
     #[inline(always)]
     fn get(&self) -> Option<&DataChecker> {
@@ -44,15 +44,15 @@ pub struct DataChecker {
     pages_per_block: u32,
     /// Version of each logical page, then of each map page; 0 if unwritten or trimmed.
     versions: HugeVec<u64>,
-    /// Location of the newest copy of each of these pages.
+    /// Location of the newest copy of each such page.
     homes: HugeVec<Entry>,
     logical_pages: u32,
     next_version: u64,
     last_sequence: Option<u64>,
     first_lpn: u32,
-    /// Logical pages that the present request has read for the host.
+    /// Logical pages that the current request has read for the host.
     host_reads: Vec<Lpn>,
-    /// True if a page was copied since the last barrier: an erase now could overtake the copy.
+    /// True if a page was copied since the last barrier. An erase now could overtake the copy.
     unsettled: bool,
     violation: Option<String>,
     operations: u64,
@@ -60,8 +60,8 @@ pub struct DataChecker {
 }
 
 impl DataChecker {
-    /// Returns a checker for the erased device that `setup` describes. It takes about 12 bytes for each physical and
-    /// each logical page that is written.
+    /// Creates a checker for the erased device that `setup` describes. It uses about 12 bytes for each physical page
+    /// and each logical page that is written.
     pub fn new(setup: &Setup) -> Self {
         Self {
             array: FlashArray::new(&setup.geometry),
@@ -98,7 +98,7 @@ impl DataChecker {
     }
 }
 
-// Out of line: drives without a check stay small.
+// Kept out of line, so that drives without a check have little code.
 impl FlashSink for DataChecker {
     #[inline(never)]
     fn read(&mut self, ppn: Ppn, cause: Cause) {
@@ -112,7 +112,7 @@ impl FlashSink for DataChecker {
                 }
                 self.host_reads.push(lpn);
             }
-            // A map page that is read must be its newest version.
+            // A map page must be read in its newest version.
             Cause::MapLoad | Cause::MapWriteBack | Cause::MapUpdate => {
                 if let Some(PageData { lpn, stamp }) = data
                     && (lpn.0 < self.logical_pages || stamp != self.versions[lpn.index()])
@@ -150,7 +150,7 @@ impl FlashSink for DataChecker {
             }
             Source::Copy(from) => {
                 self.unsettled = true;
-                // The read of the copied page has been counted already.
+                // A copy-back has already counted the read of the source page.
                 let data = match self.array.read(from) {
                     Ok(data) => data,
                     Err(Violation(text)) => return self.blame(text),
@@ -219,7 +219,7 @@ impl DataChecker {
                 None => self.blame(format!("logical page {lpn} was written and is lost")),
                 Some(ppn) if version == 0 => self.blame(format!("logical page {lpn} was trimmed and is back at {ppn}")),
                 Some(ppn) => {
-                    // The FTL may have read a page other than `ppn`, because loading a map page may have moved this
+                    // The FTL may have read another page than `ppn`, because loading a map page may have moved this
                     // page.
                     if served.next() != Some(&lpn) {
                         self.blame(format!("a read of logical page {lpn} did not read it"));
@@ -257,7 +257,7 @@ impl DataChecker {
         self.array.programmed()
     }
 
-    /// Saves or loads its state between two requests, while there is no violation.
+    /// Saves or loads the checker's state between two requests, while there is no violation.
     pub(crate) fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
         let Self {
             array,

@@ -4,8 +4,9 @@
 //! write:  a waiting page is overwritten in place; other pages take a free slot, or the request waits for one
 //! flush:  eager: at once; watermark: oldest first, from `high` down to `low`
 //! ```
-//! A slot is free again when its page has been programmed. A page overwritten while being programmed takes another slot,
-//! with the data of the first if that was whole. Reads find the newest slot.
+//! A slot becomes free when its page has been programmed. A page that is overwritten while it is programmed takes
+//! another slot. The new slot also gets the data of the first slot if that was a whole page. Reads find the newest
+//! slot.
 
 use std::collections::VecDeque;
 
@@ -30,7 +31,7 @@ counters! {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum SlotState {
     Free,
-    /// Waits to be programmed.
+    /// The page waits until a program begins.
     Waiting,
     Programming,
 }
@@ -42,7 +43,7 @@ pub(crate) struct Held {
     /// Last request that wrote the page.
     pub requester: Requester,
     pub context: WriteContext,
-    /// True if the buffer has the whole page; otherwise the rest is read before programming.
+    /// True if the buffer has the whole page; otherwise the rest must be read before programming.
     pub whole: bool,
     /// Number of the write of the host, counted over all pages.
     pub version: u64,
@@ -69,13 +70,13 @@ pub(crate) struct Buffer {
     order: VecDeque<(u32, u64)>,
     waiting: u32,
     accepted: u64,
-    /// True for each page that is programmed or trimmed, from the oldest page on that is not.
+    /// True for each page that is programmed or trimmed, starting at the oldest page that is neither.
     gone: VecDeque<bool>,
     /// Pages with a lower number are flushed under any policy.
     forced: u64,
     /// True while a watermark policy drains the buffer.
     draining: bool,
-    /// Filled slots at which programming starts and ends.
+    /// Numbers of filled slots at which programming starts and ends.
     marks: Option<(u32, u32)>,
     pub protected: bool,
     pub counters: BufferCounters,
@@ -107,7 +108,7 @@ impl Buffer {
                 FlushPolicy::Eager => None,
                 FlushPolicy::Watermark { high, low } => {
                     let high = share(high).max(1);
-                    // In a small buffer both marks may be equal; flushing would then depend on the number of calls.
+                    // In a small buffer both marks could be equal. Flushing would then depend on the number of calls.
                     Some((high, share(low).min(high - 1)))
                 }
             },
@@ -165,7 +166,7 @@ impl Buffer {
                 self.counters.pages_overwritten += 1;
                 return Accepted::Overwritten;
             }
-            // The data being programmed is still in the buffer, so a partial write is merged with it.
+            // The data being programmed is still in the buffer, so a partial write is merged with this data.
             whole |= held.whole;
         }
         let Some(slot) = self.free.pop() else { return Accepted::Full };
@@ -210,7 +211,7 @@ impl Buffer {
         self.release(slot, lpn, number);
     }
 
-    /// Drops a waiting page. Returns true if there was one.
+    /// Drops a waiting page. Returns true if the page was waiting.
     pub fn trim(&mut self, lpn: u32) -> bool {
         let Some(&slot) = self.newest.get(&lpn) else { return false };
         let Held { state, number, .. } = self.slots[slot as usize];
@@ -220,7 +221,7 @@ impl Buffer {
             self.release(slot, lpn, number);
             return true;
         }
-        // The page is being programmed. Reads go to flash, where it is trimmed.
+        // The page is being programmed. Reads go to flash, where the page is trimmed.
         self.newest.remove(&lpn);
         false
     }
@@ -279,10 +280,10 @@ mod tests {
         assert_eq!(buffer.accept(7, writer(), true, 0), Accepted::Overwritten);
         assert_eq!(flushed(&mut buffer), []);
         assert_eq!(buffer.accept(9, writer(), true, 0), Accepted::Stored);
-        // Three of four are waiting: down to one, oldest first.
+        // Three of four pages are waiting. Programming continues down to one page, oldest first.
         let programming = flushed(&mut buffer);
         assert_eq!(programming.iter().map(|&(_, lpn)| lpn).collect::<Vec<_>>(), [7, 8]);
-        // A page being programmed is not overwritten in place.
+        // While a page is programmed, a rewrite takes another slot.
         assert_eq!(buffer.accept(7, writer(), true, 0), Accepted::Stored);
         assert_eq!(buffer.accept(5, writer(), true, 0), Accepted::Full);
         buffer.programmed(programming[0].0);
@@ -302,7 +303,7 @@ mod tests {
             assert_eq!((held.lpn, held.whole), (lpn, comes_whole));
             programming.push(slot);
         }
-        // Programmed and trimmed pages are no longer here.
+        // Programmed and trimmed pages leave the buffer.
         programming.iter().for_each(|&slot| buffer.programmed(slot));
         buffer.accept(1, writer(), false, 0);
         assert!(!buffer.flush_next().unwrap().1.whole);

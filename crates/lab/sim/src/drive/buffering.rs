@@ -1,4 +1,4 @@
-//! The write buffer at work: accepts pages of writes, programs them, serves reads and trims that may find pages in it.
+//! The write buffer in operation: accepts pages of writes, programs them, and serves reads and trims of buffered pages.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ use crate::observe::breakdown::Part;
 use crate::run::error::SimError;
 use crate::setup::drive::WriteBuffer;
 
-/// A run of pages of a write that waits for room.
+/// A run of pages of a write that waits for buffer space.
 #[derive(Clone, Copy, Debug)]
 struct StalledWrite {
     index: u32,
@@ -26,7 +26,7 @@ struct StalledWrite {
     accepted: u32,
 }
 
-/// A request that waits until all pages accepted before a mark are programmed.
+/// A request that waits until all pages accepted before it are programmed.
 #[derive(Clone, Copy, Debug)]
 struct WaitingFlush {
     mark: u64,
@@ -42,7 +42,7 @@ pub(super) struct BufferStage {
     stalled: VecDeque<StalledWrite>,
     /// Oldest first.
     flushes: VecDeque<WaitingFlush>,
-    /// Pages that waited, and all pages, when measuring began.
+    /// Number of pages that waited, and of all pages, when measuring began.
     waiting_at_start: u32,
     held_at_start: u32,
 }
@@ -51,7 +51,7 @@ pub(super) struct BufferStage {
 #[derive(Default)]
 pub(super) struct BufferResults {
     pub counters: Option<BufferCounters>,
-    /// See [`crate::observe::measurement::OfDrive`].
+    /// Absorbed pages; see [`crate::observe::measurement::OfDrive`].
     pub absorbed_pages: i64,
     pub buffered_pages: i64,
 }
@@ -90,13 +90,13 @@ impl BufferStage {
         self.buffer.held()
     }
 
-    /// Returns the number of runs of pages that wait for room.
+    /// Returns the number of runs of pages that wait for buffer space.
     pub fn stalled(&self) -> usize {
         self.stalled.len()
     }
 
-    /// Accepts pages of the oldest writes. Returns a write whose pages are all in the buffer, or `None` if no write
-    /// waits or there is no room.
+    /// Accepts pages of the oldest writes. Returns a write whose pages are all in the buffer; `None` if no write waits
+    /// or the buffer is full.
     fn accept_write(&mut self, requests: &Slab<InFlightRequest>) -> Option<u32> {
         while let Some(&StalledWrite { index, pages, accepted }) = self.stalled.front() {
             let in_flight = &requests[index];
@@ -110,7 +110,7 @@ impl BufferStage {
                 }
                 let version = self.oracle.as_mut().map_or(0, |oracle| oracle.write(lpn));
                 let accepted = self.buffer.accept(lpn, writer, !is_part, version);
-                debug_assert_ne!(accepted, Accepted::Full, "there was room for page {lpn}");
+                debug_assert_ne!(accepted, Accepted::Full, "the buffer had room for page {lpn}");
             }
             self.stalled.pop_front();
             // A request that wraps around the device has a second run of pages.
@@ -140,7 +140,7 @@ impl BufferStage {
             return stack.trim(offset, end);
         }
         stack.host.pages_read += u64::from(stack.page.split(offset, end).count);
-        // Runs of pages that are not whole in the buffer are read from flash.
+        // Runs of pages that the buffer does not hold completely are read from flash.
         let mut from = offset;
         let mut only_here = 0;
         for (page, part) in stack.page.parts(offset, end) {
@@ -162,7 +162,7 @@ impl BufferStage {
         if from < end {
             stack.read(from, end);
         }
-        // The FTL took these pages for unwritten.
+        // The FTL counted these pages as unwritten.
         stack.host.unmapped_pages_read -= only_here;
         buffer.counters.pages_read += only_here;
     }
@@ -195,7 +195,7 @@ impl<P: TimedParts> TimedDrive<P> {
         self.stack.stop_at_violation()
     }
 
-    /// Accepts pages of waiting writes while there is room, and serves the writes that are whole.
+    /// Accepts pages of waiting writes while there is room, and serves the writes whose pages are all accepted.
     fn accept_pages(&mut self) {
         while let Some(index) = self.buffer.as_mut().and_then(|stage| stage.accept_write(&self.requests)) {
             self.waited_for_flash(index);
@@ -207,7 +207,8 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Serves a request once all pages accepted so far are programmed, or at once if the buffer survives a power loss.
+    /// Serves a request once all pages accepted so far are programmed. If the buffer survives a power loss, serves it
+    /// at once.
     fn make_safe(&mut self, index: u32) {
         let began_ns = self.now_ns();
         let BufferStage { buffer, flushes, .. } = self.buffer();
@@ -247,12 +248,12 @@ impl<P: TimedParts> TimedDrive<P> {
             self.stack.sinks.flash.submit(Owner::Buffer(slot).number(), held.requester, JobKind::BufferedPage);
             self.stack.write(held.context, Pages { first: held.lpn, count: 1, head: !held.whole, tail: false });
             let left = self.stack.sinks.flash.submitted();
-            debug_assert!(left > 0, "a page written is a page programmed");
+            debug_assert!(left > 0, "every written page was programmed");
         }
     }
 
     /// # Errors
-    /// If the oracle of the buffer found a violation.
+    /// Fails if the oracle of the buffer found a violation.
     pub(super) fn check_buffer(&self) -> Result<(), SimError> {
         let oracle = self.buffer.as_ref().and_then(|stage| stage.oracle.as_ref());
         match oracle.and_then(|oracle| oracle.violation.clone()) {

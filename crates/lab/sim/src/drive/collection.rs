@@ -11,7 +11,7 @@ use crate::setup::drive::Collect;
 /// Planes that are collected ahead of need.
 pub(super) struct CollectionAhead {
     collect: Collect,
-    /// Planes that may need collection and are not being collected.
+    /// Planes that may need collection but are not being collected.
     due: Vec<u32>,
     /// Planes with nothing to collect since the last write.
     clean: Vec<u32>,
@@ -25,7 +25,7 @@ impl CollectionAhead {
         Self { collect, due: (0..planes).collect(), clean: Vec::new(), idle_since_ns: 0, measured: 0 }
     }
 
-    /// Notes a write or trim, after which any plane may need collection.
+    /// Records a write or trim, after which any plane may need collection.
     pub fn changed(&mut self) {
         self.due.append(&mut self.clean);
     }
@@ -48,7 +48,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Begins the steps of collection ahead of need that are due.
+    /// Begins the due steps of collection ahead of need.
     pub(super) fn collect_ahead(&mut self) {
         let goal = match self.collection.collect {
             Collect::Background { goal } => goal,
@@ -61,7 +61,7 @@ impl<P: TimedParts> TimedDrive<P> {
             let worked = self.stack.ftl.background(plane, goal.blocks, goal.step, &mut self.stack.sinks);
             self.collection.measured += self.counts().collected() - before;
             let left = self.stack.sinks.flash.submitted();
-            debug_assert_eq!(worked, left > 0, "work is flash operations");
+            debug_assert_eq!(worked, left > 0, "the next step is a flash operation");
             if !worked {
                 self.collection.clean.push(plane);
             }

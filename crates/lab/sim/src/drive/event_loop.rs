@@ -1,4 +1,4 @@
-//! The event loop of a drive: lets the component with the earliest event act.
+//! The event loop of a drive: runs the component with the earliest event.
 
 use ssdlab_core::InBucket;
 use ssdlab_nand::backend::Flash;
@@ -16,7 +16,7 @@ use crate::run::error::SimError;
 /// End of a run of the event loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Until {
-    /// All requests are complete.
+    /// Run until all requests are complete.
     Complete,
     /// All events up to this time have been processed.
     Time(u64),
@@ -28,7 +28,7 @@ pub(super) enum Owner {
     Request(u32),
     /// A slot of the write buffer.
     Buffer(u32),
-    /// A plane that is collected ahead of need.
+    /// Garbage collection ahead of need, on the plane with this number.
     Collection(u32),
 }
 
@@ -70,7 +70,7 @@ impl Component {
 }
 
 impl<P: TimedParts> TimedDrive<P> {
-    /// Runs the event loop. Returns the time of the next event, if there is one.
+    /// Runs the event loop. Returns the time of the next event, if any.
     pub(super) fn advance(&mut self, host: &mut HostReplay<'_>, until: Until) -> Result<Option<u64>, SimError> {
         loop {
             let Some(host_ns) = self.issue_requests(host, until)? else { return Ok(None) };
@@ -118,7 +118,7 @@ impl<P: TimedParts> TimedDrive<P> {
     fn advance_component(&mut self, component: Component) -> Result<(), SimError> {
         let now_ns = self.now_ns();
         match component {
-            // The host issues and planes are collected at the start of the next round.
+            // Host and collection act at the start of the next round.
             Component::Host | Component::Collection => {}
             Component::FrontEnd => self.advance_front()?,
             Component::BlockLayer => {
@@ -154,7 +154,7 @@ impl<P: TimedParts> TimedDrive<P> {
         self.stack.stop_at_violation()
     }
 
-    /// Issues all requests of the host that are due. Returns when the host acts next, or `None` if the run ends.
+    /// Issues all host requests that are due. Returns when the host acts next; `None` if the run ends.
     fn issue_requests(&mut self, host: &mut HostReplay<'_>, until: Until) -> Result<Option<u64>, SimError> {
         loop {
             // The caller of a live drive takes completed requests itself.
@@ -193,12 +193,12 @@ impl<P: TimedParts> TimedDrive<P> {
         }
         let unfinished = self.unfinished();
         self.settle()?;
-        // The cache may have submitted requests on behalf of processes, which are then awake again.
+        // The cache may have submitted requests for processes, which are then awake again.
         let is_awake = self.block.as_ref().is_some_and(BlockStage::is_awake);
         Ok(is_awake || self.unfinished() < unfinished || self.holds_up() != host.held_up)
     }
 
-    /// Shows a monitor that watches the results so far.
+    /// Shows the results so far to a monitor that watches.
     fn show(&self, host: &mut HostReplay<'_>) {
         host.reader.watch(|requests| self.measurement.so_far(&self.stack, requests));
     }
@@ -208,7 +208,7 @@ impl<P: TimedParts> TimedDrive<P> {
         self.block.as_ref().map_or(self.queues.outstanding(), BlockStage::outstanding)
     }
 
-    /// Returns the number of incomplete requests, with the requests in the cache.
+    /// Returns the number of incomplete requests, including requests in the cache.
     fn unfinished(&self) -> u32 {
         self.outstanding() + self.cache.as_ref().map_or(0, CacheStage::unfinished)
     }
@@ -221,7 +221,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Takes a request that the host issues.
+    /// Accepts a request that the host issues.
     fn issue(&mut self, issued: Issued) -> Result<(), SimError> {
         let Fitted { request, wrapped } = self.mapper.fit(&issued.request)?;
         self.stack.host.wrapped_requests += u64::from(wrapped);
@@ -234,7 +234,7 @@ impl<P: TimedParts> TimedDrive<P> {
         Ok(())
     }
 
-    /// Gives a request of the host or the cache to the block layer, or to the drive.
+    /// Passes a request of the host or the cache to the block layer, or to the drive.
     #[inline(always)]
     fn take(&mut self, issued: Issued, cache_number: u32) {
         let now_ns = self.now_ns();
@@ -249,7 +249,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Takes requests from the queues, then does the work that this gives the cache.
+    /// Takes requests from the queues, then does the work that results for the cache.
     #[inline(always)]
     fn settle(&mut self) -> Result<(), SimError> {
         self.take_requests()?;

@@ -10,7 +10,7 @@ use crate::setup::drive::{Arbitration, Front, Protocol};
 #[derive(Debug, Default)]
 struct Queue {
     waiting: VecDeque<u32>,
-    /// Number of requests of the queue that are in the drive.
+    /// Number of requests of the queue that are inside the drive.
     inside: u32,
 }
 
@@ -18,9 +18,9 @@ struct Queue {
 #[derive(Debug)]
 pub(crate) struct Queues {
     queues: Vec<Queue>,
-    /// Most requests of one queue in the drive.
+    /// Maximum number of requests of one queue in the drive.
     depth: u32,
-    /// Most requests in the drive.
+    /// Maximum number of requests in the drive.
     slots: u32,
     inside: u32,
     waiting: u32,
@@ -68,7 +68,7 @@ impl Queues {
         self.inside
     }
 
-    /// Returns the number of requests that wait.
+    /// Returns the number of requests that wait in the queues.
     #[inline]
     pub fn waiting(&self) -> u32 {
         self.waiting
@@ -85,7 +85,7 @@ impl Queues {
         self.waiting += 1;
     }
 
-    /// Takes the next request into the drive, if it has room for one.
+    /// Takes the next request into the drive, if the drive has room.
     #[inline]
     pub fn take(&mut self) -> Option<u32> {
         if self.waiting == 0 || self.inside >= self.slots {
@@ -93,7 +93,7 @@ impl Queues {
         }
         for _ in 0..=self.queues.len() {
             let (at, left) = self.turn;
-            // If all other queues are empty, this one has the next turn too.
+            // If all other queues are empty, this queue gets the next turn too.
             let is_alone = self.queues[at].waiting.len() == self.waiting as usize;
             let left = if left == 0 && is_alone { self.quantum(at) } else { left };
             let queue = &mut self.queues[at];
@@ -120,7 +120,7 @@ impl Queues {
     }
 }
 
-/// A first-come, first-served server. Exact only if it is asked in order of time.
+/// A first-come, first-served server. Exact only if it is called in order of time.
 #[derive(Debug, Default)]
 struct Server {
     free_ns: u64,
@@ -134,12 +134,12 @@ impl Server {
     }
 }
 
-/// Requests at work in a server, in the order of their ends.
+/// Requests being processed by a server, in the order of their ends.
 #[derive(Debug, Default)]
 pub(crate) struct Pipe(VecDeque<(u64, u32)>);
 
 impl Pipe {
-    /// Returns the end of the first request, or [`NEVER`].
+    /// Returns the end time of the first request, or [`NEVER`].
     #[inline]
     fn next_ns(&self) -> u64 {
         self.0.front().map_or(NEVER, |&(time_ns, _)| time_ns)
@@ -154,7 +154,7 @@ impl Pipe {
     }
 }
 
-/// The controller's work on commands, and the link.
+/// The controller's command processing, and the link to the host.
 #[derive(Debug)]
 pub(crate) struct FrontEnd {
     options: Front,
@@ -190,18 +190,18 @@ impl FrontEnd {
         self.options.link_bytes_per_s.map_or(0, |rate| (u64::from(bytes) * 1_000_000_000 + rate / 2) / rate)
     }
 
-    /// Lets the controller work on a command. Returns false if that takes no time.
+    /// Lets the controller process a command. Returns false if this takes no time.
     pub fn command(&mut self, request: u32, now_ns: u64) -> bool {
         enter(&mut self.commands, &mut self.controller, request, now_ns, self.options.command.0)
     }
 
-    /// Moves data to the drive. Returns false if that takes no time.
+    /// Moves data to the drive. Returns false if this takes no time.
     pub fn receive(&mut self, request: u32, bytes: u32, now_ns: u64) -> bool {
         let duration_ns = self.link_ns(bytes);
         enter(&mut self.incoming, &mut self.inward, request, now_ns, duration_ns)
     }
 
-    /// Moves data to the host. Returns false if that takes no time.
+    /// Moves data to the host. Returns false if this takes no time.
     pub fn send(&mut self, request: u32, bytes: u32, now_ns: u64) -> bool {
         let duration_ns = self.link_ns(bytes);
         let link = if self.options.full_duplex { &mut self.outward } else { &mut self.inward };
@@ -209,7 +209,7 @@ impl FrontEnd {
     }
 }
 
-/// Lets a server work on a request. Returns false if that takes no time.
+/// Lets a server process a request. Returns false if this takes no time.
 fn enter(pipe: &mut Pipe, server: &mut Server, request: u32, now_ns: u64, duration_ns: u64) -> bool {
     if duration_ns > 0 {
         pipe.0.push_back((server.serve(now_ns, duration_ns), request));

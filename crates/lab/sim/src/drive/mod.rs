@@ -1,5 +1,5 @@
-//! A drive that processes many requests at once: from the host's queues through front end, write buffer and FTL to the
-//! flash.
+//! A drive that processes many requests at once. Requests pass from the host's queues through front end, write buffer
+//! and FTL to the flash.
 //!
 //! ```text
 //! issued -> queue -> taken -> command -> [data in] -> submitted: FTL, flash, buffer -> [data out] -> complete
@@ -59,31 +59,31 @@ struct InFlightRequest {
     request: Request,
     /// Number of the request in the host cache; 0 without a cache.
     cache_number: u32,
-    /// Number in the block layer, if there is one.
+    /// Number of the request in the block layer, if there is a block layer.
     block: Option<RequestId>,
-    /// Time when it entered its queue.
+    /// Time when the request entered its queue.
     issued_ns: u64,
-    /// Time when the drive took it from its queue.
+    /// Time when the drive took the request from its queue.
     taken_ns: u64,
-    /// Time when the FTL or the buffer received it, for a write with its data.
+    /// Time when the FTL or the buffer received the request; a write includes its data.
     submitted_ns: u64,
     /// Time spent waiting for other requests.
     waited_ns: u64,
     queue: u16,
-    /// Number among the requests submitted, from 1.
+    /// Number of the request in order of submission, from 1.
     number: u64,
-    /// True if a request of the other direction was in the drive when it was taken.
+    /// True if a request of the other direction was in the drive when this request was taken.
     met_other: bool,
 }
 
 impl InFlightRequest {
-    /// Identifier of the request for the flash.
+    /// Returns the identifier of the request for the flash.
     fn requester(&self) -> Requester {
         Requester { number: self.number, arrived_ns: self.issued_ns }
     }
 }
 
-/// A request of the host that is complete.
+/// A completed host request.
 #[derive(Clone, Copy, Debug)]
 struct Completed {
     request: Request,
@@ -103,8 +103,8 @@ pub(crate) struct TimedDrive<P: TimedParts> {
     front: FrontEnd,
     buffer: Option<BufferStage>,
     collection: CollectionAhead,
-    /// Number of flash operations in flight at which no further request is taken; with a buffer, no further page is
-    /// flushed.
+    /// Number of flash operations in flight at which no further request is taken. With a buffer, no further page is
+    /// flushed either.
     most_under_way: usize,
     /// Host requests whose completion the host has not seen yet.
     completed: Vec<Completed>,
@@ -115,10 +115,10 @@ pub(crate) struct TimedDrive<P: TimedParts> {
 }
 
 impl<P: TimedParts> TimedDrive<P> {
-    /// Returns a drive whose flash is idle.
+    /// Creates a drive whose flash is idle.
     ///
     /// # Errors
-    /// If the options of the cache or the block layer are invalid.
+    /// Fails if the options of the cache or the block layer are invalid.
     pub fn new(mut stack: Stack<P>, options: DriveOptions) -> Result<Self, SimError> {
         let measurement = Measurement::start(&mut stack);
         let setup = &stack.setup;
@@ -145,7 +145,7 @@ impl<P: TimedParts> TimedDrive<P> {
         })
     }
 
-    /// Replays the source as often as the set-up says and measures the last replay.
+    /// Replays the source as often as the set-up requires, and measures the last replay.
     pub fn run(
         mut self,
         source: &mut Replays<'_>,
@@ -195,8 +195,8 @@ impl<P: TimedParts> TimedDrive<P> {
         self.buffer.as_ref().map_or(0, BufferStage::held)
     }
 
-    /// Runs up to `until_ns`, or not at all if that has passed, and takes the requests that arrive by then. Returns the
-    /// time of the next event, if there is one.
+    /// Runs up to `until_ns`, unless that time has passed, and takes the requests that arrive by then. Returns the time
+    /// of the next event, if any.
     pub fn run_live(&mut self, requests: &[Request], until_ns: u64) -> Result<Option<u64>, SimError> {
         let (mut source, mut nobody) = (SliceSource::new(requests), ());
         let (replay, issued) = (Replay::Open { time_scale: 1.0 }, self.mapper.requests());
@@ -204,7 +204,7 @@ impl<P: TimedParts> TimedDrive<P> {
         self.advance(&mut host, Until::Time(until_ns))
     }
 
-    /// Takes the requests that were completed in live runs, with the times of their completion.
+    /// Takes the completed requests of a live run, with their completion times.
     pub fn take_completed(&mut self) -> impl Iterator<Item = (Request, u64)> {
         self.completed.drain(..).map(|completed| (completed.request, completed.time_ns))
     }
@@ -261,7 +261,7 @@ impl<P: TimedParts> Replayer for TimedDrive<P> {
     }
 }
 
-/// Programs the pages that wait in the buffer and returns the drive at rest.
+/// Programs the pages that wait in the buffer, and returns the drive at rest.
 fn shut_down<P: TimedParts>(stack: Stack<P>, buffer: Option<BufferStage>) -> Stack<Untimed<P>> {
     let geometry = stack.setup.geometry;
     let mut stack = stack.with_flash(|flash| {
@@ -295,7 +295,7 @@ mod tests {
     use crate::setup::drive::{Collect, Front, Protocol};
     use crate::setup::{Clock, Setup};
 
-    /// Lets no operation begin.
+    /// A scheduler that lets no operation begin.
     static BLOCKED: DieSchedulerInfo = DieSchedulerInfo {
         name: "blocked",
         help: "none ever",

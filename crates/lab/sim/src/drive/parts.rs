@@ -1,4 +1,4 @@
-//! The types that a drive is compiled for.
+//! The types for which a drive is compiled.
 
 use std::marker::PhantomData;
 
@@ -38,5 +38,5 @@ where
     type Meter = M;
 }
 
-/// The same parts without time: before and after the replay.
+/// The same parts without time, used before and after the replay.
 pub(crate) type Untimed<P> = Combined<<P as Parts>::Ftl, UntimedFlash, <P as Parts>::Checker, <P as Parts>::Meter>;

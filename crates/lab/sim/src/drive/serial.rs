@@ -53,7 +53,7 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
         self.stack.sinks.flash.counts()
     }
 
-    /// Prepares the device, by `trace` if the set-up says so, and starts the clock.
+    /// Prepares the device, by `trace` if the set-up requires it, and starts the clock.
     pub(crate) fn prepare(
         &mut self,
         origin: Origin<'_>,
@@ -84,7 +84,7 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
         Ok(outcome)
     }
 
-    /// Serves a request. Returns the time of its completion.
+    /// Serves a request. Returns its completion time.
     #[inline]
     pub(crate) fn serve(&mut self, request: &Request) -> Result<u64, SimError> {
         self.stack.requests += 1;
@@ -110,7 +110,7 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
         Ok(done_ns)
     }
 
-    /// Serves a request that must be moved or wrapped. Out of line, as such requests are rare.
+    /// Serves a request that must be moved or wrapped. Kept out of line, because such requests are rare.
     #[inline(never)]
     fn access_elsewhere(&mut self, request: &Request) -> Result<(), SimError> {
         let Fitted { request, wrapped } = self.mapper.place(*request)?;

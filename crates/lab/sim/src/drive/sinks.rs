@@ -8,7 +8,7 @@ pub(crate) struct Sinks<D, C, M> {
     pub flash: D,
     pub checker: C,
     pub meter: M,
-    /// Bytes of a page that reads of the host transfer; `None` for whole pages.
+    /// Number of bytes of a page that host reads transfer; `None` for whole pages.
     pub read_bytes: Option<u32>,
 }
 
@@ -18,7 +18,7 @@ impl<D, C, M> Sinks<D, C, M> {
     }
 }
 
-/// Defines methods that pass an operation to all three.
+/// Defines methods that pass an operation to flash, checker and meter.
 macro_rules! to_all {
     ($($name:ident($($argument:ident: $type:ty),*);)*) => {
         $(

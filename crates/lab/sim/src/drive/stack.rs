@@ -1,4 +1,4 @@
-//! FTL and flash, and requests of the host as page operations on them.
+//! FTL and flash; converts host requests to page operations.
 
 use ssdlab_core::{Lpn, PageSize, Pages};
 use ssdlab_ftl::{Ftl, WriteContext};
@@ -16,7 +16,7 @@ use crate::observe::requests::HostCounters;
 use crate::run::error::SimError;
 use crate::setup::{Clock, Setup};
 
-/// An FTL on its flash, with the counters of the host.
+/// An FTL on its flash, with the host counters.
 pub(crate) struct Stack<P: Parts> {
     pub setup: Setup,
     pub page: PageSize,
@@ -76,7 +76,7 @@ impl<P: Parts> Stack<P> {
         }
     }
 
-    /// Serves a request that may wrap around the device. Out of line, as such requests are rare.
+    /// Serves a request that may wrap around the device. Kept out of line, because such requests are rare.
     #[inline(never)]
     pub fn take_all(&mut self, request: &Request) {
         self.take(request, |stack, offset, end| stack.access(request, offset, end));
@@ -146,7 +146,7 @@ impl<P: Parts> Stack<P> {
         self.ftl.trim(Lpn(first), count, &mut self.sinks);
     }
 
-    /// Reads the bytes `offset..end` page by page and transfers no others.
+    /// Reads the bytes `offset..end` page by page, and transfers only these bytes.
     fn read_parts(&mut self, offset: u64, end: u64) -> u32 {
         let mut unmapped = 0;
         for (page, part) in self.page.parts(offset, end) {
@@ -180,7 +180,7 @@ impl<P: Parts> Stack<P> {
     }
 }
 
-/// Returns the hints of a write request. Streams are used as placement identifiers, which traces lack.
+/// Returns the hints of a write request. Streams serve as placement identifiers, which traces do not have.
 #[inline(always)]
 pub(crate) fn context_of(request: &Request) -> WriteContext {
     let sync = request.flags & (flag::SYNC | flag::FUA) != 0;

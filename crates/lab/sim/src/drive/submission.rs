@@ -41,8 +41,8 @@ impl<P: TimedParts> TimedDrive<P> {
         self.queues.push(queue, index);
     }
 
-    /// Returns true if the drive takes requests from the queues. Without a buffer, it does not while the flash has
-    /// enough to do.
+    /// Returns true if the drive takes requests from the queues. Without a buffer, it takes none while the flash is
+    /// fully occupied.
     fn takes_requests(&self) -> bool {
         self.buffer.is_some() || self.stack.sinks.flash.under_way() < self.most_under_way
     }
@@ -67,7 +67,7 @@ impl<P: TimedParts> TimedDrive<P> {
         Ok(())
     }
 
-    /// Moves the requests on that controller and link are done with.
+    /// Moves on the requests that controller and link have finished.
     pub(super) fn advance_front(&mut self) -> Result<(), SimError> {
         let now_ns = self.now_ns();
         while let Some(index) = self.front.commands.pop(now_ns) {
@@ -123,7 +123,7 @@ impl<P: TimedParts> TimedDrive<P> {
         Ok(())
     }
 
-    /// Sends a request back that buffer and flash have served since `began_ns`.
+    /// Returns a request to the host after buffer and flash have served it since `began_ns`.
     pub(super) fn served(&mut self, index: u32, began_ns: u64) {
         let now_ns = self.now_ns();
         let in_flight = &mut self.requests[index];
@@ -146,25 +146,25 @@ impl<P: TimedParts> TimedDrive<P> {
         match block {
             None => self.finish(&HostRequest { request, cache_number, issued_ns }, Some(index), waited_ns),
             Some(id) => {
-                self.block.as_mut().expect("the request is one of the block layer").completed(id, now_ns);
+                self.block.as_mut().expect("the block layer sent the request").completed(id, now_ns);
                 self.finish_host_requests(Some(index), now_ns - issued_ns - waited_ns);
                 self.pull_from_block_layer();
             }
         }
     }
 
-    /// Completes the requests that the block layer has finished; `index` is the drive request that completed them, if
-    /// any, with its service time `service_ns`.
+    /// Completes the requests that the block layer has finished. `index` is the drive request that completed them, if
+    /// any; `service_ns` is its service time.
     #[inline(always)]
     pub(super) fn finish_host_requests(&mut self, index: Option<u32>, service_ns: u64) {
         while let Some(request) = self.block.as_mut().and_then(BlockStage::take_done) {
-            // A bio that was merged into a request in service was issued before that service began.
+            // A bio that was merged into a request in service was issued before the service began.
             let waited_ns = (self.now_ns() - request.issued_ns).saturating_sub(service_ns);
             self.finish(&request, index, waited_ns);
         }
     }
 
-    /// Completes a request of the host or the cache, with the request `index` of the drive if it got there.
+    /// Completes a request of the host or the cache. `index` is the drive's request, if the request reached the drive.
     #[inline(always)]
     fn finish(&mut self, done: &HostRequest, index: Option<u32>, waited_ns: u64) {
         let HostRequest { request, cache_number, issued_ns } = done;
@@ -188,7 +188,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Charges the time since a request was last charged to a part of its latency.
+    /// Charges the time since a request was last charged to one part of its latency.
     #[inline(always)]
     pub(super) fn charge(&mut self, index: u32, part: Part) {
         let now_ns = self.now_ns();
@@ -197,14 +197,14 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Lets a request begin to wait for the flash as a whole.
+    /// Marks the start of a request's wait for the flash as a whole.
     pub(super) fn wait_for_flash(&mut self, index: u32) {
         if let Some(attribution) = &mut self.attribution {
             attribution.wait_for_flash(index, &self.stack.sinks.flash);
         }
     }
 
-    /// Charges the time that a request has waited for the flash as a whole, if it did.
+    /// Charges the time for which a request has waited for the flash as a whole, if it has waited.
     #[inline(always)]
     pub(super) fn waited_for_flash(&mut self, index: u32) {
         if let Some(attribution) = &mut self.attribution {

@@ -1,12 +1,12 @@
-//! The block layer of the host: requests become bios, bios become requests to the device.
+//! The block layer of the host: requests become bios, and bios become device requests.
 //!
 //! ```text
 //! request -> bios of at most max_sectors -> block layer: plug, merge, scheduler -> drive
 //!            complete when all its bios are <- completion of the merged request <-
 //! ```
-//! A process (a stream of the trace) releases its plug when it goes to sleep: it has issued all that it can and waits for
-//! a completion. In an open loop above the single-queue layer, only processes that wait for a request sleep. Requests of
-//! the others leave the plugged queue when it is full or its timer expires.
+//! A process (a stream of the trace) releases its plug when it goes to sleep. It sleeps when it has issued all requests
+//! that it can and waits for a completion. In an open loop above the single-queue layer, only processes that wait for a
+//! request sleep. Other requests leave the plugged queue when it is full or its timer expires.
 
 use serde::Serialize;
 use ssdlab_core::Slab;
@@ -38,11 +38,11 @@ pub struct BlockSummary {
     pub throttling: Option<ThrottleCounters>,
     /// Share of bios merged into other requests.
     pub merged_share: f64,
-    /// Mean bytes of a read dispatched; `None` without reads.
+    /// Mean size of a dispatched read in bytes; `None` without reads.
     pub read_bytes_mean: Option<f64>,
-    /// Mean bytes of a write dispatched; `None` without writes.
+    /// Mean size of a dispatched write in bytes; `None` without writes.
     pub write_bytes_mean: Option<f64>,
-    /// Rules without effect, because the trace lacks the marks they use.
+    /// Scheduler rules without effect, because the trace lacks the marks that they use.
     pub idle_rules: Vec<&'static str>,
 }
 
@@ -66,11 +66,11 @@ impl Marks {
     }
 }
 
-/// A request of the host or its cache.
+/// A request of the host or of its cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostRequest {
     pub request: Request,
-    /// Number in the cache; 0 without one.
+    /// Number of the request in the cache; 0 without a cache.
     pub cache_number: u32,
     pub issued_ns: u64,
 }
@@ -83,10 +83,10 @@ pub(crate) struct BlockStage {
     kind: BlockLayerKind,
     /// True if processes plug requests until they sleep (multi-queue layer).
     plug: bool,
-    /// True if every process sleeps after issuing requests: in a closed loop it waits for a completion; in the
-    /// multi-queue layer it finishes its plug in any case.
+    /// True if every process sleeps after issuing requests. In a closed loop, a process waits for a completion; in the
+    /// multi-queue layer, it always finishes its plug.
     all_sleep: bool,
-    /// Requests with the number of their bios that have not ended.
+    /// Requests, each with the number of its bios that have not ended.
     requests: Slab<(HostRequest, u32)>,
     outstanding: u32,
     /// Processes that submitted since they last slept, with a flag per process.
@@ -104,13 +104,13 @@ pub(crate) struct BlockStage {
     dispatched: Option<Vec<Request>>,
     scheduler: &'static SchedulerInfo,
     start_ns: u64,
-    /// Cached time of the next timer; `None` if it must be computed.
+    /// Cached time of the next timer; `None` if the time must be computed.
     timer_ns: Option<u64>,
 }
 
 impl BlockStage {
     /// # Errors
-    /// If the scheduler or a tunable is unknown.
+    /// Fails if the scheduler or a tunable is unknown.
     pub fn new(setup: &Setup, options: &BlockOptions, closed_loop: bool) -> Result<Self, SimError> {
         let scheduler =
             ssdlab_sched::SCHEDULERS.get(&options.scheduler).map_err(|error| SimError::Setup(error.to_string()))?;
@@ -149,7 +149,7 @@ impl BlockStage {
         }
     }
 
-    /// Returns the results since then, and the requests dispatched if recorded.
+    /// Returns the results since the start, and the dispatched requests if they were recorded.
     pub fn finish(self) -> (BlockSummary, Option<Vec<Request>>) {
         let counters = self.layer.counters() - self.start;
         let merged = counters.back_merges + counters.front_merges;
@@ -192,12 +192,12 @@ impl BlockStage {
         self.outstanding
     }
 
-    /// Returns true if an asynchronous bio waits for a request, or is throttled.
+    /// Returns true if an asynchronous bio waits for a request or is throttled.
     pub fn holds_up(&self) -> bool {
         self.layer.async_bios_wait()
     }
 
-    /// Notes that a writer waits for dirty pages of the cache to be written.
+    /// Records that a writer waits for dirty cache pages to be written.
     pub fn dirty_wait(&mut self, now_ns: u64) {
         self.layer.dirty_wait(now_ns);
     }
@@ -265,7 +265,7 @@ impl BlockStage {
         }
     }
 
-    /// Returns `(start, sectors)` of the bios of a request that is too large for one bio, or wraps.
+    /// Returns `(start, sectors)` of the bios of a request that is too large for one bio, or wraps around the device.
     fn cut(&self, request: &Request) -> Vec<(u64, u32)> {
         let largest = u64::from(self.max_sectors);
         let bios = |(offset, end)| {
@@ -291,7 +291,7 @@ impl BlockStage {
         !self.awake.is_empty()
     }
 
-    /// Puts processes to sleep, which releases their plugs. Returns false if all were asleep.
+    /// Puts processes to sleep, which releases their plugs. Returns false if all were already asleep.
     #[inline]
     pub fn sleep(&mut self, now_ns: u64) -> bool {
         if !self.is_awake() {
@@ -324,7 +324,7 @@ impl BlockStage {
             Operation::Flush => (Op::Flush, 0),
         };
         let bytes = u32::try_from(u64::from(sectors) * SECTOR).expect("requests are shorter than 4 GiB");
-        // Processes have the numbers of their streams.
+        // Process numbers are the numbers of streams.
         let time_ns = now_ns - self.start_ns;
         let request = Request { time_ns, offset: start * SECTOR, bytes, op, flags, stream: pid as u16 };
         if let Some(dispatched) = &mut self.dispatched {
@@ -365,14 +365,14 @@ impl BlockStage {
     }
 }
 
-/// Returns first and number of the sectors that a run of bytes touches.
+/// Returns the first sector and the number of sectors that a byte range touches.
 #[inline]
 fn sectors_of(offset: u64, end: u64) -> (u64, u64) {
     let start = offset / SECTOR;
     (start, end.div_ceil(SECTOR) - start)
 }
 
-/// Returns the flags of a bio. Asynchronous writes count as background writes, as traces do not say more.
+/// Returns the flags of a bio. Asynchronous writes count as background writes, because traces contain no details.
 fn flags_of(request: &Request) -> Flags {
     let mut flags = match request.op {
         Op::Write if request.flags & flag::SYNC == 0 => Flags::BACKGROUND,

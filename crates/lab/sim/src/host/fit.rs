@@ -1,5 +1,5 @@
-//! Maps requests to addresses of the device. This happens once, when the host issues a request; cache and block layer
-//! see only addresses of the device.
+//! Maps requests to addresses of the device. Each request is mapped once, when the host issues it; cache and block
+//! layer use only addresses of the device.
 
 use ssdlab_trace::{Placed, Request};
 
@@ -13,7 +13,7 @@ pub struct AddressMapper {
     fit: Fit,
     capacity_bytes: u64,
     page_bytes: u32,
-    /// A request that ends here or before is not changed.
+    /// Address in bytes up to which requests stay unchanged.
     untouched_bytes: u64,
     /// Requests mapped.
     requests: u64,
@@ -22,7 +22,7 @@ pub struct AddressMapper {
 /// A request mapped to the device.
 #[derive(Clone, Copy, Debug)]
 pub struct Fitted {
-    /// The request begins on the device; the part past the end wraps to the beginning, see [`runs`].
+    /// The mapped request begins on the device. The part past the end wraps to the beginning, see [`runs`].
     pub request: Request,
     /// True if the original request ended past the end of the device and was wrapped.
     pub wrapped: bool,
@@ -39,7 +39,7 @@ impl AddressMapper {
         Self { fit: setup.fit, capacity_bytes, page_bytes: setup.geometry.page_bytes, untouched_bytes, requests: 0 }
     }
 
-    /// Returns the number of requests so far.
+    /// Returns the number of requests mapped so far.
     pub fn requests(&self) -> u64 {
         self.requests
     }
@@ -47,13 +47,13 @@ impl AddressMapper {
     /// Maps the next request of the host.
     ///
     /// # Errors
-    /// If the request ends past the end of the device and the rule does not allow that.
+    /// Fails if the request ends past the end of the device and the rule does not allow that.
     #[inline(always)]
     pub fn fit(&mut self, request: &Request) -> Result<Fitted, SimError> {
         if self.stays(request) { Ok(Fitted { request: *request, wrapped: false }) } else { self.place(*request) }
     }
 
-    /// Returns true if the next request needs no change: the part of [`Self::fit`] that copies nothing.
+    /// Returns true if the next request needs no change. This is the part of [`Self::fit`] that copies nothing.
     #[inline(always)]
     pub(crate) fn stays(&mut self, request: &Request) -> bool {
         self.requests += 1;
@@ -63,7 +63,7 @@ impl AddressMapper {
     /// Maps a request that needs a change.
     ///
     /// # Errors
-    /// See [`Self::fit`].
+    /// See [`Self::fit`] for the errors.
     #[cold]
     #[inline(never)]
     pub(crate) fn place(&self, mut request: Request) -> Result<Fitted, SimError> {
@@ -82,7 +82,7 @@ impl AddressMapper {
                     let page_mask = u64::from(page_bytes) - 1;
                     let scaled = u128::from(request.offset) * u128::from(capacity_bytes) / u128::from(extent_bytes);
                     let bytes = u64::from(request.bytes).min(capacity_bytes);
-                    // The offset within the page is kept, so that aligned requests stay aligned.
+                    // Keeps the offset within the page, so that aligned requests stay aligned.
                     let offset = (scaled as u64 & !page_mask) | (request.offset & page_mask);
                     request.offset = offset.min(capacity_bytes - bytes);
                     request.bytes = bytes as u32;
@@ -93,7 +93,7 @@ impl AddressMapper {
     }
 }
 
-/// Returns `(offset, end)` of the runs of bytes that a mapped request covers: two if it wraps.
+/// Returns `(offset, end)` of the byte ranges that a mapped request covers: two ranges if it wraps.
 #[inline]
 pub fn runs(request: &Request, capacity_bytes: u64) -> impl Iterator<Item = (u64, u64)> + use<> {
     let (mut offset, mut left) = (request.offset, u64::from(request.bytes));

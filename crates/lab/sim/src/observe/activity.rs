@@ -39,7 +39,7 @@ impl Spread {
     }
 }
 
-/// Response times of one stream of the trace.
+/// Response times of one stream (process) of the trace.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StreamSummary {
     /// Number of the stream; `None` for all streams after the first 256.
@@ -50,14 +50,14 @@ pub struct StreamSummary {
     pub write: Option<LatencySummary>,
     /// Bytes read and written.
     pub bytes: u64,
-    /// From the issue of the first request to the end of the last.
+    /// Time from the issue of the first request to the end of the last.
     pub active_ns: u64,
-    /// Bytes per second of that time.
+    /// Bytes per second of the stream's active time.
     pub bytes_per_s: f64,
 }
 
-/// Time in the drive of requests, split by whether requests of the other direction were in the drive when they were
-/// taken.
+/// Time that requests spend in the drive, split by whether requests of the other direction were in the drive when they
+/// were taken.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Interference {
     /// Reads with no write in the drive.
@@ -70,7 +70,7 @@ pub struct Interference {
     pub writes_beside_reads: Option<LatencySummary>,
 }
 
-/// Channels, dies, queues and write buffer in the measured phase.
+/// Figures of channels, dies, queues and write buffer in the measured phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DriveSummary {
     /// Channels.
@@ -79,9 +79,9 @@ pub struct DriveSummary {
     pub dies: u32,
     /// Planes per die.
     pub planes_per_die: u32,
-    /// Share of time in which the cells of a die work: mean, minimum and maximum of the dies.
+    /// Share of time in which the cells of a die work: mean, minimum and maximum over the dies.
     pub die_utilisation: Spread,
-    /// Share of time in which a channel moves data: mean, minimum and maximum of the channels.
+    /// Share of time in which a channel moves data: mean, minimum and maximum over the channels.
     pub channel_utilisation: Spread,
     /// Share of the work of the cells for collection, merges and the map.
     pub internal_share: f64,
@@ -89,25 +89,25 @@ pub struct DriveSummary {
     pub queue_depth_mean: f64,
     /// Maximum number of outstanding requests.
     pub queue_depth_max: u32,
-    /// Waiting times of requests: to be taken by the drive, then for the flash or for room in the buffer.
+    /// Waiting times of requests: until the drive takes them, then for the flash or for buffer space.
     pub waiting: LatencyByOp,
     /// Service times: response times without waiting.
     pub service: LatencyByOp,
-    /// Multi-plane commands.
+    /// Number of multi-plane commands.
     pub multiplane_commands: u64,
-    /// Programs and erases interrupted by a read.
+    /// Number of programs and erases interrupted by a read.
     pub suspensions: u64,
-    /// Interference of reads and writes.
+    /// Figures on reads and writes that delay each other.
     pub interference: Interference,
-    /// Response times by stream, if there are several.
+    /// Response times by stream, if there are several streams.
     pub streams: Vec<StreamSummary>,
-    /// Jain's fairness index of the throughput of streams (Jain, Chiu, Hawe 1984): 1 if all are equal, 1/n if one has
-    /// everything. Only streams that are active for more than half of the time count, as any two of them overlap. `None`
-    /// with fewer than two such streams, or more than 256 streams.
+    /// Jain's fairness index of the throughput of streams (Jain, Chiu, Hawe 1984): 1 if all are equal, 1/n if one of n
+    /// has everything. Only streams that are active for more than half of the time count, because any two of them
+    /// overlap. `None` with fewer than two such streams, or more than 256 streams.
     pub fairness: Option<f64>,
     /// Block layer of the host, if any.
     pub block: Option<BlockSummary>,
-    /// Write buffer, if any.
+    /// Counters of the write buffer, if any.
     pub buffer: Option<BufferCounters>,
     /// Latency breakdown, if attribution was on.
     pub response: Option<ResponseSummary>,
@@ -116,8 +116,8 @@ pub struct DriveSummary {
 /// Busy times of dies and channels, in bins of equal time from the start of measuring.
 #[derive(Clone, Debug)]
 pub struct Activity {
-    /// Length of a bin of the columns of dies, in nanoseconds. Bins double as time advances, so each group of columns has
-    /// its own length.
+    /// Length of a bin of the die columns in nanoseconds. Bins double in length as time advances, so each group of
+    /// columns has its own length.
     pub die_bin_ns: u64,
     /// Busy time of the cells of each die, by bin.
     pub dies_busy_ns: Vec<Vec<u64>>,
@@ -127,32 +127,32 @@ pub struct Activity {
     pub channels_busy_ns: Vec<Vec<u64>>,
     /// Length of a bin of `internal_busy_ns`.
     pub internal_bin_ns: u64,
-    /// Work of the cells for collection, merges and the map, summed over the dies, by bin.
+    /// Time of the cells spent on collection, merges and the map, summed over the dies, by bin.
     pub internal_busy_ns: Vec<u64>,
     /// Length of a bin of `outstanding_ns`.
     pub queue_bin_ns: u64,
     /// Number of outstanding requests times nanoseconds, by bin.
     pub outstanding_ns: Vec<u64>,
-    /// Flash operations in the recorded window, each transfer and each work of the cells by itself.
+    /// Flash operations in the recorded window. Each transfer and each work of the cells is a separate segment.
     ///
-    /// Requests are numbered in the order in which the drive received them, from 1 and including the warm-up. A write
-    /// is the requester of its programs, also later from the write buffer, and of the collection and map loads that
-    /// they need.
+    /// Requests are numbered from 1 in the order in which the drive received them, including the warm-up. A write is
+    /// the requester of its programs, even of later ones from the write buffer. It is also the requester of the
+    /// collection and map loads that it needs.
     pub gantt: Vec<Segment>,
-    /// True if more operations were in the window than are kept.
+    /// True if the window contained more operations than are kept.
     pub gantt_truncated: bool,
     /// Waiting times by [`Op`].
     pub waiting: [LatencyHistogram; 4],
-    /// Response and waiting times by intervals of time, with latency attribution.
+    /// Response and waiting times by time intervals; needs latency attribution.
     pub timeline: Option<Timeline>,
-    /// Requests that the block layer dispatched, if recorded; times from the start of measuring.
+    /// Requests that the block layer dispatched, if recorded; times count from the start of measuring.
     pub dispatched: Option<Vec<Request>>,
 }
 
 /// Measurements of one stream.
 #[derive(Default)]
 struct StreamMeter {
-    /// Response times of reads and writes. Not kept for a single stream, as they are equal to the times of all requests.
+    /// Response times of reads and writes. Not kept for a single stream, whose times equal the times of all requests.
     times: [LatencyHistogram; 2],
     bytes: u64,
     first_ns: u64,
@@ -183,7 +183,7 @@ pub(crate) struct Meters {
     start_ns: u64,
     waiting: [LatencyHistogram; 4],
     service: [LatencyHistogram; 4],
-    /// Times in the drive by operation: with no request of the other direction in the drive, and with one.
+    /// Times in the drive by operation: without and with requests of the other direction in the drive.
     interference: [[LatencyHistogram; 2]; 2],
     streams: Vec<Option<Box<StreamMeter>>>,
     known_streams: usize,
@@ -223,7 +223,7 @@ impl Meters {
         self.most_outstanding = self.most_outstanding.max(outstanding);
     }
 
-    /// Counts a completed request; `so_far` are the response times of earlier requests.
+    /// Counts a completed request; `so_far` holds the response times of earlier requests.
     #[inline(always)]
     pub fn request_done(
         &mut self,
@@ -249,7 +249,7 @@ impl Meters {
         }
     }
 
-    /// Counts a request that the drive takes. Returns true if one of the other direction is in the drive.
+    /// Counts a request that the drive takes. Returns true if a request of the other direction is in the drive.
     #[inline]
     pub fn entered_drive(&mut self, op: Op) -> bool {
         self.inside[op as usize] += 1;
@@ -269,7 +269,7 @@ impl Meters {
         }
     }
 
-    /// Adds a stream, unless there are too many.
+    /// Adds a stream, unless the maximum number is reached.
     #[cold]
     fn add_stream(&mut self, stream: usize, so_far: &[LatencyHistogram; Op::ALL.len()]) {
         if self.streams.len() <= stream {
@@ -306,7 +306,7 @@ impl Meters {
                 (0..bins.rows()).map(|row| bins.row(row).iter().sum::<u64>() as f64 / elapsed_ns).collect();
             Spread::of(shares.into_iter())
         };
-        // A million outstanding requests exceed 64 bits within hours.
+        // With a million outstanding requests, 64 bits would overflow within hours.
         let total =
             |bins: &Bins| -> u128 { (0..bins.rows()).flat_map(|row| bins.row(row)).map(|&sum| u128::from(sum)).sum() };
         let cells_ns = total(&record.cells);
@@ -356,7 +356,7 @@ impl Meters {
         Interference { reads_alone, reads_beside_writes, writes_alone, writes_beside_reads }
     }
 
-    /// Returns the figures of each stream, if there are several.
+    /// Returns the figures of each stream, if there are several streams.
     fn by_stream(&self) -> Vec<StreamSummary> {
         if self.known_streams < 2 {
             return Vec::new();
@@ -400,7 +400,7 @@ mod tests {
 
     use ssdlab_core::Rng;
 
-    /// Covers the times before the second stream.
+    /// The test also covers the times before the second stream.
     #[test]
     fn each_stream_has_its_response_times() {
         let mut rng = Rng::named(1, "streams");

@@ -1,13 +1,13 @@
-//! Latency attribution: each nanosecond of a request is charged to one part of its latency.
+//! Latency attribution: charges each nanosecond of a request to one part of its latency.
 //!
 //! ```text
 //! issued -> block layer -> queue -> controller -> link -> flash, by cause                   -> link -> complete
 //!                                                      \> buffer: until it has room, flush /
 //! ```
-//! Each request in the drive has one array of nanoseconds. When it leaves a station, the time since it left the previous
-//! one is charged to that station. Below the FTL, the flash reports the time by [`StallCause`].
+//! Each request in the drive has one array of nanoseconds. When it leaves a station, the time since it left the
+//! previous station is charged to the station. Below the FTL, the flash reports the time by [`StallCause`].
 //!
-//! A request may wait for the flash as a whole: in its queue while the flash has enough to do, or for room in the buffer.
+//! A request may wait for the flash as a whole: in its queue while the flash is fully occupied, or for buffer space.
 //! That time is divided among the causes in proportion to the work of the dies meanwhile, without idle time.
 
 use ssdlab_core::{InBucket, numbered};
@@ -18,14 +18,14 @@ use ssdlab_trace::{Op, Request};
 use crate::observe::breakdown::{ByBucket, LatencyBreakdown, Part, PartTimes, ResponseSummary};
 use crate::observe::intervals::{Intervals, OPS, Timeline};
 
-/// Attribution of a request in the drive.
+/// Attribution of the time of a request in the drive.
 #[derive(Clone, Copy, Debug, Default)]
 struct InDrive {
     parts_ns: PartTimes,
     entered_ns: u64,
-    /// End of the time charged so far.
+    /// End of the time that was charged so far.
     charged_ns: u64,
-    /// True while it waits for the flash as a whole.
+    /// True while the request waits for the flash as a whole.
     waits_for_flash: bool,
 }
 
@@ -41,7 +41,7 @@ impl InDrive {
 pub(crate) struct LatencyAttribution {
     /// Requests in the drive, by number.
     in_drive: Vec<InDrive>,
-    /// Times of the dies when a request began to wait for the flash as a whole, by number.
+    /// Stall times of the dies when a request began to wait for the flash as a whole, by number.
     dies_before: Vec<StallTimes>,
     /// Times of the dies when measuring began.
     dies_at_start: StallTimes,
@@ -87,13 +87,13 @@ impl LatencyAttribution {
         self.in_drive[number as usize].charge_stalls(stalls, flash.now_ns());
     }
 
-    /// Lets a request begin to wait for the flash as a whole.
+    /// Marks the start of a request's wait for the flash as a whole.
     pub fn wait_for_flash(&mut self, number: u32, flash: &ParallelFlash) {
         self.in_drive[number as usize].waits_for_flash = true;
         *numbered(&mut self.dies_before, number) = times_of_dies(flash);
     }
 
-    /// Charges the time that a request has waited for the flash as a whole, if it did.
+    /// Charges the time for which a request has waited for the flash as a whole, if it has waited.
     pub fn waited_for_flash(&mut self, number: u32, flash: &ParallelFlash) {
         let request = &mut self.in_drive[number as usize];
         if std::mem::take(&mut request.waits_for_flash) {
@@ -104,8 +104,8 @@ impl LatencyAttribution {
         }
     }
 
-    /// Counts a completed request of the host with its response and waiting times. `number` is the request of the drive
-    /// with which it completed, if any. Time outside the drive is charged to the block layer.
+    /// Counts a completed host request with its response and waiting times. `number` is the drive request with which it
+    /// completed, if any. Time outside the drive is charged to the block layer.
     pub fn request_done(&mut self, request: &Request, number: Option<u32>, now_ns: u64, times: [InBucket; 2]) {
         let mut outside = InDrive::default();
         let in_drive = number.map_or(&mut outside, |number| &mut self.in_drive[number as usize]);
@@ -134,7 +134,7 @@ fn difference(after: &StallTimes, before: &StallTimes) -> StallTimes {
     std::array::from_fn(|cause| after[cause].wrapping_sub(before[cause]))
 }
 
-/// Divides a time in proportion to the work of the dies, in whole nanoseconds. If all dies were idle, it goes to
+/// Divides a time in proportion to the work of the dies, in whole nanoseconds. If all dies were idle, the time goes to
 /// [`StallCause::Dependency`].
 fn divide(time_ns: u64, dies: &StallTimes) -> StallTimes {
     const IDLE: usize = StallCause::Dependency as usize;

@@ -11,15 +11,15 @@ use ssdlab_trace::Op;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Part {
-    /// The host's block layer, until the drive receives the request.
+    /// Time in the host's block layer, until the drive receives the request.
     BlockLayer = CAUSES as u8,
-    /// The drive's queues, until the drive takes the request.
+    /// Time in the drive's queues, until the drive takes the request.
     HostQueue,
-    /// The controller: work on this request or on earlier ones.
+    /// The controller: processing of this request or of earlier requests.
     Controller,
-    /// The link to the host: transfer of this request or of earlier ones.
+    /// The link to the host: transfer of this request or of earlier requests.
     Link,
-    /// Programming of everything written before a flush.
+    /// Time to program everything written before a flush.
     Flush,
 }
 
@@ -49,12 +49,12 @@ pub const PART_NAMES: [&str; PARTS] = [
 /// Half-width of the band around a percentile, as a share of the requests above the percentile.
 const BAND: f64 = 0.5;
 
-/// Sum of response times by part.
+/// Sum of the parts of response times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct LatencyBreakdown {
     /// Requests.
     pub requests: u64,
-    /// Sum of their response times.
+    /// Sum of the response times of these requests.
     pub sum_ns: u128,
     /// Sums by part.
     #[serde(serialize_with = "by_part")]
@@ -74,7 +74,7 @@ impl LatencyBreakdown {
         self.parts_ns.iter_mut().zip(other.parts_ns).for_each(|(sum, more)| *sum += more);
     }
 
-    /// Returns the share of a part; 0 if no time passed.
+    /// Returns the share of one part; 0 if no time passed.
     pub fn share(&self, part: usize) -> f64 {
         if self.sum_ns == 0 { 0.0 } else { self.parts_ns[part] as f64 / self.sum_ns as f64 }
     }
@@ -88,16 +88,17 @@ fn by_part<S: Serializer>(parts_ns: &[u128; PARTS], serializer: S) -> Result<S::
 
 /// Latency breakdown of all requests, and of the requests around some percentiles.
 ///
-/// A percentile q covers the requests between the percentiles q ± (1 - q) / 2, in whole buckets of the histogram.
+/// The entry of a percentile q covers the requests between the percentiles q ± (1 - q) / 2, in whole buckets of the
+/// histogram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct BreakdownByPercentile {
     /// All requests.
     pub all: LatencyBreakdown,
-    /// The middle half.
+    /// Requests of the middle half, around the median.
     pub p50: LatencyBreakdown,
-    /// From percentile 98.5 to 99.5.
+    /// Requests from percentile 98.5 to 99.5.
     pub p99: LatencyBreakdown,
-    /// From percentile 99.85 to 99.95.
+    /// Requests from percentile 99.85 to 99.95.
     pub p99_9: LatencyBreakdown,
 }
 
@@ -133,7 +134,7 @@ pub struct ResponseSummary {
     pub read: Option<BreakdownByPercentile>,
     /// Writes, if any.
     pub write: Option<BreakdownByPercentile>,
-    /// Nanoseconds of all dies by kind of work; [`StallCause::Dependency`] is idle time.
+    /// Time of all dies by kind of work, in nanoseconds; [`StallCause::Dependency`] is idle time.
     #[serde(serialize_with = "by_work")]
     pub dies_ns: StallTimes,
 }
@@ -154,7 +155,7 @@ impl ResponseSummary {
         Self { all: BreakdownByPercentile::of(&all.take()), read: of(Op::Read), write: of(Op::Write), dies_ns }
     }
 
-    /// Returns the share of one kind of work in the busy time of the dies; 0 if all were idle.
+    /// Returns the share of one kind of work in the busy time of the dies; 0 if all dies were idle.
     pub(crate) fn share_of_work(&self, kind: StallCause) -> f64 {
         let busy_ns: u64 = self.dies_ns[..StallCause::Dependency as usize].iter().sum();
         self.dies_ns[kind as usize] as f64 / busy_ns.max(1) as f64
@@ -201,7 +202,7 @@ impl<T: Default> ByBucket<T> {
 mod tests {
     use super::*;
 
-    /// Requests of 1, 2, ... 1,000 µs: half of each in the queue, half on the link.
+    /// Requests of 1, 2, ... 1,000 µs, half of each in the queue and half on the link.
     #[test]
     fn percentiles_cover_the_requests_around_them() {
         let mut requests = ByBucket::<LatencyBreakdown>::default();

@@ -1,12 +1,12 @@
-//! Concentration of the writes of a run on few pages, estimated from a sample of the pages.
+//! Concentration of a run's writes on few pages, estimated from a sample of the pages.
 //!
-//! Let page i be written next with probability p_i. Of N writes, n fall on each page; the sum of n (n - 1) over
-//! N (N - 1) estimates the sum of p_i² without bias. Even writes to U pages have 1 / U. The inverse is thus the number of
-//! pages on which equally concentrated writes would fall evenly, however long the run is.
+//! Let page i be written next with probability p_i. If n of N writes fall on a page, the sum over pages of n (n - 1) /
+//! (N (N - 1)) estimates the sum of p_i² without bias. For even writes to U pages this sum is 1 / U. So the inverse is
+//! the number of evenly written pages with the same concentration, however long the run is.
 
 /// Pages of the sample, a power of two.
 const SAMPLED: u32 = 1 << 16;
-/// The golden ratio; multiplication by an odd number permutes, and this one spreads neighbours.
+/// The golden ratio. Multiplication by an odd number permutes, and this number spreads neighbours.
 const SCRAMBLE: u32 = 0x9e37_79b1;
 /// Minimum number of write pairs to one page for a reliable estimate.
 const ENOUGH_PAIRS: u64 = 200;
@@ -16,7 +16,7 @@ const ENOUGH_PAIRS: u64 = 200;
 pub(crate) struct Concentration {
     /// Writes of each page of the sample, by scrambled number.
     writes: Vec<u32>,
-    /// Mask of a scrambled number.
+    /// Bits kept of a scrambled page number.
     mask: u32,
     logical_pages: u32,
     all: u64,
@@ -41,8 +41,7 @@ impl Concentration {
         }
     }
 
-    /// Returns the effective number of pages among which the writes are spread, as a share of the logical pages; `None`
-    /// after too few writes.
+    /// Returns the effective number of written pages as a share of the logical pages; `None` after too few writes.
     pub fn share(&self) -> Option<f64> {
         let pairs = |writes: u64| writes as f64 * writes.saturating_sub(1) as f64;
         let counted = |&writes: &u32| u128::from(writes) * u128::from(writes.saturating_sub(1));
@@ -66,7 +65,8 @@ mod tests {
         concentration.share().expect("enough")
     }
 
-    /// Closed forms: U pages evenly; h of the writes to c of the pages: 1 / (h² / c + (1 - h)² / (1 - c)).
+    /// Expected values follow from closed forms: U pages written evenly; or a share h of the writes to a share c of the
+    /// pages: 1 / (h² / c + (1 - h)² / (1 - c)).
     #[test]
     fn the_share_is_that_of_closed_forms() {
         for pages in [3_000_u32, 65_536, 300_000] {
@@ -86,14 +86,14 @@ mod tests {
                 );
             assert!((skewed * (0.81 / 0.1 + 0.01 / 0.9) - 1.0).abs() < 0.1, "{pages}: {skewed}");
         }
-        // Few pages, each written very often.
+        // Few pages are written very often.
         let few = shares(2_000, 400_000, |rng| rng.below(3) as u32);
         assert!((few * 2_000.0 - 3.0).abs() < 0.05, "{few}");
         let few = Concentration::new(1_000);
         assert_eq!(few.share(), None);
     }
 
-    /// Each page once more, in turn: no page is written more often than others.
+    /// Writes each page once more, in turn, so that no page is written more often than others.
     #[test]
     fn passes_over_all_pages_are_even() {
         let mut concentration = Concentration::new(5_000);

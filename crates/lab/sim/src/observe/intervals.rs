@@ -1,16 +1,16 @@
-//! Response and waiting times by intervals of simulated time, for pages that show any stretch of a run.
+//! Response and waiting times by intervals of simulated time, for report pages that show any part of a run.
 //!
-//! A request is counted in the interval in which it completes. The length of a run is not known in advance, so
-//! intervals start short and double in length (pairs merge) whenever time passes the last one.
+//! A request is counted in the interval in which it completes. The length of a run is not known in advance. So
+//! intervals start short, and double in length (pairs merge) whenever time passes the last interval.
 
 use ssdlab_core::{InBucket, LatencyHistogram};
 use ssdlab_trace::{Op, Request};
 
 use crate::observe::breakdown::{ByBucket, PART_NAMES, PARTS, PartTimes};
 
-/// Most intervals: each is about a hundredth of the run, and a page has room for them.
+/// Maximum number of intervals: each is about a hundredth of the run, and a page has room for them.
 const MOST: usize = 128;
-/// Log2 of the first length in nanoseconds: about the latency of a request.
+/// Log2 of the initial interval length in nanoseconds: about the latency of a request.
 const FIRST_SHIFT: u32 = 16;
 
 /// Reads and writes, as in [`Op`]; other requests are not counted.
@@ -25,7 +25,7 @@ struct Interval {
     counts: [[Vec<(u16, u32)>; KINDS]; OPS],
     /// Sums of the parts of response times, by operation.
     parts_ns: [PartTimes; OPS],
-    /// The first of the slowest requests, by operation.
+    /// The slowest request of each operation; the first of equally slow ones.
     slowest: [Option<Slow>; OPS],
 }
 
@@ -42,7 +42,7 @@ impl Interval {
         }
         self.parts_ns.iter_mut().zip(&later.parts_ns).for_each(|(sums, more)| add(sums, more));
         for (slowest, other) in self.slowest.iter_mut().zip(later.slowest) {
-            // Among equals, `max_by_key` returns the last one: here the earlier request.
+            // Among equals, `max_by_key` returns the last one; here that is the earlier request.
             *slowest = [other, *slowest].into_iter().flatten().max_by_key(|slow| slow.latency_ns);
         }
     }
@@ -52,7 +52,7 @@ fn add(sums: &mut PartTimes, more: &PartTimes) {
     sums.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.wrapping_add(*more));
 }
 
-/// Requests completed so far, by interval.
+/// Requests completed so far, by time interval.
 #[derive(Debug)]
 pub(crate) struct Intervals {
     origin_ns: u64,
@@ -62,7 +62,7 @@ pub(crate) struct Intervals {
     intervals: Vec<Interval>,
     /// End of the current interval.
     ends_ns: u64,
-    /// Requests of the current interval by operation, kind of time and bucket.
+    /// Number of requests in the current interval by operation, kind of time and bucket.
     counts: [[ByBucket<u32>; KINDS]; OPS],
 }
 
@@ -158,7 +158,7 @@ pub struct InInterval {
 }
 
 impl InInterval {
-    /// Returns the bounds of the bucket in nanoseconds: from the first, below the second.
+    /// Returns the bounds of the bucket in nanoseconds; the upper bound is exclusive.
     pub fn bounds_ns(&self) -> (u64, u64) {
         LatencyHistogram::bounds(self.bucket.into())
     }
@@ -173,15 +173,15 @@ pub struct Slow {
     pub offset: u64,
     /// Length in bytes.
     pub bytes: u32,
-    /// Time of its completion, from the start of measuring.
+    /// Time when the request completed, from the start of measuring.
     pub ended_ns: u64,
     /// Response time.
     pub latency_ns: u64,
     /// Waiting time.
     pub waited_ns: u64,
-    /// Name of the largest part of its response time.
+    /// Name of the largest part of the response time.
     pub part: &'static str,
-    /// Length of that part.
+    /// Duration of the largest part.
     pub part_ns: u64,
 }
 
@@ -208,10 +208,10 @@ mod tests {
 
     use ssdlab_core::Rng;
 
-    /// A request: operation, completion since the origin, response time, and its only part.
+    /// A completed request: operation, completion since the origin, response time, and its only part.
     type Completed = (Op, u64, u64, usize);
 
-    /// Compares intervals with a list of all requests.
+    /// The test compares intervals with a list of all requests.
     #[test]
     fn each_interval_holds_the_requests_that_end_in_it() {
         for (seed, longest_step_ns, longest_ns) in

@@ -1,4 +1,4 @@
-//! Projected lifetime of a drive under the load of the measured phase.
+//! Projects the lifetime of a drive under the load of the measured phase.
 
 use serde::Serialize;
 
@@ -9,37 +9,38 @@ const DAYS_PER_YEAR: f64 = 365.25;
 /// Usual warranty in years, for drive writes per day.
 const WARRANTY_YEARS: f64 = 5.0;
 
-/// Write rate of a projection.
+/// Write rate that a projection assumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WriteRate {
     /// The trace's own rate: the drive keeps up with it.
     Trace,
-    /// Rate of a closed replay, because the trace has no times or is faster. Drive or host may limit it.
+    /// Rate of a closed replay, used because the trace has no times or is faster. Drive or host may limit the rate.
     Replay,
-    /// Write rate achieved by the drive, which cannot keep up with the trace.
+    /// Write rate that the drive achieved; it cannot keep up with the trace.
     Drive,
 }
 
 /// Lifetime under the load of the measured phase, with perfect wear levelling.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LifetimeSummary {
-    /// Bytes the host can write: bytes per page programmed, times the programs that the flash endures. Of a partial page,
-    /// the bytes written count, as in the rates below.
+    /// Bytes the host can write: bytes per page programmed, times the programs that the flash endures. A partial page
+    /// counts with the bytes written, as in the rates below.
     pub host_tbw_bytes: Option<f64>,
-    /// The same in capacities per day of a five-year warranty.
+    /// Drive writes per day over a five-year warranty that wear out the flash.
     pub dwpd_5_years: Option<f64>,
-    /// Source of the write rate below. Both are `None` if nothing was written or time is not modelled.
+    /// Source of the write rate below; rate and source are `None` if nothing was written or time is not modelled.
     pub rate: Option<WriteRate>,
     /// Bytes written per day.
     pub host_bytes_per_day: Option<f64>,
-    /// The same in capacities.
+    /// Host writes per day, in capacities of the drive.
     pub host_drive_writes_per_day: Option<f64>,
-    /// Years until worn out at that rate.
+    /// Years until worn out at this write rate.
     pub years: Option<f64>,
-    /// Bytes per day by the times of the trace, at the speed of the replay; `None` if it has no times or writes nothing.
+    /// Bytes per day by the times of the trace, at the speed of the replay; `None` if the trace has no times or writes
+    /// nothing.
     pub trace_bytes_per_day: Option<f64>,
-    /// Years until worn out at the rate of the trace.
+    /// Years until the drive is worn out at the write rate of the trace.
     pub trace_years: Option<f64>,
 }
 
@@ -53,7 +54,7 @@ pub(crate) struct Life {
     pub programmed: u64,
     /// Bytes written by the host.
     pub written_bytes: u64,
-    /// Share of these bytes that did not remain in the write buffer.
+    /// Share of these bytes that did not stay in the write buffer.
     pub absorbed_share: f64,
     /// Time between the first and the last arrival, at the speed of the replay.
     pub trace_ns: u64,
@@ -85,12 +86,13 @@ impl Life {
         }
     }
 
-    /// Returns bytes per day by the times of the trace.
+    /// Returns the bytes written per day according to the times of the trace.
     fn traced(&self) -> Option<f64> {
         (self.trace_ns > 0 && self.written_bytes > 0).then(|| per_day(self.written_bytes as f64, self.trace_ns))
     }
 
-    /// Returns bytes per day, limited to the rate at which the drive wrote in the run, and the source of the rate.
+    /// Returns bytes per day and the source of this rate. The rate is limited to the rate at which the drive wrote in
+    /// the run.
     fn rate(&self) -> Option<(f64, WriteRate)> {
         let elapsed_ns = self.elapsed_ns.filter(|elapsed_ns| *elapsed_ns > 0)?;
         let measured = per_day(self.written_bytes as f64 * self.absorbed_share, elapsed_ns);
@@ -110,7 +112,7 @@ fn per_day(bytes: f64, ns: u64) -> f64 {
 mod tests {
     use super::*;
 
-    /// 1,000 bytes took 2,000 programs, of 200,000 that 200 pages endure: 100,000 bytes until worn out.
+    /// 1,000 bytes took 2,000 of the 200,000 programs that 200 pages endure. So 100,000 bytes wear them out.
     const LIFE: Life = Life {
         capacity_bytes: 160,
         physical_pages: 200,
@@ -141,9 +143,10 @@ mod tests {
 
     #[test]
     fn a_slow_trace_wears_the_drive_at_the_rate_of_the_trace() {
-        // Ten times as long as the drive needs: a closed loop.
+        // In this closed loop, the trace lasts ten times as long as the drive needs.
         assert_lives(Life { trace_ns: 10_000_000_000, ..LIFE }, WriteRate::Trace, 100.0);
-        // A replay at the times of the trace ends a little after the last arrival, and may leave much in the buffer.
+        // A replay at the times of the trace ends shortly after the last arrival, and may leave much data in the
+        // buffer.
         let open = Life { kept_up: Some(true), trace_ns: 800_000_000, absorbed_share: 0.5, ..LIFE };
         assert_lives(open, WriteRate::Trace, 1_250.0);
     }
@@ -159,7 +162,7 @@ mod tests {
 
     #[test]
     fn lifetime_at_the_rate_of_the_trace_does_not_depend_on_the_drive() {
-        // 1,000 bytes in a tenth of a second are 864 MB a day, which wear out 100,000 bytes in 10 seconds.
+        // 1,000 bytes in a tenth of a second are 864 MB a day. They wear out 100,000 bytes in 10 seconds.
         for elapsed_ns in [None, Some(1_000_000_000), Some(50_000_000)] {
             let found = Life { trace_ns: 100_000_000, elapsed_ns, ..LIFE }.summary();
             assert_eq!(found.trace_bytes_per_day, Some(864e6));
@@ -192,7 +195,7 @@ mod tests {
         // The flash may still be processing earlier host writes.
         let unwritten = Life { written_bytes: 0, trace_ns: 1_000, ..LIFE };
         assert_eq!(unwritten.summary(), LifetimeSummary::default());
-        // Everything was overwritten in the buffer: written, and never programmed.
+        // All pages were overwritten in the buffer, so they were written but never programmed.
         let spared = Life { programmed: 0, ..LIFE }.summary();
         assert_eq!((spared.host_tbw_bytes, spared.dwpd_5_years, spared.years), (None, None, None));
         assert_eq!(spared.rate, Some(WriteRate::Replay));

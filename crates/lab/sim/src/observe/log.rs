@@ -1,8 +1,8 @@
 //! Measures a log-block FTL: merges by kind, cost of reclaiming, utilisation of log blocks, and pages captured by
 //! sequential log blocks.
 //!
-//! Captures are counted by *runs*: consecutive pages that one stream of the trace writes one after the other. A run of
-//! two or more pages is a sequential sub-stream, a run of one page a random page.
+//! Captures are counted by *runs*: consecutive pages that one stream of the trace writes in sequence. A run of two or
+//! more pages is a sequential sub-stream, a run of one page a random page.
 
 use std::collections::BTreeMap;
 
@@ -194,7 +194,8 @@ mod tests {
         meter.end_write();
     }
 
-    /// By hand: stream 1 has runs 10-12 (two captured) and 40 (captured), stream 2 has 90-91 and 7 (none captured).
+    /// By hand: stream 1 has the runs 10-12 (two pages captured) and 40 (captured); stream 2 has 90-91 and 7 (none
+    /// captured).
     #[test]
     fn runs_are_counted_by_stream() {
         let mut meter = LogMeter::new(4, true);

@@ -9,7 +9,7 @@ use crate::observe::meter::{LookupTally, MapSummary, Measured, Meter};
 #[derive(Default)]
 pub(crate) struct MapMeter {
     pages: u32,
-    /// Look-ups and hits, for reads and for changes.
+    /// Number of look-ups and of hits, for reads and for changes.
     counts: [(u64, u64); 2],
     /// True if the latest look-up was for a read and missed; a load that follows belongs to it.
     reading: bool,

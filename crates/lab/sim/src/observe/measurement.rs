@@ -29,7 +29,7 @@ use crate::setup::host::Replay;
 /// Measurement of a stack.
 pub(crate) struct Measurement {
     latency: [LatencyHistogram; 4],
-    /// Arrival of the first and the latest measured request, in trace time.
+    /// Arrival times of the first and the latest measured request, by the times of the trace.
     arrivals_ns: Option<(u64, u64)>,
     /// Delay of arrivals relative to the trace timestamps, on the clock of the run.
     shift_ns: u64,
@@ -80,14 +80,14 @@ struct End<'a> {
     check: Option<CheckSummary>,
 }
 
-/// Results of a timed drive.
+/// Results of a drive that models time.
 pub(crate) struct OfDrive {
     pub summary: DriveSummary,
     pub activity: Activity,
     /// Pages that the host wrote but the drive did not program: overwritten or trimmed in the write buffer, or waiting
-    /// there at the end, less the pages waiting at the start.
+    /// there at the end, minus the pages waiting at the start.
     pub absorbed_pages: i64,
-    /// Pages in the write buffer at the end, less the pages there at the start.
+    /// Pages in the write buffer at the end, minus the pages there at the start.
     pub buffered_pages: i64,
 }
 
@@ -119,13 +119,13 @@ impl Measurement {
         &self.latency
     }
 
-    /// Notes the first and latest arrival in trace time, and the delay on the clock of the run.
+    /// Records the first and latest arrival in trace time, and the delay on the clock of the run.
     pub fn arrived(&mut self, first_ns: u64, latest_ns: u64, shift_ns: u64) {
         self.shift_ns = shift_ns;
         self.arrivals_ns = Some((self.arrivals_ns.map_or(first_ns, |(first, _)| first), latest_ns));
     }
 
-    /// Notes the time that the host spent between requests.
+    /// Records the time that the host spent between requests.
     pub fn cycled(&mut self, cycles: Cycles) {
         self.cycles = cycles;
     }
@@ -186,7 +186,7 @@ impl Measurement {
         self.outcome(&stack.setup, end, precondition, partial, drive)
     }
 
-    /// Like [`Self::finish`], compiled once for all parts.
+    /// Computes the results like [`Self::finish`], but is compiled only once for all parts.
     #[inline(never)]
     fn outcome(
         mut self,
@@ -200,7 +200,7 @@ impl Measurement {
         let device = end.device;
         self.series.finish(self.start.totals(&end.at, &self.latency));
         let counts = end.at.counts - self.start.at.counts;
-        // Checked in release builds too: a run that violates conservation must not be reported.
+        // Checked in release builds too, because a run that violates conservation must not be reported.
         let absorbed_pages = drive.as_ref().map_or(0, |drive| drive.absorbed_pages);
         let asked_for = host.pages_written.wrapping_add_signed(-absorbed_pages);
         assert_eq!(counts.programs[Cause::Host as usize], asked_for, "programs the host asked for");

@@ -1,7 +1,7 @@
 //! The measured phase as a series of epochs with equal numbers of requests.
 //!
-//! The length of a run is not known in advance, so epochs start short and double (pairs merge) whenever there are
-//! [`MAX_EPOCHS`]. Memory is bounded, and equal runs give equal epochs.
+//! The length of a run is not known in advance. So epochs start short, and double in length (pairs merge) whenever
+//! there are [`MAX_EPOCHS`]. Memory is bounded, and equal runs give equal epochs.
 
 use ssdlab_core::{Counters, counters};
 use ssdlab_trace::Op;
@@ -12,7 +12,7 @@ const MAX_EPOCHS: usize = 512;
 const FIRST_EPOCH_REQUESTS: u64 = 16;
 
 counters! {
-    /// Work done and time spent, as totals so far or as the difference over an epoch.
+    /// Work done and time spent: totals so far, or the difference over an epoch.
     pub struct Tally {
         host_pages_written: "pages", "Pages the host wrote.";
         flash_pages_programmed: "pages", "Pages programmed for any cause.";
@@ -33,7 +33,7 @@ struct Epoch {
     longest: Longest,
 }
 
-/// Longest response times, in nanoseconds.
+/// Maximum response times, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Longest {
     read_ns: u64,
@@ -45,7 +45,7 @@ struct Longest {
 pub struct Series {
     epochs: Vec<Epoch>,
     epoch_requests: u64,
-    /// Requests until the epoch ends: a count-down is fast.
+    /// Number of requests until the epoch ends; a count-down is fast.
     left: u64,
     requests: u64,
     last: Tally,
@@ -65,7 +65,7 @@ impl Series {
         }
     }
 
-    /// Notes the response time of a request, before [`Self::request_done`].
+    /// Records the response time of a request, before [`Self::request_done`].
     #[inline]
     pub(crate) fn request_took(&mut self, op: Op, latency_ns: u64) {
         match op {
@@ -122,8 +122,8 @@ impl Series {
         }
     }
 
-    /// Returns the pages written in the fewest last epochs with at least `host_pages` of the host; `None` if the whole run
-    /// has fewer.
+    /// Returns the pages written in the last few epochs, as many as needed for `host_pages` of the host. `None` if the
+    /// whole run has fewer.
     pub(crate) fn latest(&self, host_pages: u64) -> Option<Written> {
         let mut latest = Written::default();
         self.epochs.iter().rev().find_map(|Epoch { tally, .. }| {
@@ -133,8 +133,9 @@ impl Series {
         })
     }
 
-    /// Returns the series as named columns of equal length. `requests` and `time_ns` are the end of each epoch, counted
-    /// from the start of measuring; `_max_ns` are the longest response times of the epoch; other columns are increments.
+    /// Returns the series as named columns of equal length. `requests` and `time_ns` give the end of each epoch,
+    /// counted from the start of measuring. `_max_ns` columns hold the longest response times of the epoch. All other
+    /// columns are increments.
     pub fn columns(&self) -> Vec<(&'static str, Vec<u64>)> {
         let mut columns = vec![
             ("requests", self.epochs.iter().map(|epoch| epoch.end_request).collect()),

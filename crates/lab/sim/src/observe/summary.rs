@@ -32,15 +32,15 @@ pub struct DeviceSummary {
     pub logical_pages: u64,
     /// Physical pages.
     pub physical_pages: u64,
-    /// (physical - logical) / logical.
+    /// Spare capacity: (physical - logical) / logical.
     pub op_over_logical: f64,
-    /// (physical - logical) / physical.
+    /// Spare capacity: (physical - logical) / physical.
     pub spare_of_physical: f64,
-    /// Blocks reserved by the FTL, included above: for open and free blocks, merges or a map in flash.
+    /// Blocks reserved by the FTL for open and free blocks, merges or a map in flash; included in `blocks`.
     pub reserve_blocks: u32,
     /// `op_over_logical` without the reserved blocks. See also [`CollectionSummary::effective_op`].
     pub op_without_reserve: f64,
-    /// Program/erase cycles a block endures.
+    /// Number of program/erase cycles that a block endures.
     pub endurance_cycles: u32,
     /// Bytes of mapping tables in the RAM of a controller, counted as in the FTL's paper.
     pub mapping_table_bytes: u64,
@@ -77,10 +77,10 @@ impl Serialize for FlashSummary {
 pub struct CollectionSummary {
     /// Victims chosen.
     pub victims: u64,
-    /// Over-provisioning available to collection, without erased blocks: invalid over valid pages in the planes of victims,
-    /// half-way through their collection, summed over victims. `None` without victims.
+    /// Over-provisioning available to collection, without erased blocks: invalid over valid pages in the planes of
+    /// victims, half-way through their collection, summed over the victims. `None` without victims.
     pub effective_op: Option<f64>,
-    /// Pages of victims that were invalid when chosen.
+    /// Number of victim pages that were invalid when the victim was chosen.
     #[serde(skip)]
     pub(crate) yielded: u64,
 }
@@ -91,14 +91,14 @@ impl CollectionSummary {
         Self { victims: occupied.victims, effective_op: occupied.effective_op(), yielded }
     }
 
-    /// Returns the share of pages of victims that were valid when chosen; `None` without victims.
+    /// Returns the share of victim pages that were valid when the victim was chosen; `None` without victims.
     pub(crate) fn valid_share(&self, pages_per_block: u32) -> Option<f64> {
         let pages = self.victims * u64::from(pages_per_block);
         (pages > 0).then(|| 1.0 - self.yielded as f64 / pages as f64)
     }
 }
 
-/// Erases of the measured phase over the blocks.
+/// Distribution of the erases of the measured phase over the blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct WearSummary {
     /// All erases.
@@ -107,9 +107,9 @@ pub struct WearSummary {
     pub erase_mean: f64,
     /// Standard deviation over the blocks.
     pub erase_std_dev: f64,
-    /// Erases of the least worn block.
+    /// Number of erases of the least worn block.
     pub erase_min: u32,
-    /// Erases of the most worn block.
+    /// Number of erases of the most worn block.
     pub erase_max: u32,
 }
 
@@ -132,7 +132,7 @@ impl WearSummary {
 /// Extent of the data check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct CheckSummary {
-    /// Flash operations checked against the NAND rules, with preconditioning.
+    /// Number of flash operations checked against the NAND rules, including preconditioning.
     pub flash_operations_checked: u64,
     /// Pages read and compared with the last write, with the warm-up.
     pub page_reads_checked: u64,
@@ -147,24 +147,25 @@ pub struct Summary {
     pub device: DeviceSummary,
     /// State before the first request.
     pub precondition: PreconditionSummary,
-    /// Repeated replays, if any.
+    /// Figures of repeated replays, if any.
     pub repeat: Option<RepeatSummary>,
-    /// Cache above the drive, if any.
+    /// Figures of the cache above the drive, if any.
     pub cache: Option<CacheSummary>,
-    /// Requests of the host; with a cache, requests below the cache.
+    /// Host requests; with a cache, requests below the cache.
     pub host: HostCounters,
-    /// Flash operations.
+    /// Counts of flash operations.
     pub flash: FlashSummary,
-    /// Pages programmed per page of the host; `None` if the host wrote nothing.
+    /// Pages programmed per host page; `None` if the host wrote nothing.
     pub write_amplification: Option<f64>,
-    /// Logical pages the host wrote, in capacities of the device. Below twice the flash, write amplification still reflects
+    /// Logical pages the host wrote, in device capacities. Below twice the flash, write amplification still reflects
     /// the preconditioning.
     pub capacities_written: f64,
-    /// Rates of the host's requests, if time is modelled; with a cache above a serial drive, rates below the cache.
+    /// Rates of host requests, if time is modelled; with a cache above a serial drive, rates below the cache.
     pub time: Option<TimeSummary>,
-    /// Response times of the same requests, if time is modelled.
+    /// Response times of these requests, if time is modelled.
     pub latency: Option<LatencyByOp>,
-    /// Channels, dies, queues, buffer and their requests, if modelled; with a cache, requests below the cache.
+    /// Channels, dies, queues and buffer, and the requests of the drive, if modelled; with a cache, requests below the
+    /// cache.
     pub drive: Option<DriveSummary>,
     /// Merges and captures of a log-block FTL.
     pub log: Option<LogSummary>,
@@ -176,7 +177,7 @@ pub struct Summary {
     pub wear: WearSummary,
     /// Projected lifetime.
     pub lifetime: LifetimeSummary,
-    /// Data check, if enabled.
+    /// Extent of the data check, if enabled.
     pub check: Option<CheckSummary>,
     /// Findings, the weightiest first.
     pub diagnosis: Vec<Finding>,

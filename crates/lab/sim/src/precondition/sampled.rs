@@ -1,4 +1,4 @@
-//! The steady state of a large drive from the steady state of a few of its planes.
+//! Brings a large drive into steady state from the steady state of a few of its planes.
 //!
 //! ```text
 //! part: two or more planes of the drive, with their share of the logical pages
@@ -8,8 +8,8 @@
 //!     copy the blocks of the part into the planes: valid pages, wear, order, open blocks
 //!     deal the logical pages of the part among the pages of the drive at random
 //! ```
-//! Sound for uniformly random overwrites and page mapping with the map in RAM: planes get host pages in turn and are
-//! collected by themselves, so they are alike and independent. Nothing is scaled: planes keep their blocks and reserves.
+//! Valid for uniformly random overwrites and page mapping with the map in RAM. Planes get host pages in turn and are
+//! collected separately, so they are alike and independent. Nothing is scaled: planes keep their blocks and reserves.
 //! One difference to the exact method remains: pages that were never overwritten are not in sequential order over all
 //! planes.
 
@@ -31,15 +31,15 @@ use crate::setup::{Method, Overwrite, Setup};
 const LARGE_PAGES: u32 = 1 << 24;
 /// Pages of a part large enough to average out chance.
 const PART_PAGES: u64 = 1 << 22;
-/// Between two shares, up to 1/STRIDE of the part is overwritten: dozens of collections in each plane.
+/// Between two shares, up to 1/STRIDE of the part is overwritten, which is dozens of collections in each plane.
 const STRIDE: u64 = 32;
 
 type OfPart<P> = Combined<<P as Parts>::Ftl, CountingFlash, (), ()>;
 
-/// Preconditions a device by a sample, if its set-up asks for that or the device is large; else returns `None`.
+/// Preconditions a device by a sample, if its set-up requires it or the device is large; otherwise returns `None`.
 ///
 /// # Errors
-/// If the set-up asks for a sample that the device does not allow.
+/// Fails if the set-up requires a sample that the device does not allow.
 pub(crate) fn prepare<P: Parts<Flash: Resume>>(
     stack: &mut Stack<P>,
     monitor: &mut dyn Monitor,
@@ -72,7 +72,7 @@ fn part_of<P: Parts>(stack: &Stack<P>) -> Option<(P::Ftl, u32)> {
     let divisors = || (2..=planes / 2).filter(|&part| planes.is_multiple_of(part));
     let large = |part: &u32| u64::from(*part) * geometry.pages() / u64::from(planes) >= PART_PAGES;
     let part_planes = divisors().find(large).or_else(|| divisors().next_back())?;
-    // The checker would miss the writes to the copied pages.
+    // The checker would not know the writes to the copied pages.
     if stack.sinks.checker.get().is_some() {
         return None;
     }
@@ -122,19 +122,19 @@ fn take<P: Parts<Flash: Resume>>(
     }
     stack.ftl.taken_over(&shared);
     stack.sinks.flash.resume(counts, std::iter::empty());
-    // The remaining pages, fewer than a share.
+    // The remaining pages are fewer than a share, and are written one by one.
     let divided = part_pages as u32 * shares;
     stack.ftl.write(Lpn(divided), pages as u32 - divided, WriteContext::default(), &mut stack.sinks);
     summary.count(&stack.sinks.flash.counts());
     (summary, Control::Continue)
 }
 
-/// Numbers of host pages after which the open blocks of all shares end at the same page.
+/// Numbers of host pages at which the open blocks of all shares end at the same page.
 ///
-/// In an exact drive they do, because host pages go to the planes in turn. Thus the dies can program all planes with
-/// one command.
+/// In an exact drive, open blocks end together, because host pages go to the planes in turn. Thus the dies can program
+/// all planes with one command.
 struct InStep {
-    /// Host pages that fill a block of each plane.
+    /// Number of host pages that fill a block of each plane.
     round: u64,
     /// Host pages in the open blocks of a share.
     phase: u64,
@@ -146,7 +146,7 @@ impl InStep {
         Self { round: u64::from(pages_per_block) * u64::from(planes), phase }
     }
 
-    /// Returns the first such number from `pages` on.
+    /// Returns the first such number of pages at or above `pages`.
     fn next(&self, pages: u64) -> u64 {
         pages + (self.phase + self.round - pages % self.round) % self.round
     }
@@ -174,7 +174,7 @@ mod tests {
             order: ProgramOrder::Ascending,
             parallelism: Parallelism { planes: 16, ..Parallelism::SINGLE },
         };
-        // Not a multiple of the shares, so that some pages are left over.
+        // The number is not a multiple of the shares, so that some pages are left over.
         let logical_pages = BLOCKS * PAGES_PER_BLOCK * 4 / 5 - 3;
         let precondition = Precondition { fill, overwrite: Overwrite::Steady(method) };
         Setup { precondition, ..Setup::new(geometry, logical_pages, FtlChoice::Page(options, ram::INFO.defaults())) }
@@ -213,13 +213,13 @@ mod tests {
                 let (sampled, check) = valid_pages(options, fill, Method::Sampled);
                 let distance = exact.iter().zip(&sampled).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
                 assert_eq!(check, Ok(()), "{options:?}");
-                // Two samples of 2,048 from one distribution are 0.061 apart in one case of a thousand.
+                // Two samples of 2,048 from the same distribution differ by 0.061 or more in one case of a thousand.
                 assert!(distance < 0.06, "{options:?}: {distance}");
             }
         }
     }
 
-    /// Shares are at different points of collection: no two planes have the same blocks.
+    /// Shares are at different points of collection, so no two planes have the same blocks.
     #[test]
     fn no_two_planes_are_alike() {
         let options = PageOptions::new(gc::greedy::INFO.defaults(), &placement::own::INFO);

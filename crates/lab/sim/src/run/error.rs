@@ -23,7 +23,7 @@ pub enum SimError {
         write_bytes(request.offset.saturating_add(request.bytes) - capacity_bytes), write_bytes(*capacity_bytes)
     )]
     BeyondDevice {
-        /// The request. Its place is its number in the order of issue, from 1; readers of the trace replace it by a line.
+        /// Number of the request in the order of issue, from 1; readers of the trace replace the number by a line.
         request: Placed,
         /// Bytes the host sees.
         capacity_bytes: u64,
@@ -64,7 +64,7 @@ pub enum SimError {
         /// Reason.
         why: String,
     },
-    /// The data check found the FTL wrong.
+    /// The data check found an error of the FTL.
     #[error("data check failed at request {number}: {violation}; this is a bug in the FTL, please report it")]
     Check {
         /// Number of the request, from 1; 0 during preconditioning.

@@ -1,4 +1,4 @@
-//! One call, [`run`]: precondition the device; for each replay, replay the warm-up, then replay and measure the rest.
+//! [`run`] preconditions the device. For each replay, it replays the warm-up, then replays and measures the rest.
 
 pub mod error;
 pub mod monitor;
@@ -31,15 +31,15 @@ use repeat::Replays;
 /// Replays `source` against the device of `setup`, through its cache if there is one.
 ///
 /// # Errors
-/// If the set-up is invalid, the source cannot be read or does not fit, or a check fails.
+/// Fails if the set-up is invalid, the source cannot be read or does not fit, or a check fails.
 pub fn run(setup: &Setup, source: &mut dyn Source, monitor: &mut dyn Monitor) -> Result<Outcome, SimError> {
     run_with_states(setup, States::default(), source, monitor)
 }
 
-/// Like [`run`], with kept drives. An unusable file of the cache is replaced.
+/// Like [`run`], with saved drives. An unusable file of the cache is replaced.
 ///
 /// # Errors
-/// See [`run`]; also if the drive to start from is unreadable or of another kind, or the drive cannot be saved.
+/// See [`run`] for the errors; also if the drive to start from is unreadable or differs, or the drive cannot be saved.
 pub fn run_with_states(
     setup: &Setup,
     states: States<'_>,
@@ -80,7 +80,7 @@ fn run_once(
     Ok(outcome)
 }
 
-/// Replays the requests that a cache leaves of `source` against a device that serves them one by one.
+/// Replays the requests that the cache passes on against a device that serves them one by one.
 fn run_through_cache(
     setup: &Setup,
     states: States<'_>,
@@ -99,7 +99,7 @@ fn run_through_cache(
     Ok(outcome)
 }
 
-/// Replays a source against a device, as often as the set-up says.
+/// Replays a source against a device, as often as the set-up requires.
 fn replay(
     setup: &Setup,
     states: States<'_>,

@@ -8,20 +8,20 @@ use crate::observe::latency::LatencyByOp;
 /// Part of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
-    /// Preconditioning: writing each page to be filled once.
+    /// Preconditioning writes each page that is to be filled once.
     Fill,
-    /// Preconditioning: overwriting at random.
+    /// Preconditioning overwrites pages at random.
     Overwrite,
-    /// Preparing the first request of a source.
+    /// The source prepares its first request.
     Prepare,
-    /// Replaying requests without measuring.
+    /// Requests are replayed but not measured.
     Warmup,
-    /// Replaying and measuring.
+    /// Requests are replayed and measured.
     Measure,
 }
 
 impl Phase {
-    /// Lower-case name.
+    /// Name in lower case.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Fill => "fill",
@@ -57,13 +57,13 @@ pub struct SoFar {
 pub struct Status {
     /// Current phase.
     pub phase: Phase,
-    /// Units done: pages when preconditioning, else units of the source.
+    /// Units done: pages during preconditioning, otherwise units of the source.
     pub done: u64,
-    /// Units in all, where known; an estimate while the drive is overwritten until steady.
+    /// Total number of units, if known; an estimate while the drive is overwritten until steady.
     pub total: Option<u64>,
-    /// Write amplification of the latest window of overwriting, if one is complete.
+    /// Write amplification of the latest complete window of overwriting, if any.
     pub write_amplification: Option<f64>,
-    /// Requests replayed so far.
+    /// Number of requests replayed so far.
     pub requests: u64,
 }
 
@@ -79,13 +79,13 @@ impl Status {
 pub enum Control {
     /// Continue.
     Continue,
-    /// Stop now and report partial results.
+    /// The run stops now and reports partial results.
     Stop,
 }
 
-/// Watches a run. It is called every few thousand requests, and in long stretches without a new request.
+/// Watches a run. It is called every few thousand requests, and during long periods without a new request.
 pub trait Monitor {
-    /// Receives the progress of the run; may end it.
+    /// Receives the progress of the run; may end the run.
     fn report(&mut self, status: &Status) -> Control;
 
     /// Returns true if the results are no longer needed, so that requests in flight need not complete.
@@ -93,7 +93,7 @@ pub trait Monitor {
         false
     }
 
-    /// Returns true if [`Self::watch`] shall precede the next report.
+    /// Returns true to call [`Self::watch`] before the next report.
     fn watches(&self) -> bool {
         false
     }

@@ -1,6 +1,6 @@
-//! Repeated replays of a trace. Each begins when the previous one is over.
+//! Repeated replays of a trace. Each replay begins when the previous replay is over.
 //!
-//! In the time of the trace, a replay begins a mean gap after the last request of the one before.
+//! In the time of the trace, a replay begins a mean gap after the last request of the previous replay.
 
 use ssdlab_trace::{Progress, Request, Source, TraceError};
 
@@ -69,14 +69,14 @@ pub(crate) fn replay_all(
     Ok(Replayed { repeat, warmup_pages, control })
 }
 
-/// A source that can be replayed; times continue after the previous replay.
+/// A source that can be replayed; its times continue after the previous replay.
 pub(crate) struct Replays<'s> {
     source: &'s mut dyn Source,
     /// True if times are shifted.
     shifts: bool,
-    /// Added to the times of the trace.
+    /// Time added to the times of the trace.
     shift_ns: u64,
-    /// Requests of this replay; their first and last time in the trace.
+    /// Number of requests of this replay, and their first and last time in the trace.
     requests: u64,
     first_ns: u64,
     last_ns: u64,
@@ -93,10 +93,10 @@ impl<'s> Replays<'s> {
         Self { shifts: false, ..Self::new(source) }
     }
 
-    /// Rewinds to the first request and forgets all earlier replays.
+    /// Returns to the first request and forgets all earlier replays.
     ///
     /// # Errors
-    /// If it cannot be read again.
+    /// Fails if the source cannot be read again.
     pub fn start_over(&mut self) -> Result<(), TraceError> {
         (self.shift_ns, self.requests) = (0, 0);
         self.source.rewind()

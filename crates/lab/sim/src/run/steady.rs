@@ -1,8 +1,8 @@
 //! Ends repeated replays after a number of replays, or once write amplification is steady.
 //!
 //! A window is the smallest number of replays that writes as many pages as the flash has. Collection may begin in the
-//! first window; in each later one, all blocks are collected. Two successive windows are steady if their write
-//! amplification differs by less than a share. A replay that writes nothing is steady.
+//! first window; each later window collects all blocks. Two successive windows are steady if their write amplification
+//! differs by less than the given share. A replay that writes nothing is steady.
 
 use serde::Serialize;
 
@@ -25,20 +25,20 @@ pub struct RepeatSummary {
 /// Pages written in a stretch of time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Written {
-    /// Written by the host.
+    /// Number of pages written by the host.
     pub host_pages: u64,
-    /// Programmed into flash.
+    /// Number of pages programmed into flash.
     pub programmed: u64,
 }
 
 impl Written {
-    /// Returns pages programmed per page of the host; `None` if the host wrote nothing.
+    /// Returns pages programmed per host page; `None` if the host wrote nothing.
     pub fn amplification(self) -> Option<f64> {
         (self.host_pages > 0).then(|| self.programmed as f64 / self.host_pages as f64)
     }
 }
 
-/// Counts replays and decides which is the last.
+/// Counts replays and decides which replay is the last.
 #[derive(Clone, Debug)]
 pub(crate) struct SteadyStateDetector {
     repeat: Repeat,

@@ -14,12 +14,12 @@ pub struct DriveOptions {
     pub scheduler: &'static DieSchedulerInfo,
     /// Host interface.
     pub front: Front,
-    /// Write buffer; without one, writes complete when they are programmed.
+    /// Write buffer; without a buffer, writes complete when they are programmed.
     pub buffer: Option<WriteBuffer>,
     /// Garbage collection ahead of need.
     pub collect: Collect,
     /// Maximum number of flash operations in flight per die, on average. At this limit the drive takes no further
-    /// request; with a write buffer, it programs no further page from the buffer.
+    /// request. With a write buffer, it also programs no further page from the buffer.
     pub backlog: u32,
 }
 
@@ -33,9 +33,9 @@ impl DriveOptions {
 /// Host interface of the drive.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Front {
-    /// Protocol, which limits the requests that the drive sees.
+    /// Protocol, which limits the number of requests in the drive.
     pub protocol: Protocol,
-    /// Bandwidth of the link in bytes per second; `None` takes no time.
+    /// Bandwidth of the link in bytes per second; `None` means that transfers take no time.
     pub link_bytes_per_s: Option<u64>,
     /// True if the link transfers in both directions at once.
     pub full_duplex: bool,
@@ -46,11 +46,11 @@ pub struct Front {
 /// Queues between host and drive.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Protocol {
-    /// The drive sees every request at once.
+    /// Requests reach the drive immediately, without queues.
     Direct,
     /// One queue of tags, as in SATA (NCQ), UFS and eMMC (command queueing).
     SingleQueue {
-        /// Requests that the drive holds.
+        /// Maximum number of requests that the drive holds.
         depth: u32,
     },
     /// Several queues (NVMe): stream `s` of the host uses queue `s % queues`.
@@ -59,7 +59,7 @@ pub enum Protocol {
         queues: u32,
         /// Requests per queue.
         depth: u32,
-        /// Requests that the drive works on at a time.
+        /// Maximum number of requests that the drive processes at a time.
         slots: u32,
         /// Order in which queues are served.
         arbitration: Arbitration,
@@ -69,12 +69,12 @@ pub enum Protocol {
 /// Order in which queues are served (NVMe 2.0, section 3.4.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arbitration {
-    /// Round robin, `burst` requests each.
+    /// Queues take turns, with `burst` requests each.
     RoundRobin {
         /// Requests taken from a queue in a row.
         burst: u32,
     },
-    /// Round robin, with the weight of the queue in requests; queue `q` has weight `q % 8`.
+    /// Round robin. The weight of a queue is its number of requests per turn; queue `q` has weight `q % 8`.
     Weighted {
         /// Requests taken from a queue in a row, at least 1.
         weights: [u16; 8],
@@ -86,19 +86,19 @@ pub enum Arbitration {
 pub struct WriteBuffer {
     /// Capacity in pages.
     pub pages: u32,
-    /// When pages are programmed.
+    /// Rule that decides when pages are programmed.
     pub flush: FlushPolicy,
     /// True if the contents survive a power loss, so that a flush request completes at once.
     pub protected: bool,
 }
 
-/// When a write buffer programs its pages.
+/// Time at which a write buffer programs its pages.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum FlushPolicy {
-    /// Each page as soon as it arrives.
+    /// Programs each page as soon as it arrives.
     Eager,
-    /// Pages stay in the buffer, where further writes can replace them; above the fill level `high`, the oldest are
-    /// programmed until the fill level is `low`.
+    /// Keeps pages in the buffer, where further writes can replace them. Above the fill level `high`, programs the
+    /// oldest pages until the fill level is `low`.
     Watermark {
         /// Fill level at which programming starts, as a share of the pages; above `low` and up to 1.
         high: f64,
@@ -107,19 +107,20 @@ pub enum FlushPolicy {
     },
 }
 
-/// When garbage is collected ahead of need. Once free pages run out, requests always wait for collection.
+/// Time at which garbage is collected ahead of need. Once free pages run out, requests always wait for collection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Collect {
-    /// Never.
+    /// Garbage is never collected ahead of need.
     Foreground,
-    /// While the drive is idle.
+    /// Garbage is collected while the drive is idle.
     Idle {
         /// Idle time after which collection starts.
         after: Nanos,
         /// Extent of collection.
         goal: CollectGoal,
     },
-    /// Also while requests are served; [`DieSchedulerInfo`] determines the cost for these requests.
+    /// Garbage is also collected while requests are served; [`DieSchedulerInfo`] determines the cost for these
+    /// requests.
     Background {
         /// Extent of collection.
         goal: CollectGoal,

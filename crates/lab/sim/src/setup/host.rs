@@ -5,35 +5,35 @@ use ssdlab_core::Nanos;
 pub use ssdlab_sched::Options as BlockOptions;
 use ssdlab_sched::{BlockLayerKind, SCHEDULERS};
 
-/// When the next request is issued.
+/// Rule that decides when the next request is issued.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Replay {
-    /// When an earlier request completes; timestamps of the trace are ignored.
+    /// Requests are issued when an earlier request completes; timestamps of the trace are ignored.
     Closed {
-        /// Outstanding requests, at least 1. The serial clock serves one at a time regardless.
+        /// Number of outstanding requests, at least 1. The serial clock always serves one at a time.
         depth: u32,
         /// True if `depth` applies to each stream, not to all streams together.
         per_stream: bool,
         /// Time between a completion and the request that replaces it.
         think: Nanos,
     },
-    /// Each process (stream) continues when the read or synchronous write it waits for completes. An asynchronous
-    /// write is issued after all earlier requests of the trace.
+    /// Each process (stream) continues when its read or synchronous write completes. An asynchronous write is issued
+    /// after all earlier requests of the trace.
     Processes {
         /// Time between a completion and the next request of the process.
         think: Nanos,
     },
-    /// At its timestamp in the trace; requests queue while the device is busy.
+    /// Each request is issued at its timestamp in the trace; requests queue while the device is busy.
     Open {
-        /// Factor on the timestamps: 0.5 issues requests twice as fast.
+        /// Factor on the timestamps; 0.5 issues requests twice as fast.
         time_scale: f64,
     },
 }
 
 impl Replay {
-    /// One request at a time.
+    /// Issues one request at a time.
     pub const ONE_BY_ONE: Self = Self::Closed { depth: 1, per_stream: false, think: Nanos::ZERO };
-    /// At the timestamps of the trace.
+    /// Issues requests at the timestamps of the trace.
     pub const AS_TRACED: Self = Self::Open { time_scale: 1.0 };
 
     /// Returns the time between a completion and the next request; zero for an open replay.
@@ -48,9 +48,9 @@ impl Replay {
 /// Number of replays of a trace. Each replay starts when the previous one is over, and its times continue from there.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Repeat {
-    /// This number, at least 1.
+    /// The trace is replayed this many times, at least once.
     Times(u64),
-    /// Until write amplification is steady.
+    /// The trace is replayed until write amplification is steady.
     UntilSteady {
         /// Maximum relative difference between two successive windows. A window is the smallest number of replays that
         /// writes as many pages as the flash has, so that every block is collected.
@@ -61,11 +61,11 @@ pub enum Repeat {
 }
 
 impl Repeat {
-    /// A single replay.
+    /// The trace is replayed once.
     pub const ONCE: Self = Self::Times(1);
 }
 
-/// Handling of addresses past the end of the device.
+/// Rule for addresses past the end of the device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fit {
     /// Stop with an error that names the request.
@@ -80,10 +80,10 @@ pub enum Fit {
 }
 
 /// Returns the options of the block layer that the scheduler comes from, for a drive without a volatile cache. The
-/// simulation sets the size of the device.
+/// simulation later sets the size of the device.
 ///
 /// # Panics
-/// If no scheduler has this name.
+/// Panics if no scheduler has this name.
 pub fn block_options(scheduler: &str) -> BlockOptions {
     let info = SCHEDULERS.get(scheduler).expect("a registered scheduler");
     let options = match info.role.kind {
@@ -98,7 +98,7 @@ pub fn block_options(scheduler: &str) -> BlockOptions {
 pub struct CompressedOptions {
     /// Replacement policy.
     pub policy: &'static PolicyInfo,
-    /// Size in raw pages; less than the cache holds.
+    /// Size of the compressed pool in raw pages; less than the cache holds.
     pub room_pages: u64,
     /// Distribution of compressed sizes.
     pub sizes: PageSizes,
@@ -121,12 +121,12 @@ pub struct CacheOptions {
     pub capacity_pages: u64,
     /// Compressed pool, if any.
     pub compressed: Option<CompressedOptions>,
-    /// Write-back or write-through.
+    /// Mode of writes: write-back or write-through.
     pub writes: WriteMode,
-    /// Share of the raw pages that may be dirty, percent.
+    /// Share of the raw pages that may be dirty, in percent.
     pub dirty_percent: u32,
-    /// Share of the raw pages above which dirty pages are written back in the background, percent. It has no effect
-    /// above `dirty_percent`, nor without [`Clock::Event`], which allows only the usual value.
+    /// Share of the raw pages above which dirty pages are written back in the background, in percent. It has no effect
+    /// above `dirty_percent`. Without [`Clock::Event`] it has no effect either, and only the usual value is allowed.
     ///
     /// [`Clock::Event`]: crate::Clock::Event
     pub background_percent: u32,
@@ -135,7 +135,7 @@ pub struct CacheOptions {
 }
 
 impl CacheOptions {
-    /// Default of `background_percent`, that of Linux (`vm.dirty_background_ratio`).
+    /// Default of `background_percent`: the default of Linux (`vm.dirty_background_ratio`).
     pub const USUAL_BACKGROUND_PERCENT: u32 = 10;
 
     /// Returns the capacity of the raw pool in pages.

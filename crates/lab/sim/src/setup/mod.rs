@@ -33,29 +33,30 @@ impl Clock {
     }
 }
 
-/// How the device is overwritten after filling.
+/// Way in which the device is overwritten after filling.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Overwrite {
-    /// Not overwritten.
+    /// The device is not overwritten.
     None,
-    /// Uniformly at random, this many times its filled pages.
+    /// Random overwrites: this many times the filled pages.
     Passes(f64),
-    /// Uniformly at random until write amplification is stable.
+    /// The device is overwritten uniformly at random until write amplification is stable.
     Steady(Method),
-    /// With the writes and trims of the trace, repeatedly. Not allowed with a host cache, which would absorb some of
-    /// them.
+    /// Overwrites with the writes and trims of the trace, repeatedly. Not allowed with a host cache, which would absorb
+    /// some of them.
     Trace(Repeat),
 }
 
-/// How a drive reaches its steady state.
+/// Method by which a drive reaches its steady state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Method {
-    /// [`Self::Sampled`] for drives from 64 GiB (with pages of 4 KiB) where possible, else [`Self::Exact`].
+    /// Chooses [`Self::Sampled`] for drives from 64 GiB (with pages of 4 KiB) where possible, otherwise
+    /// [`Self::Exact`].
     #[default]
     Auto,
     /// Every page of every plane is written.
     Exact,
-    /// A few planes reach their steady state, and the others copy it.
+    /// A few planes reach their steady state, and the other planes copy it.
     Sampled,
 }
 
@@ -75,7 +76,7 @@ impl Method {
 pub struct Precondition {
     /// Share of the logical pages written once, in order, 0 to 1.
     pub fill: f64,
-    /// Overwrites after filling; random ones touch only filled pages.
+    /// Overwrites after filling; random overwrites touch only filled pages.
     pub overwrite: Overwrite,
 }
 
@@ -96,17 +97,17 @@ pub struct Setup {
     pub replay: Replay,
     /// Cache of the host, if any.
     pub cache: Option<CacheOptions>,
-    /// Block layer between host and drive; without one, the drive gets every request at once. Needs [`Clock::Event`].
+    /// Block layer between host and drive; without it, the drive gets every request at once. Needs [`Clock::Event`].
     pub block: Option<BlockOptions>,
     /// True to keep the requests that the block layer sends to the drive.
     pub record: bool,
     /// Time window in which every flash operation is recorded; needs [`Clock::Event`].
     pub gantt: Option<Window>,
-    /// Latency attribution: breakdown of each response time. Needs [`Clock::Event`]; other clocks ignore it.
+    /// True to break down each response time (latency attribution). Needs [`Clock::Event`]; other clocks ignore it.
     pub attribution: bool,
-    /// Handling of addresses past the end of the device.
+    /// Rule for addresses past the end of the device.
     pub fit: Fit,
-    /// Number of replays of the trace; the last one is measured.
+    /// Number of replays of the trace; the last replay is measured.
     pub repeat: Repeat,
     /// Requests of a replay before measuring starts.
     pub warmup_requests: u64,
@@ -119,7 +120,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Creates an erased drive without time model or checks; it receives the requests once, one at a time.
+    /// Creates an erased drive without time model or checks. It receives the requests once, one at a time.
     pub const fn new(geometry: Geometry, logical_pages: u32, ftl: FtlChoice) -> Self {
         Self {
             geometry,
@@ -157,12 +158,12 @@ impl Setup {
         self.ftl.map_pages(self.logical_pages, self.geometry.page_bytes)
     }
 
-    /// Returns the FTL's reserve: blocks that are open, erased, or hold its map.
+    /// Returns the FTL's reserve in blocks: blocks that are open, erased, or hold the map.
     pub fn reserve_blocks(&self) -> u32 {
         self.ftl.device_reserve_blocks(&self.shape())
     }
 
-    /// Returns the device as the FTL sees it.
+    /// Returns the shape of the device for its FTL.
     pub const fn shape(&self) -> Shape {
         Shape {
             logical_pages: self.logical_pages,

@@ -1,7 +1,7 @@
 //! Counterfactuals: the drive with one resource faster, larger or removed.
 //!
-//! The FTL's reserve, for open and free blocks or its map, changes with the FTL; the over-provisioning beyond it stays
-//! the same, as with `device.reserve = "extra"`. The configuration has the settings of each change.
+//! The FTL's reserve, for open and free blocks or its map, changes with the FTL. The over-provisioning without the
+//! reserve stays the same, as with `device.reserve = "extra"`. The configuration crate has the settings of each change.
 
 use serde::Serialize;
 use ssdlab_core::Nanos;
@@ -38,7 +38,7 @@ macro_rules! what_ifs {
 }
 
 what_ifs! {
-    /// Cells read, program and erase twice as fast.
+    /// Flash cells read, program and erase twice as fast.
     Dies = "dies",
     /// Channels move data twice as fast.
     Channels = "channels",
@@ -48,17 +48,18 @@ what_ifs! {
     Controller = "controller",
     /// Doubles the write buffer.
     Buffer = "buffer",
-    /// Power-loss protection of the write buffer.
+    /// Adds power-loss protection to the write buffer.
     Protected = "protected",
     /// The drive and the block layer take twice as many requests at a time.
     Slots = "slots",
     /// The host keeps twice as many requests outstanding.
     Depth = "depth",
-    /// No think time between requests.
+    /// The host has no think time between requests.
     NoThink = "no_think",
-    /// No block layer.
+    /// There is no block layer.
     NoBlockLayer = "no_block_layer",
-    /// Twice the flash beyond capacity and reserve; with a log-block FTL, twice the log blocks.
+    /// There is twice as much flash in addition to capacity and reserve; with a log-block FTL, twice as many log
+    /// blocks.
     Spare = "spare",
     /// Garbage collection writes to its own open block.
     Placement = "placement",
@@ -69,7 +70,7 @@ what_ifs! {
 }
 
 impl WhatIf {
-    /// Returns the set-up with this change; `None` if it changes nothing.
+    /// Returns the set-up with this change; `None` if the change has no effect.
     pub fn applied_to(self, setup: &Setup) -> Option<Setup> {
         let changed = match self {
             Self::Dies => timed(setup, |timing, _| {
@@ -163,14 +164,14 @@ fn buffered(setup: &Setup, change: impl Fn(&mut WriteBuffer)) -> Option<Setup> {
     })
 }
 
-/// Changes the FTL, and the reserve with it.
+/// Changes the FTL, and its reserve as well.
 fn with_ftl(setup: &Setup, ftl: FtlChoice) -> Setup {
     let changed = Setup { ftl, ..setup.clone() };
     let blocks = setup.geometry.blocks + changed.reserve_blocks() - setup.reserve_blocks();
     Setup { geometry: Geometry { blocks, ..setup.geometry }, ..changed }
 }
 
-/// Doubles the blocks beyond capacity and reserve, with an equal number in each plane.
+/// Doubles the blocks in addition to capacity and reserve, with an equal number in each plane.
 fn with_spare(setup: &Setup) -> Option<Setup> {
     let geometry = &setup.geometry;
     let data_blocks = setup.logical_pages.div_ceil(geometry.pages_per_block);

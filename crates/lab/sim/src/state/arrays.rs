@@ -1,4 +1,4 @@
-//! Arrays in a file, as in memory, with checksums of their chunks. All processors read and check them.
+//! Arrays in a file, stored as in memory, with checksums of their chunks. All processors read and check them.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -13,12 +13,12 @@ use super::frames::damaged;
 
 /// Alignment of arrays, so that they can be mapped.
 pub(super) const PAGE_BYTES: usize = 4 << 10;
-/// Bytes per checksum: they fit the cache of a core.
+/// Number of bytes per checksum; a chunk fits the cache of a core.
 const CHUNK_BYTES: usize = 256 << 10;
-/// Chunks that a thread takes at a time, so that threads share few huge pages.
+/// Number of chunks that a thread takes at a time, so that threads share few huge pages.
 const CHUNKS_AT_ONCE: usize = 64;
 
-/// Returns a checksum with the offset as its seed, so that chunks cannot change places.
+/// Returns a checksum seeded with the offset, so that swapped chunks are detected.
 fn checksum(offset: u64, chunk: &[u8]) -> u64 {
     XxHash3_64::oneshot_with_seed(offset, chunk)
 }
@@ -41,7 +41,7 @@ fn padding(bytes: usize) -> usize {
 /// Reads an array.
 ///
 /// # Errors
-/// If it cannot be read, or differs from the array written.
+/// Fails if the array cannot be read, or differs from the array written.
 pub(super) fn read(from: &File, offset: u64, bytes: &mut [u8], checksums: &[u64]) -> io::Result<()> {
     check_ends(from, offset, bytes.len(), checksums)?;
     let at_once = bytes.chunks_mut(CHUNK_BYTES * CHUNKS_AT_ONCE).zip(checksums.chunks(CHUNKS_AT_ONCE));
@@ -55,7 +55,7 @@ pub(super) fn read(from: &File, offset: u64, bytes: &mut [u8], checksums: &[u64]
     })
 }
 
-/// Checks an array without keeping it.
+/// Checks an array without keeping its contents.
 ///
 /// # Errors
 /// See [`read`].
@@ -98,7 +98,7 @@ fn in_parallel<T: Send>(pieces: Vec<T>, work: impl Fn(T) -> io::Result<()> + Syn
         Ok(())
     };
     thread::scope(|scope| {
-        // Fewer threads do as well.
+        // Fewer threads than planned also work.
         let threads = (0..others).filter_map(|_| thread::Builder::new().spawn_scoped(scope, all).ok());
         let threads: Vec<_> = threads.collect();
         let own = all();
@@ -168,8 +168,8 @@ mod tests {
         }
     }
 
-    /// Goal: detect all damage. Method: flip bits of an array and of the zeros behind it, cut off ends, swap chunks, leave
-    /// out checksums.
+    /// Goal: all damage is detected. Method: flip bits of an array and of the zeros after it, cut off ends, swap
+    /// chunks, leave out checksums.
     #[test]
     fn damage_is_an_error() {
         let mut saved = Saved::new("damaged", &[7; 100]);

@@ -1,4 +1,4 @@
-//! Files of saved drives: uncompressed arrays, so that they can be mapped into memory, and everything else in frames
+//! Files of saved drives. Arrays are uncompressed, so that they can be mapped into memory; everything else is in frames
 //! with checksums.
 //!
 //! ```text
@@ -25,7 +25,7 @@ use super::frames::{self, damaged};
 
 /// First bytes of a file.
 const MAGIC: &[u8; 14] = b"ssdlab drive\x1a\n";
-/// Raised with every change of the archive.
+/// Format number, increased with every change of the archive.
 const FORMAT: u32 = 7;
 
 /// Description of a drive, read before its state.
@@ -33,7 +33,7 @@ const FORMAT: u32 = 7;
 pub(super) struct Header {
     /// Version of ssdlab that wrote the file.
     pub version: String,
-    /// Settings that must be equal in both drives.
+    /// Settings that must be equal for both drives.
     pub lines: Vec<Line>,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Header {
 pub(super) enum Unusable {
     /// The file does not exist.
     Missing,
-    /// The file is whole, but holds another drive.
+    /// The file is complete, but contains another drive.
     Differs(Difference),
     /// The file is not a drive, is damaged, or cannot be read.
     Unreadable(String),
@@ -68,13 +68,13 @@ pub(super) struct Reader {
     frames_at: u64,
 }
 
-/// Returns true if a file begins like the file of a kept drive.
+/// Returns true if a file begins like the file of a saved drive.
 pub fn is_kept(file: &File) -> bool {
     let mut magic = [0; MAGIC.len()];
     file.read_exact_at(&mut magic, 0).is_ok() && magic == *MAGIC
 }
 
-/// Opens the file of a drive of this shape, to load its state.
+/// Opens the file of a drive with these settings, to load its state.
 pub(super) fn open(path: &Path, lines: &[Line]) -> Result<Reader, Unusable> {
     let mut file = File::open(path)?;
     let (mut magic, mut format) = ([0; MAGIC.len()], [0; 4]);
@@ -199,7 +199,7 @@ pub(super) fn write(
     lines: Vec<Line>,
     state: &mut dyn FnMut(&mut Archive<'_>) -> io::Result<()>,
 ) -> io::Result<()> {
-    // Other threads and processes may be writing the same drive.
+    // Other threads and processes may be writing the same drive, so the temporary name is unique.
     static PARTS: AtomicU64 = AtomicU64::new(0);
     let number = PARTS.fetch_add(1, Ordering::Relaxed);
     let mut name = path.file_name().unwrap_or_default().to_owned();
@@ -207,7 +207,7 @@ pub(super) fn write(
     let part = path.with_file_name(name);
     let written = write_part(&part, lines, state).and_then(|()| fs::rename(&part, path));
     if written.is_err() {
-        // The first error is reported; an error here adds nothing.
+        // This error is ignored, because an earlier one is already reported.
         let _ = fs::remove_file(&part);
     }
     written

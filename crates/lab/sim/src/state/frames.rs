@@ -1,16 +1,16 @@
-//! A stream of bytes in frames, each with a checksum: a reader gets the bytes that were written, or an error.
+//! A stream of bytes in frames with checksums. A reader gets the bytes that were written, or an error.
 //!
 //! ```text
 //! frame:  length (4 bytes, little-endian), XXH3 of the bytes (8), the bytes
 //! end:    an empty frame
 //! ```
-//! The number of a frame is the seed of its checksum, so frames cannot change places.
+//! The number of a frame is the seed of its checksum, so that swapped frames are detected.
 
 use std::io::{self, Error, ErrorKind, Read, Write};
 
 use twox_hash::XxHash3_64;
 
-/// Bytes of a full frame: they fit the cache of a core.
+/// Size of a full frame; it fits the cache of a core.
 const FRAME_BYTES: usize = 256 << 10;
 
 /// Writes bytes as frames.
@@ -26,7 +26,7 @@ pub(super) fn write(bytes: &[u8], to: &mut impl Write) -> io::Result<()> {
 /// Reads the bytes of all frames.
 ///
 /// # Errors
-/// If they cannot be read, or differ from the bytes written.
+/// Fails if the bytes cannot be read, or differ from the bytes written.
 pub(super) fn read(from: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut number = 0;
@@ -80,7 +80,7 @@ mod tests {
         }
     }
 
-    /// Goal: detect all damage. Method: flip every bit of a small stream, cut off every end, swap frames.
+    /// Goal: all damage is detected. Method: flip every bit of a small stream, cut off every end, swap frames.
     #[test]
     fn damage_is_an_error() {
         let whole = framed(b"a drive that was aged");

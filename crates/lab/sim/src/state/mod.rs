@@ -1,8 +1,8 @@
-//! Kept drives: saved after a run and continued in another, or preconditioned once for many runs.
+//! Saved drives: saved after a run and continued in another run, or preconditioned once for many runs.
 //!
 //! A file holds the state of the simulation: the FTL with its map and policies, wear, random streams, counts, and the
 //! data of a check. It does not hold requests, host and clock. A drive is saved at rest, as after a clean shutdown: its
-//! write buffer has been programmed, and time starts anew.
+//! write buffer has been programmed, and time restarts.
 
 mod arrays;
 mod file;
@@ -26,15 +26,15 @@ use file::{Reader, Unusable};
 /// Files of the drive of a run.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct States<'a> {
-    /// Drive to start from, instead of preconditioning one.
+    /// File of the drive to start from, instead of preconditioning a new drive.
     pub from: Option<&'a Path>,
-    /// Preconditioned drive: loaded if the file exists, else saved.
+    /// File of the preconditioned drive: loaded if it exists, otherwise saved.
     pub cache: Option<&'a Path>,
-    /// Destination of the drive after the run, unless the run is stopped.
+    /// File in which the drive is saved after the run, unless the run is stopped.
     pub save: Option<&'a Path>,
 }
 
-/// Returns everything on which the preconditioned drive of a set-up depends, as text; `None` if preconditioning is
+/// Returns everything that determines the preconditioned drive of a set-up, as text. `None` if preconditioning is
 /// faster than loading.
 pub fn cache_key(setup: &Setup) -> Option<String> {
     /// Number of pages whose preconditioning takes about 0.1 s.
@@ -45,7 +45,7 @@ pub fn cache_key(setup: &Setup) -> Option<String> {
     worthwhile.then(|| cached_lines(setup).into_iter().map(write).collect())
 }
 
-/// Returns true if the trace overwrites the drive; keys do not cover traces.
+/// Returns true if the trace overwrites the drive; cache keys do not cover traces.
 fn depends_on_trace(setup: &Setup) -> bool {
     matches!(setup.precondition.overwrite, Overwrite::Trace(_))
 }
@@ -54,14 +54,15 @@ fn cached_lines(setup: &Setup) -> Vec<Line> {
     [shape(setup), preconditioning(setup)].concat()
 }
 
-/// Returns the settings in which two drives must agree for one to continue from the other, without all settings of time.
+/// Returns the settings that must be equal for one drive to continue from the other; settings of time are not among
+/// them.
 fn shape(setup: &Setup) -> Vec<Line> {
     let mut lines = setup.lines();
     lines.push(line("check", setup.check));
     lines
 }
 
-/// Returns the other settings of a preconditioned drive.
+/// Returns the other settings that determine a preconditioned drive.
 fn preconditioning(setup: &Setup) -> Vec<Line> {
     let Precondition { fill, overwrite } = setup.precondition;
     let overwrite = match overwrite {
@@ -74,7 +75,7 @@ fn preconditioning(setup: &Setup) -> Vec<Line> {
     vec![fill, line("precondition.overwrite", overwrite), line("seed", setup.seed)]
 }
 
-/// Origin of the drive of a run.
+/// Origin of the drive that a run uses.
 #[derive(Default)]
 pub(crate) struct Origin<'a> {
     /// Saved drive to start from.
@@ -84,7 +85,7 @@ pub(crate) struct Origin<'a> {
 }
 
 impl<'a> Origin<'a> {
-    /// Opens the files that exist.
+    /// Opens those of the files that exist.
     pub fn open(setup: &Setup, states: States<'a>) -> Result<Self, SimError> {
         if let Some(path) = states.from {
             let reader = file::open(path, &shape(setup)).map_err(|unusable| refused(path, unusable))?;
@@ -98,13 +99,13 @@ impl<'a> Origin<'a> {
         }
     }
 
-    /// Returns the state that the FTL is built for.
+    /// Returns the state for which the FTL is built.
     pub fn start(&self) -> Start {
         if self.saved.is_some() { Start::Loaded } else { Start::Erased }
     }
 }
 
-/// Loads the device from a saved drive, or preconditions it, by `trace` if the set-up says so.
+/// Loads the device from a saved drive, or preconditions it, by `trace` if the set-up requires it.
 pub(crate) fn prepare(
     stack: &mut dyn Device,
     origin: Origin<'_>,
@@ -114,7 +115,7 @@ pub(crate) fn prepare(
     let Origin { saved, cache } = origin;
     if let Some((path, reader)) = saved {
         let loaded = load(stack, reader).map_err(|unusable| match cache {
-            // The device may be half loaded.
+            // The device may be partly loaded.
             Some(_) => SimError::Cached { path: path.into(), why: why(unusable) },
             None => refused(path, unusable),
         });
@@ -153,7 +154,7 @@ fn why(unusable: Unusable) -> String {
 
 /// Saves the drive after a run.
 pub(crate) fn save(stack: &mut dyn Device, mut summary: PreconditionSummary, path: &Path) -> Result<(), SimError> {
-    // For a run that continues from here, all of this happened before its first request.
+    // For a run that continues from here, everything so far happened before its first request.
     stack.checked()?;
     summary.add_run(&stack.counts());
     let lines = shape(stack.setup());

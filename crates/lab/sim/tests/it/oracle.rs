@@ -297,7 +297,7 @@ fn the_oracle_notices_a_wrong_ftl() {
         program(checker, 2, 5, 1);
         program(checker, 1, 6, 2);
     };
-    assert!(found(&passed).contains("is past page 1, at 3"));
+    assert!(found(&passed).contains("is already at page 3, past page 1"));
     assert!(found(&|checker| program(checker, 1, 5, 0)).contains("sequence"));
     assert!(found(&|checker| checker.read(Ppn(9), Cause::Host)).contains("not programmed"));
     assert!(found(&|checker| checker.erase(BlockId(0), Cause::Gc)).contains("only copy of logical page 5"));

@@ -1,8 +1,8 @@
 //! Exact LRU without a list that every hit would modify.
 //!
-//! A hit only writes a timestamp from a shared counter to its slot. A heap holds a possibly outdated, never later
-//! timestamp of each slot. An outdated heap minimum is reinserted with its current timestamp. The first minimum that is
-//! up to date is the least recently used page.
+//! A hit only writes a timestamp from a shared counter to its slot. The heap holds a timestamp of each slot, which may
+//! be outdated but is never too late. An outdated minimum is reinserted with its current timestamp. The first minimum
+//! that is up to date is the least recently used page.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -73,7 +73,7 @@ impl Policy for Lru {
             } else if time < used {
                 self.heap.push(Reverse((used, slot)));
             } else if time >= limit {
-                // This call has already rejected every page.
+                // In this case, the current call has already rejected every page.
                 self.heap.push(Reverse((time, slot)));
                 return None;
             } else if evictable(slot) {

@@ -1,11 +1,11 @@
 //! Eviction policies: one file for each policy in [`OWN`], and all policies of simulated caches.
 //!
-//! To add one, write its file with an [`Info`] and an implementation of [`Policy`], and register it here. Policies in
-//! [`OWN`] record hits in atomics, so that concurrent hits do not wait for each other. Policies of simulated caches
+//! To add a policy, write its file with an [`Info`] and an implementation of [`Policy`], and register it here. Policies
+//! in [`OWN`] record hits in atomics, so that concurrent hits do not wait for each other. Policies of simulated caches
 //! come from the table of `ssdlab-cache` and take a lock per hit.
 //!
-//! A hit moves a page out of the compressed pool, so policies of that pool see no hits. FIFO, CLOCK, SIEVE and LRU are
-//! therefore equivalent there; policies with ghosts still recognise returning pages.
+//! A hit moves a page out of the compressed pool, so policies of that pool see no hits. Therefore FIFO, CLOCK, SIEVE
+//! and LRU are equivalent there. Policies with ghosts still recognise returning pages.
 
 pub mod clock;
 pub mod fifo;
@@ -30,7 +30,7 @@ pub trait Policy: Send + Sync {
     /// Makes slots `0..slots` valid.
     fn grow(&mut self, slots: usize);
 
-    /// Returns the maximum memory needed to grow by `more` slots; 40 bytes per slot suffice for lists and timestamps.
+    /// Returns the maximum memory needed to grow by `more` slots. Lists and timestamps need at most 40 bytes per slot.
     fn growth_bytes(&self, more: usize) -> usize {
         more * 40
     }
@@ -44,7 +44,8 @@ pub trait Policy: Send + Sync {
     /// Removes the page in `slot`, which is not a victim.
     fn remove(&mut self, slot: u32);
 
-    /// Removes and returns the victim among the pages that are `evictable`. A rejected page counts as used.
+    /// Removes and returns the victim among the pages that are `evictable`. A page that is not evictable counts as
+    /// used.
     fn victim(&mut self, evictable: &mut dyn FnMut(u32) -> bool) -> Option<u32>;
 
     /// Returns the memory of the policy.
@@ -91,8 +92,8 @@ impl Choice {
     }
 }
 
-/// Returns every policy with its defaults: first the policies in [`OWN`], then all others of simulated caches except
-/// offline ones, which need future accesses.
+/// Returns every policy with its defaults: first the policies in [`OWN`], then all other policies of simulated caches,
+/// except offline policies, which need future accesses.
 pub fn policies() -> impl Iterator<Item = Choice> {
     let own = OWN.iter().map(|info| (info.name, Kind::Own(info)));
     let others = ssdlab_cache::POLICIES
@@ -102,10 +103,11 @@ pub fn policies() -> impl Iterator<Item = Choice> {
         .map(|(name, kind)| Choice { name: name.to_owned(), kind })
 }
 
-/// Parses a policy such as `lru` or, with parameters, `lru-k:k=3`. With parameters it is the simulated cache's policy.
+/// Parses a policy such as `lru` or, with parameters, `lru-k:k=3`. With parameters it is the policy of simulated
+/// caches.
 ///
 /// # Errors
-/// If there is no policy of this name, or a parameter is unknown or invalid.
+/// Fails if there is no policy with this name, or a parameter is unknown or invalid.
 pub fn policy(text: &str) -> Result<Choice, ConfigError> {
     let invalid = |remedy: String| ConfigError::new("policy", format!("\"{text}\""), remedy);
     let mut parts = text.trim().split(':');

@@ -1,4 +1,4 @@
-//! Dense numbers for the pages that a policy knows: present pages and the most recently removed ones.
+//! Dense numbers for the pages that a policy knows: present pages and recently removed pages.
 
 use super::links::{Links, List, NONE};
 use crate::PageId;
@@ -9,19 +9,19 @@ use crate::hash::bucket;
 pub struct Numbers {
     /// First number of each hash bucket.
     heads: Vec<u32>,
-    /// Next number of the same bucket, per number.
+    /// For each number, the next number of the same bucket.
     next: Vec<u32>,
     /// Page of each number.
     ids: Vec<PageId>,
-    /// Number of numbers assigned so far.
+    /// How many numbers were assigned so far.
     assigned: u32,
-    /// Numbers of removed pages, the longest removed first.
+    /// Numbers of removed pages, starting with the page removed longest ago.
     removed: List,
     links: Links,
 }
 
 impl Numbers {
-    /// Grows to `numbers` numbers. There must be more numbers than pages present at once.
+    /// Grows to `numbers` numbers. There must be more numbers than pages present at the same time.
     pub fn grow(&mut self, numbers: usize) {
         let more = numbers - self.ids.len();
         self.ids.reserve_exact(more);
@@ -67,7 +67,7 @@ impl Numbers {
         self.next[previous as usize] = next;
     }
 
-    /// Returns the number of an inserted page; the flag is true if the number was another page's before.
+    /// Returns the number of an inserted page, and true if another page had this number before.
     pub fn insert(&mut self, id: PageId) -> (u32, bool) {
         if let Some(number) = self.find(id) {
             self.links.remove(&mut self.removed, number);

@@ -49,8 +49,8 @@ impl S3Fifo {
         self.links.push(&mut self.main, slot);
     }
 
-    /// Removes the oldest page of the small queue. Evicts it if it was used at most once and is `evictable`; otherwise
-    /// moves it to the main queue.
+    /// Removes the oldest page of the small queue. Evicts the page if it was used at most once and is `evictable`;
+    /// otherwise moves it to the main queue.
     fn evict_small(&mut self, evictable: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
         let slot = self.links.pop_oldest(&mut self.small)?;
         let page = &mut self.pages[slot as usize];
@@ -63,7 +63,8 @@ impl S3Fifo {
         None
     }
 
-    /// Removes the oldest page of the main queue. Evicts it if it is unused and `evictable`; otherwise reinserts it.
+    /// Removes the oldest page of the main queue. Evicts the page if it is unused and `evictable`; otherwise reinserts
+    /// it.
     fn evict_main(&mut self, evictable: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
         let slot = self.links.pop_oldest(&mut self.main)?;
         let uses = self.pages[slot as usize].uses.get_mut();
@@ -110,8 +111,8 @@ impl Policy for S3Fifo {
 
     fn victim(&mut self, evictable: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
         let pages = self.small.len + self.main.len;
-        // Each page may move from the small queue to the main queue and there use up its counter. If all pages that
-        // went round are pinned, evict from the small queue regardless of its length.
+        // Each page may move from the small queue to the main queue and use up its counter there. If all pages seen in
+        // one round are pinned, evicts from the small queue regardless of its length.
         for force_small in [false, true] {
             for _ in 0..pages * (2 + usize::from(MAX_USES)) {
                 let small = force_small || self.main.len == 0 || self.small.len > (pages / 10).max(1);

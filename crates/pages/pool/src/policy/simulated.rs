@@ -2,12 +2,12 @@
 //!
 //! A simulated policy evicts by itself at a fixed capacity, whereas the pool decides when and how many pages leave.
 //! Therefore the adapter asks for victims ahead and sets the capacity to the expected number of pages. Pages that the
-//! policy evicts or rejects while the pool has room stay cached and are the next victims. A page that is not evictable
-//! is accessed again.
+//! policy evicts or rejects while the pool has room stay cached; they are the next victims. A page that is not
+//! evictable is accessed again.
 //!
-//! Policies identify pages by numbers. A removed page keeps its number, so that it is recognised when it returns. There
-//! are about twice as many numbers as slots; then the number of the longest removed page is reused. The new page
-//! inherits any sketch counts of a reused number.
+//! Policies identify pages by numbers. A removed page keeps its number, so that the policy recognises the page when it
+//! returns. There are about twice as many numbers as slots; then the number of the longest removed page is reused. The
+//! new page inherits any sketch counts of a reused number.
 
 use ssdlab_cache::{Access, PolicyInfo, build_policy};
 
@@ -108,7 +108,7 @@ impl Policy for Simulated {
         state.items.resize(slots, NONE);
         state.evicted.reserve_exact(slots);
         state.links.grow(slots);
-        // Grow by more than needed, and only when needed.
+        // Grows by more than needed, and only when needed.
         if state.numbers.len() < slots + slots / 4 {
             let numbers = 2 * slots;
             state.numbers.grow(numbers);
@@ -119,7 +119,7 @@ impl Policy for Simulated {
     }
 
     fn growth_bytes(&self, more: usize) -> usize {
-        // Tables at least double, and their old memory exists until they are copied.
+        // Tables at least double in size, and their old memory exists until it is copied.
         let state = self.0.lock();
         state.bytes() * (2 + 2 * more / state.items.len().max(1))
     }

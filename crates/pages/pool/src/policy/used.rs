@@ -11,10 +11,10 @@ impl Used {
         self.0.resize_with(slots, AtomicBool::default);
     }
 
-    /// Marks the page as used.
+    /// Marks the page in a slot as used.
     #[inline]
     pub fn mark(&self, slot: u32) {
-        // Write only if necessary: a line that is only read stays in the caches of all cores.
+        // Writes only if necessary: a cache line that is only read stays in the caches of all cores.
         let used = &self.0[slot as usize];
         if !used.load(Relaxed) {
             used.store(true, Relaxed);

@@ -1,4 +1,4 @@
-//! Fault injection and consistency checks for tests.
+//! Injects faults and checks consistency, for tests.
 
 use super::{Shard, Slot, State};
 

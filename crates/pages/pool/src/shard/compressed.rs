@@ -7,7 +7,7 @@ use crate::slabs::Place;
 
 /// Number of steps in which the adaptive share moves by one margin.
 const MOVES: usize = 4;
-/// Chunks are emptied when free places exceed this fraction of the compressed pool: one in `FREE_PLACES`.
+/// Chunks are emptied when more than one in `FREE_PLACES` places of the compressed pool is free.
 const FREE_PLACES: usize = 8;
 
 impl Shard {
@@ -34,7 +34,7 @@ impl Shard {
         }
     }
 
-    /// Drops the victim of the compressed pool's policy; returns false if there is none.
+    /// Drops the victim of the compressed pool's policy; returns false if there is no victim.
     pub(super) fn drop_compressed(&mut self) -> bool {
         let Some(at) = self.compressed.victim(&mut |_| true) else { return false };
         if let State::Compressed(compressed) = self.slots[at as usize].state {
@@ -76,7 +76,7 @@ impl Shard {
     pub(super) fn rebalance(&mut self) {
         let Some(verdict) = self.balance.as_mut().and_then(Balance::verdict) else { return };
         let step = (self.budget_bytes / MARGINS / MOVES).max(self.slabs.chunk_cost());
-        // Keep part of the raw pool; without it, its savings could not be measured.
+        // Keeps a part of the raw pool. Without raw pages, their savings could not be measured.
         let min_raw_bytes = (MIN_FRAMES * self.frame_bytes).max(self.budget_bytes / MARGINS);
         let max_limit = self.budget_bytes - self.meta_bytes - min_raw_bytes;
         let limit = match verdict {

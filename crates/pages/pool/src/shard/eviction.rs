@@ -1,4 +1,4 @@
-//! Eviction of raw pages from a shard. A job starts under the lock, runs without it, and finishes under the lock.
+//! Evicts raw pages from a shard. A job starts under the lock, runs without it, and finishes under the lock.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ impl Shard {
         self.free_slots.push(at);
     }
 
-    /// Chooses a victim of the raw pool, optionally among clean pages only. The caller must pass the job to
+    /// Chooses a victim of the raw pool, optionally only among clean pages. The caller must pass the job to
     /// [`Shard::finish`] or [`Shard::cancel`].
     pub fn begin_demotion(&mut self, clean_only: bool) -> Option<Job> {
         let slots = &mut self.slots;
@@ -116,7 +116,7 @@ impl Shard {
         }
     }
 
-    /// Cancels a job; the page stays unchanged.
+    /// Cancels a job; its page stays unchanged.
     pub fn cancel(&mut self, job: Job, victim: bool) {
         let at = job.slot;
         self.working -= 1;

@@ -1,4 +1,4 @@
-//! Memory accounting of a shard, and frames of raw pages.
+//! Accounts for the memory of a shard, and manages frames of raw pages.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ impl Shard {
 
     /// True if workers should start to demote pages.
     pub fn short_of_frames(&self) -> bool {
-        // The cheap test comes first: `room` needs a division.
+        // The cheap test comes first, because `room` needs a division.
         self.free_frames.len() < self.low_water && self.room() < self.low_water
     }
 
@@ -43,7 +43,7 @@ impl Shard {
         self.working > 0
     }
 
-    /// Takes a frame that is available without a victim. The caller must pass it to [`Shard::land`],
+    /// Takes a frame that is available without evicting a page. The caller must pass it to [`Shard::land`],
     /// [`Shard::replace_frame`] or [`Shard::return_frame`].
     pub fn take_frame(&mut self) -> Option<Frame> {
         if !self.orphans.is_empty() {
@@ -72,7 +72,7 @@ impl Shard {
         if Arc::strong_count(&frame) > 1 {
             self.orphans.push(frame);
         } else if self.frames > self.raw_limit() && !self.released {
-            // Free only every other frame, so that no single thread pays for a change of the share.
+            // Frees only every other frame, so that no single thread pays for a change of the share.
             self.frames -= 1;
             self.released = true;
         } else {

@@ -1,4 +1,4 @@
-//! Insertion of pages into a shard, and writes to raw pages.
+//! Inserts pages into a shard, and writes to raw pages.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::{Compressed, Frame, SLOT_BYTES, Shard, Slot, State};
 use crate::PageId;
 
 impl Shard {
-    /// Puts an absent page in flight and returns its slot; `None` if the page table is full and cannot grow yet.
+    /// Puts an absent page in flight and returns its slot. `None` if the page table is full and cannot grow yet.
     pub fn begin(&mut self, id: PageId) -> Option<u32> {
         let at = self.free_slot()?;
         let bucket = self.bucket(id);
@@ -62,7 +62,7 @@ impl Shard {
         compressed
     }
 
-    /// Removes a compressed page from its pool and puts it in flight, to be overwritten as a whole.
+    /// Removes a compressed page from its pool and puts it in flight, so that it can be completely overwritten.
     pub fn begin_overwrite(&mut self, at: u32) {
         let compressed = self.take_out(at);
         self.slabs.free(compressed.place, compressed.len as usize);
@@ -78,7 +78,7 @@ impl Shard {
         compressed
     }
 
-    /// Makes a page in flight raw, with its bytes in `frame`.
+    /// Makes a page in flight raw; `frame` contains its bytes.
     pub fn land(&mut self, at: u32, frame: Frame, dirty: bool) {
         let slot = &mut self.slots[at as usize];
         slot.dirty = dirty;
@@ -92,7 +92,7 @@ impl Shard {
         self.progress = true;
     }
 
-    /// Makes a page in flight absent.
+    /// Forgets a page in flight, which is then no longer cached.
     pub fn abort(&mut self, at: u32) {
         self.unlink(at);
         self.progress = true;
@@ -107,7 +107,7 @@ impl Shard {
         true
     }
 
-    /// Replaces the frame of a raw page by `frame`, which holds the written bytes.
+    /// Replaces the frame of a raw page by `frame`, which contains the written bytes.
     pub fn replace_frame(&mut self, at: u32, frame: Frame) {
         if let State::Raw(page) = &mut self.slots[at as usize].state {
             let old = std::mem::replace(page, frame);

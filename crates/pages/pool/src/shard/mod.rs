@@ -1,5 +1,5 @@
-//! Page states of one shard and all transitions between them. There are no locks, loader or codec here: each method is
-//! one step under the shard's lock and keeps the shard within its budget.
+//! Page states of one shard and all transitions between them, without locks, loader or codec. Each method is one step
+//! under the shard's lock and keeps the shard within its budget.
 //!
 //! A page is absent, in flight (a thread is bringing it in), raw or compressed. A raw page may be busy: a thread holds
 //! a snapshot to store or compress. Busy pages can still be read and written. A write gives the page a new frame and a
@@ -27,18 +27,18 @@ use crate::{ConfigError, PageId, Transitions, Usage};
 pub type Frame = Arc<[u8]>;
 
 const NONE: u32 = u32::MAX;
-/// Margins per budget; the adaptive share compares the pools at a margin of one such part.
+/// Number of margins per budget; the adaptive share compares the pools at one margin.
 const MARGINS: usize = 16;
 
 /// Place, length and checksum of a compressed page.
 #[derive(Clone, Copy, Debug)]
 pub struct Compressed {
     place: Place,
-    /// Length in bytes; a whole page if it is stored uncompressed.
+    /// Length in bytes; the page size if the page is stored uncompressed.
     pub len: u32,
     /// Checksum of the compressed bytes.
     pub crc: u32,
-    /// Sequence number of [`Balance::demoted`].
+    /// Sequence number returned by [`Balance::demoted`].
     demoted: u32,
 }
 
@@ -52,11 +52,11 @@ enum State {
 struct Slot {
     id: PageId,
     state: State,
-    /// Next slot of the same bucket.
+    /// Next slot in the same bucket.
     next: u32,
-    /// Incremented by each write.
+    /// Version of the page, incremented by each write.
     version: u32,
-    /// True if the page was used since it became raw or since it was last chosen as a victim.
+    /// True if the page was used since it became raw, or since it was last chosen as a victim.
     touched: AtomicBool,
     dirty: bool,
     busy: bool,
@@ -84,7 +84,7 @@ pub struct Job {
     pub page: Frame,
     /// True if the page must be stored.
     pub dirty: bool,
-    /// Action after storing, for victims.
+    /// Action for a victim after it has been stored.
     pub action: VictimAction,
 }
 
@@ -100,11 +100,11 @@ pub enum VictimAction {
 pub enum JobResult<'a> {
     /// The page could not be stored.
     StoreFailed,
-    /// Drop the page, as [`Job::action`] demands.
+    /// Drop the page, as [`Job::action`] requires.
     Drop,
     /// Drop the page because it did not shrink enough.
     Incompressible,
-    /// Keep these compressed bytes, which have this checksum.
+    /// Keep these compressed bytes; the number is their checksum.
     Keep(&'a [u8], u32),
 }
 
@@ -147,7 +147,7 @@ pub struct Shard {
     raw: Box<dyn Policy>,
     compressed: Box<dyn Policy>,
     free_frames: Vec<Frame>,
-    /// Former frames of pages, to which readers still hold references.
+    /// Old frames of pages, to which readers still hold references.
     orphans: Vec<Frame>,
     /// Number of frames, used or free.
     frames: usize,
@@ -162,13 +162,13 @@ pub struct Shard {
     reserved_bytes: usize,
     raw_pages: usize,
     dirty_pages: usize,
-    /// Number of frames and jobs held by threads; waiting may help while it is above 0.
+    /// Number of frames and jobs held by threads. While it is above 0, waiting may help.
     working: usize,
-    /// Available frames below which workers start.
+    /// Number of available frames below which workers start.
     low_water: usize,
-    /// Available frames at which workers stop.
+    /// Number of available frames at which workers stop.
     high_water: usize,
-    /// True if a thread made progress that another one may be waiting for.
+    /// True if a thread made progress that another thread may wait for.
     pub progress: bool,
     /// True if a thread is waiting.
     pub waiting: bool,
@@ -245,7 +245,8 @@ impl Shard {
             shard.low_water = (shard.raw_limit() / 16).min(options.batch());
             shard.high_water = (shard.raw_limit() / 8).min(2 * options.batch());
         }
-        // Rebuild with the final number of raw pages, known now that the tables are counted. The tables do not grow.
+        // Rebuilds the policy with the final number of raw pages, which is known now that the tables are counted. The
+        // tables do not grow.
         shard.raw = options.raw_policy.build(shard.raw_limit() - shard.high_water)?;
         shard.raw.grow(slots);
         Ok(shard)
@@ -306,7 +307,7 @@ impl Shard {
         let page = match &slot.state {
             State::Raw(page) => page,
             State::Compressed(compressed) => {
-                // The caller will copy it once it has the exclusive lock.
+                // The caller will copy the page once it has the exclusive lock.
                 self.slabs.prefetch(compressed.place, compressed.len as usize);
                 return None;
             }

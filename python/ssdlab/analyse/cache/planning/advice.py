@@ -25,7 +25,7 @@ PAGE = "8KiB"
 
 
 BUSY = 0.1
-"""Share of its time waiting for a processor above which a thread reports a busy machine."""
+"""Share of time waiting for a processor above which a thread reports a busy machine."""
 
 
 def busy(waited: float) -> list[str]:
@@ -68,24 +68,24 @@ def plan(
     measure_cache: bool = False,
     monitor: Monitor | None = None,
 ) -> CachePlan:
-    """Decides whether to compress part of a page cache, with which compressor, how much, and what that gains.
+    """Decides whether to compress part of a page cache, with which compressor and how much, and computes the gain.
 
     Args:
         memory: Memory of the cache, such as `"15GiB"`.
         data: Size of the data.
         page: Size of a page.
-        distribution: Distribution of requests over the pages; or points of a curve, as pairs of the cached share of the
+        distribution: Distribution of requests over the pages, or points of a curve: pairs of the cached share of the
             pages and the hit ratio, neither decreasing.
-        compressors: Names such as `lz4` and `zstd:1`, which are measured on this machine, or their figures.
+        compressors: Names such as `lz4` and `zstd:1`, which are measured on this machine, or figures of compressors.
         paths: Files with typical data to measure compressors on; the corpus of `compress.bench` if empty.
-        paper: Takes compressors and device from table 4 of Harper 2018 instead.
+        paper: True to take compressors and device from table 4 of Harper 2018.
         device: File or block device whose reads to measure; nothing is written to it.
-        device_us: Time to read a page, in microseconds, instead of measuring.
+        device_us: Time to read a page in microseconds, if it is not measured.
         seconds: Measuring time per read size.
         share: Share of the memory to compress, as a fraction of 1; the best share by default.
-        measure_cache: Measures a small cache of these proportions, to compare the model with.
-        monitor: Progress callback as in `ssdlab.simulate`. If it returns something true, KeyboardInterrupt is raised,
-            or the plan is returned without the unfinished part of the comparison.
+        measure_cache: True to measure a small cache with these proportions, for comparison with the model.
+        monitor: Progress callback as in `ssdlab.simulate`. If it returns a true value, KeyboardInterrupt is raised, or
+            the plan is returned without the unfinished part of the comparison.
 
     Raises:
         ConfigError: If a figure is out of range, or not exactly one of `paper`, `device` and `device_us` is given.
@@ -114,7 +114,7 @@ def plan(
         distribution = _curve(distribution)
     remarks: list[str] = []
     ending = Ending(monitor)
-    # Refuses wrong figures before measuring.
+    # Rejects invalid figures before measuring.
     _ssdlab.Plan(sizes, device_us or 0.0, distribution, (1.0, 0.0, 0.0, 1.0)).point(share or 0.0, [])
     if paper:
         contents, compared = None, [of_paper(wish) for wish in wanted]

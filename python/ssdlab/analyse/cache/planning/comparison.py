@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from ssdlab.analyse.cache.planning.result import CachePlan
 
 SHARES = (0, 50)
-"""Compressed shares to measure besides the best one, in percent; only 0 if the user gives a share."""
+"""Compressed shares to measure in addition to the best share, in percent; only 0 if the user gives a share."""
 
 PAGES, CACHED = 8192, 800
 """Minimum number of pages of data, and of raw pages in the small cache."""
 
 ACCESSES_A_PAGE = 4
-"""Accesses per page; half of them warm the cache up."""
+"""Accesses per page; the first half warms up the cache."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """One share of the memory with one compressor."""
+    """One share of the memory, compressed with one compressor."""
 
     share: float
     compressor: str | None
-    """None for the raw cache."""
+    """Name of the compressor; None for the raw cache."""
     document_us: float
     """Time per page by the document's model, in microseconds."""
     model_us: float
@@ -46,9 +46,9 @@ class Compared:
     by_hits_us: float
     """Part of the difference between measurement and model due to the hit ratios."""
     by_device_us: float
-    """Part due to the time to load a page."""
+    """Part of the difference due to the time to load a page."""
     left_us: float
-    """Remaining part, due to tables, locks, copies, and other programs."""
+    """Remaining part of the difference, due to tables, locks, copies, and other programs."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,9 @@ def compare(plan: "CachePlan", contents: Corpus, monitor: Monitor | None = None)
 
 
 def _moving_us(raw: float, compressed: float, load_us: float, compress_us: float, decompress_us: float) -> float:
-    """Time per page at these hit ratios; each page that enters the raw pool forces another one to be compressed."""
+    """Returns the time per page at these hit ratios. Each page that enters the raw pool forces another page to be
+    compressed.
+    """
     return (1 - raw - compressed) * (load_us + compress_us) + compressed * (compress_us + decompress_us)
 
 

@@ -1,4 +1,4 @@
-"""Figures of compressors: from the document, and measured on this machine."""
+"""Figures of compressors: from the paper, or measured on this machine."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from ssdlab.model.requests import Monitor
 from ssdlab.model.several import several
 
 PAPER_DEVICE_US = 110.0
-"""Time to read a page of 8 KiB: table 4 of Harper 2018."""
+"""Time in microseconds to read a page of 8 KiB: table 4 of Harper 2018."""
 
 ROUNDS = 3
-"""Number of passes over the pages; the fastest counts, because other programs can only slow a pass down."""
+"""Number of passes over the pages. The fastest counts, because other programs can only slow down a pass."""
 
 SHRUNK = 0.75
-"""Maximum compressed share of a page that is kept compressed, as in the two-pool cache."""
+"""Maximum compressed size, as a share of the page, at which a page is kept compressed, as in the two-pool cache."""
 
 COPY = "none"
 """Codec that only copies pages."""
@@ -37,9 +37,9 @@ class Compressor:
     shrinking: float = 1.0
     """Share of the pages that shrink."""
     mean_ratio: float | None = None
-    """Unweighted mean of the files' ratios: the "overall" ratio of Harper 2018. `ratio` if None."""
+    """Unweighted mean of the files' ratios, which is the "overall" ratio of Harper 2018. If None, `ratio`."""
     waited: float = 0.0
-    """Share of its time that the measuring thread waited for a processor; 0 for given figures."""
+    """Share of time that the measuring thread waited for a processor; 0 for given figures."""
 
 
 PAPER = {
@@ -50,11 +50,11 @@ PAPER = {
 
 
 def of_paper(wanted: str | Compressor) -> Compressor:
-    """Returns the document's figures of a compressor, or the given ones."""
+    """Returns the paper's figures of a compressor, or the given figures."""
     if isinstance(wanted, Compressor):
         return wanted
     if wanted not in PAPER:
-        raise ConfigError(f"the document has no figures for {text.path(wanted)}; use one of {', '.join(PAPER)}")
+        raise ConfigError(f"the paper has no figures for {text.path(wanted)}; use one of {', '.join(PAPER)}")
     return PAPER[wanted]
 
 
@@ -64,10 +64,10 @@ def measure(
     """Measures compressors on pages, as `compress.bench` does, with one thread.
 
     Args:
-        names: Codecs such as `lz4` or `zstd:1`; `modelled:RATIO:COMPRESS:RESTORE` has its figures in the name.
+        names: Codecs such as `lz4` or `zstd:1`; the name `modelled:RATIO:COMPRESS:RESTORE` contains its figures.
         contents: Contents of the pages.
         page_bytes: Size of a page.
-        monitor: Progress callback; if it returns something true, KeyboardInterrupt is raised.
+        monitor: Progress callback; if it returns a true value, KeyboardInterrupt is raised.
     """
     modelled = {name: _ssdlab.modelled_codec(name) for name in several(names)}
     if all(len(member.data) < page_bytes for member in contents.members):

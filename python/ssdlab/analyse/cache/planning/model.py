@@ -3,15 +3,15 @@
 from ssdlab import _ssdlab
 
 MODELS = ("document", "corrected")
-"""The model of Harper 2018, as published and with all corrections but `IN_PLACE`."""
+"""The model of Harper 2018, as published, and with all corrections except `IN_PLACE`."""
 
 IN_PLACE = "restore-in-place"
-"""Not a correction, but another kind of cache, in which a page that is hit stays compressed."""
+"""This is not a correction but another kind of cache, in which a page that is hit stays compressed."""
 
 
 def corrections(model: str) -> list[str]:
     """Returns the names of a model's corrections.
 
-    In the corrected model a page that is hit moves to the raw pool, as in flowchart 2b and in `ssdlab.Pool`.
+    In the corrected model, a page that is hit moves to the raw pool, as in flowchart 2b and in `ssdlab.Pool`.
     """
     return [] if model == "document" else [name for name in _ssdlab.corrections() if name != IN_PLACE]

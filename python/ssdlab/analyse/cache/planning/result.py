@@ -28,7 +28,7 @@ class Choice:
     model: str
     compressor: Compressor
     share: float
-    """Share of the memory to compress: the fastest, or the given one."""
+    """Share of the memory to compress: the fastest share, or the given one."""
     hit_ratio: float
     us: float
     """Mean time per page, in microseconds."""
@@ -37,9 +37,11 @@ class Choice:
     gain: float
     """Pages per second, relative to no compression."""
     break_even: float | None
-    """Smallest share of the memory with a gain; None if no share gains."""
+    """Smallest share of the memory that gains; None if no share gains."""
     device_break_even_us: float | None
-    """Fastest device, in microseconds per page, on which some share gains; None if no device is slow enough."""
+    """Read time in microseconds per page of the fastest device on which some share gains; None if no device is slow
+    enough.
+    """
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the choice, ready for JSON."""
@@ -50,8 +52,8 @@ class Choice:
 class CachePlan(Finding):
     """Advice on compressing part of a page cache; see `plan`.
 
-    Saves `report.html`, `cache-plan.json` and `plan.csv`, which has a line for each percent: `model`, `compressor`,
-    `percent`, `us`.
+    Saves `report.html`, `cache-plan.json` and `plan.csv`, which has a line for each percent with the columns `model`,
+    `compressor`, `percent` and `us`.
     """
 
     _page = "plan"
@@ -70,9 +72,9 @@ class CachePlan(Finding):
     device: Device | None
     """The measured device, if any."""
     remarks: tuple[str, ...]
-    """Notes that readers of the figures need."""
+    """Notes to read together with the figures."""
     share: float | None = None
-    """Requested share of the memory; None for the best one."""
+    """Requested share of the memory; None for the best share."""
     comparison: Comparison | None = None
     """Comparison of the model with a measured cache, if any."""
     partial: bool = False
@@ -91,7 +93,7 @@ class CachePlan(Finding):
         )
 
     def point(self, compressor: Compressor, share: float, model: str) -> dict[str, float]:
-        """Returns hit ratio and time per page with a share of the memory compressed, by one of `MODELS`."""
+        """Returns hit ratio and time per page if a share of the memory is compressed, by one of `MODELS`."""
         return self._plan(compressor, model).point(share, corrections(model))
 
     @property
@@ -111,7 +113,7 @@ class CachePlan(Finding):
 
     @cached_property
     def choices(self) -> tuple[Choice, ...]:
-        """Choices for every compressor, by the document's model, then by the corrected one."""
+        """Choices for every compressor, first by the paper's model, then by the corrected model."""
         return tuple(self._choice(model, compressor) for model in MODELS for compressor in self.compressors)
 
     def _choice(self, model: str, compressor: Compressor) -> Choice:
@@ -151,8 +153,8 @@ class CachePlan(Finding):
 
     @cached_property
     def corrections(self) -> dict[str, float]:
-        """Microseconds per page of the best choice, by the document's model, with each correction alone, with all of
-        them, and with restoring in place as well.
+        """Microseconds per page of the best choice: by the paper's model, with each correction alone, with all of them,
+        and with restoring in place as well.
         """
         best = self.best
         share = best.share
@@ -167,7 +169,9 @@ class CachePlan(Finding):
 
     @cached_property
     def device_break_evens(self) -> list[list[float | None]]:
-        """Fastest device, in us per page, on which the best compressor gains, by ratio (rows) and distribution."""
+        """Read time, in us per page, of the fastest device on which the best compressor gains, by ratio (rows) and
+        distribution.
+        """
         names = corrections("corrected")
 
         def break_even(ratio: float, skew: str) -> float | None:

@@ -5,10 +5,10 @@
 use super::{CachePolicy, CachePolicyInfo};
 use ssdlab_core::{Archive, Archived};
 
-/// The registration.
+/// Registration of the policy.
 pub static INFO: CachePolicyInfo = CachePolicyInfo {
     name: "clock",
-    help: "CLOCK: the next one not used since the hand last passed it",
+    help: "CLOCK: the next entry not used since the hand last passed it",
     source: "Corbato 1968",
     parameters: &[],
     role: |items, capacity| Box::new(Clock::new(items, capacity)),

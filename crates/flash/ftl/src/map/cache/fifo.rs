@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use super::{CachePolicy, CachePolicyInfo};
 use ssdlab_core::{Archive, Archived};
 
-/// The registration.
+/// Registration of the policy.
 pub static INFO: CachePolicyInfo = CachePolicyInfo {
     name: "fifo",
-    help: "the one cached longest ago",
+    help: "the entry cached longest ago",
     source: "",
     parameters: &[],
     role: |_, capacity| Box::new(Fifo { order: VecDeque::new(), capacity: capacity as usize }),

@@ -4,10 +4,10 @@ use super::{CachePolicy, CachePolicyInfo};
 use ssdlab_core::list::Queue;
 use ssdlab_core::{Archive, Archived};
 
-/// The registration.
+/// Registration of the policy.
 pub static INFO: CachePolicyInfo = CachePolicyInfo {
     name: "lru",
-    help: "the least recently used one",
+    help: "the least recently used entry",
     source: "",
     parameters: &[],
     role: |items, capacity| Box::new(Lru { order: Queue::new(items), free: capacity }),

@@ -34,7 +34,7 @@ mod tests {
     use super::*;
     use ssdlab_core::Rng;
 
-    /// Goal: with every policy the cache holds the items inserted and not evicted, and never exceeds its capacity.
+    /// Goal: with every policy, the cache holds the items inserted and not evicted, and never exceeds its capacity.
     #[test]
     fn policies_keep_their_books() {
         for info in POLICIES.iter() {
@@ -81,9 +81,10 @@ mod tests {
     fn each_policy_by_hand() {
         assert_eq!(evicted(&lru::INFO, 3, &[1, 2, 3, 1, 4, 5]), [2, 3]);
         assert_eq!(evicted(&fifo::INFO, 3, &[1, 2, 3, 1, 4, 5]), [1, 2]);
-        // 1 was used, so the hand passes it once and evicts 2, then 3.
+        // Item 1 was used, so the hand passes it once and evicts item 2, then item 3.
         assert_eq!(evicted(&clock::INFO, 3, &[1, 2, 3, 1, 4, 5]), [2, 3]);
-        // Four places: one for newcomers, two remembered. 1 returns while remembered, so newcomers 3, 4, 5 go first.
+        // There are four places: one for newcomers, two remembered. Item 1 returns while it is remembered, so newcomers
+        // 3, 4 and 5 are evicted first.
         assert_eq!(evicted(&two_q::INFO, 4, &[1, 2, 3, 4, 5, 1, 6, 7]), [1, 2, 3, 4]);
     }
 }

@@ -8,14 +8,14 @@
 //!            x remembered in A1out: into Am, else into A1in
 //! ```
 //! Source: Johnson, Shasha, "2Q: a low overhead high performance buffer management replacement algorithm", VLDB 1994,
-//! with the sizes they advise: Kin = c/4, Kout = c/2.
+//! with the sizes that the paper advises: Kin = c/4, Kout = c/2.
 
 use super::{CachePolicy, CachePolicyInfo};
 use serde::{Deserialize, Serialize};
 use ssdlab_core::list::Queue;
 use ssdlab_core::{Archive, Archived};
 
-/// The registration.
+/// Registration of the policy.
 pub static INFO: CachePolicyInfo = CachePolicyInfo {
     name: "two_q",
     help: "2Q: entries used once before entries used again",
@@ -27,11 +27,11 @@ pub static INFO: CachePolicyInfo = CachePolicyInfo {
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Place {
     Nowhere,
-    /// A1in: cached, new.
+    /// A1in: the item is cached and new.
     In,
-    /// A1out: only remembered.
+    /// A1out: the item is only remembered.
     Out,
-    /// Am: cached, returned.
+    /// Am: the item is cached and was accessed again.
     Main,
 }
 
@@ -87,7 +87,7 @@ impl CachePolicy for TwoQ {
     }
 
     fn admit(&mut self, item: u32) -> Option<u32> {
-        // Read before room is made: the victim may push this item out of memory.
+        // Read before room is made, because the victim may push this item out of the remembered items.
         let came_back = self.place[item as usize] == Place::Out;
         let [newcomers, _, main] = self.counts;
         let victim = if newcomers + main < self.capacity {

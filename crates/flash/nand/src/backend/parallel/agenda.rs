@@ -1,20 +1,20 @@
-//! Next event of each resource: a tournament tree with one leaf per resource.
+//! Agenda of the next event of each resource: a tournament tree with one leaf per resource.
 //!
-//! A die or channel does one thing at a time, so it has at most one pending event. Setting it costs seven comparisons
-//! without branches per level; with eight children per node there are a third as many levels as in a binary tree. The
-//! earliest event is the root. At equal times the lower number goes first.
+//! A die or channel does one thing at a time, so it has at most one pending event. Setting an event costs seven
+//! comparisons without branches per level. With eight children per node, there are a third as many levels as in a
+//! binary tree. The earliest event is the root. At equal times the lower resource number goes first.
 
-/// No event ahead.
+/// Time of the next event if there is none.
 pub const NEVER: u64 = u64::MAX;
 
-/// An event: its time since the base, and in the low bits its resource. With one number the earlier of two events is found
-/// without a branch, which would be unpredictable.
+/// An event: its time since the base, and its resource in the low bits. As events are single numbers, the earlier of
+/// two is found without a branch, which would be unpredictable.
 type Event = u64;
 
 const RESOURCE_BITS: u32 = 20;
-/// No event.
+/// Value for no event.
 const NONE: Event = Event::MAX;
-/// Maximum time from the base: almost five hours, while flash operations take seconds at most.
+/// Maximum time from the base: almost five hours. Flash operations take seconds at most.
 const REACH_NS: u64 = 1 << (Event::BITS - RESOURCE_BITS);
 
 const ARITY: usize = 8;
@@ -67,7 +67,7 @@ impl Agenda {
         }
     }
 
-    /// Sets the next event of a resource, no earlier than the latest one taken.
+    /// Sets the next event of a resource. It must not be earlier than the latest event taken.
     #[inline(always)]
     pub fn set(&mut self, resource: usize, time: u64) {
         if time - self.base_ns >= REACH_NS {
@@ -96,7 +96,7 @@ impl Agenda {
             let place = group - 1;
             group = place / ARITY;
             let siblings = &mut self.groups[group];
-            // This node's earliest event stays, so nothing changes above it.
+            // The earliest event of this node stays the same, so nothing changes above it.
             if siblings[place % ARITY] == earliest {
                 return;
             }
@@ -114,7 +114,7 @@ impl Agenda {
         let earliest = pending.map(|event| event >> RESOURCE_BITS).min().unwrap_or(u64::MAX);
         let forward_ns = (time - REACH_NS / 2 - self.base_ns).min(earliest);
         self.base_ns += forward_ns;
-        assert!(time - self.base_ns < REACH_NS, "an event hours after another");
+        assert!(time - self.base_ns < REACH_NS, "an event is hours after the previous event");
         for event in self.groups.as_flattened_mut()[leaves..].iter_mut().filter(|event| **event != NONE) {
             *event -= forward_ns << RESOURCE_BITS;
         }
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
     use ssdlab_core::Rng;
 
-    /// Drives may be idle for days.
+    /// Drives may be idle for days between two events.
     #[test]
     fn a_lonely_event_may_come_at_any_time() {
         const HOUR_NS: u64 = 3_600_000_000_000;
@@ -161,7 +161,7 @@ mod tests {
                 let any = |rng: &mut Rng| rng.below(resources as u64) as usize;
                 let (time, taken) = agenda.earliest();
                 if time != NEVER && rng.below(2) == 0 {
-                    // Taken, and set again or not while others are.
+                    // The event is taken. It may be set again while others are set.
                     now = time;
                     agenda.take(taken);
                     times[taken] = NEVER;

@@ -1,6 +1,7 @@
 //! Latency attribution in the flash: nanoseconds that requests wait, by cause.
 //!
-//! From its emission to its end, each operation of a request waits for its die or for the bus, and is charged:
+//! From its emission to its end, each operation of a request waits for its die or for the bus. It is charged by these
+//! causes:
 //!
 //! | the operation waits for | cause |
 //! |---|---|
@@ -10,9 +11,9 @@
 //! | its die, whose cells rest while data of a command is moved | [`StallCause::Bus`] |
 //! | its die, which holds no command | [`StallCause::Dependency`]: an operation of another die comes first |
 //!
-//! A die has a clock per cause, one of which runs at a time. An operation reads these clocks at the start and at the end of
-//! a wait for its die and is charged the difference. An operation that waited for another one of its request inherits the
-//! charges of that operation. A request is charged the charges of its last operation.
+//! A die has a clock per cause, one of which runs at a time. An operation reads these clocks at the start and at the
+//! end of a wait for its die and is charged the difference. If an operation waited for another operation of the same
+//! request, it inherits that operation's charges. A request is charged the charges of its last operation.
 //!
 //! No clock ticks: starting one at `a` subtracts `a`, stopping it at `b` adds `b`, and a running clock reads `now` more. All
 //! are modulo 2^64.
@@ -38,9 +39,9 @@ pub enum StallCause {
     Collection = 3,
     /// Cells load or write pages of the map, for any request.
     Map = 4,
-    /// Data waits for a channel or is on it.
+    /// Data waits for a channel or is being transferred.
     Bus = 5,
-    /// The die is idle: an operation of another die comes first.
+    /// The die is idle, because an operation of another die must end first.
     Dependency = 6,
     /// Cells work on pages of the request itself.
     Service = 7,
@@ -53,7 +54,7 @@ pub const CAUSES: usize = 8;
 pub type StallTimes = [u64; CAUSES];
 
 impl StallCause {
-    /// Cause of a delay while cells work on an operation of another request.
+    /// Returns the cause of a delay while cells work on an operation of another request.
     pub(super) fn of_work(op: &Op) -> Self {
         match (op.cause, op.kind) {
             (Cause::Host, Kind::Read) => Self::HostReads,
@@ -80,7 +81,7 @@ struct Die {
 /// One request on one die.
 #[derive(Clone, Copy, Debug)]
 struct RequestOnDie {
-    /// Number of its operations there that have not ended.
+    /// Number of the request's operations on the die that have not ended.
     ops_left: u32,
     /// Clock that runs while the cells work on pages of the request.
     served: Wrapping<u64>,
@@ -266,7 +267,7 @@ impl Attribution {
         &self.completed[owner as usize]
     }
 
-    /// Times of all dies so far by cause; idle dies count as [`StallCause::Dependency`].
+    /// Returns the times of all dies so far by cause; idle dies count as [`StallCause::Dependency`].
     pub fn of_dies(&self, now_ns: u64) -> StallTimes {
         std::array::from_fn(|cause| (self.all_dies[cause] + Wrapping(self.running[cause]) * Wrapping(now_ns)).0)
     }

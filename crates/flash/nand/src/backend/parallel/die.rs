@@ -10,19 +10,19 @@ use super::scheduler::{CLASSES, DieView, NOTHING};
 struct Ready {
     first: u32,
     last: u32,
-    /// Number of the first; [`NOTHING`] if the list is empty.
+    /// Number of the first ready operation; [`NOTHING`] if the list is empty.
     number: u64,
 }
 
 impl Ready {
-    /// Last operation with a number below `number`; [`NONE`] if there is none.
+    /// Returns the last operation with a number below `number`; [`NONE`] if there is none.
     #[inline(always)]
     fn before(&self, number: u64, ops: &Ops) -> u32 {
         if self.last == NONE || ops[self.last].number < number { self.last } else { self.search(number, ops) }
     }
 
-    /// Searches from both ends: the next operation on a block belongs near the front if long requests fill the list with
-    /// operations on other blocks.
+    /// Searches from both ends. The next operation on a block belongs near the front if long requests have filled the
+    /// list with operations on other blocks.
     fn search(&self, number: u64, ops: &Ops) -> u32 {
         let (mut front, mut back) = (self.first, ops[self.last].previous);
         loop {
@@ -37,10 +37,10 @@ impl Ready {
     }
 }
 
-/// One operation, or several of the same kind on different planes.
+/// One operation, or several operations of the same kind on different planes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Command {
-    /// First of its operations, linked by `next`.
+    /// First operation of the command; operations are linked by `next`.
     pub first: u32,
     /// Next operation to transfer; [`NONE`] once all are transferred.
     pub transfer: u32,
@@ -52,9 +52,9 @@ pub(super) struct Command {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Work {
     pub command: Command,
-    /// Time at which the cells last began or resumed the operation.
+    /// Time at which the cells last began or resumed the command.
     pub began_ns: u64,
-    /// Time when the cells end it; while suspended, the remaining duration.
+    /// Time at which the cells end the command; while suspended, the remaining duration.
     pub ends_ns: u64,
     pub suspensions: u32,
 }
@@ -63,7 +63,7 @@ pub(super) struct Work {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Suspended {
     pub work: Work,
-    /// Cached program whose data is in the chip. The read uses its registers until the command resumes.
+    /// Cached program whose data is in the chip. The read uses the program's registers until the command resumes.
     pub loaded: Option<Command>,
 }
 
@@ -71,9 +71,9 @@ pub(super) struct Suspended {
 pub(super) enum Cells {
     Idle,
     Busy(Work),
-    /// Done reading, while the registers still hold the previous page (cache read).
+    /// The cells have finished reading, but the registers still hold the previous page (cache read).
     Full(Command),
-    /// Switching from a longer operation to reading.
+    /// The cells switch from a longer operation to reading.
     Suspending,
 }
 
@@ -81,7 +81,7 @@ pub(super) enum Cells {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Registers {
     Free,
-    /// A command whose data waits for the bus or is on it.
+    /// A command whose data waits for the bus or is being transferred.
     Moving(Command),
     /// A program whose data waits for the cells.
     Loaded(Command),
@@ -100,7 +100,7 @@ pub(super) struct Die {
     pub begun: u64,
     /// True if the die is on the list of dies to check.
     pub awake: bool,
-    /// Start time of its current command; [`NEVER`] if it has none.
+    /// Start time of the die's current command; [`NEVER`] if it has none.
     pub held_since_ns: u64,
 }
 
@@ -124,7 +124,7 @@ impl Die {
         matches!(self.cells, Cells::Idle) && matches!(self.registers, Registers::Free) && self.suspended.is_none()
     }
 
-    /// Cause of a delay of the operations that wait for the die in this state.
+    /// Returns the cause of delay for operations that wait for the die in this state.
     pub fn stall_cause(&self, ops: &Ops) -> StallCause {
         match (&self.cells, &self.suspended) {
             (Cells::Busy(work), _) | (Cells::Suspending, Some(Suspended { work, .. })) => {
@@ -145,7 +145,7 @@ impl Die {
         DieView { ready: self.ready.map(|list| list.number), begun: self.begun }
     }
 
-    /// Adds an operation that waits for nothing any more, mostly the latest.
+    /// Adds an operation that waits for no other operation; it is usually the latest.
     #[inline]
     pub fn make_ready(&mut self, index: u32, ops: &mut Ops) {
         let list = &mut self.ready[ops[index].class as usize];
@@ -192,7 +192,7 @@ mod tests {
     use super::super::scheduler::Class;
     use super::*;
 
-    /// Goal: the first ready operation has the lowest number, in whatever order operations become ready.
+    /// Goal: the first ready operation has the lowest number, whatever the order in which operations become ready.
     #[test]
     fn ready_operations_are_in_the_order_of_their_numbers() {
         let mut rng = Rng::named(1, "ready");

@@ -1,4 +1,4 @@
-//! Emission: an operation and its dependencies enter the queue of its die.
+//! Emission: adds an operation with its dependencies to the queue of its die.
 
 use ssdlab_core::{BlockId, Ppn};
 
@@ -94,7 +94,7 @@ impl ParallelFlash {
         }
     }
 
-    /// Makes an operation the last on a block; it waits for the previous one.
+    /// Makes an operation the last on a block; it waits for the previous operation.
     #[inline]
     fn chain(&mut self, block: u32, index: u32) {
         let before = std::mem::replace(&mut self.blocks[block as usize].last, index);
@@ -174,7 +174,7 @@ impl FlashSink for ParallelFlash {
                 self.wait_for(index, first);
                 self.wait_for(index, second);
             }
-            // The copied page, or the rest of the changed map page, was read just before.
+            // The copied page, or the rest of the changed map page, was read directly before.
             Source::Copy(_) => self.wait_for(index, self.submission.read),
             Source::Map if self.submission.read_cause == cause => self.wait_for(index, self.submission.read),
             Source::Map => {}

@@ -1,17 +1,17 @@
 //! A timed flash array: channels, dies and planes work in parallel.
 //!
-//! The FTL changes its map when it emits an operation; this array adds the time. Each operation waits in the queue of its
-//! die for the operations that it depends on:
+//! The FTL changes its map when it emits an operation; this array adds the time. Each operation waits in the queue of
+//! its die for the operations that it depends on:
 //!
-//! - every operation waits for the previous one on the same block, so that a block's operations keep their order and a read
-//!   waits for the program of its page;
-//! - a program waits for the read of its data, for copies and pages written in part;
+//! - every operation waits for the previous one on the same block, so that a block's operations keep their order and a
+//!   read waits for the program of its page;
+//! - a program waits for the read of its data, for copies and for pages written in part;
 //! - a host read waits for the map entry that it had to load;
 //! - an erase waits for the copies from its block.
 //!
-//! An operation carries the number of operations that it waits for. A die keeps only operations that wait for nothing, by
-//! class. So a [`scheduler`] is a pure function of three numbers, and any pick is legal. A die works on one command at a
-//! time (one operation, or one for each of several planes):
+//! An operation stores the number of operations that it waits for. A die keeps only operations that wait for nothing,
+//! by class. So a [`scheduler`] is a pure function of three numbers, and any pick is legal. A die works on one command
+//! at a time (one operation, or one operation for each of several planes):
 //!
 //! ```text
 //! read     cells t_R -> bus, page by page         cache read: the next t_R during the transfer
@@ -19,23 +19,25 @@
 //! erase    cells t_BERS
 //! copyback cells t_R + t_PROG
 //! ```
-//! A die holds the command until both are done. Transfers on a channel are served first come, first served. A read may
-//! suspend a longer operation; see [`crate::Suspend`].
+//! A die holds the command until both cells and bus are done. Transfers on a channel are served first come, first
+//! served. A read may suspend a longer operation; see [`crate::Suspend`].
 //!
-//! **Events.** Each die and each channel has at most one event ahead, so a tournament tree with a leaf for each replaces a
-//! heap of events (`agenda.rs`).
+//! **Events.** Each die and each channel has at most one pending event. So a tournament tree with a leaf for each
+//! replaces a heap of events (`agenda.rs`).
 //!
-//! **The bus is never reserved in advance.** A transfer begins when both data and bus are ready. A model that books a
-//! "next free time" per channel at submission leaves the bus idle behind a later transfer; it errs by half.
+//! **The bus is never reserved in advance.** A transfer begins when both data and bus are ready. Suppose a model books
+//! a "next free time" per channel at submission. The bus then stays idle before a later transfer, and throughput errs
+//! by half.
 //!
-//! **Jobs.** Requests, pages of the write buffer and steps of background collection are jobs, which end with their
-//! operations. A request waits for its own operations and for the map entries that it loads. Collection delays it only by
-//! occupying the queues.
+//! **Jobs.** Requests, pages of the write buffer and steps of background collection are jobs. A job ends with its
+//! operations. A request waits for its own operations and for the map entries that it loads. Collection delays a
+//! request only by occupying the queues.
 //!
-//! **Two orders, two checks.** The simulator's `DataChecker` checks operations in the order of emission, [`TimingChecker`]
-//! in the order in which the cells execute them.
+//! **Two orders, two checks.** The simulator's `DataChecker` checks operations in the order of emission.
+//! [`TimingChecker`] checks them in the order in which the cells execute them.
 //!
-//! **Latency attribution.** If it is on, the waits of each operation of a request are charged to causes (`attribution.rs`).
+//! **Latency attribution.** If it is on, the waits of each operation of a request are charged to causes
+//! (`attribution.rs`).
 
 mod agenda;
 mod attribution;
@@ -96,9 +98,9 @@ pub struct Window {
 pub enum JobKind {
     /// A request: waits for the operations that the host's data needs, but not for collection or merges.
     Request,
-    /// A page of the write buffer: waits like a request.
+    /// A page of the write buffer, which waits like a request.
     BufferedPage,
-    /// A step of background collection: waits for everything emitted.
+    /// A step of background collection: waits for all emitted operations.
     Collection,
 }
 
@@ -106,20 +108,20 @@ pub enum JobKind {
 #[derive(Clone, Copy, Debug)]
 struct Job {
     left: u32,
-    /// Time when its first operation began; [`NEVER`] before.
+    /// Time when the job's first operation began; [`NEVER`] before.
     began_ns: u64,
-    /// Argument of [`ParallelFlash::submit`].
+    /// Owner passed to [`ParallelFlash::submit`].
     owner: u32,
-    /// True if it waits for all its operations, not only for those that the host's data needs.
+    /// True if the job waits for all its operations, not only for those that the host's data needs.
     everything: bool,
 }
 
 /// A completed job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Done {
-    /// Argument of [`ParallelFlash::submit`].
+    /// Owner passed to [`ParallelFlash::submit`].
     pub owner: u32,
-    /// Time when its first operation began.
+    /// Time when the job's first operation began.
     pub began_ns: u64,
 }
 
@@ -134,25 +136,25 @@ struct Gate {
 
 #[derive(Clone, Copy, Debug)]
 struct Block {
-    /// Latest operation on the block, while it is in flight.
+    /// Latest operation on the block; set while it is in flight.
     last: u32,
     gate: u32,
 }
 
 #[derive(Debug)]
 struct Channel {
-    /// Dies that wait for the bus; the first one has it.
+    /// Dies that wait for the bus; the first die uses it.
     dies: VecDeque<u32>,
     began_ns: u64,
 }
 
-/// The job being submitted, and the operations that its next ones may depend on.
+/// The job being submitted, and the operations that its next operations may depend on.
 #[derive(Clone, Copy, Debug)]
 struct Submission {
     job: u32,
-    /// Argument of [`ParallelFlash::submit`].
+    /// Requester passed to [`ParallelFlash::submit`].
     requester: Requester,
-    /// True if the waits of its operations are charged to causes.
+    /// True if the waits of the job's operations are charged to causes.
     attributed: bool,
     /// The latest read, and its cause.
     read: u32,
@@ -190,7 +192,7 @@ struct Layout {
     pages_per_block: u32,
     block_of: Reciprocal,
     plane_of: Reciprocal,
-    /// By plane.
+    /// State of each plane.
     places: Vec<Place>,
 }
 
@@ -202,7 +204,7 @@ pub struct ParallelFlash {
     layout: Layout,
     dies: Vec<Die>,
     channels: Vec<Channel>,
-    /// Dies, then channels.
+    /// Agenda with the dies first, then the channels.
     agenda: Agenda,
     ops: Ops,
     blocks: Vec<Block>,
@@ -222,7 +224,7 @@ pub struct ParallelFlash {
 }
 
 impl ParallelFlash {
-    /// Returns an array at time 0 that has done the operations in `counts`.
+    /// Creates an array at time 0 that has already done the operations in `counts`.
     pub fn new(
         geometry: &Geometry,
         timing: &Timing,
@@ -278,29 +280,30 @@ impl ParallelFlash {
         self.attribution = Some(Box::new(Attribution::new(self.dies.len() as u32, self.now_ns)));
     }
 
-    /// Latency of the latest completed request of `owner` since its submission, by cause; None without attribution.
+    /// Returns the latency of the latest completed request of `owner` since its submission, by cause; None without
+    /// attribution.
     pub fn stalls_of(&self, owner: u32) -> Option<&StallTimes> {
         self.attribution.as_ref().map(|attribution| attribution.of(owner))
     }
 
-    /// Time of all dies so far, by the cause for which operations wait; idle dies count as [`StallCause::Dependency`].
-    /// None without attribution.
+    /// Returns the time of all dies so far, by the cause for which operations wait; idle dies count as
+    /// [`StallCause::Dependency`]. None without attribution.
     pub fn stalls_of_dies(&self) -> Option<StallTimes> {
         self.attribution.as_ref().map(|attribution| attribution.of_dies(self.now_ns))
     }
 
-    /// The recording.
+    /// Returns the recording.
     pub fn recorded(&self) -> &Record {
         &self.record
     }
 
-    /// Time of the next event; [`NEVER`] if no operation is in flight.
+    /// Returns the time of the next event; [`NEVER`] if no operation is in flight.
     #[inline(always)]
     pub fn next_ns(&self) -> u64 {
         self.agenda.earliest().0
     }
 
-    /// Number of flash operations that have not ended.
+    /// Returns the number of unfinished flash operations.
     pub fn under_way(&self) -> usize {
         self.ops.len()
     }
@@ -311,15 +314,15 @@ impl ParallelFlash {
         self.done.pop_front()
     }
 
-    /// Advances the clock to `time_ns`, before which there is no event.
+    /// Advances the clock to `time_ns`. No event may precede that time.
     #[inline]
     pub fn pass_until(&mut self, time_ns: u64) {
         debug_assert!(time_ns >= self.now_ns && time_ns <= self.next_ns(), "time passes an event");
         self.now_ns = time_ns;
     }
 
-    /// Begins a job for `owner`, which all operations until [`Self::submitted`] belong to. A recording names
-    /// `requester` as its host request.
+    /// Begins a job for `owner`; all operations until [`Self::submitted`] belong to it. A recording names `requester`
+    /// as their host request.
     #[inline]
     pub fn submit(&mut self, owner: u32, requester: Requester, kind: JobKind) {
         let job = Job { left: 0, began_ns: NEVER, owner, everything: kind == JobKind::Collection };
@@ -333,8 +336,8 @@ impl ParallelFlash {
         }
     }
 
-    /// Ends a job's submission; returns the number of operations that it waits for. A job without any is complete and
-    /// [`Self::take_done`] does not return it.
+    /// Ends a job's submission; returns the number of operations that the job waits for. A job without operations is
+    /// complete, and [`Self::take_done`] does not return it.
     #[inline]
     pub fn submitted(&mut self) -> u32 {
         let index = self.submission.job;
@@ -382,12 +385,12 @@ impl ParallelFlash {
 
     /// Describes the queues for an error message.
     pub fn describe(&self) -> String {
-        let mut text = format!("{} flash operations have not ended", self.ops.len());
+        let mut text = format!("{} flash operations are unfinished", self.ops.len());
         for (number, die) in self.dies.iter().enumerate().filter(|(_, die)| die.emitted > die.begun || !die.is_empty())
         {
             let _ = write!(
                 text,
-                "; die {number}: {} wait, cells {:?}, registers {:?}",
+                "; die {number}: {} waiting, cells {:?}, registers {:?}",
                 die.emitted - die.begun,
                 die.cells,
                 die.registers

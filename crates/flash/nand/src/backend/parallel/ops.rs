@@ -6,7 +6,7 @@ use super::scheduler::Class;
 use crate::Cause;
 use crate::named::named_enum;
 
-/// No operation.
+/// Value for no operation.
 pub(crate) const NONE: u32 = u32::MAX;
 
 named_enum! {
@@ -31,16 +31,16 @@ pub(crate) struct Op {
     pub class: u8,
     /// True if the next operation on the block has been released.
     pub passed: bool,
-    /// True if its waiting times are attributed to causes.
+    /// True if the waiting times of the operation are attributed to causes.
     pub attributed: bool,
     /// Page of the block.
     pub page: u16,
     pub die: u16,
-    /// Plane in its die.
+    /// Number of the plane within its die.
     pub plane: u8,
-    /// Block of the page read, programmed or copied to; the block erased.
+    /// Block of the page that is read, programmed or copied to, or block that is erased.
     pub block: u32,
-    /// Source block of a copy, for programs and copy-backs; else [`NONE`].
+    /// Source block of a copy, for programs and copy-backs; [`NONE`] otherwise.
     pub from_block: u32,
     /// Page of `from_block` that a copy-back reads.
     pub from_page: u16,
@@ -49,17 +49,17 @@ pub(crate) struct Op {
     pub bytes: u32,
     /// Job that waits for the operation.
     pub job: u32,
-    /// Number of operations that this one waits for.
+    /// Number of operations that this operation waits for.
     pub waits: u32,
-    /// Number among the operations of its die.
+    /// Number of the operation among the operations of its die.
     pub number: u64,
-    /// Next operation on the same block, which waits for this one.
+    /// Next operation on the same block, which waits for this operation.
     pub behind: u32,
     /// Next operation on `from_block` of a copy-back.
     pub behind_from: u32,
-    /// First edge to the other operations that wait for this one.
+    /// First edge to other operations that wait for this operation.
     pub edges: u32,
-    /// Neighbours in the list of ready operations; `next` also links the operations of one command.
+    /// Neighbours in the list of ready operations. `next` also links the operations of a command.
     pub previous: u32,
     pub next: u32,
 }
@@ -142,12 +142,12 @@ impl std::ops::IndexMut<u32> for Ops {
 }
 
 impl Ops {
-    /// Number of operations in flight.
+    /// Returns the number of operations in flight.
     pub fn len(&self) -> usize {
         self.ops.len()
     }
 
-    /// Operations of the command whose first operation is `first`.
+    /// Returns the operations of the command whose first operation is `first`.
     pub fn of_command(&self, first: u32) -> impl Iterator<Item = u32> {
         std::iter::successors(Some(first), |&index| Some(self[index].next).filter(|&next| next != NONE))
     }

@@ -10,7 +10,7 @@ const MOST_SEGMENTS: usize = 200_000;
 /// Host request that an operation is emitted for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Requester {
-    /// Number of the request, from 1; 0 without a request.
+    /// Number of the request, from 1; 0 if there is no request.
     pub number: u64,
     /// Time of arrival.
     pub arrived_ns: u64,
@@ -19,22 +19,22 @@ pub struct Requester {
 /// A period of work on one operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Segment {
-    /// Working die, or die whose data is on its channel.
+    /// Die that works, or whose data is on its channel.
     pub die: u32,
     /// Plane in the die.
     pub plane: u32,
     /// True for a transfer.
     pub bus: bool,
-    /// Start, from the start of recording.
+    /// Time of the start, counted from the start of recording.
     pub begin_ns: u64,
-    /// End, from the start of recording.
+    /// Time of the end, counted from the start of recording.
     pub end_ns: u64,
     /// Kind of the operation.
     pub kind: Kind,
     /// Cause of the operation.
     pub cause: Cause,
-    /// Its request as given to [`super::ParallelFlash::submit`], with the arrival from the start of recording. Zeros for
-    /// background collection, and for operations emitted before recording began.
+    /// Request of the operation as given to [`super::ParallelFlash::submit`], with its arrival since the start of
+    /// recording. Zeros for background collection, and for operations emitted before recording began.
     pub requester: Requester,
 }
 
@@ -90,7 +90,7 @@ impl Record {
         self.multiplane_commands += u64::from(multiplane);
     }
 
-    /// Records the request that an operation was emitted for.
+    /// Records the request for which an operation was emitted.
     #[cold]
     pub(super) fn emitted(&mut self, index: u32, requester: Requester) {
         let index = index as usize;

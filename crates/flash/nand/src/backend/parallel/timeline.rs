@@ -1,12 +1,12 @@
 //! Busy times in bins of equal simulated time.
 //!
-//! The length of a run is unknown at its start. So bins begin short and double (pairs merge) whenever time passes the last
-//! bin: memory is bounded, and equal runs give equal bins.
+//! The length of a run is unknown at its start. So bins begin short, and pairs of bins merge whenever time passes the
+//! last bin. Thus memory is bounded, and equal runs give equal bins.
 
 use std::ops::Range;
 
 const BINS: usize = 512;
-/// Bins begin at 2^10 ns.
+/// Initial length of a bin: 2^10 ns.
 const FIRST_SHIFT: u32 = 10;
 
 /// Sums over time, one row per resource.
@@ -17,9 +17,9 @@ pub struct Bins {
     rows: usize,
     /// Row by row.
     sums: Vec<u64>,
-    /// Bins used so far.
+    /// Number of bins used so far.
     used: usize,
-    /// Range of the last used bin, since the origin: most times fall into it and take the fast path.
+    /// Range of the last used bin, since the origin. Most times fall into it and take the fast path.
     last: Range<u64>,
 }
 
@@ -55,7 +55,7 @@ impl Bins {
         self.last = 0..0;
     }
 
-    /// Adds `weight` for each nanosecond from `from_ns` to `to_ns`, from the origin on.
+    /// Adds `weight` for each nanosecond from `from_ns` to `to_ns`, counted from the origin.
     #[inline]
     pub fn add(&mut self, row: usize, from_ns: u64, to_ns: u64, weight: u64) {
         let (from, to) = (from_ns.wrapping_sub(self.origin_ns), to_ns.wrapping_sub(self.origin_ns));
@@ -85,7 +85,7 @@ impl Bins {
         row[last] += (to - from) * weight;
     }
 
-    /// Length of a bin, in nanoseconds.
+    /// Returns the length of a bin, in nanoseconds.
     pub fn bin_ns(&self) -> u64 {
         1 << self.shift
     }
@@ -95,7 +95,7 @@ impl Bins {
         &self.sums[row * BINS..row * BINS + self.used]
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }

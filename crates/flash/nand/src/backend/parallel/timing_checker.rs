@@ -1,7 +1,7 @@
-//! Checks the order in which dies do operations in simulated time.
+//! Checks the order in which dies execute operations in simulated time.
 //!
-//! Operations on one block begin in the order of emission. A page is read only after its program has ended, and programmed
-//! only after its erase. A block is erased only after every copy from it has been programmed.
+//! Operations on one block begin in the order of emission. A page is read only after its program has ended, and
+//! programmed only after its erase. A block is erased only after every copy from it has been programmed.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -17,7 +17,7 @@ enum Page {
 
 #[derive(Clone, Debug, Default)]
 struct Block {
-    /// Operations emitted but not begun.
+    /// Operations that were emitted but have not begun.
     order: VecDeque<u64>,
     /// Copies from this block that are not yet programmed, with the number of erases emitted before them.
     copies: BTreeMap<u64, u64>,
@@ -27,7 +27,7 @@ struct Block {
 
 /// Finds operations in an order that no chip allows.
 ///
-/// Functions of this type are never inlined, so that drives without checks do not pay for them.
+/// The methods of this type are never inlined, so that drives without checks do not pay for them.
 #[derive(Debug)]
 pub struct TimingChecker {
     pages_per_block: u32,
@@ -67,7 +67,7 @@ impl TimingChecker {
         }
     }
 
-    /// Takes up an operation that the FTL emits.
+    /// Records an operation that the FTL emits.
     #[inline(never)]
     pub(super) fn emitted(&mut self, seen: Seen) {
         self.blocks[seen.block as usize].order.push_back(seen.id);
@@ -99,7 +99,7 @@ impl TimingChecker {
                         self.take_turn(seen, block);
                     }
                     if *self.at(block, page) != Page::Programmed {
-                        self.blame(seen, "what it copies has not been programmed");
+                        self.blame(seen, "the source page has not been programmed");
                     }
                 }
                 if *self.at(seen.block, seen.page) != Page::Erased {
@@ -112,7 +112,7 @@ impl TimingChecker {
                 let begun = block.erases_begun;
                 block.erases_begun += 1;
                 if block.copies.values().any(|&erases| erases <= begun) {
-                    self.blame(seen, "copies from it have not been programmed");
+                    self.blame(seen, "copies of its pages have not been programmed");
                 }
                 if self.of_block(seen.block).contains(&Page::Programming) {
                     self.blame(seen, "one of its pages is being programmed");
@@ -121,7 +121,7 @@ impl TimingChecker {
         }
     }
 
-    /// Takes up an operation that the cells end.
+    /// Records an operation that the cells end.
     #[inline(never)]
     pub(super) fn ended(&mut self, seen: Seen) {
         match seen.kind {

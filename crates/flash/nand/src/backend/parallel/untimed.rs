@@ -1,4 +1,4 @@
-//! Flash without time that can be checked: before the clock of a drive starts, or for drives without one.
+//! Flash without time that can be checked. Used before the clock of a drive starts, or for drives without a clock.
 
 use ssdlab_core::{BlockId, Ppn};
 
@@ -15,7 +15,7 @@ pub struct UntimedFlash {
 }
 
 impl UntimedFlash {
-    /// Returns flash without operations so far, with an optional checker.
+    /// Creates flash without any operations so far, with an optional checker.
     pub fn new(geometry: &Geometry, checker: Option<Box<TimingChecker>>) -> Self {
         Self { counts: Counts::default(), pages_per_block: geometry.pages_per_block, checker }
     }

@@ -1,4 +1,4 @@
-//! Dies and channels at work, event by event.
+//! Simulates the work of dies and channels, event by event.
 
 use super::agenda::NEVER;
 use super::attribution::Attribution;
@@ -9,7 +9,7 @@ use super::{Done, Job, ParallelFlash};
 use crate::{Interruption, Suspend};
 
 impl ParallelFlash {
-    /// Lets every die that was woken begin an operation.
+    /// Lets every die that was woken begin operations.
     #[inline]
     pub(super) fn settle(&mut self) {
         while let Some(number) = self.wake.pop() {
@@ -27,7 +27,7 @@ impl ParallelFlash {
         }
     }
 
-    /// Begins everything that the die can begin now.
+    /// Begins all operations that the die can begin now.
     #[inline]
     fn look(&mut self, number: u32) {
         loop {
@@ -183,7 +183,7 @@ impl ParallelFlash {
             unreachable!("cells are suspended at work")
         };
         let left_ns = work.ends_ns - self.now_ns;
-        // An operation that ends by then anyway is left to end, unless the program of the next page follows at once.
+        // An operation that ends by then anyway is not suspended, unless the program of the next page follows at once.
         let is_followed = !matches!(self.dies[number as usize].registers, Registers::Free);
         let least_ns = if is_followed { 0 } else { time.0 };
         if work.suspensions >= limit || left_ns <= least_ns || self.picked(number) != Some(Class::HostRead) {
@@ -208,7 +208,8 @@ impl ParallelFlash {
         true
     }
 
-    /// Begins the first ready operation of a class, with operations for other planes that fit into one command.
+    /// Begins the first ready operation of a class, together with operations for other planes that fit into the same
+    /// command.
     #[inline(always)]
     fn begin(&mut self, number: u32, class: Class) {
         let first = self.dies[number as usize].first_ready(class as usize);
@@ -217,7 +218,7 @@ impl ParallelFlash {
         if self.chips.commands.multiplane && self.layout.planes_per_die > 1 && self.ops[first].kind != Kind::Copyback {
             let mut last = first;
             let mut planes = 1_u64 << self.ops[first].plane;
-            // Looking further finds little.
+            // Searching further rarely finds another operation.
             for _ in 0..4 * self.layout.planes_per_die {
                 if candidate == NONE {
                     break;
@@ -298,7 +299,7 @@ impl ParallelFlash {
         }
     }
 
-    /// Calls `act` for each operation of a command, which may remove it.
+    /// Calls `act` for each operation of a command; `act` may remove the operation.
     #[inline(always)]
     fn for_each_op(&mut self, first: u32, mut act: impl FnMut(&mut Self, u32)) {
         let mut index = first;
@@ -336,9 +337,9 @@ impl ParallelFlash {
 
     #[inline]
     pub(super) fn transfer_done(&mut self, channel: usize) {
-        let number = self.channels[channel].dies.pop_front().expect("a transfer that ends has begun");
+        let number = self.channels[channel].dies.pop_front().expect("a transfer ends only after it begins");
         let Registers::Moving(mut command) = self.dies[number as usize].registers else {
-            unreachable!("a die on the bus has data to move")
+            unreachable!("a die that uses the bus has data to transfer")
         };
         let index = command.transfer;
         let next = self.ops[index].next;
@@ -367,7 +368,7 @@ impl ParallelFlash {
         }
         if let Some(&number) = self.channels[channel].dies.front() {
             let Registers::Moving(command) = self.dies[number as usize].registers else {
-                unreachable!("a die that waits for the bus has data to move")
+                unreachable!("a die that waits for the bus has data to transfer")
             };
             self.begin_transfer(channel, command);
         }
@@ -388,7 +389,7 @@ impl ParallelFlash {
                     if matches!(self.dies[resource as usize].registers, Registers::Free) {
                         self.transfer(resource, command);
                         if !self.chips.commands.cache_read {
-                            // Nothing can begin before the data has left.
+                            // No operation can begin before the data has left.
                             self.attribute_die(resource);
                             return;
                         }
@@ -404,7 +405,7 @@ impl ParallelFlash {
                     });
                 }
             }
-            Cells::Idle | Cells::Full(_) => unreachable!("an event of cells that do nothing"),
+            Cells::Idle | Cells::Full(_) => unreachable!("idle cells cause no event"),
         }
         self.wake(resource);
     }
@@ -460,7 +461,7 @@ impl ParallelFlash {
         }
     }
 
-    /// Releases an operation from waiting for one that has ended.
+    /// Ends the wait of an operation for another operation that has ended.
     #[inline]
     fn release_after(&mut self, ended: u32, waiter: u32) {
         let (before, after) = (&self.ops[ended], &self.ops[waiter]);

@@ -9,7 +9,8 @@ use crate::request::{Request, Requests};
 const ENOUGH_THINK_TIMES: u64 = 80;
 /// Window over which a process's share of idle time is measured.
 const BUSY_WINDOW_NS: u64 = 200 * MS;
-/// Smallest request that ends idling at once; after a smaller one, another may still merge with it.
+/// Minimum size of a request that ends idling at once. After a smaller request, another request may still merge with
+/// it.
 const LARGE_ENOUGH_SECTORS: u32 = 32;
 
 impl Bfq {
@@ -114,7 +115,7 @@ impl Bfq {
         interactive
     }
 
-    /// Ends idling if `rq` is the awaited request and no larger one is likely to follow.
+    /// Ends idling if `rq` is the awaited request and is not likely to grow.
     pub(super) fn stop_idling(&mut self, queue: usize, rq: &Request) {
         let q = &mut self.queues[queue];
         q.last_position = rq.end();

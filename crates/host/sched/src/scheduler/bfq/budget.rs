@@ -1,4 +1,4 @@
-//! Budgets: the sectors a queue may use in a turn, its charges, and the end of a turn.
+//! Budgets: the sectors that a queue may use in a turn, the charges for its use, and the end of a turn.
 
 use super::Bfq;
 use super::idle::SHORT_IDLE_NS;
@@ -11,19 +11,19 @@ const ASYNC_CHARGE: u64 = 3;
 pub(super) const DEFAULT_BUDGET: u64 = 16 * 1024;
 /// Value of `Bfq::budgets` from which the maximum budget follows the device's rate.
 const ENOUGH_BUDGETS: u64 = 194;
-/// Shortest turn whose duration is used; a shorter one is charged for a fixed time.
+/// Shortest turn whose duration is used; a shorter turn is charged for a fixed time.
 const MIN_TURN_US: u32 = 1_000;
-/// Longest turn that is too short to judge a queue by its bandwidth.
+/// Longest turn that counts as too short to judge a queue by its bandwidth.
 const SHORT_TURN_US: u32 = 20_000;
 /// Distance from the previous request above which a request counts as a seek.
 const FAR_SECTORS: u64 = 800;
 /// Size from which a request never counts as a seek on an SSD.
 const SMALL_SECTORS: u32 = 64;
 
-/// Why a turn ends.
+/// Reason why a turn ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
-    /// Idling ended without a request.
+    /// The queue was idle until its idling period ended.
     TooIdle,
     Timeout,
     /// Budget used up.
@@ -74,8 +74,8 @@ impl Bfq {
         }
     }
 
-    /// Sets the budget of a queue that becomes active. Returns true if the queue returned in time and keeps the rest of
-    /// its budget; it may then preempt the queue in service.
+    /// Sets the budget of a queue that becomes active. Returns true if the queue became active in time and keeps the
+    /// rest of its budget; it may then preempt the queue in service.
     pub(super) fn activation_budget(&mut self, queue: usize, in_time: bool) -> bool {
         let charge = self.charge(queue);
         let q = &mut self.queues[queue];
@@ -113,23 +113,25 @@ impl Bfq {
         self.queues[queue].timeout <= self.clock.jiffy
     }
 
-    /// True if the turn may end by timeout. A queue being idled for keeps it after using two thirds of its budget.
+    /// True if the turn may end by timeout. While the device idles for a queue, the queue keeps its turn after using
+    /// two thirds of its budget.
     pub(super) fn may_time_out(&self, queue: usize) -> bool {
         let q = &self.queues[queue];
         let much_left = q.budget_left() >= (q.entity.budget / 3) as i64;
         (!q.waited_for || much_left) && self.is_timed_out(queue)
     }
 
-    /// Returns whether a queue is slow, and its time in service in milliseconds.
+    /// Returns true if a queue is slow, and its time in service in milliseconds.
     fn slowness(&self, queue: usize, until: u64) -> (bool, u64) {
         let q = &self.queues[queue];
         if !q.sync {
             return (false, 0);
         }
-        // A lagging clock makes the difference negative. The kernel keeps it unsigned, so the turn counts as very long.
+        // A lagging clock makes the difference negative. The kernel stores it unsigned, so the turn counts as very
+        // long.
         let turn_us = ((until as i64 - self.turn_since as i64) / 1_000) as u32;
         if turn_us < MIN_TURN_US {
-            // The duration of a seek, at least.
+            // The queue is charged at least the duration of a seek.
             let ms = if self.device.rotational { 8 } else { SHORT_IDLE_NS / MS };
             return (q.is_seeky(), ms);
         }
@@ -180,7 +182,7 @@ impl Bfq {
         if q.shared && q.is_seeky() {
             q.to_split = true;
         }
-        // A queue that was preempted during necessary idling stays active although it is empty.
+        // A queue that was preempted while idling was necessary stays active although it is empty.
         if q.requests.is_empty() && !(reason == Reason::Preempted && fair) {
             if q.dispatched == 0 {
                 q.timeout = jiffy;
@@ -195,7 +197,7 @@ impl Bfq {
         self.service.end();
     }
 
-    /// Adapts the queue's budget to the reason its turn ended.
+    /// Adapts the queue's budget to the reason why its turn ended.
     fn adapt_budget(&mut self, queue: usize, reason: Reason) {
         let min = self.min_budget();
         let q = &self.queues[queue];

@@ -1,4 +1,4 @@
-//! Bursts: many queues created at once usually serve one task that needs throughput, not low latency.
+//! Bursts: many queues created at once usually serve one task that needs throughput instead of low latency.
 
 use super::Bfq;
 use crate::MS;
@@ -7,7 +7,7 @@ use crate::MS;
 const LARGE: u32 = 8;
 /// Maximum time between the creation of two consecutive queues of a burst.
 pub(super) const INTERVAL_NS: u64 = 180 * MS;
-/// Time after leaving a shared queue in which a queue does not count as new.
+/// Time for which a queue does not count as new after leaving a shared queue.
 const SPLIT_NS: u64 = 10 * MS;
 
 /// The current burst.
@@ -16,7 +16,7 @@ pub(super) struct Burst {
     /// Number of queues created in the burst.
     size: u32,
     pub is_large: bool,
-    /// Queues of a burst that is not large yet.
+    /// Queues of the current burst while it is not large.
     members: Vec<usize>,
     latest: i64,
 }

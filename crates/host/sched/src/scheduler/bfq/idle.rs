@@ -9,10 +9,10 @@ use crate::MS;
 pub(super) const SHORT_IDLE_NS: u64 = 2 * MS;
 /// Minimum idling for a queue with a raised weight.
 const RAISED_IDLE_NS: u64 = 20 * MS;
-/// More requests than this in the device show that it queues commands; decided after `DEVICE_SAMPLES` samples.
+/// Number of requests in the device above which it is taken to queue commands; decided after `DEVICE_SAMPLES` samples.
 const DEVICE_THRESHOLD: u32 = 3;
 const DEVICE_SAMPLES: u32 = 32;
-/// A raised queue is idled for if this many requests of other queues are at the device.
+/// Number of requests of other queues at the device from which a raised queue is idled for.
 const OTHERS_AT_DEVICE: u32 = 4;
 
 /// Observed properties of the device.
@@ -81,7 +81,7 @@ impl Bfq {
         helps && self.load.raised == 0
     }
 
-    /// True if the queue gets its share of service only with idling.
+    /// True if the queue only gets its share of service with idling.
     pub(super) fn idling_is_fair(&self, queue: usize) -> bool {
         let q = &self.queues[queue];
         if q.processes == 0 {
@@ -126,7 +126,7 @@ impl Bfq {
         self.idling.until = None;
     }
 
-    /// Samples whether the device takes several requests at a time; call before `in_driver` is decremented.
+    /// Samples whether the device takes several requests at a time. Must be called before `in_driver` is decremented.
     pub(super) fn detect_queueing(&mut self) {
         let device = &mut self.device;
         device.peak = device.peak.max(self.load.in_driver);

@@ -4,21 +4,21 @@ use super::Bfq;
 use crate::MS;
 use crate::request::RequestId;
 
-/// A queue that becomes active within this time after another queue's completion may have waited for it.
+/// A queue may have waited for another queue's completion if it becomes active within this time after it.
 const WAKE_NS: u64 = 4 * MS;
-/// Consecutive wake-ups after which the other queue counts as the waker.
+/// Number of consecutive wake-ups after which the other queue counts as the waker.
 const WAKES: u32 = 3;
-/// Size from which a request is too large to inject beside others on an SSD, in sectors.
+/// Size from which a request is too large to be injected while others run on an SSD, in sectors.
 const LARGE_SECTORS: u32 = 64;
 /// Age at which an injection limit is reset.
 const RESET_NS: u64 = 1_000 * MS;
-/// Minimum time after a decrease before a change of think time resets the limit.
+/// Minimum time after a decrease of the injection limit before a change of think time resets the limit.
 const SETTLE_NS: u64 = 100 * MS;
 /// Minimum time after a decrease before the next measurement.
 const SAMPLE_APART_NS: u64 = 10 * MS;
 
 impl Bfq {
-    /// Detects the queue whose completions wake this one, for processes with a long think time.
+    /// Finds the queue whose completions wake a process with a long think time.
     pub(super) fn detect_waker(&mut self, queue: usize) {
         let q = &self.queues[queue];
         let Some(other) = self.completed_last.filter(|&other| other != queue) else { return };
@@ -54,7 +54,7 @@ impl Bfq {
         q.inject.decreased = jiffy;
     }
 
-    /// Considers the only pending request of a process for measuring the cost of injection.
+    /// Measures the cost of injection with the only pending request of a process, if suitable.
     pub(super) fn consider_sample(&mut self, queue: usize) {
         if self.queues[queue].inject.decreased + RESET_NS as i64 <= self.clock.jiffy {
             self.reset_injection(queue);
@@ -72,7 +72,7 @@ impl Bfq {
         }
     }
 
-    /// Adapts the injection limit to the measured request; call before `in_driver` is decremented.
+    /// Adapts the injection limit to the measured request. Must be called before `in_driver` is decremented.
     pub(super) fn adapt_injection(&mut self, queue: usize) {
         let took_ns = self.clock.now.wrapping_sub(self.sample.since);
         let (jiffy, injected, alone) = (self.clock.jiffy, self.sample.injected, self.load.in_driver == 1);
@@ -116,7 +116,7 @@ impl Bfq {
     /// Returns the queue to inject from while the queue in service is empty.
     pub(super) fn choose_injection(&mut self, queue: usize) -> Option<usize> {
         let q = &self.queues[queue];
-        // The process's own asynchronous queue, its waker, and the queue it wakes.
+        // Candidates: the process's own asynchronous queue, its waker, and the queue it wakes.
         let own = q
             .owner
             .and_then(|pid| self.processes[&pid].queues[0])
@@ -149,8 +149,8 @@ impl Bfq {
         chosen
     }
 
-    /// Returns `slice_idle` in nanoseconds as a number of jiffies: the kernel mixes these units here. So idling counts as
-    /// long only with `slice_idle` 0.
+    /// Returns `slice_idle` in nanoseconds, taken as a number of jiffies, because the kernel mixes these units here. So
+    /// idling counts as long only with `slice_idle` 0.
     fn slice_idle_jiffies(&self) -> i64 {
         self.clock.jiffies.ticks(self.tunables.slice_idle)
     }

@@ -1,4 +1,4 @@
-//! Merging of the queues of cooperating processes, and splitting them again.
+//! Merges the queues of cooperating processes, and splits them again.
 
 use super::Bfq;
 use super::burst::INTERVAL_NS;
@@ -11,11 +11,11 @@ use crate::scheduler::owner::Owner;
 const EARLY_NS: u64 = 100 * MS;
 /// Maximum distance between requests of one sequential stream.
 const NEAR_SECTORS: u64 = 8 * 1024;
-/// Maximum age difference of queues for a permanent merge, and minimum age at which it happens.
+/// Maximum age difference of two queues for a permanent merge, and minimum age at which they merge.
 const STABLE_NS: u64 = 600 * MS;
 
 impl Bfq {
-    /// Returns the queue of a process, after splitting a shared one if necessary.
+    /// Returns the queue of a process; splits a shared queue first if necessary.
     pub(super) fn queue_for(&mut self, pid: u32, sync: bool, priority: Priority) -> usize {
         let process = self.processes.entry(pid).or_insert_with(|| Process { priority, ..Process::default() });
         if process.priority != priority {
@@ -93,7 +93,8 @@ impl Bfq {
         self.processes.get_mut(&pid).expect("`queue_for` creates the process")
     }
 
-    /// Merges queues created in quick succession, which may serve one task: at once if the device is parallel, else later.
+    /// Merges queues created in quick succession, which may serve the same task. Merges at once if the device is
+    /// parallel, else later.
     fn consider_stable_merge(&mut self, pid: u32, queue: usize) -> usize {
         let q = &self.queues[queue];
         let last = self.created_last.filter(|&last| {

@@ -1,5 +1,6 @@
 //! `bfq`: budget fair queueing, with sector budgets per process and fairness by weight (block/bfq-iosched.c and
-//! block/bfq-wf2q.c of Linux 6; Valente and Checconi: High Throughput Disk Scheduling with Fair Bandwidth Distribution).
+//! block/bfq-wf2q.c of Linux 6; Valente and Checconi: High Throughput Disk Scheduling with Fair Bandwidth
+//! Distribution).
 //!
 //! | module | task |
 //! |---|---|
@@ -17,8 +18,10 @@
 //! Differences from the kernel:
 //!
 //! - No cgroups and no exits of processes, because traces have neither; no devices with several actuators.
-//! - Queues merge when a request arrives, not already when a bio looks for a request to merge with.
-//! - If two queues lie near a request, the kernel takes the lower one in its red-black tree; the model takes the nearer.
+//! - Queues merge when a request arrives. In the kernel, they merge already when a bio looks for a request to merge
+//!   with.
+//! - If two queues are near a request, the kernel takes the lower one in its red-black tree; the model takes the nearer
+//!   queue.
 
 mod arrive;
 mod budget;
@@ -78,7 +81,7 @@ struct Load {
 /// Idling for the queue in service.
 #[derive(Debug, Default)]
 struct Idling {
-    /// End of the idling; `None` if the device is not kept idle.
+    /// End of the idling period; `None` if the device does not idle.
     until: Option<u64>,
     /// Start of the latest idling.
     since: u64,
@@ -114,7 +117,7 @@ struct Clock {
 #[derive(Debug)]
 struct Tunables {
     slice_idle: u64,
-    /// For asynchronous and for synchronous requests.
+    /// Expiry times of asynchronous and of synchronous requests.
     fifo_expire: [u64; 2],
     back_seek_max: u64,
     back_seek_penalty: u64,
@@ -134,7 +137,7 @@ pub(super) struct Bfq {
     queues: Vec<Queue>,
     /// Queues of asynchronous requests, by priority.
     async_queues: FxHashMap<Owner, usize>,
-    /// Indexed by the slot of a request.
+    /// Queue and process of each request, indexed by the request's slot.
     holders: Vec<Holder>,
     load: Load,
     service: Service,
@@ -225,7 +228,7 @@ impl Bfq {
         self.clock.jiffy = self.clock.jiffies.last(now) as i64;
     }
 
-    /// Returns the candidate to serve first when the device is at sector `last`.
+    /// Returns the candidate to serve first if the device is at sector `last`.
     fn choose(&self, candidates: [Option<RequestId>; 2], last: u64, requests: &Requests) -> Option<RequestId> {
         candidates.into_iter().flatten().min_by_key(|&id| {
             let rq = &requests[id];
@@ -366,7 +369,7 @@ impl IoScheduler for Bfq {
     }
 
     fn depth(&self, bio: &Bio, nr_requests: u32) -> u32 {
-        // Keeps requests free for reads, and more of them while a weight is raised.
+        // Keeps some requests free for reads, and more of them while a weight is raised.
         let limit = nr_requests * 3 / 4;
         let share = match (bio.is_sync(), bio.direction, self.load.raised > 0) {
             (true, Direction::Read, _) => nr_requests,
@@ -387,7 +390,7 @@ impl IoScheduler for Bfq {
         self.idling.until = None;
         let Some(queue) = self.in_service else { return };
         self.queues[queue].waited_for = false;
-        // The turn ends at the start of the idling, so idle time does not make the queue look slow.
+        // The turn ends when idling starts, so idle time does not make the queue look slow.
         if self.is_timed_out(queue) {
             self.expire(queue, Reason::Timeout, self.idling.since);
         } else if self.queues[queue].queued == 0 {

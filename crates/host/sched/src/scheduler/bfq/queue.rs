@@ -4,20 +4,20 @@ use crate::bio::Priority;
 use crate::request::RequestId;
 use crate::scheduler::lists::SortedFifo;
 
-/// A time before all others.
+/// A time before all real times.
 pub(super) const NEVER: i64 = i64::MIN / 4;
-/// Seeks among the latest 32 requests above which a queue is seeky.
+/// Number of seeks among the latest 32 requests above which a queue is seeky.
 const SEEKY_OF_32: u32 = 19;
 
 /// Place of a queue in the service tree of its class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Place {
-    /// In no tree: forgotten, or in service.
+    /// The queue is in no tree: forgotten, or in service.
     #[default]
     Nowhere,
-    /// In the active trees, to be served.
+    /// The queue is in the active trees, to be served.
     Active,
-    /// In the idle tree: without requests, but with a finish time in the future.
+    /// The queue is in the idle tree: it has no requests, but a finish time in the future.
     Idle,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Entity {
     /// Virtual start and finish time of the budget.
     pub start: u64,
     pub finish: u64,
-    /// Sectors charged in the current turn, and their limit.
+    /// Sectors charged in the current turn, and the limit for them.
     pub service: u64,
     pub budget: u64,
     /// Weight in use, including raising.
@@ -70,9 +70,9 @@ pub(super) struct Think {
 /// Weight raising of an interactive or a soft real-time process.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Raise {
-    /// Factor of the weight; 1 if not raised.
+    /// Factor by which the weight is multiplied; 1 if not raised.
     pub coefficient: u64,
-    /// Start of raising, or its end if not raised.
+    /// Start of raising; if the weight is not raised, end of the last raising.
     pub since: i64,
     /// Maximum duration of raising.
     pub duration: i64,
@@ -121,15 +121,15 @@ pub(super) struct Queue {
     pub busy: bool,
     /// True while the device is kept idle for the queue.
     pub waited_for: bool,
-    /// True if the queue ran empty in service; it keeps its budget and timestamps if it returns soon.
+    /// True if the queue ran empty in service. If it becomes active soon, it keeps its budget and timestamps.
     pub returns: bool,
     pub fifo_checked: bool,
     pub created: i64,
     pub just_created: bool,
     pub max_budget: u64,
-    /// End of the turn; for an empty queue, the time it became idle.
+    /// End of the turn; for an empty queue, the time when it became idle.
     pub timeout: i64,
-    /// One bit per request, latest in bit 0: set if the request was a seek.
+    /// One bit per request, the latest in bit 0; set if the request was a seek.
     pub seeks: u32,
     pub last_position: u64,
     pub think: Think,
@@ -145,13 +145,13 @@ pub(super) struct Queue {
     /// True if `soft_rt_next` is to be computed at the last completion.
     pub soft_rt_due: bool,
     pub inject: Inject,
-    /// Queue whose completions make this one active.
+    /// Queue whose completions make this queue active.
     pub waker: Option<usize>,
-    /// Candidate for `waker`, with its count of wake-ups and the time of the first.
+    /// Candidate for `waker`, with the count of its wake-ups and the time of the first.
     pub maybe_waker: Option<usize>,
     pub wakes: u32,
     pub wakes_since: u64,
-    /// Queues that this one wakes, latest first.
+    /// Queues that this queue wakes, latest first.
     pub woken: Vec<usize>,
     pub in_burst: bool,
     pub in_large_burst: bool,
@@ -159,7 +159,7 @@ pub(super) struct Queue {
     pub merged_into: Option<usize>,
     /// True if several processes use the queue.
     pub shared: bool,
-    /// True if the processes are to get their own queues again.
+    /// True if the processes must get their own queues again.
     pub to_split: bool,
     /// Time of the latest split.
     pub split: i64,
@@ -197,7 +197,7 @@ impl Queue {
             just_created: sync,
             max_budget: 0,
             timeout: NEVER,
-            // The first request is almost certainly a seek.
+            // The first request counts as a seek, because it almost always is.
             seeks: 1,
             last_position: 0,
             think: Think { last_end: now + 1, short, io_bound: true, since: now, ..Think::default() },
@@ -242,7 +242,7 @@ impl Queue {
         self.raise.coefficient > 1
     }
 
-    /// True if the queue has no processes, requests or weight left, so that its index can be reused.
+    /// True if the queue has no processes, requests or weight, so that its index can be reused.
     pub fn is_gone(&self) -> bool {
         let Self { processes, queued, dispatched, ref entity, .. } = *self;
         processes == 0 && queued == 0 && dispatched == 0 && !entity.counts && entity.counted.is_none()
@@ -265,7 +265,7 @@ pub(super) struct Process {
     pub priority: Priority,
     /// Pending requests.
     pub requests: u32,
-    /// Queue created shortly before the process's own, candidate for a permanent merge.
+    /// Queue created shortly before the process's own queue; candidate for a permanent merge.
     pub stable: Option<usize>,
     /// True after a permanent merge.
     pub stably_merged: bool,

@@ -1,5 +1,5 @@
-//! Weight raising (`low_latency`) for interactive processes, which have just begun, and for soft real-time processes,
-//! which send little at regular intervals.
+//! Raises the weight (`low_latency`) of interactive processes, which have just started, and of soft real-time
+//! processes, which send little at regular intervals.
 
 use super::Bfq;
 use super::queue::NEVER;
@@ -17,7 +17,7 @@ const MIN_IDLE_NS: u64 = 2_000 * MS;
 const ASYNC_GAP_NS: u64 = 500 * MS;
 /// Maximum bandwidth of a soft real-time process, in sectors per second.
 const SOFT_RT_RATE: u64 = 7_000;
-/// Limits of interactive raising: minimum and maximum duration, and sectors served.
+/// Minimum and maximum duration of interactive raising, and the sectors served that end it.
 const MIN_START_NS: u64 = 3_000 * MS;
 const MAX_START_NS: u64 = 25_000 * MS;
 const MAX_START_SECTORS: u64 = 120_000;
@@ -66,7 +66,8 @@ impl Bfq {
         Arrival { was_raised: self.queues[queue].is_raised(), interactive, soft_rt, deserves }
     }
 
-    /// Raises or lowers the weight accordingly. Returns true if the process is interactive, so that raising restarts.
+    /// Raises or lowers the weight by the classification. Returns true if the process is interactive, so that raising
+    /// restarts.
     pub(super) fn raise(&mut self, queue: usize, arrival: Arrival) -> bool {
         let q = &self.queues[queue];
         if !self.tunables.low_latency || q.split + self.min_idle() >= self.clock.jiffy {
@@ -166,8 +167,8 @@ impl Bfq {
         }
     }
 
-    /// Returns the earliest arrival time at which the next request still counts as soft real-time. Earlier arrivals
-    /// exceed `SOFT_RT_RATE`, or come as fast as from a greedy process.
+    /// Returns the earliest arrival time at which the next request counts as soft real-time. An earlier request exceeds
+    /// `SOFT_RT_RATE`, or comes as fast as from a greedy process.
     fn soft_rt_next(&self, queue: usize) -> i64 {
         let q = &self.queues[queue];
         let fair_ns = self.clock.jiffies.whole(q.backlog_service * 1_000 * MS / SOFT_RT_RATE) as i64;
@@ -201,7 +202,7 @@ impl Bfq {
         }
     }
 
-    /// Returns the raising of a new queue that is merged before its first activation.
+    /// Returns the weight raising of a new queue that is merged before its first activation.
     pub(super) fn first_raise(&self) -> super::queue::Raise {
         let (coefficient, duration) = (COEFFICIENT, self.start_time());
         super::queue::Raise { coefficient, since: self.clock.jiffy, duration, interactive_since: NEVER, service: 0 }

@@ -7,7 +7,7 @@ use crate::request::Request;
 
 /// Fixed-point shift of rates, in sectors per microsecond.
 const SHIFT: u32 = 16;
-/// Reference rate of a disk and of an SSD, and the start-up time of a large application at that rate.
+/// Reference rates of a disk and of an SSD, each with the start-up time of a large application at that rate.
 const REFERENCE: [(u64, u64); 2] = [(14_000, 7_000 * MS), (33_000, 2_500 * MS)];
 /// Minimum samples and duration of an observation interval.
 const MIN_SAMPLES: u64 = 32;
@@ -64,7 +64,8 @@ impl Rate {
         (u128::from(rate) * u128::from(time_ns) / u128::from(self.peak)) as u64
     }
 
-    /// Begins an interval with a request of `sectors` dispatched now; `None`: with the next request.
+    /// Begins an interval with a request of `sectors` that is dispatched now. With `None`, it begins with the next
+    /// request.
     fn restart(&mut self, sectors: Option<u64>, now: u64) {
         self.samples = 0;
         if let Some(sectors) = sectors {
@@ -85,7 +86,7 @@ impl Rate {
         if (random && rate <= self.peak) || rate > FASTEST << SHIFT {
             return false;
         }
-        // The new rate's weight grows with the sequential share and the duration, from a tenth to a half.
+        // The weight of the new rate grows with the sequential share and the duration, from a tenth to a half.
         let weight = 9 * self.sequential / self.samples;
         let weight = (weight.wrapping_mul(self.interval_ns) / INTERVAL_NS).min(8);
         let divisor = 10 - weight;
@@ -129,7 +130,7 @@ impl Bfq {
         self.rate.last_dispatch = now;
     }
 
-    /// Notes a completion. A long gap at an implausibly low rate means that the device was idle: the interval ends.
+    /// Notes a completion. If the gap is long and the rate implausibly low, the device was idle, and the interval ends.
     pub(super) fn sample_completion(&mut self) {
         let us = self.clock.now.wrapping_sub(self.rate.last_completion) / 1_000;
         if us > SHORT_IDLE_NS / 1_000 && (self.rate.largest << SHIFT) / us < 1 << (SHIFT - 10) {

@@ -40,7 +40,8 @@ impl Bfq {
         }
     }
 
-    /// Returns the successor of a request that leaves the queue. Checks the oldest request for expiry once per turn.
+    /// Returns the successor of a request that leaves the queue. Checks once per turn if the oldest request has
+    /// expired.
     pub(super) fn find_next(&mut self, queue: usize, leaving: &Request, requests: &Requests) -> Option<RequestId> {
         let now = self.clock.now;
         let q = &mut self.queues[queue];

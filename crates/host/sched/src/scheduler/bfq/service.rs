@@ -1,5 +1,5 @@
-//! B-WF2Q+ (block/bfq-wf2q.c): among the eligible queues, those with a virtual start time that has passed, the queue
-//! with the earliest virtual finish time is served next.
+//! B-WF2Q+ (block/bfq-wf2q.c). A queue is eligible if its virtual start time has passed. The eligible queue with the
+//! earliest virtual finish time is served next.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::queue::{IDLE_CLASS, Place, Queue};
 
 /// Binary logarithm of the virtual time of one sector at weight 1.
 const UNIT_SHIFT: u32 = 22;
-/// Maximum time the idle class waits while other classes are served.
+/// Maximum time for which the idle class waits while other classes are served.
 const IDLE_CLASS_WAIT_NS: i64 = 200_000_000;
 
 /// Converts service to virtual time.
@@ -53,13 +53,13 @@ pub(super) struct Service {
     sequence: u64,
     /// Queue in service.
     current: Option<usize>,
-    /// Queue to be served after it.
+    /// Queue to be served after the current queue.
     next: Option<usize>,
     idle_class_served: i64,
 }
 
 impl Service {
-    /// True if a queue other than the one in service is next.
+    /// True if the next queue is not the queue in service.
     pub fn may_preempt(&self) -> bool {
         self.next != self.current
     }
@@ -70,7 +70,7 @@ impl Service {
         self.next = Some(queue);
     }
 
-    /// Ends service of the current queue, which is back in its tree.
+    /// Ends the service of the current queue, which is in its tree again.
     pub fn end(&mut self) {
         self.current = None;
     }
@@ -130,7 +130,7 @@ impl Bfq {
         if let Some(&(last, ..)) = tree.idle.last().filter(|last| last.0 <= tree.time)
             && !tree.has_active()
         {
-            // As in the kernel, virtual time is set back to the latest finish time.
+            // Sets virtual time back to the latest finish time, as the kernel does.
             tree.time = last;
         }
         if first <= tree.time {
@@ -157,7 +157,7 @@ impl Bfq {
         self.forget_idle(class);
     }
 
-    /// Applies a changed weight and, with `class_too`, a changed class; the queue must then be in no tree.
+    /// Applies a changed weight and, with `class_too`, a changed class. The queue must be in no tree then.
     pub(super) fn update_weight(&mut self, queue: usize, class_too: bool) {
         let entity = &mut self.queues[queue].entity;
         if !entity.changed {
@@ -201,7 +201,7 @@ impl Bfq {
         let time = self.tree(queue).time;
         let q = &mut self.queues[queue];
         if earlier && time > q.entity.finish {
-            // Limits the lead of a queue that got its old timestamps back.
+            // Limits the lead of a queue that got back its old timestamps.
             let delta = (time - q.entity.finish) / q.raise.coefficient;
             q.entity.start += delta;
             q.entity.finish += delta;
@@ -209,7 +209,7 @@ impl Bfq {
         self.active_insert(queue);
     }
 
-    /// Activates a queue; `non_blocking` allows old timestamps for a queue that returned in time.
+    /// Activates a queue; `non_blocking` allows old timestamps for a queue that became active in time.
     pub(super) fn activate(&mut self, queue: usize, non_blocking: bool) {
         let time = self.tree(queue).time;
         let entity = &self.queues[queue].entity;
@@ -232,7 +232,7 @@ impl Bfq {
     /// Puts a queue back into its tree, or moves it within the tree.
     pub(super) fn requeue(&mut self, queue: usize, expires: bool) {
         if self.service.current == Some(queue) {
-            // Charge only the service received.
+            // Charges only the service that was received.
             self.finish(queue, self.queues[queue].entity.service);
             let entity = &mut self.queues[queue].entity;
             entity.start = entity.finish;
@@ -250,7 +250,7 @@ impl Bfq {
         }
         let current = self.service.current == Some(queue);
         self.extract(queue);
-        // Charge only the service received.
+        // Charges only the service that was received.
         self.finish(queue, self.queues[queue].entity.service);
         if current {
             self.service.current = None;
@@ -267,7 +267,7 @@ impl Bfq {
         }
     }
 
-    /// Recomputes the next queue after `changed` was activated, or, with `None`, after a removal.
+    /// Recomputes the next queue after `changed` was activated; `None` means that a queue was removed.
     fn update_next(&mut self, changed: Option<usize>, expires: bool) {
         let next = self.service.next;
         if let Some(changed) = changed.filter(|_| changed != next) {
@@ -297,7 +297,7 @@ impl Bfq {
         if let Some(&(_, _, queue)) = tree.due.first() {
             return Some(queue);
         }
-        // No queue is eligible: virtual time jumps to the earliest start, unless a queue is in service.
+        // If no queue is eligible, virtual time jumps to the earliest start, unless a queue is in service.
         let (start, ..) = *tree.later.first()?;
         if self.service.current.is_some() && !expires {
             let soonest = tree.later.iter().take_while(|later| later.0 == start);

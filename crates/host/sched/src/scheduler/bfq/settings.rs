@@ -1,4 +1,4 @@
-//! Registration and tunables.
+//! Registration and tunables of BFQ.
 
 use ssdlab_core::{Parameter, Unit};
 

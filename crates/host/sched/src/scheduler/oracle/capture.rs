@@ -7,9 +7,10 @@
 //! | `NAME.kyber-events.csv.zst` (optional) | depths set by kyber |
 //! | `NAME.bfq-log.csv.zst` (optional) | log that bfq writes under its lock |
 //!
-//! The columns of the first are `time_ns,event,op,sector,bytes,pid,cpu` and, if priorities matter, `rwbs,ioprio`.
-//! `event` is I(nserted), D(ispatched), C(ompleted), M (back merge of a bio) or F (front merge). `op` is R(ead), W(rite)
-//! or F(lush); flushes bypass the scheduler. Excerpts start like the complete captures, without log lines not read here.
+//! The columns of the first file are `time_ns,event,op,sector,bytes,pid,cpu` and, if priorities matter, `rwbs,ioprio`.
+//! `event` is I(nserted), D(ispatched), C(ompleted), M (back merge of a bio) or F (front merge). `op` is R(ead),
+//! W(rite) or F(lush); flushes bypass the scheduler. Excerpts start like the complete captures, without log lines that
+//! are not read here.
 
 #![cfg(test)]
 
@@ -41,7 +42,7 @@ pub enum What {
 /// Weight raising of the queue in service when one of its requests is chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Raised {
-    /// Factor of the weight; 1 if not raised.
+    /// Factor by which the weight is multiplied; 1 if not raised.
     pub coefficient: u64,
     /// Time since raising began, at time `asked`.
     pub lasted_ns: u64,
@@ -54,7 +55,7 @@ pub struct Raised {
 #[derive(Clone, Debug)]
 pub struct Event {
     pub now: u64,
-    /// Kernel clock at that time if it differs: the clock is stopped while requests are plugged.
+    /// Kernel clock if it differs from the time: the clock is stopped while requests are plugged.
     pub clock: Option<u64>,
     /// Process and CPU that caused the event; zeros if unknown.
     task: (u64, u64),
@@ -76,9 +77,9 @@ pub struct Capture {
     /// Weights of cgroups, in the order in which their processes start.
     pub weights: Vec<u64>,
     pub rotational: bool,
-    /// Device queue depth, from which the time of choices is inferred without a log; `usize::MAX` if not needed.
+    /// Device queue depth, used to infer the times of choices without a log; `usize::MAX` if not needed.
     pub depth: usize,
-    /// Times at which timers fired, as far as known.
+    /// Times at which timers fired, if known.
     pub fired: Vec<u64>,
     /// Phase of jiffies, if known.
     pub tick_ns: Option<u64>,
@@ -86,7 +87,7 @@ pub struct Capture {
 
 /// Duration of a jiffy in the captured kernels.
 pub const JIFFY_NS: u64 = 4_000_000;
-/// Kernel uptime at the start of a capture; any large number of whole jiffies will do.
+/// Kernel uptime at the start of a capture; any large number of whole jiffies works.
 const UP_NS: u64 = 100_000_000_000;
 /// Maximum time from a task's insertion to a dispatch under the same plug.
 const PLUG_NS: u64 = 200_000;
@@ -110,14 +111,14 @@ fn priority(text: &str) -> Priority {
 }
 
 fn events(text: &str) -> Vec<Event> {
-    // By CPU: the task that inserted a request last, and the time.
+    // Task that inserted a request last and the time, by CPU.
     let mut plugs: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
     let rows = text.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
     rows.filter(|fields| fields[2] != "F")
         .map(|fields| {
             let direction = if fields[2] == "R" { Direction::Read } else { Direction::Write };
             let (start, sectors) = (number(fields[3]), (number(fields[4]) / 512) as u32);
-            // Without flags, all requests count as synchronous.
+            // All requests count as synchronous if the capture has no flags.
             let sync = fields.get(7).is_none_or(|rwbs| rwbs.contains('S'));
             let flags = if sync { Flags::SYNC } else { Flags::NONE };
             let priority = fields.get(8).map_or_else(Priority::default, |text| priority(text));
@@ -142,7 +143,7 @@ fn events(text: &str) -> Vec<Event> {
         .collect()
 }
 
-/// Adds the events of kyber's log. Returns the times at which its timer fired, as far as known.
+/// Adds the events of kyber's log. Returns the times at which its timer fired, if known.
 fn kyber(text: &str, events: &mut Vec<Event>) -> Vec<u64> {
     let mut fired = Vec::new();
     for line in text.lines().skip(1) {
@@ -153,7 +154,7 @@ fn kyber(text: &str, events: &mut Vec<Event>) -> Vec<u64> {
             ("adjust", "WRITE") => What::Depth { direction: Direction::Write, depth: number(fields[3]) as u32 },
             ("tunable", name) => What::Tune { name: name.to_owned(), value: number(fields[3]) },
             ("latency", _) => {
-                // Lines of one timer are some microseconds apart.
+                // Lines of one timer are a few microseconds apart.
                 if fired.last().is_none_or(|last| last + JIFFY_NS / 2 < now) {
                     fired.push(now);
                 }
@@ -167,7 +168,7 @@ fn kyber(text: &str, events: &mut Vec<Event>) -> Vec<u64> {
 }
 
 /// Derives the phase of jiffies from bfq's log: a tick lies between two lines whose raising time differs by one jiffy.
-/// Returns the middle of the interval that is consistent with all such pairs.
+/// Returns the middle of the interval that fits all such pairs.
 fn bfq_tick(text: &str) -> Option<u64> {
     let mut latest: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     let mut left: Option<(u64, u64)> = None;
@@ -180,16 +181,16 @@ fn bfq_tick(text: &str) -> Option<u64> {
             continue;
         }
         let (from, to) = left.unwrap_or((before, now));
-        // Shift the pair by whole jiffies to the first one.
+        // Shifts the pair by whole jiffies to the first pair.
         let since = (before - from + JIFFY_NS / 2) / JIFFY_NS * JIFFY_NS;
         let both = (from.max(before - since), to.min(now - since));
-        // Ignore a pair that contradicts the others: a tick may be late.
+        // Ignores a pair that contradicts the others, because a tick may be late.
         left = Some(both).filter(|(from, to)| from < to).or(Some((from, to)));
     }
     left.map(|(from, to)| (from + to) / 2 % JIFFY_NS)
 }
 
-/// Time of a choice, the clock of the task that made it, and the raised weight if the queue was in service.
+/// Time of a choice, clock of the task that made the choice, and raised weight if the queue was in service.
 type Served = (u64, Option<u64>, Option<Raised>);
 
 /// Times of insertions by process and CPU.
@@ -205,8 +206,8 @@ impl Plugs {
         plugs
     }
 
-    /// Returns the clock of a task that dispatches while its plug is flushed. The clock is stopped since the insertion and
-    /// may lag behind the clock of another CPU.
+    /// Returns the clock of a task that dispatches while its plug is flushed. The clock stands still since the
+    /// insertion and may lag behind the clock of another CPU.
     fn clock(&self, task: (u64, u64), now: u64) -> Option<u64> {
         let inserted = self.0.get(&task)?;
         let since = *inserted[..inserted.partition_point(|&time| time <= now)].last()?;
@@ -214,7 +215,7 @@ impl Plugs {
     }
 }
 
-/// Parses the part after the queue name of a log line about a raised weight.
+/// Parses a log line about a raised weight, from the part after the queue name.
 fn raised(text: &str, asked: u64) -> Option<Raised> {
     let (lasted, rest) = text.strip_prefix(" raising period dur ")?.split_once('/')?;
     let (most, rest) = rest.split_once(" msec, old coeff ")?;
@@ -229,7 +230,7 @@ fn bfq(text: &str, events: &mut Vec<Event>) {
     let plugs = Plugs::of(events);
     // Times of insertions, by process and CPU.
     let mut added: BTreeMap<(u64, u64), VecDeque<u64>> = BTreeMap::new();
-    // Choices by queue and sectors, and the latest of these keys.
+    // Choices by queue and sectors, and the latest key.
     let mut served: BTreeMap<(String, u64), VecDeque<Served>> = BTreeMap::new();
     let mut latest = (String::new(), 0);
     // Times of expiries, by process and CPU.
@@ -277,7 +278,7 @@ fn bfq(text: &str, events: &mut Vec<Event>) {
                     let queues = ["bfq0A".to_owned(), format!("bfq{pid}A")];
                     queues.into_iter().flat_map(|queue| [(queue.clone(), sectors), (queue, 3 * sectors)]).collect()
                 };
-                // The earliest unmatched choice of such a request since its insertion.
+                // Takes the earliest unmatched choice of such a request since its insertion.
                 let choices = kinds.into_iter().filter_map(|kind| {
                     let times = served.get_mut(&kind)?;
                     while times.front().is_some_and(|&(time, ..)| time < since) {
@@ -309,7 +310,7 @@ fn setting<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     rest.split([',', '\n', ' ']).next()
 }
 
-/// Returns the weight in `...; echo 100 > blkio.bfq.weight`.
+/// Parses the weight from a line such as `...; echo 100 > blkio.bfq.weight`.
 fn group_weight(line: &str) -> Option<u64> {
     let weight = line.strip_suffix(" > blkio.bfq.weight")?;
     weight.rsplit(' ').next().map(number)

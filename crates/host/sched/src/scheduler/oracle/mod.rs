@@ -4,7 +4,7 @@
 //! `scheduler-oracle-linux6.18/loaded` in the directory named by `SSDLAB_TRACES`.
 //!
 //! A decision is a dispatch. The model is asked at the time of each kernel decision. If it disagrees, it is made to
-//! follow the kernel. So a race between two CPUs, which a capture records in one order only, costs one decision.
+//! follow the kernel. So a race between two CPUs, which a capture records in only one order, costs one decision.
 
 #![cfg(test)]
 
@@ -25,14 +25,14 @@ pub(super) use capture::{JIFFY_NS, Raised};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Proposal {
     pub id: RequestId,
-    /// Model-specific state for carrying out the choice later, when more requests may have arrived.
+    /// Model-specific state needed to carry out the choice later, when more requests may have arrived.
     pub state: [u64; 3],
 }
 
 /// Agreement of a raised weight with the kernel's.
 pub(super) enum Agreement {
     Same,
-    /// Same weight, raised a jiffy earlier or later: one of the two times fell on the other side of a tick.
+    /// The weights are equal, but raised a jiffy apart: one of the two times fell on the other side of a tick.
     JiffyApart,
     Other,
 }
@@ -45,8 +45,8 @@ pub(super) trait Replayed: IoScheduler {
     /// Dispatches the waiting request `id`, as the kernel did, regardless of the model's proposal.
     fn follow(&mut self, id: RequestId, proposal: Option<Proposal>, requests: &Requests, now: u64);
 
-    /// Compares the raised weight of the queue of `id`, which is about to be dispatched, with the kernel's, then adopts
-    /// the kernel's.
+    /// Compares the raised weight of the queue of `id`, which is about to be dispatched, with the kernel's weight, then
+    /// adopts the kernel's.
     fn raise_as(&mut self, _id: RequestId, _kernel: Raised, _requests: &Requests) -> Agreement {
         Agreement::Same
     }
@@ -76,23 +76,23 @@ pub(super) trait Replayed: IoScheduler {
     fn set_depth(&mut self, _direction: Direction, _depth: u32) {}
 }
 
-/// Counts of kernel decisions in a capture, and of those that the model reproduces (`equal_...`).
+/// Number of kernel decisions in a capture, and of decisions that the model reproduces (`equal_...`).
 #[derive(Debug, Default)]
 struct Findings {
     decisions: u64,
     equal: u64,
-    /// Decisions with more than one request waiting.
+    /// Number of decisions with more than one request waiting.
     choices: u64,
     equal_choices: u64,
-    /// Times the kernel dispatched nothing.
+    /// Number of times that the kernel dispatched nothing.
     nothing: u64,
     equal_nothing: u64,
     /// Reports of the raised weight of the queue in service.
     raised: u64,
     equal_raised: u64,
-    /// Reports that agree but for the time of raising, which is one jiffy apart.
+    /// Number of reports that agree except for the time of raising, which is one jiffy apart.
     jiffy_apart: u64,
-    /// Changes of depths by the kernel, by the model, and the kernel's changes that the model agrees with.
+    /// Number of depth changes by the kernel, of changes by the model, and of kernel changes that the model reproduces.
     depths: u64,
     own_depths: u64,
     equal_depths: u64,
@@ -107,11 +107,11 @@ type Key = (u64, Direction);
 /// State of a replay.
 struct Replay<'a> {
     model: &'a mut dyn Replayed,
-    /// Times at which the kernel's timers fired, as far as logged.
+    /// Times at which the kernel's timers fired, if logged.
     fired: &'a [u64],
     /// Processes in the order of their first requests.
     processes: Vec<u32>,
-    /// Weights of their cgroups, in the same order.
+    /// Weights of the processes' cgroups, in the same order.
     weights: &'a [u64],
     requests: Requests,
     /// Waiting requests, oldest first for each key.
@@ -154,7 +154,8 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Returns the logged time at which a due timer fired in the kernel, often a jiffy late, or else the due time.
+    /// Returns the logged time at which a due timer fired in the kernel, often a jiffy late; without a log, the due
+    /// time.
     fn fired(&self, due: u64) -> u64 {
         let at = self.fired.partition_point(|&time| time < due);
         let near = self.fired[at.saturating_sub(1)..].iter().take(2);

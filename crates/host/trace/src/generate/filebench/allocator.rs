@@ -1,8 +1,8 @@
 //! Block allocator: free blocks, and the choice of blocks for a request.
 //!
-//! Models ext4's multiblock allocator (fs/ext4/mballoc.c) when delayed data of closed files is written: the blocks
-//! right after the file's last one if free, else the first run of free blocks that holds the whole request, starting
-//! from the goal's group. A run lies within one group. Buddies and their alignment are not modelled.
+//! Models ext4's multiblock allocator (fs/ext4/mballoc.c) when it writes delayed data of closed files. It prefers the
+//! blocks right after the file's last block. Otherwise it takes the first free run that holds the whole request,
+//! starting from the goal's group. A run lies within one group. Buddies and their alignment are not modelled.
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ pub(super) struct Extent {
     pub blocks: u32,
 }
 
-/// Free blocks of a device of whole groups.
+/// Allocator of the blocks of a device that consists of whole groups.
 #[derive(Clone, Debug)]
 pub(super) struct Allocator {
     /// Bitmap of allocated blocks.
@@ -31,7 +31,7 @@ pub(super) struct Allocator {
 #[derive(Clone, Copy, Debug)]
 struct Group {
     free: u32,
-    /// Upper bound for the length of a run of free blocks.
+    /// Upper bound of the length of a run of free blocks.
     longest: u32,
 }
 
@@ -52,8 +52,8 @@ impl Allocator {
         self.free
     }
 
-    /// Allocates `count` blocks: those from `goal` on if free, else the first run of that length from group `group` on,
-    /// else the longest runs. Returns false and allocates nothing if there are too few free blocks.
+    /// Allocates `count` blocks: from `goal` on if they are free; else the first run of that length from group `group`
+    /// on; else the longest runs. Returns false and allocates nothing if there are too few free blocks.
     pub fn allocate(&mut self, count: u32, goal: Option<u32>, group: u32, out: &mut Vec<Extent>) -> bool {
         if u64::from(count) > self.free {
             return false;
@@ -191,10 +191,10 @@ mod tests {
         assert_eq!(allocate(&mut a, 10, None, 1), [(second, 10)]);
         assert_eq!(allocate(&mut a, 100, None, 1), [(second + 10, 100)]);
         a.release(Extent { start: second, blocks: 10 });
-        // Eleven blocks do not fit into the hole of ten; four do.
+        // Eleven blocks do not fit into a gap of ten blocks, but four blocks do.
         assert_eq!(allocate(&mut a, 11, None, 1), [(second + 110, 11)]);
         assert_eq!(allocate(&mut a, 4, None, 1), [(second, 4)]);
-        // After the last block, if all of it is free there.
+        // The blocks right after the file's last block, if they are all free.
         assert_eq!(allocate(&mut a, 6, Some(second + 4), 1), [(second + 4, 6)]);
         assert_eq!(allocate(&mut a, 2, Some(second + 10), 1), [(second + 121, 2)]);
     }

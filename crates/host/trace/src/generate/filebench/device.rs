@@ -1,4 +1,4 @@
-//! Nominal device: determines when a bio is done, so that threads can continue.
+//! Nominal device: computes when a block request is done, so that threads can continue.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 /// Device that serves `depth` bios concurrently, each with the same service time, behind a link of limited bandwidth.
 #[derive(Clone, Debug)]
 pub(super) struct Device {
-    /// Time when each slot is free, in ns.
+    /// Time at which each slot becomes free, in ns.
     places: BinaryHeap<Reverse<u64>>,
     link_free_ns: u64,
     service_ns: u64,
@@ -38,7 +38,8 @@ mod tests {
     fn bios_wait_for_slots_and_the_link() {
         let mut device = Device::new(2, 100, 1_000_000_000);
         assert_eq!([0, 0, 0].map(|now| device.submit(now, 10)), [100, 100, 200]);
-        // The transfer takes 1,000 ns, longer than the service; the next bio's 10 bytes follow it.
+        // The transfer of this request takes 1,000 ns, longer than its service. The 10 bytes of the next request
+        // follow.
         assert_eq!(device.submit(500, 1000), 1500);
         assert_eq!(device.submit(500, 10), 1510);
     }

@@ -4,11 +4,11 @@
 /// Entries per directory block as left by hash tree splits: three quarters of 255 entries of 16 bytes.
 const ENTRIES_PER_BLOCK: u32 = 191;
 
-/// Directories by number: the lowest level (with files) first, then level by level up to the root. The numbers equal
-/// their inodes, which precede the inodes of files. Directories are created with their first file.
+/// Directories by number: first the lowest level (with files), then each higher level up to the root. Numbers equal
+/// inode numbers; inodes of files follow. A directory is created with its first file.
 #[derive(Clone, Debug)]
 pub(super) struct Directories {
-    /// Blocks of all directories: a fixed number for each with files, one for each other.
+    /// Blocks of all directories. Directories with files have an equal number each; all others have one.
     blocks: Vec<u32>,
     entries_each: u32,
     blocks_each: u32,
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_tree_by_hand() {
-        // 50 files in directories of four: 13 for files, 4 above those, and the root.
+        // 50 files in directories of four: 13 directories for files, 4 above them, and the root.
         let mut tree = Directories::new(50, 4);
         assert_eq!((tree.count(), tree.blocks_needed()), (18, 18));
         tree.place(100..118);
@@ -109,7 +109,7 @@ mod tests {
             (tree.made(5), tree.made(14), tree.made(17)),
             ((vec![105], Some(114)), (vec![114], Some(117)), (vec![117], None))
         );
-        // The same directory, a neighbour, and a distant one.
+        // Files in the same directory, in a neighbouring directory and in a distant directory.
         assert_eq!([tree.make(20), tree.make(18), tree.make(0)], [vec![], vec![4], vec![0, 13]]);
     }
 

@@ -1,9 +1,9 @@
 //! File selection: existing and missing files, each in rotation.
 //!
-//! Source: `fileset_pick` in Filebench's `fileset.c`: the file at the rotor or the next higher one, wrapping around;
-//! the rotor then moves past it. Threads share the rotors, as only oltp uses `opennext`.
+//! Source: `fileset_pick` in Filebench's `fileset.c`. It picks the file at the rotor or the next higher file, wrapping
+//! around, and moves the rotor past that file. Threads share the rotors, because only oltp uses `opennext`.
 
-/// A set of small numbers that finds the next member from any number on.
+/// A set of small numbers that finds the next member from any number.
 #[derive(Clone, Debug)]
 pub(super) struct Members {
     words: Vec<u64>,
@@ -123,12 +123,12 @@ mod tests {
         [3, 70, 150].into_iter().for_each(|file| set.add(file));
         let opened: Vec<_> = (0..4).filter_map(|_| set.open_existing()).collect();
         assert_eq!(opened, [3, 70, 150, 3]);
-        // The rotor is at 4; 70 is open, so the pick has no effect; 150 was closed.
+        // The rotor points at file 4. The next file, 70, is open, so nothing is deleted; file 150 was closed.
         assert_eq!(set.delete(), None);
         set.close(150);
         assert_eq!(set.delete(), Some(150));
         assert_eq!([set.create(), set.create(), set.create(), set.create()], [Some(0), Some(1), Some(2), Some(4)]);
-        // Wraps around to 0, which exists now.
+        // The rotor wraps around to file 0, which exists now.
         assert_eq!(set.open_existing(), Some(0));
     }
 

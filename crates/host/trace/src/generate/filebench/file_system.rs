@@ -9,14 +9,15 @@ use super::layout::{BLOCK, DiskLayout, GROUP_BLOCKS};
 use super::page_cache::{NONE, PageCache};
 use crate::{Op, flag};
 
-/// Resolution of mtime, the kernel's clock of 250 Hz; a further overwrite within a tick does not change the inode.
+/// Resolution of mtime: one tick of the kernel's 250 Hz clock. A second overwrite within a tick does not change the
+/// inode.
 const TICK_NS: u64 = 4_000_000;
 /// Time for which a deleted inode is not reused (fs/ext4/ialloc.c, RECENTCY_MIN).
 const INODE_REST_NS: u64 = 60_000_000_000;
 /// Maximum size in blocks of open files whose blocks come from a shared preallocated range (fs/ext4/mballoc.h,
 /// MB_DEFAULT_STREAM_THRESHOLD).
 const SMALL_BLOCKS: u32 = 16;
-/// Length of that range (MB_DEFAULT_GROUP_PREALLOC).
+/// Length of the shared preallocated range (MB_DEFAULT_GROUP_PREALLOC).
 const STRETCH_BLOCKS: u32 = 512;
 
 /// Request from the file system to the device; a flush has no blocks.
@@ -43,7 +44,7 @@ pub(super) struct Full;
 
 #[derive(Clone, Copy, Debug)]
 struct Page {
-    /// Block on the device; `NONE` until it is written back.
+    /// Block on the device; `NONE` before the page is first written back.
     block: u32,
     /// Frame in the page cache.
     frame: u32,
@@ -63,14 +64,14 @@ struct File {
     /// Start of the range that contains the dirty pages.
     dirty_first: u32,
     dirty_end: u32,
-    /// Time when it became dirty, in ns.
+    /// Time at which the file became dirty, in ns.
     dirty_since_ns: u64,
-    /// Transaction that last changed its inode.
+    /// Transaction that last changed the file's inode.
     transaction: u32,
     tick: Option<u64>,
 }
 
-/// Selection of a file's dirty pages for write-back.
+/// Dirty pages of a file that are selected for write-back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Pages {
     /// Maximum number of pages.
@@ -85,9 +86,9 @@ pub(super) enum Pages {
 pub(super) struct Fate {
     /// Pages that became dirty.
     pub dirtied: u64,
-    /// Dirty pages written.
+    /// Number of dirty pages written.
     pub written: u64,
-    /// Dirty pages deleted with their file before they were written.
+    /// Dirty pages dropped because their file was deleted before write-back.
     pub deleted: u64,
 }
 
@@ -98,7 +99,7 @@ pub(super) struct FileSystem {
     pub cache: PageCache,
     pub journal: Journal,
     files: Vec<File>,
-    /// Files in the order and with the time of becoming dirty; stale if written or deleted since.
+    /// Dirty files with the time when they became dirty, oldest first; stale if written or deleted since.
     dirty: VecDeque<(u64, u32)>,
     next_inode: u32,
     free_inodes: BTreeSet<u32>,
@@ -112,8 +113,8 @@ pub(super) struct FileSystem {
 }
 
 impl FileSystem {
-    /// Returns the number of blocks left beside the directories of `files` (`files_each` per directory); `None` if the
-    /// directories do not fit.
+    /// Returns the number of blocks that remain after the directories of `files` (`files_each` per directory). `None`
+    /// if the directories do not fit.
     pub fn room(layout: &DiskLayout, files: u32, files_each: u32) -> Option<u64> {
         let directories = Directories::new(files, files_each);
         let has_inodes = u64::from(directories.count()) + u64::from(files) <= layout.inodes().into();
@@ -173,7 +174,7 @@ impl FileSystem {
             self.deleted_inodes.pop_front();
             self.free_inodes.insert(inode);
         }
-        // The lowest free inode; if none is free, a recently deleted one, as in the kernel.
+        // Takes the lowest free inode. If no inode is free, takes a recently deleted inode, as the kernel does.
         let inode = self.free_inodes.pop_first().unwrap_or_else(|| {
             if self.next_inode == self.layout.inodes()
                 && let Some((_, inode)) = self.deleted_inodes.pop_front()
@@ -201,8 +202,8 @@ impl FileSystem {
         self.change_entry(file);
     }
 
-    /// Journals the metadata changed by creating or deleting a file: inode, its bitmap, descriptors, directory and its
-    /// inode.
+    /// Journals the metadata that creating or deleting a file changes: inode, inode bitmap, descriptors, directory and
+    /// the directory's inode.
     fn change_entry(&mut self, file: u32) {
         let inode = self.files[file as usize].inode;
         let blocks = [
@@ -266,7 +267,7 @@ impl FileSystem {
         }
     }
 
-    /// Reads pages of a file: missing pages are loaded, adjacent ones with a single bio. Only reads affect replacement
+    /// Reads pages of a file. One bio loads each run of adjacent missing pages. Only reads affect replacement
     /// (mm/filemap.c, "only do access activations on reads", Linux 4.7).
     pub fn read(&mut self, file: u32, pages: std::ops::Range<u32>, flags: u8, out: &mut Vec<Bio>) {
         let mut joined = Joined { bio: None, max_blocks: self.max_bio_blocks };
@@ -306,7 +307,7 @@ impl FileSystem {
         (bytes > 0 && !covered && absent).then_some(page as u32)
     }
 
-    /// Writes `bytes` at `at`, at most at the end of the file, into the cache.
+    /// Writes `bytes` at `at` into the cache; `at` is at most the end of the file.
     pub fn write(&mut self, file: u32, at: u64, bytes: u64, now_ns: u64) {
         if bytes == 0 {
             return;
@@ -372,7 +373,7 @@ impl FileSystem {
             Pages::One(page) => (page..page + 1, 1),
             Pages::Placed => (own.dirty_first..own.dirty_end, u32::MAX),
         };
-        // Each page may need a block, and a small file a preallocated range. Do nothing unless all fit.
+        // Each page may need a block, and a small file a preallocated range. Does nothing unless all of them fit.
         let blocks = if which == Pages::Placed { 0 } else { own.dirty.min(limit) + STRETCH_BLOCKS };
         if self.allocator.free_blocks() < blocks.into() {
             return Err(Full);
@@ -390,7 +391,7 @@ impl FileSystem {
             if !placed {
                 let rest = &own[page as usize..(range.end.min(page.saturating_add(limit - written))) as usize];
                 let run = rest.iter().take_while(|&&page| page.block == NONE && self.is_dirty(page)).count() as u32;
-                // A file that is being synced is open.
+                // A file that is being synced counts as open.
                 self.give_blocks(file, page, run, flags & flag::SYNC != 0)?;
             }
             let Page { block, frame } = self.files[file as usize].pages[page as usize];

@@ -4,9 +4,9 @@
 //! descriptor and the changed blocks, then a commit block with preflush and FUA. Blocks freed by a deletion are
 //! reusable only after its commit.
 //!
-//! A logged block is written home when the log needs the room (unless a later transaction logged it again), or when the
-//! device's own pages have expired. The flusher (fs/fs-writeback.c) treats these as one file and writes all of its
-//! dirty pages once the first is old enough.
+//! A logged block is written to its home location when the log needs room, unless a later transaction logged it again,
+//! or when the device's own pages have expired. The flusher (fs/fs-writeback.c) treats these pages as one file. It
+//! writes all dirty pages once the first is old enough.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -17,13 +17,13 @@ use super::allocator::Extent;
 
 /// Blocks named by one descriptor (16-byte tags).
 const TAGS: u32 = 254;
-/// A transaction of 1 / this of the log is committed at once.
+/// A transaction larger than the log divided by this number is committed at once.
 const LARGEST_SHARE: u32 = 4;
 
 /// A transaction: blocks changed together.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Transaction {
-    /// Home locations of the blocks, in order of first change.
+    /// Final addresses of the blocks, in the order of their first change.
     pub blocks: Vec<u32>,
     pub freed: Vec<Extent>,
 }
@@ -41,14 +41,14 @@ struct LoggedTransaction {
 pub(super) struct Journal {
     /// Blocks of the log; the first is the superblock.
     place: Range<u32>,
-    /// Next block of the log to write, relative to the first after the superblock.
+    /// Next block of the log to write, counted from the first block after the superblock.
     head: u32,
     used: u32,
     number: u32,
     running: Transaction,
     committing: Option<Transaction>,
     in_log: VecDeque<LoggedTransaction>,
-    /// Time since when the device's own pages are dirty, in ns; `None` if they are clean.
+    /// Time since which the device's own pages are dirty, in ns; `None` if they are clean.
     dirty_since_ns: Option<u64>,
     /// Last transaction that changed each block, unless the block was written home since.
     latest: FxHashMap<u32, u32>,
@@ -117,8 +117,8 @@ impl Journal {
         self.used + logged(self.running.blocks.len() as u32) + 1 > self.log_len() && !self.in_log.is_empty()
     }
 
-    /// Releases the oldest logged transactions: all that are already home, and the first that is not. Returns the blocks
-    /// of the latter, to be written home now.
+    /// Releases the oldest logged transactions: those already written home, and the next one. Returns the blocks of
+    /// that next transaction, which must be written home now.
     pub fn checkpoint(&mut self) -> Vec<u32> {
         while let Some(oldest) = self.in_log.pop_front() {
             self.used -= oldest.log_blocks;
@@ -200,7 +200,7 @@ mod tests {
         let mut journal = Journal::new(1000..1021);
         [50, 60, 50].into_iter().for_each(|block| journal.change(block));
         journal.free(Extent { start: 9, blocks: 2 });
-        // One descriptor and two blocks after the superblock, then the commit block.
+        // The superblock, one descriptor, two blocks and the commit block.
         assert_eq!(journal.begin().collect::<Vec<_>>(), [1001, 1002, 1003]);
         assert!(journal.is_committing() && journal.is_clean());
         // The next transaction may change a block that is being committed.
@@ -208,7 +208,7 @@ mod tests {
         assert_eq!((journal.seal(), journal.number()), (1004, 2));
         assert_eq!(journal.end(7), [Extent { start: 9, blocks: 2 }]);
         assert!(!journal.is_committing());
-        // Mounting dirtied the device at time 0. Block 50 is written home; 60 waits for its commit.
+        // The mount dirtied the device at time 0. Block 50 is written home; block 60 waits for its commit.
         assert_eq!(journal.aged(0), [50]);
         journal.begin().for_each(drop);
         journal.seal();

@@ -1,5 +1,5 @@
-//! On-disk layout of ext4 as made by `mke2fs`: 4 KiB blocks in groups of 128 MiB, the bitmaps and inode tables of 16
-//! groups at the start of the first of them (`flex_bg`), the journal in the middle.
+//! On-disk layout of ext4 as made by `mke2fs`. Blocks have 4 KiB, groups 128 MiB. The first of 16 groups holds the
+//! bitmaps and inode tables of all 16 (`flex_bg`). The journal is in the middle.
 //!
 //! Source: e2fsprogs `lib/ext2fs/initialize.c`, `mkjournal.c` (`ext2fs_default_journal_size`), `mke2fs.conf`.
 
@@ -13,15 +13,15 @@ pub(super) const GROUP_BLOCKS: u32 = 32_768;
 const FLEX_GROUPS: u32 = 16;
 /// Inodes per group: one per 16 KiB.
 const INODES_PER_GROUP: u32 = 8192;
-/// Inodes (256 bytes) per block.
+/// Number of inodes of 256 bytes per block.
 const INODES_PER_BLOCK: u32 = 16;
 const TABLE_BLOCKS: u32 = INODES_PER_GROUP / INODES_PER_BLOCK;
-/// Group descriptors (64 bytes) per block.
+/// Number of group descriptors of 64 bytes per block.
 const DESCRIPTORS_PER_BLOCK: u32 = 64;
 /// Minimum number of groups: one for metadata, one for data.
 const GROUPS_MIN: u64 = 2;
 
-/// Layout of a device of whole groups.
+/// Layout of a device that consists of whole groups.
 #[derive(Clone, Debug)]
 pub(super) struct DiskLayout {
     groups: u32,

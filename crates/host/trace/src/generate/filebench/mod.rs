@@ -1,24 +1,24 @@
 //! Filebench on ext4 as block requests: threads working on files, a page cache, a journal and write-back, on a nominal
 //! device.
 //!
-//! It produces whole requests, while other patterns draw the parts independently; [`super::Generator`] supports both.
-//! It lives in `trace` because it needs only requests and random numbers.
+//! Filebench produces whole requests, while other patterns draw the parts of a request independently;
+//! [`super::Generator`] supports both. The model is in `trace` because it needs only requests and random numbers.
 //!
-//! Events happen in time order, ties in the order they were scheduled. Times are times of the nominal device: they
-//! order threads, write-back and journal, but say nothing about a real device. A closed-loop replay should keep only
-//! the order within each process.
+//! Events happen in time order; simultaneous events happen in the order of scheduling. Times are those of a nominal
+//! device. They order threads, write-back and journal but do not predict a real device, so a closed-loop replay should
+//! keep only the order within each process.
 //!
-//! - **The file system knows neither threads nor the device.** It returns the bios of a read, a write-back or a commit.
+//! - **The file system does not know threads or the device.** It returns the bios of a read, a write-back or a commit.
 //!   `threads.rs` and `write_back.rs` drive it with events; `device.rs` only computes completion times.
 //! - **The run first creates its files** on the same file system, unrecorded. The measured run starts with whatever
 //!   creation left in memory, so no rule for an initial state is needed.
-//! - **An action that finds no room does nothing** and is retried after the commit that frees blocks.
+//! - **An action without enough room does nothing.** It is retried after the commit that frees blocks.
 //! - **Think times are exponential.** With equal times, threads stay in step, and data written together is later read
 //!   in the order it was placed.
 //!
-//! Read-ahead requests exactly what the read requests, as a read of 1 MiB exceeds the window of 128 KiB
-//! (mm/readahead.c, `ondemand_readahead`). Metadata is always in memory. A page read by two threads at once is read
-//! once.
+//! Read-ahead requests exactly the pages that are read, because a read of 1 MiB exceeds the window of 128 KiB
+//! (mm/readahead.c, `ondemand_readahead`). Metadata is always in memory. Two threads that read the same page at once
+//! read it once.
 
 mod allocator;
 mod device;
@@ -50,27 +50,27 @@ pub use personality::{PERSONALITIES, Personality, PersonalityRules, Step, Work};
 use threads::Thread;
 use write_back::{Commit, Flusher, Throttle};
 
-/// Maximum number of threads: each is a [`Request::stream`], and the kernel has two more.
+/// Maximum number of threads: each thread is a [`Request::stream`], and the kernel adds two streams.
 const THREADS_MAX: u32 = 65_000;
 /// Smallest span of a file system, in bytes.
 pub const FILE_SYSTEM_MIN: u64 = DiskLayout::BYTES_MIN;
 /// Maximum number of files; a run keeps about 100 bytes per file, 1 GB in total.
 pub const FILES_MAX: u32 = 10_000_000;
-/// Margin for the fileset size, in standard deviations above the mean. 1 in 30,000 seeds exceeds it and fills the file
-/// system while running.
+/// Margin for the fileset size, in standard deviations above the mean. One seed in 30,000 exceeds the margin and fills
+/// the file system during the run.
 const DEVIATIONS: f64 = 4.0;
 /// Time from a transaction's first change to its commit.
 const COMMIT_NS: u64 = 5_000_000_000;
 /// Interval at which the flusher looks for expired pages.
 const FLUSH_NS: u64 = 5_000_000_000;
 
-/// Events of the fileset's creation between two checks for interrupts, some milliseconds.
+/// Number of events of the fileset's creation between two checks for interrupts; they take a few milliseconds.
 const EVENTS_AT_A_TIME: u32 = 4096;
 
-/// Actor of an event.
+/// Part of the system that acts at an event.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Actor {
-    /// Creation of the fileset.
+    /// The process that creates the files.
     Creator,
     Thread(u32),
     /// jbd2.
@@ -110,14 +110,14 @@ pub(super) struct FilebenchRun {
     database: Option<Database>,
     /// Database threads waiting for others.
     idle: Vec<u32>,
-    /// Pages that database threads read or write, with completion time and operation, by file and page.
+    /// Pages that database threads are reading or writing, with completion time and operation, by file and page.
     moving: FxHashMap<(u32, u32), (u64, Op)>,
     throttle: Throttle,
     commit: Commit,
     flusher: Flusher,
     events: BinaryHeap<Reverse<(u64, u64, Actor)>>,
     events_set: u64,
-    /// Bios of the current event.
+    /// Block I/O requests (bios) of the current event.
     bios: Vec<Bio>,
     /// Requests to return, after the fileset was created.
     out: VecDeque<Request>,
@@ -240,13 +240,13 @@ impl FilebenchRun {
         Ok(())
     }
 
-    /// Schedules an event.
+    /// Schedules an event of `actor`.
     fn at(&mut self, time_ns: u64, actor: Actor) {
         self.events.push(Reverse((time_ns, self.events_set, actor)));
         self.events_set += 1;
     }
 
-    /// Sends the current bios to the device; returns the time when the last is done.
+    /// Sends the collected bios to the device; returns the completion time of the last one.
     fn submit(&mut self, now_ns: u64, stream: u16) -> u64 {
         let mut done_ns = now_ns;
         for Bio { op, block, blocks, flags } in self.bios.drain(..) {
@@ -274,7 +274,7 @@ impl FilebenchRun {
         self.threads.len() as u16 + 2
     }
 
-    /// Creates the fileset like Filebench: files from random places on, each existing with the given probability.
+    /// Creates the fileset like Filebench: starts at random files, and lets each file exist with the given probability.
     fn create_fileset(&mut self, now_ns: u64) {
         let creation = &mut self.creation;
         while creation.file.is_none() {
@@ -363,7 +363,7 @@ pub(super) fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceE
     Ok(())
 }
 
-/// Returns the largest number up to `most` for which `holds`; it must hold for all smaller ones.
+/// Returns the largest number up to `most` that satisfies `holds`; `holds` must be true for all smaller numbers.
 fn largest(most: u32, holds: impl Fn(u32) -> bool) -> u32 {
     let (mut most, mut beyond) = (0, most + 1);
     while beyond - most > 1 {

@@ -1,9 +1,9 @@
 //! Page cache: pages in memory and their replacement.
 //!
 //! Two lists, as in mm/vmscan.c and mm/swap.c. A page enters the inactive list, is marked when read, and moves to the
-//! active list when read again. The oldest inactive page is evicted; the oldest active page becomes inactive when the
-//! active list is longer. Dirty pages are never evicted but return to the head of their list. Refaults
-//! (mm/workingset.c) count as first uses.
+//! active list when read again. The oldest inactive page is evicted. If the active list is longer, its oldest page
+//! becomes inactive. Dirty pages are never evicted; they return to the head of their list. Refaults (mm/workingset.c)
+//! count as first uses.
 
 use ssdlab_core::list::{Link, List, Node};
 
@@ -59,7 +59,7 @@ impl PageCache {
         self.frames[frame as usize].state & DIRTY != 0
     }
 
-    /// Inserts a page. Returns its frame and the evicted page (file, page); none is evicted while all are dirty.
+    /// Inserts a page. Returns its frame and the evicted page (file, page). If all pages are dirty, no page is evicted.
     pub fn insert(&mut self, file: u32, page: u32) -> (u32, Option<(u32, u32)>) {
         let gone = if self.lens[0] + self.lens[1] >= self.capacity { self.evict() } else { None };
         let content = Frame { file, page, link: Link::ALONE, state: 0 };
@@ -89,7 +89,7 @@ impl PageCache {
         }
     }
 
-    /// Marks a page dirty; returns false if it already was.
+    /// Marks a page dirty; returns false if the page was already dirty.
     pub fn dirty_page(&mut self, frame: u32) -> bool {
         let fresh = !self.is_dirty(frame);
         self.frames[frame as usize].state |= DIRTY;
@@ -161,11 +161,11 @@ mod tests {
         assert!(cache.dirty_page(frames[0]) && !cache.dirty_page(frames[0]));
         cache.touch(frames[1]);
         cache.touch(frames[1]);
-        // 0 is dirty and 1 is active, so 2 is evicted.
+        // Page 0 is dirty and page 1 is active, so page 2 is evicted.
         let (third, gone) = cache.insert(7, 3);
         assert_eq!((gone, cache.dirty()), (Some((7, 2)), 1));
         cache.clean_page(frames[0]);
-        // 0 had returned to the head before 3 came.
+        // Page 0 had returned to the head before page 3 came.
         assert_eq!((cache.insert(7, 4).1, cache.dirty()), (Some((7, 0)), 0));
         cache.remove(third);
         assert_eq!(cache.insert(8, 0).1, None);

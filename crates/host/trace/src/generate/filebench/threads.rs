@@ -1,4 +1,4 @@
-//! Execution of the threads' operations.
+//! Executes the operations of the threads.
 
 use super::file_system::{Bio, Full, Pages};
 use super::layout::BLOCK;
@@ -10,18 +10,18 @@ use crate::{Op, flag};
 /// Size of one read or write of whole files in bytes.
 pub(super) const IO_BYTES: u64 = 1 << 20;
 const IO_PAGES: u32 = (IO_BYTES / BLOCK) as u32;
-/// Upper bound (exclusive) of an append in bytes.
+/// Appends are shorter than this number of bytes.
 const APPEND_BYTES: u64 = 16 << 10;
 
 /// Progress of a thread in making a file durable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Durable {
     No,
-    /// A page it wrote is dirty.
+    /// Waits because a page that it wrote is dirty.
     Dirty,
-    /// Pages with blocks are being written; others have no block yet.
+    /// Pages that have blocks are being written; other pages have no block yet.
     Placed,
-    /// All pages are written.
+    /// The pages of the file are written.
     Pages,
     /// The inode is committed too.
     All,
@@ -32,7 +32,7 @@ enum Durable {
 pub(super) struct Thread {
     role: Option<Role>,
     steps: &'static [Step],
-    /// Next or current step.
+    /// Number of the current or next step.
     step: usize,
     file: Option<u32>,
     /// Progress of the current step: bytes to append, pages read or bytes written; `None` before it starts.
@@ -64,7 +64,7 @@ impl Thread {
 }
 
 impl FilebenchRun {
-    /// Event of a thread.
+    /// Handles an event of a thread.
     pub(super) fn thread(&mut self, thread: u32, now_ns: u64) -> Result<(), Full> {
         match self.threads[thread as usize].role {
             Some(role) => self.access(thread, role, now_ns),
@@ -103,7 +103,7 @@ impl FilebenchRun {
                     thread.advance();
                     continue;
                 }
-                // No file is left to create or open.
+                // No file remains to create or open.
                 (_, None) => {
                     thread.advance();
                     continue;
@@ -162,12 +162,12 @@ impl FilebenchRun {
         done_ns
     }
 
-    /// Makes a file durable: its dirty pages (all, or only `page`) and its inode. Returns true when done; until then,
-    /// call again at the thread's next event.
+    /// Makes a file durable: its dirty pages (all, or only `page`) and its inode. Returns true when done. Until then,
+    /// the caller repeats the call at the thread's next event.
     fn sync(&mut self, number: u32, file: u32, page: Option<u32>, now_ns: u64) -> Result<bool, Full> {
         let stream = number as u16 + 1;
         match self.threads[number as usize].durable {
-            // Pages with blocks are written first; allocating blocks for the others takes another pass
+            // Writes pages that have blocks first. Allocating blocks for the other pages takes a second pass
             // (fs/ext4/inode.c, `ext4_do_writepages`).
             Durable::No | Durable::Dirty if page.is_none() => {
                 self.fs.write_back(file, Pages::Placed, flag::SYNC, &mut self.bios)?;
@@ -179,7 +179,7 @@ impl FilebenchRun {
                 Ok(false)
             }
             Durable::No | Durable::Dirty | Durable::Placed => {
-                // A page already being written is written again only after that, with all changes made meanwhile.
+                // A page that is being written is written again only afterwards, with all changes made meanwhile.
                 if let Some(&(until_ns, _)) = page.and_then(|page| self.moving.get(&(file, page)))
                     && until_ns > now_ns
                 {

@@ -4,16 +4,16 @@ use super::file_system::{Bio, Full, Pages};
 use super::{Actor, FLUSH_NS, FilebenchRun};
 use crate::flag;
 
-/// Background write-back starts above 1 / this of the cache.
+/// Background write-back starts when dirty pages exceed the cache divided by this number.
 const BACKGROUND: u32 = 10;
-/// Writers are throttled above 1 / this of the cache.
+/// Writers are throttled when dirty pages exceed the cache divided by this number.
 const HARD: u32 = 5;
 /// Age at which dirty pages are written back.
 const EXPIRE_NS: u64 = 30_000_000_000;
 /// Pages the flusher writes before it waits (fs/fs-writeback.c, MIN_WRITEBACK_PAGES).
 const BATCH_PAGES: u32 = 1024;
 
-/// Dirty page limits (mm/page-writeback.c).
+/// Limits of dirty pages (mm/page-writeback.c).
 #[derive(Clone, Debug)]
 pub(super) struct Throttle {
     background: u32,
@@ -33,7 +33,7 @@ impl Throttle {
 /// Guarantee for a thread that waits for a commit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Committed {
-    /// The transaction has already been committed.
+    /// The transaction is already committed.
     Before,
     /// The commit will wake the thread, and its flush also covers the thread's data.
     WithFlush,
@@ -46,13 +46,13 @@ pub(super) enum Committed {
 enum CommitStage {
     #[default]
     Idle,
-    /// Writing blocks to their home locations to make room in the log.
+    /// Writes blocks to their home locations to make room in the log.
     Home,
-    /// Updating the log's superblock after that.
+    /// Updates the log's superblock after blocks were written home.
     Tail,
-    /// Writing descriptors and metadata to the log.
+    /// The commit writes descriptors and metadata to the log.
     Log,
-    /// Writing the commit block.
+    /// The commit writes the commit block.
     Seal,
 }
 
@@ -80,7 +80,7 @@ pub(super) struct Flusher {
 }
 
 impl FilebenchRun {
-    /// Schedules a writer to continue at `time_ns`, or later when fewer pages are dirty.
+    /// Schedules a writer to continue at `time_ns`, or later if too many pages are dirty.
     pub(super) fn go_on(&mut self, actor: Actor, time_ns: u64, now_ns: u64) {
         let dirty = self.fs.cache.dirty();
         if dirty > self.throttle.background {
@@ -123,7 +123,8 @@ impl FilebenchRun {
         Ok(())
     }
 
-    /// Records that pages reached the device; writers continue below the midpoint of both limits.
+    /// Records that pages reached the device. Waiting writers continue when dirty pages fall below the midpoint of both
+    /// limits.
     pub(super) fn written(&mut self, pages: u32, now_ns: u64) {
         self.throttle.writing -= pages;
         if self.fs.cache.dirty() + self.throttle.writing <= (self.throttle.background + self.throttle.hard) / 2 {
@@ -133,7 +134,7 @@ impl FilebenchRun {
         }
     }
 
-    /// Every 5 s, starts write-back of expired pages: file data, and metadata (the device's own pages).
+    /// Starts write-back of expired pages every 5 s: file data, and metadata (the device's own pages).
     pub(super) fn flush_aged(&mut self, now_ns: u64) {
         self.at(now_ns + FLUSH_NS, Actor::FlushTimer);
         self.flusher.before_ns = now_ns.saturating_sub(EXPIRE_NS);
@@ -143,8 +144,8 @@ impl FilebenchRun {
         self.submit(now_ns, self.flusher_stream());
     }
 
-    /// Makes a thread wait until a transaction is committed. A commit that has already sent its flush does not cover
-    /// data written since (fs/jbd2/journal.c, `jbd2_trans_will_send_data_barrier`).
+    /// Makes a thread wait until a transaction is committed. If the commit has already sent its flush, it does not
+    /// cover data written since then (fs/jbd2/journal.c, `jbd2_trans_will_send_data_barrier`).
     pub(super) fn wait_for_commit(&mut self, thread: u32, transaction: u32, now_ns: u64) -> Committed {
         let running = self.fs.journal.number();
         if transaction == running {
@@ -166,7 +167,8 @@ impl FilebenchRun {
         }
     }
 
-    /// Schedules an actor that found no room to retry after a commit (fs/ext4/balloc.c, `ext4_should_retry_alloc`).
+    /// Schedules an actor that found no room; the actor retries after a commit (fs/ext4/balloc.c,
+    /// `ext4_should_retry_alloc`).
     pub(super) fn retry_after_commit(&mut self, actor: Actor, now_ns: u64) -> Result<(), Full> {
         if !self.fs.journal.frees() {
             return Err(Full);
@@ -178,7 +180,7 @@ impl FilebenchRun {
         Ok(())
     }
 
-    /// Journal event: the I/O it waited for is done.
+    /// Handles a journal event: the I/O that the journal waited for is done.
     pub(super) fn journal(&mut self, now_ns: u64) {
         let logged = flag::SYNC | flag::META;
         match self.commit.stage {

@@ -1,4 +1,4 @@
-//! Write buffer of the drive.
+//! Reads the settings of the drive's write buffer.
 
 use crate::checker::{Checker, Read, Reader};
 use crate::device::{Device, KnownDevice};
@@ -7,7 +7,7 @@ use crate::table::{OptionSpec, TIB, option};
 use ssdlab_core::units::{write_bytes, write_percent};
 use ssdlab_sim::{FlushPolicy, WriteBuffer};
 
-/// Flush policy of the buffer, if any.
+/// Flush policies by name; None means no buffer.
 static BUFFERS: Choices<Reader<Option<FlushPolicy>>, 3> = Choices::new([
     ("none", "no buffer: a write completes when it is programmed", |_| Ok(None)),
     ("eager", "each page is programmed as soon as it arrives", |_| Ok(Some(FlushPolicy::Eager))),
@@ -21,7 +21,7 @@ static BUFFERS: Choices<Reader<Option<FlushPolicy>>, 3> = Choices::new([
 
 /// Returns the option `size` of a write buffer.
 const fn size(key: &'static str) -> OptionSpec {
-    // Our choice: a few milliseconds of writes of a fast host.
+    // This default is our choice: a few milliseconds of writes of a fast host.
     option(key, Kind::Bytes { min: 512, max: TIB })
         .default("16MiB")
         .example("1MiB")
@@ -46,7 +46,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     size("drive.buffer.watermark.size"),
     power_loss_protection("drive.buffer.watermark.plp"),
     option("drive.buffer.watermark.high", Kind::Percent { min: 1.0, max: 100.0 })
-        // Our choice; no source.
+        // This default is our choice; it has no source.
         .default("80%")
         .example("90%")
         .help("Fill level of the buffer at which programming starts."),
@@ -73,7 +73,7 @@ impl Checker<'_> {
             let [size, capacity] = [bytes, capacity].map(write_bytes);
             self.report(&key, format!("{size} exceeds the capacity; lower it to {capacity}"));
         }
-        // Fits for every size in range: the smallest pages have 512 bytes.
+        // The cast is safe for every size in range: the smallest pages have 512 bytes.
         let pages = u32::try_from(bytes / page_bytes).unwrap_or(u32::MAX);
         Ok(Some(WriteBuffer { pages, flush, protected: self.flag(&format!("{variant}.plp"))? }))
     }

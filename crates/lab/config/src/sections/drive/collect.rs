@@ -1,4 +1,4 @@
-//! Garbage collection ahead of need.
+//! Reads the settings of garbage collection ahead of need.
 
 use crate::checker::{Checker, Read};
 use crate::device::{Device, KnownDevice};
@@ -24,7 +24,7 @@ static COLLECTIONS: Choices<ReadCollect, 3> = Choices::new([
 
 /// Returns the option `blocks` of collection ahead of need.
 const fn blocks(key: &'static str) -> OptionSpec {
-    // Our choice: a burst of a few blocks per plane.
+    // This default is our choice: a burst of a few blocks per plane.
     option(key, Kind::Count { min: 1, max: 65_536 })
         .default("4")
         .example("8")
@@ -33,7 +33,7 @@ const fn blocks(key: &'static str) -> OptionSpec {
 
 /// Returns the option `step` of collection ahead of need.
 const fn step(key: &'static str) -> OptionSpec {
-    // Our choice: short compared with a block, so that an arriving request waits briefly.
+    // This default is our choice: short compared with a block, so that an arriving request waits only briefly.
     option(key, Kind::Count { min: 1, max: 32_767 })
         .default("8")
         .example("1")
@@ -46,7 +46,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
          collection. Log-block FTLs support only `foreground`.",
     ),
     option("drive.collect.idle.after", Kind::Nanos { min: 0, max: 1_000 * SECOND })
-        // Our choice: longer than the pauses within a burst of requests.
+        // This default is our choice: longer than the pauses within a burst of requests.
         .default("10ms")
         .example("1ms")
         .help("Idle time after which collection starts."),
@@ -67,7 +67,8 @@ impl Checker<'_> {
         Ok(collect)
     }
 
-    /// Reads the goal of collection. It must be reachable; otherwise collection would copy until no page is invalid.
+    /// Reads the goal of collection. The goal must be reachable; otherwise collection would copy until no page is
+    /// invalid.
     fn collect_goal(&mut self, variant: &str, ftl: &FtlChoice, device: KnownDevice<'_>) -> Read<CollectGoal> {
         let key = format!("{variant}.blocks");
         let blocks = self.small(&key)?;

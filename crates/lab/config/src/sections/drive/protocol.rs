@@ -1,4 +1,4 @@
-//! Queues between host and drive.
+//! Reads the settings of the queues between host and drive.
 
 use crate::checker::{Checker, Read, Reader};
 use crate::kind::{Choices, Kind};
@@ -38,22 +38,22 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .default("direct")
         .example("nvme")
         .help("Host interface: the queues between host and drive."),
-    // NCQ has 32 tags; Linux used 31 for long.
+    // NCQ has 32 tags; for a long time Linux used 31.
     option("drive.protocol.sata.depth", Kind::Count { min: 1, max: 32 })
         .default("31")
         .example("32")
         .help("Maximum number of requests that the drive holds."),
-    // Slots of a UFS host controller with one queue, and of an eMMC queue.
+    // Number of slots of a UFS host controller with one queue, and of an eMMC queue.
     option("drive.protocol.ufs.depth", Kind::Count { min: 1, max: 32 })
         .default("32")
         .example("16")
         .help("Maximum number of requests that the drive holds."),
     option("drive.protocol.nvme.queues", Kind::Count { min: 1, max: KIB })
-        // Our choice: a host with eight cores.
+        // This default is our choice: a host with eight cores.
         .default("8")
         .example("2")
         .help("Submission queues."),
-    // Limit of NVMe; Linux uses 1,024.
+    // The limit of NVMe; Linux uses 1,024.
     option("drive.protocol.nvme.depth", Kind::Count { min: 2, max: 65_536 })
         .default("1024")
         .example("64")

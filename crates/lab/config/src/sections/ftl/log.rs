@@ -1,4 +1,4 @@
-//! Log-block FTLs. Each declares its parameters in its own file; all share the option for the number of log blocks.
+//! Log-block FTLs. Each FTL declares its parameters in its own file; all share the option for the number of log blocks.
 
 use crate::checker::{Checker, Read};
 use crate::device::Device;

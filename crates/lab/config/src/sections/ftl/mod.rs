@@ -1,4 +1,4 @@
-//! Flash translation layers.
+//! Reads the settings of flash translation layers.
 
 mod log;
 mod page;
@@ -29,7 +29,7 @@ fn ftl() -> OptionSpec {
         .help("Flash translation layer.")
 }
 
-/// Returns the FTL's reserve in blocks, for a drive that need not be valid yet.
+/// Returns the FTL's reserve in blocks. The drive may still be invalid.
 pub(super) fn reserve_blocks(
     ftl: &FtlChoice,
     logical_pages: u64,
@@ -37,7 +37,7 @@ pub(super) fn reserve_blocks(
     pages_per_block: u32,
     planes: u32,
 ) -> u32 {
-    // Larger drives are rejected elsewhere.
+    // Drives with more pages are rejected elsewhere.
     let logical_pages = u32::try_from(logical_pages).unwrap_or(u32::MAX);
     let order = ProgramOrder::Ascending;
     ftl.device_reserve_blocks(&Shape { logical_pages, page_bytes, blocks: 0, pages_per_block, order, planes })
@@ -69,7 +69,7 @@ pub(super) fn kept_erased(ftl: &FtlChoice) -> Option<(&'static str, u32, u32)> {
 }
 
 impl Checker<'_> {
-    /// Reads the FTL; it has no log blocks until [`Self::with_log_blocks`] knows the device.
+    /// Reads the FTL. It has no log blocks until [`Self::with_log_blocks`] knows the device.
     pub(crate) fn ftl(&mut self) -> Read<FtlChoice> {
         match LOG_FTLS.find(self.name("ftl")?) {
             Some(info) => Ok(FtlChoice::Log(self.log_choice(info)?, 0)),

@@ -1,4 +1,4 @@
-//! Trigger and extent of garbage collection.
+//! Reads the settings of the trigger and extent of garbage collection.
 
 use crate::checker::{Checker, Read, Reader};
 use crate::kind::{Choices, Kind};
@@ -42,7 +42,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .example("8")
         .help("Free blocks below which pages are copied."),
     option("ftl.page.trigger.partial.step", Kind::Count { min: 1, max: 32_767 })
-        // Our choice, as for collection ahead of need.
+        // This default is our choice, as for collection ahead of need.
         .default("8")
         .example("1")
         .help("Maximum number of pages copied before each host page."),

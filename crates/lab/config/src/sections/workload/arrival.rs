@@ -1,4 +1,4 @@
-//! When generated requests arrive.
+//! Reads the settings of the arrival times of generated requests.
 
 use crate::checker::Reader;
 use crate::kind::{Choices, Kind};

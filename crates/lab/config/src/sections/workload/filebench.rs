@@ -20,7 +20,7 @@ static SEEDINGS: Choices<Seeding, 2> = Choices::new([
     ("independent", "each process draws its own numbers", Seeding::Independent),
 ]);
 
-/// Returns the default by personality: the default of the first personality, with cases for the others.
+/// Returns a default that depends on the personality: the value of the first personality, with cases for the others.
 fn by_personality(default: fn(&PersonalityRules) -> String) -> Fallback {
     let text = |personality: &Personality| -> &'static str { default(&personality.role).leak() };
     let case =

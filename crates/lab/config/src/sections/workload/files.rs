@@ -1,4 +1,4 @@
-//! Patterns of files and of databases in blocks.
+//! Reads the settings of patterns of files and of databases.
 
 use crate::checker::Reader;
 use crate::kind::Kind;

@@ -1,4 +1,4 @@
-//! Pattern fitted to the first boot of a phone.
+//! Reads the settings of a pattern fitted to the first boot of a phone.
 
 use crate::checker::Reader;
 use crate::kind::Kind;
@@ -26,8 +26,8 @@ pub(super) const LOCALITY: (&str, &str, Reader<Pattern>) = (
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
     option("workload.pattern.locality.jump", Kind::Percent { min: 0.0, max: 100.0 })
-        // These nine defaults are fitted to the misses of segment caches during the first boot of Android in the map-cache
-        // document, which gives neither addresses nor a model; see `Pattern::LOCALITY`.
+        // These nine defaults are fitted to the misses of segment caches during the first boot of Android in the
+        // map-cache document. The document gives neither addresses nor a model; see `Pattern::LOCALITY`.
         .default("5.4%")
         .example("10%")
         .help("Chance that a request leaves its run."),
@@ -45,7 +45,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     option("workload.pattern.locality.decay", Kind::Float { min: 0.01, max: 1.0 })
         .default("0.847")
         .example("0.93")
-        .help("Ratio of the chances of returning to the runs that stopped d + 1 and d runs ago."),
+        .help("Factor by which the chance of returning to an earlier run falls with each later run."),
     option("workload.pattern.locality.runs", Kind::Count { min: 1, max: 1 << 20 })
         .default("86")
         .example("20")

@@ -45,7 +45,7 @@ const PATTERN: &[OptionSpec] = &[option("workload.pattern", PATTERNS.kind())
     .help("Address pattern of the requests.")];
 
 const OPTIONS: &[OptionSpec] = &[
-    // More than a day at ten million requests per second.
+    // The maximum suffices for more than a day at ten million requests per second.
     option("workload.requests", Kind::Count { min: 0, max: 1_000_000_000_000 })
         .default("1000000")
         .example("50000")

@@ -1,4 +1,4 @@
-//! Patterns with popular addresses.
+//! Reads the settings of patterns with popular addresses.
 
 use crate::checker::Reader;
 use crate::kind::{Choices, Kind};

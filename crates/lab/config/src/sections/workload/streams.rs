@@ -1,4 +1,4 @@
-//! Patterns of sequential streams.
+//! Reads the settings of patterns of sequential streams.
 
 use crate::checker::Reader;
 use crate::kind::Kind;

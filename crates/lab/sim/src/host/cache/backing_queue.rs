@@ -5,7 +5,7 @@
 //! flush           waits for all earlier writes and trims; the rest of the same host request waits for it
 //! trim            waits for earlier requests on its pages; later requests on these pages wait for it
 //! ```
-//! A request of the host that hits a page still being read waits for that read.
+//! If a host request hits a page that is still being read, it waits for that read.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -21,24 +21,24 @@ struct Sent {
     request: Request,
     why: Why,
     pages: Range<u64>,
-    /// Request of the host that caused it and waits for it.
+    /// Host request that caused this request and waits for it.
     host: Option<u32>,
-    /// Other requests of the host that wait for it.
+    /// Other host requests that wait for this request.
     hosts: Vec<u32>,
-    /// Number of requests below that it waits for, plus one until it has been added.
+    /// Number of earlier backing requests that this request waits for, plus one until it has been added.
     blockers: u32,
-    /// Requests below that wait for it.
+    /// Backing requests that wait for this request.
     followers: Vec<u32>,
     /// Number of earlier flushes.
     flushes: u64,
 }
 
-/// Incomplete requests below that touch one page.
+/// Incomplete backing requests that touch one page.
 #[derive(Clone, Copy, Debug)]
 struct PageRequests {
     /// The last request.
     last: u32,
-    /// The last read, until it completes.
+    /// The last read of the page, until it completes.
     arriving: Option<u32>,
 }
 
@@ -47,7 +47,7 @@ struct PageRequests {
 struct Epoch {
     /// Incomplete writes and trims.
     writes: u32,
-    /// The flush after them, if there is one.
+    /// The flush that follows the epoch's writes, if any.
     flush: Option<u32>,
 }
 
@@ -58,11 +58,11 @@ pub(super) struct BackingQueue {
     sent: Slab<Sent>,
     pages: FxHashMap<u64, PageRequests>,
     trims: Vec<u32>,
-    /// Oldest first; the last epoch ends with the next flush.
+    /// Epochs, oldest first; the last epoch ends with the next flush.
     epochs: VecDeque<Epoch>,
     /// Flushes before the oldest epoch.
     flushes: u64,
-    /// Requests that wait for no other.
+    /// Requests that wait for no other request.
     ready: VecDeque<u32>,
 }
 
@@ -89,7 +89,7 @@ impl BackingQueue {
         !self.ready.is_empty()
     }
 
-    /// Takes the next request that may go below, with its number.
+    /// Takes the next request that may be sent to the layer below, with its number.
     pub fn next(&mut self) -> Option<(u32, Request)> {
         let number = self.ready.pop_front()?;
         Some((number, self.sent[number].request))
@@ -112,8 +112,8 @@ impl BackingQueue {
         waits
     }
 
-    /// Adds a request and returns its number. `host` is the request of the host that waits for it; `fence` is a request
-    /// below that must complete first.
+    /// Adds a request and returns its number. `host` is the host request that waits for it; `fence` is a backing
+    /// request that must complete first.
     pub fn add(&mut self, request: Request, why: Why, host: Option<u32>, fence: Option<u32>) -> u32 {
         let pages = self.page.touched(request.offset, request.end());
         let flushes = self.flushes + self.epochs.len() as u64 - 1;
@@ -197,8 +197,8 @@ impl BackingQueue {
         }
     }
 
-    /// Completes a request. Appends the requests of the host that waited for it to `hosts`. Returns the number of dirty
-    /// pages that are now clean.
+    /// Completes a request. Appends the host requests that waited for it to `hosts`. Returns the number of dirty pages
+    /// that are now clean.
     pub fn completed(&mut self, number: u32, hosts: &mut Vec<u32>) -> u64 {
         let sent = &mut self.sent[number];
         let (op, why, pages, flushes) = (sent.request.op, sent.why, sent.pages.clone(), sent.flushes);
@@ -219,7 +219,7 @@ impl BackingQueue {
         if op == Op::Write && why != Why::Through { pages.end - pages.start } else { 0 }
     }
 
-    /// Removes a request from its pages: later requests need not wait for it.
+    /// Removes a request from its pages, so that later requests do not wait for it.
     fn forget(&mut self, number: u32, pages: Range<u64>) {
         for page in pages {
             let of_page = self.pages.get_mut(&page).expect("an incomplete request is registered for its pages");
@@ -256,8 +256,8 @@ mod tests {
     proptest! {
         #![proptest_config(ssdlab_tiers::cases(256))]
 
-        /// Begins and completes random requests at random: all have their turn, and none overtakes a request that it
-        /// must follow.
+        /// Begins and completes random requests in random order. Every request is served, and none overtakes a request
+        /// that it must follow.
         #[test]
         fn requests_wait_for_exactly_the_requests_that_they_must_follow(
             requests in prop::collection::vec((0..4_usize, 0_u64..12, 1_u64..4), 1..60),
@@ -268,7 +268,7 @@ mod tests {
                 Op::Flush => request(Op::Flush, 0..0),
                 op => request(op, first..first + count),
             });
-            // Requests added and not complete, oldest first, and whether each has begun.
+            // Incomplete requests, oldest first, each with a flag that is true once it has begun.
             let mut open: Vec<(u32, Request, bool)> = Vec::new();
             let steps = choices.into_iter().chain((0..1_000).map(|step| (step as u8 % 3, 0)));
             for (what, which) in steps {
@@ -321,7 +321,7 @@ mod tests {
         assert_eq!(below.wait_for_arrivals(3, 2 * 4096, 3 * 4096), 0);
         let mut hosts = Vec::new();
         assert_eq!((below.completed(read, &mut hosts), hosts), (0, vec![1, 2]));
-        // No request waits for a page that is written.
+        // A request does not wait for a page that is being written.
         assert_eq!(below.wait_for_arrivals(4, 4096, 2 * 4096), 0);
         assert_eq!(below.completed(evicted, &mut Vec::new()), 1);
     }

@@ -6,11 +6,11 @@
 //!                       evicted dirty pages, and dirty pages above a limit, are written below; no request waits
 //!                       a write that dirties pages waits until few enough are dirty -> complete
 //! ```
-//! - Look-ups take no time; the host works on one page after the other.
-//! - A page is dirty until its write below has completed, so [`CacheOptions::dirty_percent`] bounds dirty pages in the
-//!   cache and under way together. Writers continue in the order in which they dirtied pages, as in Linux
-//!   (`balance_dirty_pages`).
-//! - Above [`CacheOptions::background_percent`], dirty pages are written below at once, oldest first.
+//! - Look-ups take no time; the host works on one page at a time.
+//! - A page is dirty until its write to the drive has completed. So [`CacheOptions::dirty_percent`] limits the pages
+//!   that are dirty in the cache or being written. Writers continue in the order in which they dirtied pages, as in
+//!   Linux (`balance_dirty_pages`).
+//! - Above [`CacheOptions::background_percent`], dirty pages are written to the drive at once, oldest first.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -34,11 +34,11 @@ struct HostRequest {
     request: Request,
     issued_ns: u64,
     submitted_ns: u64,
-    /// Requests below that it waits for, plus one until its look-up is done.
+    /// Number of backing requests that the request waits for, plus one until its look-up is done.
     waits: u32,
-    /// Duration of the work on its pages.
+    /// Duration of the work on the request's pages.
     work_ns: u64,
-    /// Pages ever dirtied, up to its own; 0 if it dirtied none.
+    /// Number of pages ever dirtied, up to this request's last page; 0 if it dirtied none.
     dirtied: u64,
 }
 
@@ -47,7 +47,7 @@ struct HostRequest {
 struct Times {
     /// Bytes of the host, by operation.
     bytes: [u64; Op::ALL.len()],
-    /// Sum of the latencies of the host, and its parts below and in the cache.
+    /// Sum of the host latencies, and their parts below and in the cache.
     total_ns: u128,
     drive_ns: u128,
     cache_ns: u64,
@@ -70,7 +70,7 @@ pub(crate) struct CacheStage {
     /// Dirty pages written below.
     written_back: u64,
     done: VecDeque<u32>,
-    /// Scratch list of requests of the host that waited for a request below.
+    /// Temporary list of host requests that waited for a backing request.
     freed: Vec<u32>,
     times: Times,
 }
@@ -79,7 +79,7 @@ impl CacheStage {
     /// Returns an empty cache.
     ///
     /// # Errors
-    /// If the options are invalid, or the page size does not divide the device.
+    /// Fails if the options are invalid, or the page size does not divide the device.
     pub fn new(setup: &Setup, options: &CacheOptions) -> Result<Self, SimError> {
         let cache = Cache::new(setup, options, options.background_percent.min(options.dirty_percent))?;
         Ok(Self {
@@ -107,8 +107,8 @@ impl CacheStage {
         &self.times.below
     }
 
-    /// Returns the results since then, when all requests are complete. Replaces the byte rates in `time`, of requests
-    /// below, by rates of the host.
+    /// Returns the results since the start, once all requests are complete. `time` has the byte rates of backing
+    /// requests; they are replaced by the host's rates.
     pub fn finish(self, latency: &[LatencyHistogram; Op::ALL.len()], time: &mut TimeSummary) -> CacheSummary {
         let Times { bytes, total_ns, drive_ns, cache_ns, work_ns, below } = self.times;
         let count = |of: &[LatencyHistogram]| of.iter().map(LatencyHistogram::count).sum::<u64>();
@@ -143,14 +143,14 @@ impl CacheStage {
     /// Describes the queues, for an error message.
     pub fn describe(&self) -> String {
         format!(
-            "{} requests of the host in the cache, {} of them at its limit of dirty pages, {} requests below",
+            "{} host requests in the cache, {} of them at the dirty limit, {} requests below the cache",
             self.hosts.len(),
             self.limited.len(),
             self.below.len()
         )
     }
 
-    /// Returns the end of the next work on pages, or [`NEVER`].
+    /// Returns the end time of the next page work, or [`NEVER`].
     pub fn next_ns(&self) -> u64 {
         self.working.front().map_or(NEVER, |&(time_ns, _)| time_ns)
     }
@@ -186,7 +186,7 @@ impl CacheStage {
         Ok(())
     }
 
-    /// Notes that a request of the host waits for one thing less.
+    /// Records that a host request has one wait less.
     fn release(&mut self, number: u32, now_ns: u64) {
         let host = &mut self.hosts[number];
         host.waits -= 1;
@@ -205,7 +205,7 @@ impl CacheStage {
         self.working.push_back((done_ns, number));
     }
 
-    /// Ends the work on pages that is done by `now_ns`.
+    /// Ends the page work that is complete by `now_ns`.
     pub fn advance(&mut self, now_ns: u64) {
         while let Some(&(_, number)) = self.working.front().filter(|&&(time_ns, _)| time_ns <= now_ns) {
             self.working.pop_front();
@@ -213,7 +213,7 @@ impl CacheStage {
         }
     }
 
-    /// Continues a request whose page work is done.
+    /// Continues a request whose page work is complete.
     fn worked(&mut self, number: u32) {
         let HostRequest { dirtied, .. } = self.hosts[number];
         if self.is_above_limit(dirtied) {
@@ -241,7 +241,7 @@ impl CacheStage {
         self.limited.peek().is_some_and(|&Reverse((dirtied, _))| !self.is_above_limit(dirtied))
     }
 
-    /// Returns the next request to send below, with its number.
+    /// Returns the next request for the drive, with its number.
     pub fn next(&mut self) -> Option<(u32, Request)> {
         self.below.next()
     }
@@ -255,7 +255,7 @@ impl CacheStage {
         self.freed = freed;
     }
 
-    /// Takes a completed request of the host, with its latency.
+    /// Takes a completed host request, with its latency.
     pub fn take_done(&mut self, now_ns: u64) -> Option<(Request, u64)> {
         while self.is_freed() {
             self.done.extend(self.limited.pop().map(|Reverse((_, number))| number));

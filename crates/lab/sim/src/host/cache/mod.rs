@@ -1,11 +1,11 @@
 //! A cache of the host above the drive.
 //!
-//! Copying, restoring and compressing a page take time. The request that touches a page pays for it and for the victim
-//! that it evicts from the raw pool, as in the cost function before figure 12 of Harper 2018. Codec times there cover all
-//! threads together, so the host works on one page after the other.
+//! Copying, restoring and compressing a page take time. The request that touches a page pays for it, and for the victim
+//! that it evicts from the raw pool. This follows the cost function before figure 12 of Harper 2018. Codec times there
+//! cover all threads together, so the host works on one page at a time.
 //!
-//! An event-driven drive has the cache as a component of its event loop ([`in_time`]). A drive that serves requests one
-//! by one has the cache as the source of its requests ([`source`]), which keeps its loop in batches.
+//! An event-driven drive has the cache as a component of its event loop ([`in_time`]). For a drive that serves requests
+//! one by one, the cache is the source of requests ([`source`]), so that the drive's loop still works in batches.
 
 mod backing_queue;
 pub(crate) mod in_time;
@@ -42,10 +42,10 @@ struct Cache {
 }
 
 impl Cache {
-    /// Returns an empty cache with background write-back above `background_percent` of dirty pages.
+    /// Creates an empty cache with background write-back above `background_percent` of dirty pages.
     ///
     /// # Errors
-    /// If the options are invalid, or the page size does not divide the device.
+    /// Fails if the options are invalid, or the page size does not divide the device.
     fn new(setup: &Setup, options: &CacheOptions, background_percent: u32) -> Result<Self, SimError> {
         let impossible = |error: CacheError| SimError::Setup(format!("the host cache: {error}"));
         let device_bytes = setup.capacity_bytes();
@@ -88,7 +88,7 @@ impl Cache {
         self.start = self.totals;
     }
 
-    /// Takes a request and passes its requests below to `below`. Returns the duration of the work on its pages.
+    /// Processes a request and passes its backing requests to `below`. Returns the duration of the page work.
     fn submit<F: FnMut(Request, Why)>(&mut self, request: &Request, below: &mut F) -> Result<u64, SimError> {
         let before = self.totals;
         let (cache, mut served) = (&mut self.write_back, true);
@@ -139,7 +139,8 @@ impl Cache {
         }
     }
 
-    /// Returns the results of the measured phase: requests spent `cache_ns` in the cache and had a mean latency of `mean_ns`.
+    /// Returns the results of the measured phase: requests spent `cache_ns` in the cache and had a mean latency of
+    /// `mean_ns`.
     fn summary(&self, cache_ns: u64, mean_ns: Option<f64>) -> CacheSummary {
         let did = self.totals - self.start;
         let (counters, touched) = (did.counters, did.touched());
@@ -165,7 +166,7 @@ impl Cache {
         }
     }
 
-    /// Returns the contents of the pools and their moves.
+    /// Returns the contents of the pools, and the transitions between them.
     fn pools(&self, transitions: Transitions) -> PoolsSummary {
         let page_bytes = u64::from(self.options.page_bytes);
         let (compressed_pages, compressed_bytes) = self.write_back.compressed_pages();

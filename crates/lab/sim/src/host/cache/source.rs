@@ -1,7 +1,7 @@
 //! A cache above a serial drive, which serves one request at a time. For the drive, the cache is the source of
 //! requests.
 //!
-//! In a closed loop, the work of the cache adds to latencies but does not delay requests below; in an open loop it does.
+//! In a closed loop, the cache's work adds to latencies but does not delay backing requests. In an open loop it does.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -44,7 +44,7 @@ impl Monitor for Shared<'_, '_> {
     }
 }
 
-/// The requests that a cache leaves of a source.
+/// The requests of a source that a cache passes on to the drive.
 pub(crate) struct Cached<'s, 'm> {
     cache: Cache,
     mapper: AddressMapper,
@@ -63,19 +63,19 @@ pub(crate) struct Cached<'s, 'm> {
     cache_ns: u64,
     /// Factor on the times of the trace, in an open loop.
     time_scale: Option<f64>,
-    /// End of the work of the cache so far, in trace time.
+    /// Time in the trace when the cache ends its work so far.
     free_ns: u64,
     /// True if the monitor stopped the run.
     stopped: bool,
-    /// Error that ended the run.
+    /// Error that ended the run, if any.
     error: Option<SimError>,
 }
 
 impl<'s, 'm> Cached<'s, 'm> {
-    /// Returns an empty cache without background write-back: it does not know when the drive is idle.
+    /// Creates an empty cache without background write-back, because it does not know when the drive is idle.
     ///
     /// # Errors
-    /// If the options are invalid, or the page size does not divide the device.
+    /// Fails if the options are invalid, or the page size does not divide the device.
     pub fn new(
         setup: &Setup,
         options: &CacheOptions,
@@ -104,17 +104,17 @@ impl<'s, 'm> Cached<'s, 'm> {
         })
     }
 
-    /// Returns the set-up of the drive below. Its warm-up ends when this source says so.
+    /// Returns the set-up of the drive below. Its warm-up ends when this source reports the end.
     pub fn setup_below(setup: &Setup) -> Setup {
         let warmup_requests = if setup.warmup_requests > 0 { u64::MAX } else { 0 };
         Setup { cache: None, fit: Fit::Error, warmup_requests, ..setup.clone() }
     }
 
-    /// Returns the results of the measured phase, whether the run was stopped, and the number of wrapped requests.
-    /// `latency` are the latencies below, empty if time is not modelled.
+    /// Returns the results of the measured phase, true if the run was stopped, and the number of wrapped requests.
+    /// `latency` holds the latencies below the cache; empty if time is not modelled.
     ///
     /// # Errors
-    /// The error that ended the run, if any.
+    /// Returns the error that ended the run, if any.
     pub fn finish(self, latency: &[LatencyHistogram; 4]) -> Result<(CacheSummary, bool, u64), SimError> {
         if let Some(error) = self.error {
             return Err(error);
@@ -127,7 +127,7 @@ impl<'s, 'm> Cached<'s, 'm> {
         Ok((summary, self.stopped, self.wrapped))
     }
 
-    /// Returns the next request of the host, or `None` at the end.
+    /// Returns the next host request; `None` at the end.
     fn fetch(&mut self) -> Result<Option<Request>, TraceError> {
         if self.next == self.batch.len() {
             self.batch.clear();
@@ -162,7 +162,7 @@ impl<'s, 'm> Cached<'s, 'm> {
         Ok(())
     }
 
-    /// Works on a request that arrives at `time_ns`. Returns the end of the work in trace time.
+    /// Does the work for a request that arrives at `time_ns`. Returns the end of the work in trace time.
     fn work(&mut self, time_ns: u64, work_ns: u64) -> u64 {
         let Some(scale) = self.time_scale else {
             self.cache_ns += work_ns;
@@ -173,7 +173,7 @@ impl<'s, 'm> Cached<'s, 'm> {
         self.free_ns
     }
 
-    /// Returns true if the warm-up is over, but the drive has not seen its end.
+    /// Returns true if the warm-up is over, but the drive has not been told.
     fn at_end_of_warmup(&self) -> bool {
         self.warmup == Some(self.mapper.requests())
     }
@@ -201,7 +201,7 @@ impl Source for Cached<'_, '_> {
             let Some(request) = self.fetch()? else { break };
             self.error = self.take(&request).err();
         }
-        // An empty batch ends the warm-up of the drive; a short trace ends it early.
+        // An empty batch ends the warm-up of the drive; a short trace ends the warm-up early.
         if count == 0 && self.warmup.is_some() {
             self.start_measuring();
         }

@@ -26,7 +26,7 @@ pub struct CacheSummary {
     pub misses: u64,
     /// Misses per page touched; `None` if no page was touched.
     pub miss_ratio: Option<f64>,
-    /// Misses of pages that were evicted for lack of room: hits in an unlimited cache.
+    /// Misses of pages that were evicted for lack of room; an unlimited cache would hit.
     #[serde(skip)]
     pub missed_again: u64,
     /// Dirty pages written below.
@@ -37,14 +37,14 @@ pub struct CacheSummary {
     pub counters: WriteBackCounters,
     /// Raw and compressed pool.
     pub pools: PoolsSummary,
-    /// Time of requests in the cache: copying, restoring and compressing, with waiting for other requests there.
+    /// Time of requests in the cache: copying, restoring and compressing, including waits for other requests there.
     pub cache_ns: u64,
-    /// Mean latency of a request of the host, if time is modelled. Above a serial drive: time in the cache plus the
-    /// latencies of all requests below that it causes.
+    /// Mean latency of a host request, if time is modelled. Above a serial drive: time in the cache plus the latencies
+    /// of all backing requests that it causes.
     pub mean_ns: Option<f64>,
-    /// Other parts of the latencies, above an event-driven drive.
+    /// Other parts of the host latencies, above an event-driven drive.
     pub waits: Option<WaitSummary>,
-    /// Rates and response times of requests below, above an event-driven drive.
+    /// Rates and response times of backing requests, above an event-driven drive.
     pub below: Option<BelowSummary>,
 }
 
@@ -101,7 +101,7 @@ pub struct PoolsSummary {
     pub transitions: Transitions,
 }
 
-/// Totals so far.
+/// Sums of the measured phase so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Totals {
     pub counters: WriteBackCounters,

@@ -8,9 +8,9 @@ use ssdlab_nand::backend::parallel::NEVER;
 use super::reader::{Issued, Next, TraceReader};
 use crate::run::error::SimError;
 
-/// Issues the next request of the trace for each completed one, after the think time.
+/// Issues the next request of the trace for each completed request, after the think time.
 pub(super) struct ClosedLoop {
-    /// Requests that may be issued now.
+    /// Number of requests that may be issued now.
     tokens: u32,
     pub thinking: ThinkTimes,
 }
@@ -44,7 +44,7 @@ impl ClosedLoop {
     }
 }
 
-/// Time that a host with think time spends between requests, summed over all completions that it waited for.
+/// Time between requests of a host with think time, summed over all completions that it waited for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cycles {
     thinking_ns: u128,
@@ -52,7 +52,7 @@ pub(crate) struct Cycles {
 }
 
 impl Cycles {
-    /// Returns the share spent thinking; `None` without think time.
+    /// Returns the share of this time spent thinking; `None` without think time.
     pub fn thinking_share(self) -> Option<f64> {
         let all_ns = self.thinking_ns + self.waiting_ns;
         (self.thinking_ns > 0).then(|| self.thinking_ns as f64 / all_ns as f64)
@@ -72,7 +72,7 @@ impl ThinkTimes {
         Self { think_ns, ends: BinaryHeap::new(), cycles: Cycles::default() }
     }
 
-    /// Lets a stream think after a completion. Returns true if it is done at once.
+    /// Starts a stream's think time after a completion. Returns true if it ends at once.
     #[inline]
     pub fn begin(&mut self, stream: u16, now_ns: u64, latency_ns: u64) -> bool {
         if self.think_ns > 0 {
@@ -83,7 +83,7 @@ impl ThinkTimes {
         self.think_ns == 0
     }
 
-    /// Returns a stream that has thought by `now_ns`, once for each completion.
+    /// Returns a stream whose think time ended by `now_ns`, once for each completion.
     #[inline]
     pub fn end_one(&mut self, now_ns: u64) -> Option<u16> {
         let &Reverse((_, stream)) = self.ends.peek().filter(|Reverse((time_ns, _))| *time_ns <= now_ns)?;
@@ -91,7 +91,7 @@ impl ThinkTimes {
         Some(stream)
     }
 
-    /// Returns the next end of thinking, or [`NEVER`].
+    /// Returns the next end of a think time, or [`NEVER`].
     #[inline]
     pub fn next_ns(&self) -> u64 {
         self.ends.peek().map_or(NEVER, |&Reverse((time_ns, _))| time_ns)

@@ -1,4 +1,4 @@
-//! Host replay: decides which request is issued next, and when. Each replay model is one type.
+//! Host replay: decides when the next request is issued, and which request that is. Each replay model is one type.
 //!
 //! ```text
 //! open:      each request arrives at its time in the trace
@@ -51,7 +51,7 @@ pub(crate) struct HostReplay<'s> {
 }
 
 impl<'s> HostReplay<'s> {
-    /// Replays up to `limit` requests; `issued` were issued before.
+    /// Creates a replay of up to `limit` requests; `issued` requests were issued before.
     pub fn new(
         source: &'s mut dyn Source,
         monitor: &'s mut dyn Monitor,
@@ -74,7 +74,7 @@ impl<'s> HostReplay<'s> {
         }
     }
 
-    /// Takes a completed request.
+    /// Takes note of a completed request.
     #[inline(always)]
     pub fn completed(&mut self, request: &Request, now_ns: u64, latency_ns: u64) {
         match &mut self.model {
@@ -84,7 +84,7 @@ impl<'s> HostReplay<'s> {
         }
     }
 
-    /// Returns how far an open loop lags the trace timestamps; 0 for other models.
+    /// Returns the lag of an open loop behind the timestamps of the trace; 0 for other models.
     pub fn shift_ns(&self) -> u64 {
         if let Model::Open(clock) = &self.model { clock.shift_ns.unwrap_or(0) } else { 0 }
     }

@@ -8,7 +8,7 @@ use crate::run::monitor::{Control, Monitor, Phase, SoFar, Status, prepare_source
 
 /// Requests read from a source at a time.
 pub(crate) const BATCH: usize = 4096;
-/// Bytes replayed between two reports, where large requests make a batch take long.
+/// Number of bytes replayed between two reports. A batch of large requests would take too long.
 const REPORT_BYTES: u64 = BATCH as u64 * 4096;
 
 /// A request and the time of its issue.
@@ -23,9 +23,9 @@ pub(crate) struct Issued {
 pub(crate) enum Next {
     /// Issues a request.
     Issue(Issued),
-    /// Waits until this time, or for a completion.
+    /// Wait until this time, or for a completion.
     Wait(u64),
-    /// No request is left.
+    /// There are no more requests.
     End,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct TraceReader<'s> {
 }
 
 impl<'s> TraceReader<'s> {
-    /// Reads up to `limit` requests; `issued` were issued before.
+    /// Creates a reader of up to `limit` requests; `issued` requests were issued before.
     pub fn new(
         source: &'s mut dyn Source,
         monitor: &'s mut dyn Monitor,
@@ -73,7 +73,7 @@ impl<'s> TraceReader<'s> {
         }
     }
 
-    /// Returns the request `ahead` places after the next one, if it has been read.
+    /// Returns the request `ahead` places after the next one, if it was already read.
     #[inline]
     pub fn ahead(&self, ahead: usize) -> Option<&Request> {
         self.batch.get(self.next + ahead)
@@ -86,7 +86,7 @@ impl<'s> TraceReader<'s> {
         reports && self.control == Control::Continue && !self.batch.is_empty()
     }
 
-    /// Shows a monitor that watches the results so far; `results` gets the number of requests issued.
+    /// Shows the results so far to a monitor that watches. `results` receives the number of issued requests.
     #[cold]
     pub fn watch(&mut self, results: impl FnOnce(u64) -> SoFar) {
         if self.monitor.watches() {
@@ -94,7 +94,7 @@ impl<'s> TraceReader<'s> {
         }
     }
 
-    /// Returns the next request, which stays the next one, or `None` at the end.
+    /// Returns the next request without taking it; `None` at the end.
     #[inline(always)]
     pub fn peek(&mut self) -> Result<Option<&Request>, SimError> {
         let is_read = self.next < self.batch.len();
@@ -127,7 +127,7 @@ impl<'s> TraceReader<'s> {
         Ok(count > 0)
     }
 
-    /// Moves on to the request after the next one, which it returns.
+    /// Takes the next request and returns it.
     #[inline]
     pub fn take(&mut self) -> Request {
         let request = self.batch[self.next];
@@ -136,7 +136,7 @@ impl<'s> TraceReader<'s> {
         request
     }
 
-    /// Returns the first and last arrival, in trace time, of the requests taken; `None` without any.
+    /// Returns the first and last arrival time in the trace of the requests taken; `None` before the first request.
     pub fn arrivals_ns(&self) -> Option<(u64, u64)> {
         let taken = &self.batch[..self.next];
         let Some((first, last)) = taken.first().zip(taken.last()) else { return self.earlier_arrivals_ns };
@@ -151,8 +151,8 @@ impl<'s> TraceReader<'s> {
         (self.bytes_since_report, self.events_since_report) = (0, 0);
     }
 
-    /// Counts flash events. Returns true if a report is due: long requests may keep the flash at work without another
-    /// being issued.
+    /// Counts flash events. Returns true if a report is due: long requests may occupy the flash while no other request
+    /// is issued.
     #[inline(always)]
     pub fn worked(&mut self, events: u32) -> bool {
         self.events_since_report += events;
@@ -162,7 +162,7 @@ impl<'s> TraceReader<'s> {
     /// Reports progress while requests are in flight.
     ///
     /// # Errors
-    /// If the monitor abandons the run.
+    /// Fails if the monitor abandons the run.
     #[cold]
     pub fn report_in_flight(&mut self) -> Result<(), SimError> {
         self.report();

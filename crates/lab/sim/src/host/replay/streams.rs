@@ -1,8 +1,7 @@
-//! Streams that proceed independently: closed loops of their own, or processes that wait for reads and synchronous
-//! writes.
+//! Streams that proceed independently: each is a closed loop, or a process that waits for reads and synchronous writes.
 //!
-//! The host looks ahead in the trace for streams that may issue, by up to [`LOOK_AHEAD`] requests; a stream whose next
-//! request lies further waits. Asynchronous writes of processes keep their place in the trace: write-back cannot
+//! The host looks ahead in the trace, by up to [`LOOK_AHEAD`] requests, for streams that may issue. A stream whose next
+//! request is further ahead waits. Asynchronous writes of processes keep their place in the trace: write-back cannot
 //! precede the writes that dirtied its pages.
 
 use std::collections::VecDeque;
@@ -13,7 +12,7 @@ use super::closed::ThinkTimes;
 use super::reader::{Issued, Next, TraceReader};
 use crate::run::error::SimError;
 
-/// Requests held back at most because their streams may not issue.
+/// Maximum number of requests that are held back because their streams may not issue.
 const LOOK_AHEAD: usize = 1 << 16;
 
 /// A stream of the trace.
@@ -22,7 +21,7 @@ struct Stream {
     is_known: bool,
     /// Number of requests that the stream may issue now.
     tokens: u32,
-    /// Requests of the stream, with their numbers.
+    /// Requests of the stream that wait, with their numbers.
     waiting: VecDeque<(u64, Request)>,
     /// True if the stream is in [`StreamReplay::ready`].
     is_ready: bool,
@@ -61,12 +60,12 @@ impl AsyncWrites {
 
 /// Replays streams independently.
 pub(super) struct StreamReplay {
-    /// Requests that a stream may have outstanding.
+    /// Maximum number of outstanding requests of a stream.
     depth: u32,
     streams: Vec<Stream>,
-    /// Streams that may issue and have a request.
+    /// Streams that may issue a request and have one.
     ready: VecDeque<u16>,
-    /// Requests taken from the trace and not issued.
+    /// Requests that were taken from the trace but are not issued yet.
     held_back: usize,
     pub thinking: ThinkTimes,
     /// Asynchronous writes; `None` if streams wait for every request.
@@ -74,7 +73,7 @@ pub(super) struct StreamReplay {
 }
 
 impl StreamReplay {
-    /// Returns a replay in which every stream is a closed loop.
+    /// Creates a replay in which every stream is a closed loop.
     pub fn of_closed_loops(depth: u32, think_ns: u64) -> Self {
         Self {
             depth,
@@ -86,12 +85,12 @@ impl StreamReplay {
         }
     }
 
-    /// Returns a replay in which every stream is a process.
+    /// Creates a replay in which every stream is a process.
     pub fn of_processes(think_ns: u64) -> Self {
         Self { writes: Some(AsyncWrites::default()), ..Self::of_closed_loops(1, think_ns) }
     }
 
-    /// Returns the next action; `held_up` holds asynchronous writes back.
+    /// Returns the next action; `held_up` is true to hold back asynchronous writes.
     pub fn next(&mut self, reader: &mut TraceReader<'_>, now_ns: u64, held_up: bool) -> Result<Next, SimError> {
         while let Some(stream) = self.thinking.end_one(now_ns) {
             self.give_token(stream);
@@ -118,7 +117,7 @@ impl StreamReplay {
     /// Takes a request of the stream that became ready first.
     fn take_ready(&mut self) -> Option<(u64, Request)> {
         let stream = &mut self.streams[usize::from(*self.ready.front()?)];
-        let request = stream.waiting.pop_front().expect("a ready stream has a request");
+        let request = stream.waiting.pop_front().expect("every ready stream has a request");
         stream.tokens -= 1;
         stream.is_ready = stream.tokens > 0 && !stream.waiting.is_empty();
         if !stream.is_ready {
@@ -127,7 +126,7 @@ impl StreamReplay {
         Some(request)
     }
 
-    /// Holds a request back until its stream may issue it.
+    /// Holds back a request until its stream may issue it.
     fn hold(&mut self, request: Request) {
         let stream = request.stream;
         self.held_back += 1;

@@ -1,4 +1,4 @@
-//! Causes of write amplification, and uneven wear.
+//! Finds the causes of write amplification, and uneven wear.
 
 use ssdlab_nand::Cause;
 
@@ -10,12 +10,13 @@ use crate::setup::what_if::WhatIf;
 /// Smallest share worth a finding.
 pub(super) const NOTEWORTHY: f64 = 0.1;
 
-/// Wear is uneven if a block is erased this many times as often as the mean.
+/// Wear counts as uneven if a block is erased this many times as often as the mean.
 const UNEVEN_WEAR: f64 = 2.0;
-/// With a lower mean number of erases, wear is uneven by chance.
+/// Below this mean number of erases, wear is uneven by chance.
 const ENOUGH_ERASES: f64 = 10.0;
 
-/// Programs other than the host's, over-provisioning out of reach of collection, partial pages, uneven wear.
+/// Returns the findings on programs not by the host, over-provisioning that collection cannot use, partial pages, and
+/// uneven wear.
 pub(super) fn findings(setup: &Setup, summary: &Summary) -> Vec<Finding> {
     let mut findings = Vec::new();
     let counts = &summary.flash.0;

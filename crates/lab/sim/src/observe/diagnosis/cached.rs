@@ -1,25 +1,25 @@
-//! Waits of the requests of a host with a cache: for the drive, the limit of dirty pages, or the cache.
+//! Waits of the requests of a host with a cache: for the drive, at the dirty limit, or for the cache.
 //!
-//! Requests below the cache have findings of their own; for many of them, write-backs, no request of the host waits.
+//! Backing requests have separate findings. No host request waits for many of them, namely write-backs.
 
 use crate::observe::finding::{Finding, Subject};
 use crate::observe::summary::Summary;
 use crate::setup::what_if::WhatIf;
 
-/// Returns the time of the requests of the host below the cache, at the limit of dirty pages, and in the cache; `None`
-/// unless there is a cache above an event-driven drive.
+/// Returns the time of host requests below the cache, at the dirty limit, and in the cache. `None` unless there is a
+/// cache above an event-driven drive.
 fn parts_ns(summary: &Summary) -> Option<[f64; 3]> {
     let cache = summary.cache.as_ref()?;
     let waits = cache.waits.as_ref()?;
     Some([waits.drive_ns as f64, waits.limit_ns as f64, cache.cache_ns as f64])
 }
 
-/// Returns true if requests of the host spend at least half of their time below the cache, or there is no cache.
+/// Returns true if host requests spend at least half of their time below the cache, or there is no cache.
 pub(super) fn waits_below(summary: &Summary) -> bool {
     parts_ns(summary).is_none_or(|[drive, limit, cache]| drive + limit >= cache)
 }
 
-/// Returns the largest part of the latencies of the host; `None` if they are 0.
+/// Returns the largest part of the host latencies; `None` if they are 0.
 pub(super) fn host(summary: &Summary) -> Option<Finding> {
     let parts = parts_ns(summary)?;
     let all = summary.latency.as_ref()?.all?;

@@ -9,17 +9,19 @@ use crate::setup::host::Replay;
 use crate::setup::what_if::WhatIf;
 use crate::setup::{Clock, Setup};
 
-/// A cache is too small above this share of repeated misses. First misses do not count, as every cache has them.
+/// Share of repeated misses above which a cache counts as too small. First misses do not count, because every cache has
+/// them.
 const MISSES: f64 = 0.5;
 
-/// Capacities of the flash that the host must write before write amplification reflects its requests: one until
-/// collection begins, one until all blocks are collected, as in `run/steady.rs`.
+/// Number of times the host must write the flash capacity before write amplification reflects its requests: once until
+/// collection begins, and once until all blocks are collected, as in `run/steady.rs`.
 const SETTLES_AFTER: f64 = 2.0;
 
-/// Relative difference between the write amplification of a run and of its end above which it is unsettled.
+/// Relative difference between the write amplification of a run and of its last part above which it counts as
+/// unsettled.
 const SETTLED: f64 = 0.05;
 
-/// Share of idle collection above which requests do not notice collection.
+/// Share of collection during idle time above which requests do not notice collection.
 const ALL: f64 = 0.95;
 
 /// Returns the time from the last arrival to the last completion, if the drive did not keep up.
@@ -27,8 +29,8 @@ pub(super) fn behind_ns(summary: &Summary) -> Option<u64> {
     summary.time.as_ref()?.fell_behind_ns(summary.latency.as_ref()?, summary.drive.as_ref().map(|drive| &drive.service))
 }
 
-/// Returns the capacities that the host has written and would have to write for a settled write amplification; `None` if
-/// they suffice, if repeated replays became steady, or if the trace preconditioned the drive.
+/// Returns how many device capacities the host has written, and how many are needed for write amplification to settle.
+/// `None` if enough was written, if repeated replays became steady, or if the trace preconditioned the drive.
 pub(super) fn too_short(outcome: &Outcome) -> Option<(f64, f64)> {
     let summary = &outcome.summary;
     let judged = summary.repeat.as_ref().and_then(|repeat| repeat.steady);
@@ -57,7 +59,7 @@ pub(super) fn findings(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
     // A stopped run does not show how long the trace is.
     let whole = !summary.partial;
 
-    // Earlier runs, warm-ups and replays count.
+    // Writes of preconditioning, warm-ups and replays count too.
     let logical_pages = device.logical_pages as f64;
     let pages_written = summary.precondition.host_pages_written as f64 + replayed(outcome) * logical_pages;
     let physical_pages = device.physical_pages as f64;
@@ -107,7 +109,7 @@ pub(super) fn findings(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
     findings
 }
 
-/// Finds idle collection that does nothing, or everything.
+/// Finds collection in idle time that does nothing, or everything.
 fn idle_collection(setup: &Setup, outcome: &Outcome) -> Option<Finding> {
     let Clock::Event(_, DriveOptions { collect: Collect::Idle { after, .. }, .. }) = setup.clock else { return None };
     let (all, idle) = (outcome.summary.flash.0.collected(), outcome.collected_ahead);
@@ -122,7 +124,7 @@ fn idle_collection(setup: &Setup, outcome: &Outcome) -> Option<Finding> {
     Some(finding.with("collected", all as f64).with("collected_idle", idle as f64))
 }
 
-/// Finds write amplification that still changes: between the last two replays, or towards the end of a single one.
+/// Finds write amplification that still changes: between the last two replays, or towards the end of a single replay.
 fn unsettled(summary: &Summary, series: &Series) -> Option<Finding> {
     let replays = summary.repeat.as_ref().map_or(&[][..], |repeat| &repeat.write_amplification);
     let (name, before, now) = match *replays {

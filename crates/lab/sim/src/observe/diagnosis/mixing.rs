@@ -1,9 +1,9 @@
 //! Write amplification caused by hot and cold data in the same blocks.
 //!
-//! Cold pages stay valid. If they share blocks with hot pages, each victim holds some of them, and they are copied again
-//! and again: victims are no emptier than under even writes, although most writes fall on few pages. The hot pages alone,
-//! with the same spare space, would leave emptier victims; this bounds the gain of separation. Under even writes and
-//! FIFO collection, a share v of a victim is valid, with v = exp(-a (1 - v)) for a physical pages per logical page
+//! Cold pages stay valid. If they share blocks with hot pages, each victim holds some cold pages, which are copied
+//! again and again. Victims are no emptier than under even writes, although most writes go to few pages. The hot pages
+//! alone, with the same spare space, would leave emptier victims; this bounds the gain of separation. Under even writes
+//! and FIFO collection, a share v of a victim is valid, with v = exp(-a (1 - v)) for a physical pages per logical page
 //! (Desnoyers 2014); greedy leaves somewhat less.
 
 use super::amplification::NOTEWORTHY;
@@ -12,10 +12,10 @@ use crate::observe::summary::Summary;
 use crate::setup::Setup;
 use crate::setup::what_if::WhatIf;
 
-/// Writes are concentrated if equally concentrated writes would fall evenly on at most this share of the pages.
+/// Writes count as concentrated if their effective number of pages is at most this share of the pages.
 const CONCENTRATED: f64 = 0.5;
 
-/// Finds hot data mixed with cold; `written_share` is [`crate::Outcome::written_share`].
+/// Finds hot data mixed with cold data; `written_share` is [`crate::Outcome::written_share`].
 pub(super) fn hot_with_cold(setup: &Setup, summary: &Summary, written_share: Option<f64>) -> Option<Finding> {
     let (written, amplification) = (written_share?, summary.write_amplification?);
     let collection = summary.collection?;
@@ -37,9 +37,10 @@ pub(super) fn hot_with_cold(setup: &Setup, summary: &Summary, written_share: Opt
     })
 }
 
-/// Returns the valid share of victims under even writes and FIFO collection, for `alpha` physical pages per logical page.
+/// Returns the valid share of victims under even writes and FIFO collection, for `alpha` physical pages per logical
+/// page.
 fn valid_share(alpha: f64) -> f64 {
-    // The smaller solution; the other solution is 1.
+    // Takes the smaller solution; the other solution is 1.
     let (mut low, mut high) = (0.0, 1.0 / alpha);
     for _ in 0..60 {
         let middle = 0.5 * (low + high);

@@ -1,6 +1,7 @@
-//! Diagnosis of a run: a ranked list of findings, each with a share and evidence.
+//! Diagnosis of a run: a ranked list of findings, each with its share and evidence.
 //!
-//! Limits of throughput come first, then parts of slow reads and writes, then all others by share. Pages find the words.
+//! Limits of throughput come first, then parts of slow reads and writes, then all other findings by share. Report pages
+//! add the words.
 
 mod amplification;
 mod cached;
@@ -22,12 +23,12 @@ pub(crate) fn diagnose(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
     findings.extend(slow::requests(setup, summary));
     let first = findings.len();
     findings.extend(amplification::findings(setup, summary));
-    // In a short run, victims reflect earlier writes.
+    // In a short run, victims reflect writes before the run.
     if inputs::too_short(outcome).is_none() {
         findings.extend(mixing::hot_with_cold(setup, summary, outcome.written_share));
     }
     findings.extend(inputs::findings(setup, outcome));
-    // Equal shares stay in the order of the subjects.
+    // Findings with equal shares stay in the order of the subjects.
     findings[first..].sort_by(|a, b| b.share.total_cmp(&a.share));
     for finding in &mut findings {
         finding.what_ifs.retain(|what_if| what_if.applied_to(setup).is_some());

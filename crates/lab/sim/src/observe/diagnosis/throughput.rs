@@ -1,8 +1,9 @@
-//! Limits of throughput, the likeliest first.
+//! Finds what limits throughput, the likeliest limit first.
 //!
-//! Arrivals are the limit if the drive keeps up with them, else a resource that is busy most of the time. Otherwise each
-//! notable wait of requests is a cause, and so is a host that thinks or keeps too few requests outstanding; only runs with
-//! changes can tell which costs most. A cache, which works on one page after the other, counts as a resource.
+//! If the drive keeps up, arrivals are the limit; otherwise it is a resource that is busy most of the time. If no
+//! resource is, each notable wait of requests is a cause, and so is a host that thinks or keeps too few requests
+//! outstanding. Only runs with changes can tell which cause costs most. A cache, which works on one page at a time,
+//! counts as a resource.
 
 use ssdlab_nand::backend::parallel::{CAUSES, StallCause};
 
@@ -18,27 +19,28 @@ use crate::setup::host::Replay;
 use crate::setup::what_if::WhatIf;
 use crate::setup::{Clock, Setup};
 
-/// Minimum utilisation of a resource that limits throughput: uneven arrivals leave the rest idle.
+/// Minimum utilisation of a resource that limits throughput. The rest is idle because of uneven arrivals.
 const SATURATED: f64 = 0.7;
 
-/// Load is uneven if the maximum is this many times the mean.
+/// Load counts as uneven if the maximum is this many times the mean.
 const UNEVEN: f64 = 2.0;
 
-/// Fewer outstanding pages than this cannot spread over dies.
+/// Fewer outstanding pages than this number cannot spread over dies.
 const SPREADABLE: f64 = 1.5;
 
 /// Minimum number of outstanding requests per die that keeps the drive busy.
 const ENOUGH: f64 = 2.0;
 
-/// Minimum share of the time between requests that makes a cause a finding: without it, throughput could rise by a third.
+/// Minimum share of the time between requests for a cause to be a finding. Without such a cause, throughput could rise
+/// by a third.
 const NOTABLE: f64 = 0.25;
 
-/// Minimum share of that time at which a cause rules out the number of outstanding requests as another cause.
+/// Minimum share of the time between requests at which a cause rules out another cause: too few outstanding requests.
 const PREVAILING: f64 = 0.5;
 
 const NANOS_PER_SECOND: f64 = 1e9;
 
-/// Returns the limits of throughput, the likeliest first; nothing without an event-driven drive, or for a single request.
+/// Returns the limits of throughput, the likeliest first. Empty without an event-driven drive, or for a single request.
 pub(super) fn limits(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
     let summary = &outcome.summary;
     let (Clock::Event(_, options), Some(time), Some(drive)) = (setup.clock, &summary.time, &summary.drive) else {
@@ -76,7 +78,7 @@ pub(super) fn limits(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
     findings.into_iter().map(with_evidence).collect()
 }
 
-/// Returns the causes if no resource is saturated, by their share of the time between requests.
+/// Returns the causes if no resource is saturated, sorted by their share of the time between requests.
 fn causes(
     setup: &Setup,
     options: &DriveOptions,
@@ -104,12 +106,12 @@ fn causes(
     if causes.iter().all(|(share, cause)| *share < PREVAILING && cause.name != outstanding.name) {
         causes.push((answering * served, outstanding));
     }
-    // Equal shares stay in this order.
+    // Causes with equal shares stay in this order.
     causes.sort_by(|a, b| b.0.total_cmp(&a.0));
     causes.into_iter().map(|(_, cause)| cause).collect()
 }
 
-/// Returns the largest part of latencies that is not a wait of [`waiting`].
+/// Returns the largest part of latencies that [`waiting`] does not cover.
 fn served(all: &LatencyBreakdown) -> f64 {
     const WAITED: [usize; 6] = [
         StallCause::Collection as usize,
@@ -152,8 +154,8 @@ fn pages_of_a_request(summary: &Summary) -> f64 {
     (host.pages_read + host.pages_written) as f64 / requests.max(1) as f64
 }
 
-/// Returns the busiest resource of a saturated drive and the changes that relieve it. Only these changes help requests
-/// that wait for it.
+/// Returns the busiest resource of a saturated drive and the changes that relieve it. No other change helps requests
+/// that wait for this resource.
 pub(super) fn saturated(setup: &Setup, summary: &Summary) -> Option<(&'static str, Vec<WhatIf>)> {
     let (Clock::Event(_, options), Some(time), Some(drive)) = (setup.clock, &summary.time, &summary.drive) else {
         return None;
@@ -181,7 +183,7 @@ type Work = (StallCause, &'static str, &'static [WhatIf]);
 
 fn work(summary: &Summary) -> [Work; 5] {
     let internal = match summary.log {
-        // More log blocks help only some workloads; faster cells always do.
+        // More log blocks help only for some workloads; faster cells always help.
         Some(_) => (StallCause::Collection, "merges", &[WhatIf::Dies, WhatIf::Spare][..]),
         None => (StallCause::Collection, "collection", &[WhatIf::Spare, WhatIf::Placement, WhatIf::Dies][..]),
     };
@@ -207,7 +209,7 @@ fn at_work(summary: &Summary, drive: &DriveSummary, utilisation: f64) -> Finding
     kinds.iter().fold(finding, |finding, (kind, name, _)| finding.with(of_cells(name), share(*kind)))
 }
 
-/// Returns true if a write buffer is full because of bursts, or because it is too small to keep the dies busy.
+/// Returns true if a larger write buffer would help: it is full because of bursts, or too small to keep the dies busy.
 pub(super) fn a_larger_buffer_helps(setup: &Setup, summary: &Summary) -> bool {
     let (Clock::Event(_, options), Some(drive)) = (setup.clock, &summary.drive) else {
         return false;
@@ -246,7 +248,7 @@ fn waiting(
     response: &ResponseSummary,
 ) -> Vec<(f64, Finding)> {
     let all = &response.all.all;
-    // Writes that wait for room in the buffer wait for any work of the flash.
+    // Writes that wait for buffer space wait for any work of the flash.
     let buffer = options.buffer.filter(|buffer| is_small(buffer, drive)).and(response.write).map(|write| {
         let room_ns: u128 = write.all.parts_ns[..CAUSES].iter().sum();
         room_ns as f64 / all.sum_ns.max(1) as f64
@@ -279,8 +281,8 @@ fn waiting(
     waits
 }
 
-/// Returns the changes that shorten waits above the drive: for its slots or for slots of the block layer. If neither are
-/// taken, the scheduler holds requests back.
+/// Returns the changes that shorten waits above the drive: for slots of the drive or of the block layer. If neither are
+/// all occupied, the scheduler holds back requests.
 pub(super) fn above_drive(setup: &Setup, summary: &Summary, parts: &LatencyBreakdown) -> &'static [WhatIf] {
     if is_drive_full(parts) {
         &[WhatIf::Slots]
@@ -296,7 +298,7 @@ fn is_drive_full(parts: &LatencyBreakdown) -> bool {
     2 * parts.parts_ns[Part::HostQueue as usize] >= parts.sum_ns - parts.parts_ns[Part::BlockLayer as usize]
 }
 
-/// Returns the mean share of slots of the block layer that are taken, by Little's law.
+/// Returns the mean share of occupied block-layer slots, by Little's law.
 fn slots_taken(setup: &Setup, summary: &Summary) -> Option<f64> {
     let (options, time, drive) = (setup.block.as_ref()?, summary.time.as_ref()?, summary.drive.as_ref()?);
     let (counters, all) = (&drive.block.as_ref()?.counters, &drive.response.as_ref()?.all.all);
@@ -318,7 +320,7 @@ fn host(setup: &Setup, drive: &DriveSummary, busiest: f64) -> Finding {
         .tried_by(&[WhatIf::Depth])
 }
 
-/// Returns the finding that the host thinks.
+/// Returns the finding that think time limits the host.
 fn thinks(setup: &Setup, share: f64) -> Finding {
     Finding::new(Subject::Throughput, "think_time", share)
         .with("think_ns", setup.replay.think().0 as f64)

@@ -1,5 +1,5 @@
-//! Goal: requests are charged for the actual causes of their delay. Method: random requests on random arrays; a log of
-//! what every die held between two events says, interval by interval, what each operation waited for.
+//! Goal: requests are charged for the actual causes of their delay. Method: random requests on random arrays. A log of
+//! the operations on every die between two events shows, interval by interval, the cause of each wait.
 
 use std::collections::BTreeMap;
 
@@ -121,7 +121,7 @@ impl World {
                 Cells::Idle => {}
             }
             match die.registers {
-                // Pages of a read that have left have ended.
+                // Pages of a read that were transferred have ended.
                 Registers::Moving(command) if command.reads => held.on_bus.extend(list(command.transfer)),
                 Registers::Moving(command) => held.on_bus.extend(all(command)),
                 Registers::Loaded(command) => held.loaded = all(command),
@@ -136,7 +136,7 @@ impl World {
         (0..self.dies).map(of_die).collect()
     }
 
-    /// Logs what the dies hold after something has happened.
+    /// Logs the operations on the dies after each event.
     fn look(&mut self) {
         let now_ns = self.flash.now_ns();
         let held = self.held();
@@ -178,7 +178,7 @@ impl World {
         }
     }
 
-    /// Cause that an operation of `job` is charged for while its die holds `held`.
+    /// Returns the cause that an operation of `job` is charged for while its die holds `held`.
     fn charged(&self, id: Id, job: u32, held: &Held) -> StallCause {
         if held.on_bus.contains(&id) {
             return StallCause::Bus;
@@ -191,7 +191,7 @@ impl World {
         if held.cells.iter().any(own) { StallCause::Service } else { does }
     }
 
-    /// Cause of delay that a die gives while it holds `held`.
+    /// Returns the cause of delay on a die that holds `held`.
     fn does(&self, held: &Held) -> StallCause {
         if let Some(&first) = held.cells.first() {
             return self.kind_of(first);
@@ -215,7 +215,7 @@ impl World {
         time
     }
 
-    /// Operations of the same job that have to end before this one may begin.
+    /// Returns the operations of the same job that must end before this operation may begin.
     fn waits_for(&self, id: Id) -> Vec<Id> {
         let op = self.emitted[&id];
         let before =
@@ -238,7 +238,7 @@ impl World {
         blockers
     }
 
-    /// Charges of an operation from its emission to its end, from the log alone.
+    /// Computes the charges of an operation from its emission to its end, using only the log.
     fn path(&self, id: Id) -> [u64; CAUSES] {
         let Emitted { job, at_ns, .. } = self.emitted[&id];
         let end = |id: Id| self.ended.iter().rposition(|&(ended, _)| ended == id).expect("it ended");
@@ -312,7 +312,7 @@ fn requests_of(rng: &mut Rng, world: &mut World, jobs: u32) {
         world.job(owner, kind, |flash| {
             let mut page = || rng.below(u64::from(pages)) as u32;
             if kind == JobKind::Collection || page() % 4 == 0 {
-                // Collection for a request that needs the room: a copy, then an erase.
+                // Collection for a request that needs room: a copy, then an erase.
                 let (from, to) = (page(), page());
                 flash.read(from, Cause::Gc);
                 flash.program(to, Source::Copy(Ppn(from)), Cause::Gc);
@@ -357,7 +357,7 @@ fn charges_match_the_log() {
         assert_eq!(world.flash.stalls_of_dies(), Some(world.dies()), "world {seed}");
         while let Some(done) = world.flash.take_done() {
             let job = done.owner;
-            // Other jobs have no operations that a request waits for.
+            // A request does not wait for operations of other jobs.
             let Some(last) = world.ended.iter().rev().find(|(id, _)| world.emitted[id].job == job) else { continue };
             let expected = world.path(last.0);
             let elapsed_ns = last.1 - world.emitted[&last.0].at_ns;

@@ -6,7 +6,7 @@
 
 use super::{Class, DieSchedulerInfo, DieSchedulerRules, DieView};
 
-/// The registration.
+/// Registration of the scheduler.
 pub static INFO: DieSchedulerInfo = DieSchedulerInfo {
     name: "fifo",
     help: "in the order of issue",

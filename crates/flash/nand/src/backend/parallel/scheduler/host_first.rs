@@ -7,7 +7,7 @@
 
 use super::{Class, DieSchedulerInfo, DieSchedulerRules, DieView};
 
-/// The registration.
+/// Registration of the scheduler.
 pub static INFO: DieSchedulerInfo = DieSchedulerInfo {
     name: "host_first",
     help: "host operations before garbage collection, merges and map writes",

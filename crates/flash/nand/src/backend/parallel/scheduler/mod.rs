@@ -1,7 +1,7 @@
-//! Die schedulers: which of the operations that wait for a die begins next.
+//! Die schedulers: choose which of the operations that wait for a die begins next.
 //!
-//! To add one: write its file with an `INFO`, and add a line to [`DIE_SCHEDULERS`]. Settings, help, random drives of
-//! the tests and documents take it from there.
+//! To add a die scheduler, write its file with an `INFO`, and add a line to [`DIE_SCHEDULERS`]. Settings, help, random
+//! drives of the tests and documents take it from there.
 
 pub mod fifo;
 pub mod host_first;
@@ -16,31 +16,31 @@ use ssdlab_core::{Info, Registry};
 pub enum Class {
     /// Reads that the host waits for.
     HostRead = 0,
-    /// Programs of the host's data.
+    /// Programs of host data.
     HostProgram = 1,
-    /// Collection, merges, the map's write-backs, erases.
+    /// Collection, merges, write-backs of the map, and erases.
     Internal = 2,
 }
 
 /// Number of classes.
 pub const CLASSES: usize = 3;
 
-/// No operation's number.
+/// Number that stands for no operation.
 pub const NOTHING: u64 = u64::MAX;
 
-/// The operations that wait for a die ready to begin a command.
+/// The operations that wait for a die that can begin a command.
 #[derive(Clone, Copy, Debug)]
 pub struct DieView {
-    /// Number of the first ready operation of each class, [`NOTHING`] if no operation is ready; operations of a die are
+    /// Number of the first ready operation of each class; [`NOTHING`] if no operation is ready. Operations of a die are
     /// numbered in the order of emission. An operation is ready if it waits for no other operation, such as an earlier
     /// operation on the same block or the read of the data that it writes.
     pub ready: [u64; CLASSES],
-    /// Operations of this die begun so far.
+    /// Number of operations of this die begun so far.
     pub begun: u64,
 }
 
 impl DieView {
-    /// The class of the earliest operation among the given classes.
+    /// Returns the class of the earliest operation among the given classes.
     #[inline]
     pub fn earliest(&self, classes: &[Class]) -> Option<Class> {
         let earliest = classes.iter().copied().min_by_key(|&class| self.ready[class as usize])?;
@@ -50,9 +50,9 @@ impl DieView {
 
 /// A registered scheduler.
 ///
-/// Contract of `pick`: a pure function; the class it returns has an operation ready. It may return None only to wait
-/// for the earliest operation of this die, which is not ready. The earliest operation of all dies is always ready, so
-/// such a wait ends.
+/// Contract of `pick`: a pure function. The class that it returns has a ready operation. It may return None only to
+/// wait for the earliest operation of this die, which is not ready. The earliest operation of all dies is always ready,
+/// so such a wait ends.
 pub type DieSchedulerInfo = Info<DieSchedulerRules>;
 
 /// Decisions of a scheduler.
@@ -80,7 +80,7 @@ mod tests {
     fn each_scheduler_has_its_preference() {
         use Class::{HostProgram, HostRead, Internal};
         let all = [9, 7, 5];
-        // Operation 4 has not begun: a scheduler that keeps the order waits for it.
+        // Operation 4 has not begun, so a scheduler that keeps the order waits for it.
         assert_eq!(picked("fifo", all, 4), None);
         assert_eq!(picked("fifo", all, 5), Some(Internal));
         assert_eq!(picked("out_of_order", all, 4), Some(Internal));

@@ -1,4 +1,4 @@
-//! Out of order: the earliest emitted among the operations that are ready.
+//! Out of order: of the ready operations, the earliest emitted operation begins.
 //!
 //! ```text
 //! next = argmin of number over all ready
@@ -7,10 +7,10 @@
 
 use super::{Class, DieSchedulerInfo, DieSchedulerRules, DieView};
 
-/// The registration.
+/// Registration of the scheduler.
 pub static INFO: DieSchedulerInfo = DieSchedulerInfo {
     name: "out_of_order",
-    help: "in the order in which they become ready",
+    help: "in the order in which operations become ready",
     source: "",
     parameters: &[],
     role: DieSchedulerRules { pick, in_order: false },

@@ -3,12 +3,13 @@
 //! ```text
 //! next = earliest ready host read, or else the earliest ready
 //! ```
-//! The host waits for a read; a write may be buffered. G. Wu and X. He, "Reducing SSD read latency via NAND flash
-//! program and erase suspension", FAST 2012, call it read priority scheduling. Nothing bounds how long others wait.
+//! The host waits for a read, but a write may be buffered. G. Wu and X. He, "Reducing SSD read latency via NAND flash
+//! program and erase suspension", FAST 2012, call this read priority scheduling. There is no limit on the wait of other
+//! operations.
 
 use super::{Class, DieSchedulerInfo, DieSchedulerRules, DieView};
 
-/// The registration.
+/// Registration of the scheduler.
 pub static INFO: DieSchedulerInfo = DieSchedulerInfo {
     name: "read_first",
     help: "host reads first",

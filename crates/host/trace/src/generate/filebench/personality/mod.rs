@@ -30,11 +30,11 @@ pub struct PersonalityRules {
     pub gamma: bool,
     /// Initial size in bytes of the log file shared by all threads; `None` without a log.
     pub log_bytes: Option<u64>,
-    /// Operations of the threads.
+    /// Operations that the threads perform.
     pub work: Work,
 }
 
-/// Operations of the threads.
+/// Operations that the threads perform.
 #[derive(Debug, PartialEq)]
 pub enum Work {
     /// Each thread repeats these steps.
@@ -46,21 +46,21 @@ pub enum Work {
 /// One operation of a thread on its open file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step {
-    /// Create and open the next missing file.
+    /// The thread creates and opens the next missing file.
     Create,
-    /// Open the next existing file.
+    /// The thread opens the next existing file.
     Open,
     /// Close the file.
     Close,
     /// Write a whole file, of a size drawn from its distribution, 1 MiB at a time.
     WriteWhole,
-    /// Append 0 to 16 KiB - 1 byte.
+    /// The thread appends 0 to 16 KiB - 1 byte.
     Append,
-    /// Append the same to the log file.
+    /// Append the same amount to the log file.
     AppendLog,
-    /// Read the whole file, 1 MiB at a time.
+    /// The thread reads the whole file, 1 MiB at a time.
     ReadWhole,
-    /// Wait until the file is durable.
+    /// The thread waits until the file is durable.
     Sync,
     /// Delete the next existing file, unless it is open.
     Delete,

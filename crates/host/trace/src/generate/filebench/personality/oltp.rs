@@ -1,9 +1,9 @@
 //! oltp: shadow processes read 2 KiB at random places; ten database writers and a log writer write durably.
 //!
-//! A shadow posts each read to every writer. A database writer consumes 1,000 posts per 100 writes. The writes go to
-//! its files in turn, as asynchronous I/O that is concurrent except within a file; the next hundred starts when all are
+//! A shadow posts each read to every writer. A database writer consumes 1,000 posts per 100 writes. It writes to its
+//! files in turn with asynchronous I/O, concurrent except within a file; the next hundred writes start when all are
 //! durable. A shadow waits while a database writer is 2,000 posts behind. The log writer consumes 3,200 posts per write
-//! of 256 KiB. (Its own limit of 1,000 posts, below what it consumes, does not stop Filebench and is not modelled.)
+//! of 256 KiB. (Filebench's own limit of 1,000 posts for the log writer never takes effect and is not modelled.)
 
 use std::collections::VecDeque;
 
@@ -51,9 +51,9 @@ pub(in super::super) struct Access {
 /// Role of a thread.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in super::super) enum Role {
-    /// Reading process, by number.
+    /// Reading process with this number.
     Shadow(u32),
-    /// Asynchronous I/O thread, by database writer and number.
+    /// Asynchronous I/O thread, by the number of its database writer and its own number.
     Writer(u32, u32),
     /// Log writer.
     Log,
@@ -108,7 +108,7 @@ impl Database {
         (0..shadows).map(Role::Shadow).chain(writers).chain([Role::Log])
     }
 
-    /// Creates the processes; `rng` returns the random generator of a process by number.
+    /// Creates the processes; `rng` returns the random generator of the process with a given number.
     pub fn new(shadows: u32, files: u32, file_bytes: u64, rng: impl Fn(u32) -> Rng) -> Self {
         let process = |number| Process { rng: rng(number), turn: 0 };
         let queues = vec![VecDeque::new(); aio(files) as usize];
@@ -166,7 +166,7 @@ impl Database {
         }
     }
 
-    /// Records that the access from [`Self::next`] is done; returns true if waiting threads may continue.
+    /// Records that an access from [`Self::next`] is done; returns true if waiting threads may continue.
     pub fn done(&mut self, role: Role) -> bool {
         match role {
             Role::Shadow(_) => {
@@ -207,7 +207,7 @@ mod tests {
         let reads = read(0);
         assert_eq!(reads, read(1));
         assert!(reads.iter().enumerate().all(|(n, access)| access.file == n as u32 % 10 && access.at % BYTES == 0));
-        // A writer's first write to a file goes where its first read went.
+        // A writer's first write to a file goes to the place of its first read.
         assert_eq!(database.next(Role::Writer(3, 7)), Some(reads[7]));
     }
 
@@ -224,13 +224,13 @@ mod tests {
             writes
         };
         assert_eq!((round(&mut database), round(&mut database)), (100, 0));
-        // 999 posts are not enough; the thousandth wakes the writers.
+        // 999 posts are not enough; the thousandth post wakes the writers.
         assert!((0..999).all(|_| !database.done(Role::Shadow(0))));
         assert!((0..99).all(|_| !database.done(Role::Writer(0, 0))) && database.done(Role::Writer(0, 0)));
         assert_eq!(round(&mut database), 0);
         database.done(Role::Shadow(0));
         assert_eq!(round(&mut database), 100);
-        // The other writers have not started: 1,000 initial posts and 1,000 new ones.
+        // The other writers have not started: they have 1,000 initial posts and 1,000 new ones.
         assert_eq!(database.next(Role::Shadow(0)), None);
     }
 
