@@ -211,7 +211,7 @@ def test_parquet_without_rows_is_an_error(tmp_path: Path) -> None:
 def test_a_fault_in_parquet_names_file_and_row(tmp_path: Path) -> None:
     """Rows count from 0 in their file, also beyond the first batch of 65,536 rows and in a second file."""
     good, wrong = tmp_path / "good.parquet", tmp_path / "wrong.parquet"
-    rows = {"op": ["R"] * 70_000, "offset": [0.0] * 70_000, "bytes": [512] * 70_000}
+    rows: dict[str, list[object]] = {"op": ["R"] * 70_000, "offset": [0.0] * 70_000, "bytes": [512] * 70_000}
     pyarrow.parquet.write_table(pyarrow.table(rows), good)
     for column, value, why in (
         ("op", "X", "op 'X' is not one of read, write, trim, flush"),

@@ -18,9 +18,9 @@ OPS = ("read", "write", "trim", "flush")
 Monitor = Callable[[str, int, int | None, int], object]
 """Progress callback `monitor(phase, done, total, requests)`; ends the run if it returns a true value.
 
-`phase` is `scan`, `fill`, `overwrite`, `prepare`, `warm-up` or `measure`, possibly with details after a comma, as in `overwrite,
-write amplification 2.31`. `done` and `total` (None if unknown) are in units of the phase; `requests` counts replayed
-requests.
+`phase` is `scan`, `fill`, `overwrite`, `prepare`, `warm-up` or `measure`, possibly with details after a comma, as in
+`overwrite, write amplification 2.31`. `done` and `total` (None if unknown) are in units of the phase; `requests` counts
+replayed requests.
 """
 
 

@@ -42,7 +42,7 @@ class Trace(Source):
         self.streams = tuple(streams)
         """Names of the streams."""
         self.ingest = ingest
-        """Report on reading a file, or a table with devices or unordered rows: `counts`, `notes` and so on; else None."""
+        """Report on a file, or on a table with devices or unordered rows: `counts`, `notes` and so on; else None."""
 
     @classmethod
     @takes(streams=["log", "data"])
@@ -94,8 +94,8 @@ class Trace(Source):
 
         Columns have the names of this class or other usual names (`timestamp`, `type`, `lba` in sectors, `size`,
         `process` and so on). Operations are numbers, booleans or words. Times may be dates or durations, relative to
-        the first. Streams may be names. Operation, offset and size are required; unknown columns are ignored. Rows are put
-        in order of time; `ingest` counts those that were not.
+        the first. Streams may be names. Operation, offset and size are required; unknown columns are ignored. Rows are
+        sorted by time; `ingest` counts the rows that were out of order.
 
         Args:
             data: The rows.
