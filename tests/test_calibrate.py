@@ -275,7 +275,7 @@ def test_files_appear_all_or_not_at_all(cli: Cli, tmp_path: Path) -> None:
         (["--target", "x", "--preset", "sata-mlc"], ["apply only to a simulated drive"]),
         (["--target", "x", "--jobs", "2"], ["apply only to a simulated drive"]),
         (["--in-flight", "1,two"], ["--in-flight 1,two", "1,2,4,8"]),
-        (["--target", "nothere"], ["nothere does not exist", "name a file or block device"]),
+        (["--target", "nothere"], ["nothere does not exist", "name an existing file or block device"]),
         (["--target", "."], [". is a directory", "name a file or block device"]),
         (["--target", "/dev/null"], ["/dev/null is neither a file nor a block device"]),
         (["--target", "empty"], ["empty is empty"]),

@@ -249,7 +249,7 @@ def test_stopping_while_a_trace_is_scanned_is_partial(file: Path, monkeypatch: p
     ("option", "words"),
     [
         ("mial=x.csv", ["trace 'mial': ", "has no such trace", "did you mean mail?"]),
-        ("turns=x.csv", ["trace 'turns': ", "has no such trace", "it takes mail, shop"]),
+        ("turns=x.csv", ["trace 'turns': ", "has no such trace", "its traces are mail, shop"]),
         ("mail", ["--trace mail", "NAME=FILE"]),
         ("=x.csv", ["--trace =x.csv", "NAME=FILE"]),
         ("mail=x.csv", ["trace mail: x.csv", "check the path"]),

@@ -356,7 +356,11 @@ def test_tables_and_labels_can_be_written_once(formula: Path) -> None:
         ("8K = {}", "8Kx2 = {}", ["value", "segment", "'8Kx2' does not contain exactly one number"]),
         ('rows = "segment"', 'rows = "segment"\nseeds = [1]', ["seeds", "nothing is simulated"]),
         ('rows = "segment"', 'rows = "segment"\nset = { time = "count" }', ["set", "nothing is simulated"]),
-        ('columns = "cache"', 'columns = "segment"', ["value", "'segment' is unknown", "known are misses"]),
+        (
+            'columns = "cache"',
+            'columns = "segment"',
+            ["value", "'segment' is known only after a run", "known are misses"],
+        ),
         ("misses", "cache", ["from: cache", "is already the name of an axis"]),
     ],
 )
