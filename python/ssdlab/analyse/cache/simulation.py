@@ -241,7 +241,7 @@ def _seconds_by_stream(streams: Sequence[str], ingest: dict[str, Any] | None) ->
         if name and not (name.isascii() and name.isdigit() and int(name) <= MOST_SECONDS):
             raise TraceError(
                 f"ttl stream: stream {name!r} is not a number of seconds from 0 to {MOST_SECONDS}; "
-                "give the column with the seconds as stream"
+                "name the column with the seconds: stream=COLUMN"
             )
     return [int(name or 0) for name in streams]
 

@@ -56,7 +56,7 @@ def caveats(runs: Sequence[Ran], *, by_trace: bool = False) -> list[str]:
 
 
 def _same_drives(runs: Sequence[Ran]) -> list[str]:
-    """Returns notes on values of spare space that give the same drive, because blocks are whole."""
+    """Returns notes on values of spare space that give the same drive, because its flash has whole blocks."""
     drives: dict[str, dict[str, dict[str, dict[str, None]]]] = {key: {} for key in sorted(SPACE)}
     for one in runs:
         for key in SPACE & one.levels.keys():
@@ -75,7 +75,7 @@ def _same_drives(runs: Sequence[Ran]) -> list[str]:
         ]
         more = f" and {text.count(len(rests) - 1)} more" if len(rests) > 1 else ""
         where = f" with {rests[0]}{more}" if any(apart) else ""
-        notes.append(f"{key}={', '.join(asked)} give the same drive{where}, because blocks are whole")
+        notes.append(f"{key}={', '.join(asked)} give the same drive{where}, because its flash has whole blocks")
     left = len(same) - MAX_DRIVES
     more = f"{text.count(left)} more {'drives result' if left > 1 else 'drive results'} from several values"
     return [*notes, more] if left > 0 else notes

@@ -145,8 +145,8 @@ def signed(value: float) -> str:
 _COMPARISONS = {
     "value": "in % of the document's value",
     "points": "ours - document's",
-    "offset": "differences of distances to the anchor cell, in % of the document's value",
-    "ratio": "differences of ratios to the anchor cell, in %",
+    "offset": "distances from the reference cell: ours against the document's, in % of the document's value",
+    "ratio": "ratios to the reference cell: ours against the document's, in %",
 }
 
 
