@@ -143,7 +143,7 @@ mod tests {
         let mut array = array();
         array.program(Ppn(1), data(0)).unwrap();
         assert!(array.program(Ppn(1), data(0)).unwrap_err().0.contains("programmed already"));
-        assert!(array.program(Ppn(0), data(0)).unwrap_err().0.contains("is past page 0, at 2"));
+        assert!(array.program(Ppn(0), data(0)).unwrap_err().0.contains("already at page 2, past page 0"));
         assert!(array.read(Ppn(0)).unwrap_err().0.contains("not programmed"));
         assert!(array.read(Ppn(6)).unwrap_err().0.contains("6 pages"));
         assert!(array.erase(BlockId(2)).is_err());
