@@ -196,6 +196,6 @@ mod tests {
             |checker: &mut TimingChecker| [program, copy, erase].iter().for_each(|&operation| done(checker, operation));
         assert_eq!(violation_of(&in_order), "");
         let in_place = Seen { from: Some((1, 0)), ..seen(2, Kind::Copyback, 2, 0) };
-        assert!(violation_of(&|checker| done(checker, in_place)).contains("what it copies"));
+        assert!(violation_of(&|checker| done(checker, in_place)).contains("the source page has not been programmed"));
     }
 }
