@@ -70,7 +70,6 @@ def test_remarks_on_the_trace_are_shown(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        ("", "no request was measured"),
         ("0,R,0,4096,0x1,1\n", "read requests"),
         ("0,F,0,0,0x4,1\n", "flush requests"),
         ("0,W,1,512,0x2,1\n5,D,8,65536,0x2000,1\n", "partial page writes"),

@@ -173,7 +173,7 @@ def test_the_first_large_drive_says_where_it_is_kept(
         ssdlab.simulate(large.with_overrides({"seed": 2}))
     [record] = caplog.records
     assert record.message.startswith(f"preconditioned drives are cached in {cache}: ")
-    for word in (kept.LIMIT, kept.DIRECTORY, "ssdlab cache-dir --clear", "limit 2.00 GiB"):
+    for word in (kept.LIMIT, kept.DIRECTORY, "ssdlab cache-dir --clear", "at most 2.00 GiB"):
         assert word in record.message
     kept.clear()
     assert [*cache.iterdir()] == []

@@ -469,7 +469,7 @@ def test_an_impossible_range_end_is_named(axis: str, words: str) -> None:
         (["-A", "device.op=5%..9%"], "no outcome given"),
         (["-A", "device.opp=5%..9%", "-O", "seed"], "did you mean device.op"),
         (["-A", "device.op", "-O", "seed"], "device.op: has no named values: its value is a share, 0% to 1000%"),
-        (["-A", "device.op=5%..9000%", "-O", "wear.erases"], "axis device.op: its range cannot end"),
+        (["-A", "device.op=5%..9000%", "-O", "wear.erases"], "axis device.op: the range cannot end"),
         (["-A", "trace=a.csv", "-O", "seed"], "a trace is not part of the drive"),
         (["-A", "device.op=5%..9%", "-O", "write_amplificatoin"], "did you mean write_amplification?"),
         (["-A", "device.op=5%..9%", "-O", "a=2**3"], "is not arithmetic on figures"),
