@@ -74,9 +74,9 @@ impl<R: Read> Input for BufReader<R> {}
 /// Access pattern of a large array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
-    /// The array is accessed at random and mostly touched soon, so it gets huge pages.
+    /// The array is accessed at random, and most of it soon after loading, so it gets huge pages.
     AtRandom,
-    /// Access in scattered runs: untouched parts can stay in the file.
+    /// The array is accessed in scattered runs, so untouched parts of it can stay in the file.
     InRuns,
 }
 
@@ -125,7 +125,7 @@ impl Archive<'_> {
         }
     }
 
-    /// Saves or loads a large array, which may be empty before loading.
+    /// Saves or loads a large array, which may have length 0 before it is loaded.
     ///
     /// # Errors
     /// See [`Self::array`] for the errors.

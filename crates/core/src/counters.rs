@@ -19,7 +19,7 @@ pub trait Counters: Copy + Default + AddAssign + Sub<Output = Self> {
     /// Every counter in the order of declaration.
     const COUNTERS: &'static [Counter];
 
-    /// Returns the values in the order of the counters.
+    /// Returns the values of all counters in the order of declaration.
     fn values(&self) -> Vec<u64>;
 
     /// Returns every counter with its value.
@@ -27,7 +27,7 @@ pub trait Counters: Copy + Default + AddAssign + Sub<Output = Self> {
         Self::COUNTERS.iter().zip(self.values())
     }
 
-    /// Transposes several structs: every counter with its value in each struct.
+    /// Transposes several counter structs: returns every counter with its value in each struct.
     fn columns(all: impl Iterator<Item = Self>) -> impl Iterator<Item = (&'static Counter, Vec<u64>)> {
         let mut columns = vec![Vec::with_capacity(all.size_hint().0); Self::COUNTERS.len()];
         for counters in all {

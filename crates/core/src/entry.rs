@@ -34,7 +34,7 @@ impl Entry {
 pub struct SharedEntry(AtomicU32);
 
 impl SharedEntry {
-    /// Overwrites the entry.
+    /// Overwrites the entry, visibly to all threads.
     #[inline(always)]
     pub fn set(&self, entry: Entry) {
         self.0.store(entry.0, Ordering::Relaxed);

@@ -43,7 +43,7 @@ pub struct InBucket {
 }
 
 impl InBucket {
-    /// Finds the bucket.
+    /// Finds the bucket of a duration of `ns` nanoseconds.
     #[inline]
     pub fn of(ns: u64) -> Self {
         Self { ns, bucket: bucket_of(ns) }
@@ -147,8 +147,8 @@ impl LatencyHistogram {
         self.max
     }
 
-    /// Returns the `quantile` (0 to 1) of all durations: the smallest recorded value that at least this share does not
-    /// exceed. The result is exact to one bucket (1.6 %) and never above the maximum; 0 when empty.
+    /// Returns the `quantile` (0 to 1) of all durations: the smallest recorded duration that at least this share of the
+    /// durations do not exceed. The result is exact to one bucket (1.6 %) and never above the maximum; 0 when empty.
     pub fn quantile_ns(&self, quantile: f64) -> u64 {
         let rank = ((quantile * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
         let mut seen = 0;

@@ -56,7 +56,7 @@ impl Default for List {
     }
 }
 
-/// Converts [`NONE`] to None.
+/// Converts the item number [`NONE`] to None.
 #[inline(always)]
 fn some(item: u32) -> Option<u32> {
     (item != NONE).then_some(item)
@@ -84,7 +84,7 @@ impl List {
         some(self.newest)
     }
 
-    /// Makes two items neighbours; [`NONE`] stands for the end of the list on that side.
+    /// Makes two items neighbours; [`NONE`] for `older` or `newer` means the end of the list on that side.
     #[inline(always)]
     fn join<N: Node>(&mut self, nodes: &mut [N], older: u32, newer: u32) {
         match older {
@@ -148,7 +148,7 @@ impl List {
     }
 }
 
-/// A list with its own nodes: items `0..capacity`, each in the queue at most once.
+/// A list that owns its nodes. Its items are numbered `0..capacity`; each is in the list at most once.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Queue {
     links: Vec<Link>,
@@ -156,7 +156,7 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// Memory per item of the capacity, in bytes.
+    /// Memory in bytes per item of a queue's capacity.
     pub const BYTES_PER_ITEM: usize = size_of::<Link>();
 
     /// Creates an empty queue for items below `capacity`.

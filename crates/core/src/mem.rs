@@ -66,11 +66,11 @@ pub fn shared(entries: &mut [Entry]) -> &[SharedEntry] {
     unsafe { &*(std::ptr::from_mut(entries) as *const [SharedEntry]) }
 }
 
-/// Copies parts to their offsets in `into`, bypassing the CPU caches. Use it for data that is not read soon: memory is
-/// not read before the write, and the caches keep their contents.
+/// Copies byte slices to their offsets in `into`, bypassing the CPU caches. Use it for data that is not read soon:
+/// memory is not read before the write, and the caches keep their contents.
 ///
 /// # Panics
-/// Panics if a part extends past the end of `into`.
+/// Panics if a copied slice would extend past the end of `into`.
 pub fn scatter<'a>(into: &mut [u8], parts: impl Iterator<Item = (usize, &'a [u8])>) {
     for (offset, from) in parts {
         let to = &mut into[offset..offset + from.len()];

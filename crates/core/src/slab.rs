@@ -2,7 +2,7 @@
 
 use std::ops::{Index, IndexMut};
 
-/// Numbered items; the number freed last is reused first.
+/// Items with stable numbers; the number freed last is reused first.
 #[derive(Debug)]
 pub struct Slab<T> {
     items: Vec<T>,
@@ -61,7 +61,7 @@ impl<T> IndexMut<u32> for Slab<T> {
     }
 }
 
-/// Returns the item with a number; extends the vector with defaults if necessary.
+/// Returns the item with the given number; extends the vector with defaults if necessary.
 #[inline(always)]
 pub fn numbered<T: Copy + Default>(items: &mut Vec<T>, number: u32) -> &mut T {
     if items.len() <= number as usize {

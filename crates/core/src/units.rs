@@ -18,7 +18,7 @@ pub enum UnitError {
     /// The text is not a quantity, or a quantity without a unit.
     #[error("{0}")]
     Malformed(String),
-    /// The quantity exceeds 64 bits; the largest possible quantity.
+    /// The text is a quantity that exceeds 64 bits; the second string is the largest possible quantity.
     #[error("{0:?} is too large; write at most {1}")]
     TooLarge(String, String),
 }
@@ -63,7 +63,7 @@ fn split_number(text: &str) -> (&str, &str) {
     (&text[..end], text[end..].trim_start())
 }
 
-/// Treatment of a product that is not a whole number.
+/// Treatment of a product of number and multiplier that is not a whole number.
 #[derive(Clone, Copy, PartialEq)]
 enum Fraction {
     Refused,
@@ -86,7 +86,7 @@ fn split_exponent(unit: &str) -> (u32, &str) {
     }
 }
 
-/// Returns `number` times `multiplier` and a power of ten; the error says what is wrong with the number.
+/// Returns `number` times `multiplier` and a power of ten; the error says what is wrong with `number`.
 fn product(number: &str, exponent: u32, multiplier: u64, rest: Fraction) -> Result<u64, &'static str> {
     let number: String = number.chars().filter(|&c| c != '_').collect();
     let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
@@ -112,7 +112,7 @@ fn multiplier(units: &[(&str, u64)], unit: &str) -> Option<u64> {
     units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).map(|(_, multiplier)| *multiplier)
 }
 
-/// Error for a quantity that overflows 64 bits.
+/// Returns the error for a quantity that overflows 64 bits.
 fn too_large(text: &str, units: &[(&str, u64)]) -> UnitError {
     let (unit, multiplier) = units.iter().max_by_key(|(_, multiplier)| multiplier).unwrap_or(&("", 1));
     UnitError::TooLarge(text.into(), format!("{}{unit}", u64::MAX / multiplier))
@@ -167,7 +167,7 @@ impl Bytes {
 }
 
 impl Nanos {
-    /// Zero.
+    /// A duration of zero.
     pub const ZERO: Self = Self(0);
 
     /// Reads `"25us"`, `"1.5ms"`, `"70060ns"`, `"2s"`; `"0"` needs no unit.

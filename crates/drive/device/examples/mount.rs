@@ -84,7 +84,7 @@ impl<B: Backend> Backend for SpareAreas<B> {
     }
 }
 
-/// Page mapping over this many pages, with 7 % over-provisioning.
+/// Creates a drive with page mapping over this many pages and 7 % over-provisioning.
 fn drive_of(pages: u32) -> Result<Drive<InMemory>, Box<dyn Error>> {
     let spare = pages / PAGES_PER_BLOCK * 7 / 100 + 8;
     let blocks = pages.div_ceil(PAGES_PER_BLOCK) + spare;
@@ -126,12 +126,12 @@ fn worked() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// The lesser of both times each.
+/// Returns the smaller wall-clock time and the smaller processor time of two measurements.
 fn least(times: [f64; 2], others: [f64; 2]) -> [f64; 2] {
     [times[0].min(others[0]), times[1].min(others[1])]
 }
 
-/// Opens the drive as after the end of its process: the fastest of some rounds, and the mount's reads.
+/// Opens the drive as if its process had just ended. Prints the fastest of several rounds, and what the mount reads.
 fn opened(drive: Drive<InMemory>, shown: &str) -> Result<Drive<InMemory>, Box<dyn Error>> {
     let options = *drive.options();
     let found = drive.into_backend();
@@ -176,14 +176,14 @@ fn report(mut drive: Drive<InMemory>, history: &str) -> Result<Drive<InMemory>, 
     Ok(drive)
 }
 
-/// Times the first write.
+/// Times the first write to a drive.
 fn first_write<B: Backend>(drive: &mut Drive<B>) -> Result<[f64; 2], Box<dyn Error>> {
     let watch = Watch::start();
     drive.write(0, &[0; PAGE_BYTES as usize], false)?;
     Ok(watch.seconds())
 }
 
-/// Time of a pass over the spare areas, the lower bound of a mount without a log.
+/// Times a pass over all spare areas, the lower bound of a mount without a log.
 fn pass(drive: &Drive<InMemory>) -> Result<(), Box<dyn Error>> {
     let flash = drive.backend();
     let mut spares = vec![0; PAGES_PER_BLOCK as usize * SPARE_BYTES];
@@ -201,7 +201,7 @@ fn pass(drive: &Drive<InMemory>) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The same from a file that is not in the system's cache.
+/// Times the mount of a drive whose file is not in the system's cache.
 fn from_disk(drive: Drive<InMemory>) -> Result<(), Box<dyn Error>> {
     let (options, flash) = (*drive.options(), drive.into_backend());
     let geometry = flash.geometry;
@@ -227,7 +227,7 @@ fn from_disk(drive: Drive<InMemory>) -> Result<(), Box<dyn Error>> {
             fastest[usize::from(checked)] = least(fastest[usize::from(checked)], watch.seconds());
         }
         let mut file = uncached(&path.0, geometry, &lines)?;
-        // The previous round left one.
+        // The previous round of the loop left a log.
         file.write_log(Slot::A, 0, &[0; 64])?;
         let mut drive = Drive::off(file, options)?;
         let watch = Watch::start();
@@ -251,7 +251,7 @@ fn from_disk(drive: Drive<InMemory>) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Reads all spare areas on one processor, with or without comparing their checksums.
+/// Reads all spare areas of a file on one processor, with or without comparing their checksums.
 fn read(file: &FileBackend, checked: bool) -> Result<(), Box<dyn Error>> {
     let mut spares = vec![0; PAGES_PER_BLOCK as usize * SPARE_BYTES];
     for block in (0..file.geometry().blocks).map(BlockId) {
@@ -264,7 +264,7 @@ fn read(file: &FileBackend, checked: bool) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Drops the file from the system's cache.
+/// Drops the drive's file from the system's cache and opens it.
 fn uncached(path: &Path, geometry: Geometry, lines: &[Line]) -> Result<FileBackend, Box<dyn Error>> {
     let file = File::open(path)?;
     file.sync_all()?;

@@ -1,7 +1,7 @@
 //! Flash sink that moves bytes: executes the operations of an FTL on a [`Backend`].
 //!
-//! A sink returns nothing, so the first fault that is not a flash failure is kept. From then on no operation is
-//! executed, as if the power were off. The drive reports the fault when the FTL has finished.
+//! The methods of a sink return nothing, so the first fault that is not a flash failure is kept. From then on no
+//! operation is executed, as if the power were off. The drive reports the fault when the FTL has finished.
 
 use std::collections::BTreeSet;
 
@@ -17,9 +17,9 @@ use crate::spare::{Content, SPARE_BYTES, Spare, belongs};
 
 struct Failures {
     are_possible: bool,
-    /// Outcome of the latest operation.
+    /// Outcome of the latest flash operation.
     latest: Option<Failure>,
-    /// True if any operation has failed; its block may not be marked as bad yet.
+    /// True if any flash operation has failed; its block may not be marked as bad yet.
     have_occurred: bool,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Medium<B> {
     /// often the backend was synced since.
     pub begun: u64,
     pub counts: Counts,
-    /// Erases of every block, including failed ones.
+    /// Number of erases of every block, including failed erases.
     pub erases: Vec<u32>,
     /// Blocks in which an interrupted program may be invisible. Their erased pages must not be programmed.
     pub closed: Vec<bool>,
@@ -109,7 +109,7 @@ impl<B: Backend> Medium<B> {
         }
     }
 
-    /// Writes a checkpoint and begins a journal, unless the drive is shut down (`ends`).
+    /// Writes a checkpoint of the drive and begins a journal, unless the drive is shut down (`ends`).
     pub fn checkpoint(&mut self, ends: bool, logical_pages: u32, ftl: Option<&dyn DynFtl>) -> Result<(), Fault> {
         let Self { backend, log, erases, closed, damaged, sequence, life, .. } = self;
         let facts =
@@ -135,7 +135,7 @@ impl<B: Backend> Medium<B> {
         }
     }
 
-    /// Makes all operations so far safe.
+    /// Makes all flash operations so far safe from a power loss of the computer.
     pub fn flush(&mut self) -> Result<(), Fault> {
         self.sync()?;
         if let Some(log) = self.log.as_mut().filter(|_| self.changed) {
@@ -198,7 +198,7 @@ impl<B: Backend> Medium<B> {
     }
 }
 
-/// Data that the operations of one FTL call transfer.
+/// Data that the flash operations of one FTL call transfer.
 pub(crate) enum Payload<'a> {
     /// The FTL only moves data within the flash.
     None,
@@ -206,9 +206,9 @@ pub(crate) enum Payload<'a> {
     Write(&'a Pages<'a>),
     /// Destination of a page that is read for the host or for a partial write.
     Read {
-        /// Logical page.
+        /// Logical page to read.
         lpn: Lpn,
-        /// Buffer of one page.
+        /// Buffer of one page that receives the data.
         into: &'a mut [u8],
         /// True if the page could not be read.
         lost: bool,
@@ -228,7 +228,7 @@ pub(crate) struct Pages<'a> {
 }
 
 impl Pages<'_> {
-    /// Returns page `number` of the write.
+    /// Returns the data of page `number` of the write.
     pub fn page(&self, number: u32, page_bytes: usize) -> &[u8] {
         let behind_head = match (number, self.head) {
             (0, Some(head)) => return head,
@@ -287,8 +287,8 @@ impl<B: Backend> Flash<'_, B> {
 /// Minimum number of whole pages of a request whose data is stored at once.
 const LATE_PAGES: usize = 16;
 
-/// Operations for flash that must not be changed yet, to be executed later. None of them fails, but the FTL handles
-/// failures if the flash has them.
+/// Flash operations that must not be executed yet, recorded for later. None of them fails while it is recorded, but the
+/// FTL handles failures if the flash has them.
 pub(crate) struct Recording {
     pub operations: Vec<FlashOp>,
     pub fails: bool,

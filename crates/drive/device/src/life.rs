@@ -21,19 +21,19 @@ pub(crate) struct Life {
 pub(crate) const NUMBERS: usize = 6;
 
 impl Life {
-    /// Counts a mount.
+    /// Counts a mount; `clean` is true if the drive was shut down before.
     pub fn mounted(&mut self, clean: bool) {
         self.mounts += 1;
         self.unsafe_mounts += u64::from(!clean);
     }
 
-    /// Counters as stored in a checkpoint.
+    /// Returns the counters as stored in a checkpoint.
     pub fn numbers(&self) -> [u64; NUMBERS] {
         let Self { mounts, unsafe_mounts, pages_lost, bytes_read, bytes_written, worn_out } = *self;
         [mounts, unsafe_mounts, pages_lost, bytes_read, bytes_written, worn_out.into()]
     }
 
-    /// Counters from a checkpoint.
+    /// Creates the counters from the numbers in a checkpoint.
     pub fn of([mounts, unsafe_mounts, pages_lost, bytes_read, bytes_written, worn_out]: [u64; NUMBERS]) -> Self {
         Self { mounts, unsafe_mounts, pages_lost, bytes_read, bytes_written, worn_out: worn_out != 0 }
     }

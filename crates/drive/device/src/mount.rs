@@ -37,7 +37,7 @@ use crate::table::PageTable;
 
 /// Input of recovery.
 pub(crate) struct Surveyed {
-    /// Table of blocks read again; None if the first pass was sufficient.
+    /// Table of blocks read a second time; None if the first pass was sufficient.
     pub table: Option<PageTable>,
     pub trims: Vec<Trimmed>,
     /// Number of trims that are not newer than the checkpoint.
@@ -49,14 +49,14 @@ pub(crate) struct Surveyed {
 struct Scanned {
     /// True if the last operation on the block was an erase.
     trusted: bool,
-    /// Pages with lower sequence numbers are left over from before an erase.
+    /// Pages of the block with lower sequence numbers are left over from before an erase.
     from: u64,
     /// Lowest sequence number of the pages whose checksums are compared; if None, no page is compared.
     verify: Option<u64>,
 }
 
 impl Scanned {
-    /// Returns a state in which only the spare areas are known.
+    /// Returns the facts about a block of which only the spare areas are known.
     const fn unknown() -> Self {
         Self { trusted: false, from: 0, verify: None }
     }
@@ -114,7 +114,7 @@ impl<B: Backend> Medium<B> {
         Ok(Surveyed { table, trims, older_trims, report })
     }
 
-    /// Sequence numbers of the damaged pages.
+    /// Returns the sequence numbers of the damaged pages.
     fn torn(&self) -> Result<Vec<u64>, Fault> {
         let mut spare = [0; SPARE_BYTES];
         let mut torn = Vec::new();
@@ -317,9 +317,9 @@ impl<'a, B: Backend> BlockScan<'a, B> {
         Ok(())
     }
 
-    /// Returns the table, and the damaged pages that may have been torn; an older copy replaces these. The other
-    /// damaged pages were safe, so the flash has lost their data since. Unless there is an equal copy, they stay, and
-    /// reading them is an error.
+    /// Returns the table, and the damaged pages that may have been torn; an older copy replaces each of these. The
+    /// other damaged pages were safe before, so the flash has lost their data. Unless there is an equal copy, they stay
+    /// in the table, and reading them is an error.
     fn finish(mut self, was_safe: impl Fn(&DamagedPage) -> bool) -> Result<(PageTable, Vec<Ppn>), Fault> {
         let version = |page: &DamagedPage| (page.lpn, page.version);
         let damaged = std::mem::take(&mut self.damaged);

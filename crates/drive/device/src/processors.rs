@@ -12,7 +12,7 @@ use crate::backend::Backend;
 /// Number of blocks that a processor takes at a time.
 const RUN: u32 = 64;
 
-/// Returns the number of processors to use for this many blocks.
+/// Returns the number of processors to use for work on this many blocks.
 pub(crate) fn processors(blocks: u32) -> usize {
     // Asking the system for the number of processors takes longer than scanning a few blocks.
     if blocks <= RUN { 1 } else { thread::available_parallelism().map_or(1, NonZero::get) }
@@ -23,7 +23,8 @@ pub(crate) fn readers(flash: &dyn Backend, blocks: u32) -> usize {
     if flash.reads_at_once() { processors(blocks) } else { 1 }
 }
 
-/// Runs `work` on `processors` threads. Each thread takes blocks until none are left. Returns their results.
+/// Runs `work` on `processors` threads. Each thread takes blocks until none are left. Returns the results of the
+/// threads.
 pub(crate) fn share<T: Send>(
     processors: usize,
     blocks: u32,

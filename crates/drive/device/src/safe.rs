@@ -17,13 +17,13 @@ use crate::bits::u64_at;
 const COPY_BYTES: u64 = 32 << 10;
 pub(crate) const NOTE_BYTES: u64 = 2 * COPY_BYTES;
 const HEAD_BYTES: usize = 32;
-/// Maximum number of torn pages in a copy.
+/// Maximum number of torn pages that one copy of the note can list.
 const MOST_TORN: usize = (COPY_BYTES as usize - HEAD_BYTES) / 8;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SafeNote {
     serial: u64,
-    /// Sequence number below which programs are safe, unless they are torn.
+    /// Sequence number below which programs are safe, except those of torn pages.
     pub below: u64,
     torn: Vec<u64>,
 }
@@ -50,7 +50,7 @@ impl SafeNote {
         Ok(is_whole.then_some(Self { serial, below, torn }))
     }
 
-    /// Replaces the torn pages; the next note contains them.
+    /// Replaces the list of torn pages; the next written note contains it.
     pub fn set_torn(&mut self, torn: Vec<u64>) {
         // If the torn pages do not all fit, no page is known to be safe.
         if torn.len() <= MOST_TORN {

@@ -56,7 +56,7 @@ struct Share {
     safe: Safe,
 }
 
-/// Sequence numbers of pages that cannot be torn.
+/// Ranges of sequence numbers of pages that cannot be torn.
 #[derive(Default)]
 struct Safe(Vec<Range<u64>>);
 
@@ -70,7 +70,7 @@ impl Safe {
         }
     }
 
-    /// Sorts the ranges and merges adjacent ones.
+    /// Sorts the ranges of sequence numbers and merges adjacent ones.
     fn merged(mut self) -> Self {
         self.0.sort_unstable_by_key(|range| range.start);
         let mut merged = Self::default();
@@ -78,7 +78,7 @@ impl Safe {
         merged
     }
 
-    /// True if a merged range contains the number.
+    /// True if one of the merged ranges contains the sequence number.
     fn contains(&self, sequence: u64) -> bool {
         let above = self.0.partition_point(|range| range.start <= sequence);
         above > 0 && sequence < self.0[above - 1].end
@@ -227,7 +227,7 @@ impl Scan for Reading<'_> {
         self.flash.is_bad(block)
     }
 
-    /// Unknown.
+    /// Returns 0, because the number of erases is unknown.
     fn erases(&self, _block: BlockId) -> u32 {
         0
     }
@@ -240,11 +240,11 @@ pub(crate) struct DamagedPage {
     pub lpn: Lpn,
     pub sequence: u64,
     pub version: u64,
-    /// Pages of its block with lower sequence numbers are left over from before an erase.
+    /// Pages of the damaged page's block with lower sequence numbers are left over from before an erase.
     pub from: u64,
 }
 
-/// True if the data of a page, which is read to `page`, is what its spare area was written with.
+/// True if the data of a page, read into `page`, is the data that its spare area was written with.
 pub(crate) fn is_whole(backend: &dyn Backend, ppn: Ppn, spare: &SpareBytes, page: &mut [u8]) -> Result<bool, Fault> {
     match backend.read(ppn, page, &mut [0; SPARE_BYTES]) {
         Ok(()) => Ok(belongs(ppn, page, spare)),
@@ -256,7 +256,7 @@ pub(crate) fn is_whole(backend: &dyn Backend, ppn: Ppn, spare: &SpareBytes, page
 pub(crate) struct Read {
     /// Number above the sequence number of every page.
     pub sequence: u64,
-    /// Damaged pages, which [`Reading`] presents as sound.
+    /// Damaged pages, which [`Reading`] presents as undamaged.
     pub damaged: Vec<DamagedPage>,
 }
 

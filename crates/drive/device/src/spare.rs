@@ -43,12 +43,12 @@ pub struct Spare {
     pub safe: u64,
 }
 
-/// Contents of a page.
+/// State of a page according to its spare area.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Content {
     /// No page was programmed since the erase.
     Erased,
-    /// Programmed.
+    /// The page was programmed, with this spare area.
     Programmed(Spare),
     /// The spare area is damaged: the program was interrupted or failed.
     Damaged,
@@ -88,7 +88,7 @@ impl Content {
         }
     }
 
-    /// Returns the contents that recovery uses; they belong to a copy that may be the newest.
+    /// Returns the contents of the page as recovery sees them. A copy counts as possibly the newest.
     #[inline]
     pub(crate) const fn found(self) -> Found {
         match self {

@@ -1,6 +1,7 @@
-//! Output buffer. Unlike a `Vec`, it does not zero reused memory again, so reserving space for a read costs nothing.
+//! Output buffer of a connection. Unlike a `Vec`, it does not zero reused memory again, so reserving space for a read
+//! costs nothing.
 
-/// Initial size, and the size after clearing a buffer larger than [`KEPT`].
+/// Initial size of a buffer in bytes, and the size after clearing a buffer larger than [`KEPT`].
 pub const FIRST: usize = 256 << 10;
 
 /// Maximum memory that a cleared buffer keeps; enough for messages of 1 MiB.
@@ -60,7 +61,7 @@ impl Buffer {
         &mut self.bytes[start..self.used]
     }
 
-    /// Returns the bytes from `start` on.
+    /// Returns the appended bytes from `start` on.
     pub fn tail(&self, start: usize) -> &[u8] {
         &self.as_slice()[start..]
     }
@@ -70,7 +71,7 @@ impl Buffer {
         self.used = self.used.min(bytes);
     }
 
-    /// Removes all bytes.
+    /// Removes all appended bytes.
     pub fn clear(&mut self) {
         self.used = 0;
         if self.bytes.len() > KEPT {

@@ -27,7 +27,7 @@ pub enum Errno {
     /// Operation not supported, or not as fast as requested.
     #[error("operation not supported")]
     NotSup = 95,
-    /// The server is being shut down.
+    /// The NBD server is being shut down.
     #[error("the server is being shut down")]
     Shutdown = 108,
 }
@@ -42,7 +42,7 @@ pub enum ReplyTime {
     Deferred(DeferredReply),
 }
 
-/// Result of a request.
+/// Result of a request: the time of its reply, or an error.
 pub type ExportResult = Result<ReplyTime, Errno>;
 
 /// Capabilities of an export, which the server reports to clients.
@@ -103,7 +103,7 @@ pub struct Zeroing {
     pub no_hole: bool,
     /// Fails with [`Errno::NotSup`] and changes nothing unless zeroing is faster than a write.
     pub fast: bool,
-    /// The zeroes must be durable before the reply.
+    /// The zeroes must be durable before the reply (forced unit access).
     pub fua: bool,
 }
 

@@ -7,10 +7,10 @@ use crate::protocol::{OPTION_MAGIC, option};
 use crate::session::{Entry, Host, Next, Security, Session};
 use crate::{Export, Memory};
 
-/// Size of the export.
+/// Size of the fuzzed export in bytes.
 const SIZE: u64 = 1 << 20;
 
-/// Largest read or write.
+/// Largest read or write of the fuzzed export in bytes.
 const MAXIMUM: u32 = 64 << 10;
 
 /// Feeds bytes to a session as if a client had sent them. The first byte selects the state of the negotiation, the

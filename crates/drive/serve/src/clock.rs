@@ -12,7 +12,7 @@ use ssdlab_nbd::{Completer, DeferredReply, deferred_reply};
 use ssdlab_sim::{LiveDrive, SimError};
 use ssdlab_trace::Request;
 
-/// Relation between simulated time and wall time.
+/// Pace of simulated time relative to wall time.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     began: Instant,
@@ -39,7 +39,7 @@ impl Pace {
 /// Measurements of the simulated drive.
 #[derive(Clone, Debug, Default)]
 pub struct Measurements {
-    /// Response times by [`ssdlab_trace::Op`].
+    /// Response times by type of request ([`ssdlab_trace::Op`]).
     pub latency: [LatencyHistogram; 4],
     /// Flash operations of the simulated drive. They differ from those of the stored drive, because a page waits in the
     /// write buffer while it is programmed in simulated time and may be overwritten there.
@@ -57,15 +57,16 @@ pub struct Clock {
     measured: Arc<Mutex<Measurements>>,
 }
 
-/// A request for the simulated drive.
+/// A request for the simulated drive, with its pending reply.
 struct Submission {
     request: Request,
     reply: PendingReply,
 }
 
-/// Reply that waits for its request.
+/// Reply to a client that waits for its request to complete on the simulated drive.
 struct PendingReply {
-    /// Time from the client's request until the drive received it: waiting for other requests and for the storage.
+    /// Time from the client's request until the simulated drive received it. In this time, the request waited for other
+    /// requests and for the storage.
     waited: Duration,
     completer: Completer,
 }
@@ -129,7 +130,7 @@ struct ClockThread {
     pace: Pace,
     submissions: Receiver<Submission>,
     measured: Arc<Mutex<Measurements>>,
-    /// Replies by the time of their request.
+    /// Pending replies by the time of their request.
     replies: HashMap<u64, PendingReply>,
 }
 

@@ -9,15 +9,15 @@ pub struct FairMutex<T> {
     /// Number of calls of [`FairMutex::lock`].
     requested: AtomicU64,
     inner: Mutex<Inner<T>>,
-    /// Signals an acquisition while a thread waits for it.
+    /// Signals that a thread has acquired the mutex while another thread lets others go first.
     acquired: Condvar,
 }
 
 pub struct Inner<T> {
     value: T,
-    /// Number of acquisitions.
+    /// Number of times that the mutex was acquired.
     acquired: u64,
-    /// Number of threads that let others go first.
+    /// Number of threads that are letting others go first.
     waiting: usize,
 }
 

@@ -39,7 +39,8 @@ const MOST_UNSYNCED: u64 = 16 << 20;
 /// requests queued behind them.
 const MOST_AHEAD: usize = 8;
 
-/// A stored drive, in memory or in a file.
+/// Flash operations before the first client: those of the mount, which include the programs for pages of a protected
+/// buffer.
 type StoredDrive = Drive<Box<dyn Backend>>;
 
 /// A served drive.
@@ -52,14 +53,14 @@ pub struct Served {
     mount: Option<Mount>,
     /// Flash operations before the first client: those of the mount, including the pages of a protected buffer.
     before: Counts,
-    /// File of the drive.
+    /// File that stores the drive, if any.
     file: Option<File>,
     state: FairMutex<ServedState>,
 }
 
 struct ServedState {
     drive: StoredDrive,
-    /// Pages programmed when the file was last synced.
+    /// Number of pages programmed when the file was last synced.
     synced_pages: u64,
     /// Error of the final flush.
     fault: Option<DriveError>,
@@ -67,9 +68,9 @@ struct ServedState {
     zeroes: Zeroes,
     /// Recorded requests; `None` if requests are not recorded.
     record: Option<Vec<Request>>,
-    /// Unique arrival time of the latest request.
+    /// Unique arrival time of the latest request, in ns.
     came_ns: u64,
-    /// Unique time at which the simulated drive received the request.
+    /// Unique time at which the simulated drive received the latest request, in ns.
     given_ns: u64,
 }
 
@@ -112,7 +113,7 @@ impl Served {
         let state = self.lock();
         let ServedState { drive, host, zeroes, .. } = &**state;
         let measured = self.clock.as_ref().map(Clock::measured);
-        // All figures describe the same drive: the simulated drive while it runs.
+        // All values in the report describe the same drive: the simulated drive while it runs.
         let simulated = measured.as_ref().filter(|measured| measured.failed.is_none());
         let stored = *drive.counts() - self.before;
         let flash = simulated.map_or(stored, |measured| measured.flash);
@@ -167,7 +168,7 @@ impl Served {
         self.lock().drive.shut_down()
     }
 
-    /// Returns the error of the final flush, if any.
+    /// Returns the error of the final flush as text, if any.
     pub fn fault(&self) -> Option<String> {
         self.lock().fault.as_ref().map(ToString::to_string)
     }
@@ -261,7 +262,7 @@ impl Served {
     }
 }
 
-/// Waits until a reply may be sent.
+/// Waits until the time at which a reply may be sent.
 fn wait(reply: Option<DeferredReply>) {
     let (sender, due) = mpsc::channel();
     if let Some(reply) = reply {
@@ -273,7 +274,7 @@ fn wait(reply: Option<DeferredReply>) {
     }
 }
 
-/// A client's request as trace operations.
+/// A client's request in terms of trace operations.
 struct ClientRequest {
     parts: Vec<(Op, Range<u64>)>,
     fua: bool,
@@ -311,8 +312,8 @@ fn slices(bytes: Range<u64>, most: u64) -> impl Iterator<Item = Range<u64>> {
 }
 
 impl ServedState {
-    /// Returns the drive. If a storage error switched it off, switches it on again. Without volatile RAM no data was
-    /// lost.
+    /// Returns the stored drive. If a storage error switched it off, switches it on again. Without volatile RAM no data
+    /// was lost.
     fn powered(&mut self) -> Result<&mut StoredDrive, DriveError> {
         if !self.drive.is_on() && !self.is_volatile() {
             self.drive.mount()?;
@@ -345,7 +346,7 @@ impl ServedState {
     }
 }
 
-/// Returns the protocol's number for an error of the drive.
+/// Returns the error number that the NBD protocol has for an error of the drive.
 fn number_of(error: &DriveError) -> Errno {
     match error {
         DriveError::OutOfRange { .. } | DriveError::Options(_) => Errno::Inval,

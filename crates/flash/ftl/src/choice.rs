@@ -1,7 +1,8 @@
 //! The table of FTLs and maps, and the function that builds an FTL.
 //!
 //! FTLs and maps are types that are compiled for every sink, so their tables are macros. Each line becomes an entry of
-//! the table and an arm of [`FtlChoice::build`]. Those of other crates bring a constructor, and run behind `dyn`.
+//! the table and an arm of [`FtlChoice::build`]. FTLs and maps of other crates bring a constructor, and run behind
+//! `dyn`.
 
 use ssdlab_core::Registry;
 
@@ -14,9 +15,9 @@ use crate::{DynFtl, Ftl, Shape};
 /// FTL with its options.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FtlChoice {
-    /// Page mapping, and the type of its map.
+    /// Page mapping with its options and the chosen map.
     Page(PageOptions, MapChoice),
-    /// Block mapping with log blocks, and their number.
+    /// Block mapping with log blocks: the chosen FTL, and the number of log blocks.
     Log(LogChoice, u32),
 }
 
@@ -29,10 +30,10 @@ pub enum Start {
     Loaded,
 }
 
-/// Receives an FTL of any type. The families differ in the notes that they emit. A visitor that ignores notes
+/// Receives an FTL of any type. FTLs of different families emit different notes. A visitor that ignores notes
 /// implements only `plain`.
 pub trait Visitor: Sized {
-    /// Result of the visit.
+    /// Result of the visit of an FTL.
     type Output;
 
     /// Receives an FTL that emits no notes.
@@ -43,7 +44,8 @@ pub trait Visitor: Sized {
         self.plain(ftl)
     }
 
-    /// Receives an FTL that merges log blocks ([`ssdlab_nand::Note::Merged`]); `_captures` if it has a sequential log.
+    /// Receives an FTL that merges log blocks ([`ssdlab_nand::Note::Merged`]); `_captures` is true if it has a
+    /// sequential log.
     fn log_blocks<F: Ftl + Send + 'static>(self, ftl: F, _captures: bool) -> Self::Output {
         self.plain(ftl)
     }
@@ -171,8 +173,8 @@ impl FtlChoice {
         }
     }
 
-    /// Blocks that the FTL needs in addition to data blocks (per plane with page mapping), excluding blocks for a map
-    /// in flash.
+    /// Returns the number of blocks that the FTL needs in addition to data blocks (per plane with page mapping),
+    /// excluding blocks for a map in flash.
     pub const fn reserve_blocks(&self) -> u32 {
         match self {
             Self::Page(options, _) => options.reserve_blocks(),

@@ -76,12 +76,12 @@ pub struct WriteContext {
     pub sync: bool,
 }
 
-/// A value that does not fit the device or contradicts another value.
+/// A value of a parameter that does not fit the device or contradicts another value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {
-    /// Parameter with the value.
+    /// Name of the parameter.
     pub parameter: &'static str,
-    /// The problem and its remedy.
+    /// Description of the problem and its remedy.
     pub message: String,
 }
 
@@ -148,7 +148,7 @@ pub trait Ftl {
         Err("this FTL cannot handle failing flash blocks".into())
     }
 
-    /// Hints that `lpn` will be addressed soon; never changes a result.
+    /// Hints that the host will soon read, write or trim `lpn`; never changes a result.
     fn prefetch(&mut self, _lpn: Lpn) {}
 
     /// Returns the number of erased blocks that are not open.
@@ -161,7 +161,8 @@ pub trait Ftl {
         &[]
     }
 
-    /// Returns the occupancy of planes at each collection so far; None for FTLs that merge instead of collecting.
+    /// Returns the occupancy of the collected planes, summed over all collections so far; None for FTLs that merge
+    /// instead of collecting.
     fn occupied(&self) -> Option<GcOccupancy> {
         None
     }
@@ -187,7 +188,7 @@ pub trait Ftl {
         false
     }
 
-    /// Fills a cache that must be full before the first request.
+    /// Fills the map cache if it must be full before the first request.
     fn preload<S: FlashSink>(&mut self, _sink: &mut S)
     where
         Self: Sized,
@@ -200,7 +201,7 @@ pub trait Ftl {
         Vec::new()
     }
 
-    /// Saves or loads the whole state. The loading FTL must have the shape and options of the saved one.
+    /// Saves or loads the whole state of the FTL. The loading FTL must have the shape and options of the saved FTL.
     ///
     /// # Errors
     /// Fails if the FTL cannot save its state; for other errors see [`Archive`].
@@ -225,8 +226,8 @@ pub trait Ftl {
         Err("this FTL cannot recover from a power loss".into())
     }
 
-    /// Returns an erased device of `planes` planes with their share of the logical pages; None if the planes depend on
-    /// each other. `seed` is for its random streams.
+    /// Returns a smaller erased device of `planes` planes, with as many logical pages as they hold of the whole device;
+    /// None if the planes depend on each other. `seed` is for its random streams.
     fn part(&self, _planes: u32, _seed: u64) -> Option<Self>
     where
         Self: Sized,
@@ -234,7 +235,8 @@ pub trait Ftl {
         None
     }
 
-    /// Copies the current state of a [`Self::part`] to the erased planes of a share.
+    /// Copies the current state of the smaller device `part` (see [`Self::part`]) to the erased planes of share number
+    /// `share`.
     fn take_over(&mut self, _part: &Self, _share: u32, _shares: &Shares)
     where
         Self: Sized,
@@ -242,12 +244,12 @@ pub trait Ftl {
         unreachable!("this FTL has no parts");
     }
 
-    /// Ends taking over, after all shares. Before this call, nothing may be read or written.
+    /// Completes the device after all shares were taken over. Before this call, nothing may be read or written.
     fn taken_over(&mut self, _shares: &Shares) {
         unreachable!("this FTL has no parts");
     }
 
-    /// Verifies every internal invariant in O(pages); the error names the violated invariant.
+    /// Checks every internal invariant in O(pages); the error names the violated invariant.
     fn check(&self) -> Result<(), String> {
         Ok(())
     }

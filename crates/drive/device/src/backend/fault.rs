@@ -1,4 +1,4 @@
-//! A fault model over any flash, deterministic by seed.
+//! A fault model that wraps any flash; its faults are deterministic by seed.
 //!
 //! | fault | what happens |
 //! |---|---|
@@ -51,7 +51,7 @@ pub struct FaultPlan {
     pub seed: u64,
 }
 
-/// State of a page apart from its bytes.
+/// State of a page's cells, apart from the bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Cells {
     Erased,
@@ -60,7 +60,7 @@ enum Cells {
     Disturbed,
 }
 
-/// Random state that a read may change.
+/// State of the random faults, which a read may change.
 #[derive(Clone, Debug)]
 struct Drawn {
     rng: Rng,
@@ -106,7 +106,7 @@ pub struct FaultBackend<B> {
     /// Blocks whose state is known. The state is read before a block's first program or erase.
     known: Vec<bool>,
     cells: Vec<Cells>,
-    /// Offset after the last programmed page of each block.
+    /// Offset in each block of the page after the last programmed page.
     next: Vec<u32>,
     failing: Vec<bool>,
     cut: Option<PowerCut>,
@@ -120,7 +120,7 @@ fn is_erased(spare: &[u8]) -> bool {
     spare.iter().all(|&byte| byte == 0)
 }
 
-/// True if no page is programmed.
+/// True if no page of the flash is programmed.
 fn is_blank<B: Backend>(flash: &B) -> Result<bool, Fault> {
     let Geometry { pages_per_block, blocks, .. } = *flash.geometry();
     let mut spares = vec![0; pages_per_block as usize * SPARE_BYTES];
@@ -202,7 +202,7 @@ impl<B: Backend> FaultBackend<B> {
         self.violation.as_deref()
     }
 
-    /// Returns the flash below.
+    /// Returns the wrapped flash.
     pub fn into_inner(self) -> B {
         self.inner
     }
@@ -343,7 +343,7 @@ impl<B: Backend> Backend for FaultBackend<B> {
         self.inner.is_deleted()
     }
 
-    /// Reads are independent only if no read may draw a fault.
+    /// Reads are independent only if the fault plan has no read faults.
     fn reads_at_once(&self) -> bool {
         self.plan.reads == 0 && self.inner.reads_at_once()
     }

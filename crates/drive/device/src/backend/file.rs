@@ -33,10 +33,10 @@ use crate::spare::SpareBytes;
 const MAGIC: &[u8; 14] = b"ssdlab flash\x1a\n";
 /// First bytes of a drive that is not completely created; nothing has been written to it.
 const BEGUN: &[u8; 14] = b"ssdlab begun\x1a\n";
-/// Format number, increased with every change of the format.
+/// Format number of drive files, increased with every change of the format.
 const FORMAT: u32 = 8;
 const SUPERBLOCK_BYTES: u64 = 64 << 10;
-/// Bytes of magic, format, length and checksum.
+/// Bytes of the file header: magic number, format, length and checksum.
 const HEAD_BYTES: usize = 30;
 const ALIGNMENT: u64 = 4 << 10;
 /// Mark of a bad block; 0 marks a good block. Two bits of either mark may be wrong.
@@ -45,7 +45,7 @@ const BAD: u8 = 0xFF;
 /// Reason why a file cannot be used as a drive.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// The file exists.
+    /// A file with this path already exists.
     #[error("{0}: the file exists; remove it, or open the drive in it")]
     Exists(PathBuf),
     /// Another process uses the file.
@@ -59,7 +59,7 @@ pub enum FileError {
         "{path}: the file has format {found}, but this version of ssdlab reads format {FORMAT}; create the drive again"
     )]
     Version {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// Format of the file.
         found: u32,
@@ -73,22 +73,22 @@ pub enum FileError {
     /// The file is too short.
     #[error("{path}: the file has {found} bytes instead of {expected}; restore it from a backup")]
     Truncated {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// Actual length in bytes.
         found: u64,
         /// Length of the file that results from its settings.
         expected: u64,
     },
-    /// The file holds another drive.
+    /// The file holds another drive than the configuration describes.
     #[error(
         "{path}: created with {}, but the configuration has {}; {}, or create another drive",
         difference.then, difference.now, difference.remedy
     )]
     Differs {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Difference from the configured drive.
+        /// Difference between the drive in the file and the configured drive.
         difference: Difference,
     },
     /// The file would exceed a limit of the file system.
@@ -96,7 +96,7 @@ pub enum FileError {
         "{path}: the file system does not allow a file of {bytes} bytes; lower device.capacity, or give another path"
     )]
     TooLarge {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// Requested length in bytes.
         bytes: u64,
@@ -104,15 +104,15 @@ pub enum FileError {
     /// The system reports an error.
     #[error("{path}: {error}")]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The error.
+        /// Error that the system reports.
         error: io::Error,
     },
 }
 
 impl FileError {
-    /// Linux error number.
+    /// Returns the Linux error number.
     pub fn errno(&self) -> i32 {
         let errno = match self {
             Self::Exists(_) => Errno::EXIST,
@@ -197,7 +197,7 @@ impl FileBackend {
         made.map_err(|error| FileError::Io { path: path.into(), error })
     }
 
-    /// True if a file starts like a drive, complete or not.
+    /// True if a file starts like a drive file, complete or not.
     pub fn is_drive(file: &File) -> bool {
         [*MAGIC, *BEGUN].map(Some).contains(&beginning(file))
     }
@@ -242,7 +242,7 @@ impl FileBackend {
         Ok(backend)
     }
 
-    /// Reads the configuration's settings that the drive in a file was created with.
+    /// Reads the settings of the configuration with which the drive in a file was created.
     ///
     /// # Errors
     /// Fails if the file holds no drive.
@@ -253,7 +253,7 @@ impl FileBackend {
         Text::read(&file, path).map(|text| text.settings)
     }
 
-    /// Computes the regions for this geometry, and the length of the file.
+    /// Computes the regions of a drive file for this geometry, and the length of the file.
     fn laid_out(file: File, geometry: Geometry) -> (Self, u64) {
         let (pages, blocks) = (geometry.pages(), u64::from(geometry.blocks));
         let note = SUPERBLOCK_BYTES + blocks.next_multiple_of(ALIGNMENT);
@@ -274,7 +274,7 @@ impl FileBackend {
     }
 }
 
-/// Settings in a drive file.
+/// Settings stored as text in a drive file.
 struct Text {
     /// Settings that shape the drive.
     lines: Vec<Line>,
@@ -293,7 +293,7 @@ impl Text {
         format!("{}\n{}", written(&self.lines), written(&self.settings))
     }
 
-    /// Reads the text of a file, complete or not.
+    /// Reads the stored settings of a drive file, complete or not.
     fn read(file: &File, path: &Path) -> Result<Self, FileError> {
         let mut head = [0; HEAD_BYTES];
         file.read_exact_at(&mut head, 0).map_err(|_| FileError::Foreign(path.into()))?;
@@ -318,7 +318,7 @@ impl Text {
     }
 }
 
-/// Returns the first bytes of a file, as many as the magic number has; None if the file is shorter.
+/// Returns as many first bytes of a file as the magic number has; None if the file is shorter.
 fn beginning(file: &File) -> Option<[u8; MAGIC.len()]> {
     let mut bytes = [0; MAGIC.len()];
     file.read_exact_at(&mut bytes, 0).is_ok().then_some(bytes)
@@ -361,7 +361,7 @@ impl Backend for FileBackend {
         Ok(self.file.read_exact_at(spares, self.spares + spare_at(first.0.into()))?)
     }
 
-    /// Writes the spare area last, so that the page counts as erased before.
+    /// Writes the spare area after the page, so that an interrupted program leaves a page that counts as erased.
     fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {
         self.file.write_all_at(page, self.page_at(ppn))?;
         Ok(self.file.write_all_at(spare, self.spares + spare_at(ppn.0.into()))?)

@@ -21,7 +21,7 @@ use crate::spare::{SPARE_BYTES, SpareBytes};
 pub enum Slot {
     /// The first of two logs: one is written while the other is still complete.
     A,
-    /// The second.
+    /// The second of two logs.
     B,
     /// Journal of a write buffer with power-loss protection.
     BufferJournal,
@@ -35,10 +35,10 @@ impl Slot {
     }
 }
 
-/// Reason why an operation did not succeed.
+/// Reason why a flash operation did not succeed.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// The chip reports that the program or erase failed.
+    /// The chip reports that a program or an erase failed.
     #[error("the flash operation failed")]
     Failed,
     /// The page cannot be read.
@@ -76,12 +76,12 @@ pub trait Backend: Send + Sync {
     /// Reports that the drive is being mounted, after this many earlier mounts.
     fn mounted(&mut self, _times: u64) {}
 
-    /// True if every page reads as it was programmed, so that pages need no checksum.
+    /// True if every page reads as it was programmed, so that pages on this flash need no checksum.
     fn keeps_pages(&self) -> bool {
         false
     }
 
-    /// True if reads are independent, so that several threads may read.
+    /// True if reads of this flash are independent, so that several threads may read.
     fn reads_at_once(&self) -> bool {
         false
     }
@@ -149,7 +149,7 @@ pub trait Backend: Send + Sync {
     fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault>;
 }
 
-/// Implements functions of a backend behind a box.
+/// Implements functions of a backend in a box by calling the backend inside it.
 macro_rules! pass_on {
     ($(&self: $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {
         $(fn $name(&self, $($argument: $type),*) -> $result {

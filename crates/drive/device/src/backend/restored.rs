@@ -2,8 +2,8 @@
 
 use ssdlab_core::difference::Line;
 
-/// Returns the settings to type so that a configuration with the settings `now` makes a drive like one with `then`; None if
-/// they already do.
+/// Returns the settings to type so that a configuration with the settings `now` makes a drive like the drive created
+/// with `then`; None if `now` already does.
 pub(super) fn restored(then: &[Line], now: &[Line]) -> Option<String> {
     const SHAPE: [&str; 7] = ["channels", "ways", "dies", "planes", "page_size", "pages_per_block", "order"];
     let shapes = |key: &str| match key.split_once('.') {

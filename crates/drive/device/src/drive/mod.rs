@@ -22,7 +22,7 @@ use crate::protected::BufferJournal;
 pub struct Options {
     /// Number of logical pages.
     pub logical_pages: u32,
-    /// FTL.
+    /// FTL with its options.
     pub ftl: FtlChoice,
     /// Seed of the FTL's random streams.
     pub seed: u64,
@@ -38,12 +38,13 @@ pub struct Options {
 }
 
 impl Options {
-    /// Returns the number of journal blocks for flash of `blocks` blocks; a mount reads at most a quarter of the flash.
+    /// Returns the value of [`Options::journal_blocks`] for flash of `blocks` blocks; a mount reads at most a quarter
+    /// of the flash.
     pub fn journal_blocks(blocks: u32) -> u32 {
         (blocks / 4).max(128)
     }
 
-    /// Returns the shape of the flash for its FTL.
+    /// Returns the shape of the flash that these options give to the FTL.
     pub(crate) fn shape(&self, geometry: &Geometry) -> Shape {
         let Geometry { page_bytes, pages_per_block, blocks, order, parallelism } = *geometry;
         let planes = parallelism.planes();
@@ -62,7 +63,7 @@ impl Options {
         geometry.blocks.saturating_sub(data + kept + self.ftl.device_reserve_blocks(&shape))
     }
 
-    /// Builds an FTL on an erased device.
+    /// Builds an FTL with these options on an erased device.
     fn build(&self, geometry: &Geometry) -> Result<Box<dyn DynFtl>, String> {
         let mut ftl = self.ftl.build_dyn(self.shape(geometry), self.seed)?;
         if self.spare_for_failures > 0 {
@@ -80,17 +81,17 @@ impl Options {
     }
 }
 
-/// Method of zeroing a range of bytes.
+/// Division of a byte range to be zeroed into pages to trim and bytes to write.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Zeroed {
-    /// Byte ranges to write with zeros: the parts of pages before and after the whole pages.
+    /// Byte ranges to write with zeros: the partly covered pages before and after the whole pages.
     pub written: [Range<u64>; 2],
     /// Whole pages, which are trimmed.
     pub trimmed: Range<u64>,
 }
 
 impl Zeroed {
-    /// Splits a range of bytes into pages.
+    /// Splits a range of bytes into whole pages to trim and the rest to write.
     pub fn of(page: PageSize, bytes: Range<u64>) -> Self {
         let covered = page.covered(bytes.start, bytes.end);
         if covered.is_empty() {
@@ -136,7 +137,7 @@ pub struct Drive<B: Backend> {
 }
 
 impl<B: Backend> Drive<B> {
-    /// Reads bytes.
+    /// Reads bytes of the drive from `offset` on.
     ///
     /// # Errors
     /// Fails if the bytes exceed the drive or were lost, or the drive is off.
@@ -177,7 +178,7 @@ impl<B: Backend> Drive<B> {
         self.settle()
     }
 
-    /// Writes bytes; with `fua`, these and all earlier writes are safe on return.
+    /// Writes bytes from `offset` on; with `fua`, these and all earlier writes are safe on return.
     ///
     /// # Errors
     /// Fails if the bytes exceed the drive, the drive is read-only or off, or its power fails meanwhile. Any of the
@@ -211,7 +212,7 @@ impl<B: Backend> Drive<B> {
         if fua { self.flush() } else { Ok(()) }
     }
 
-    /// Makes bytes zero: whole pages are trimmed, parts of pages written.
+    /// Zeroes a byte range: trims whole pages and writes zeros to parts of pages.
     ///
     /// # Errors
     /// See [`Self::write`] for the errors.
@@ -228,7 +229,7 @@ impl<B: Backend> Drive<B> {
         if fua { self.flush() } else { Ok(()) }
     }
 
-    /// Makes a few bytes zero by writing zeros, so that their pages stay allocated.
+    /// Zeroes a short byte range by writing zeros, so that its pages stay allocated.
     ///
     /// # Errors
     /// See [`Self::write`] for the errors.
@@ -266,7 +267,7 @@ impl<B: Backend> Drive<B> {
         Ok(self.buffered_pages())
     }
 
-    /// Makes the contents of the flash safe.
+    /// Makes everything programmed so far safe from a power loss of the computer.
     ///
     /// # Errors
     /// See [`Self::flush`] for the errors.
@@ -277,7 +278,7 @@ impl<B: Backend> Drive<B> {
         if self.medium.backend.is_deleted() { Err(DriveError::Deleted) } else { Ok(()) }
     }
 
-    /// Splits a range into runs of written and unwritten bytes, in whole pages.
+    /// Splits a byte range into runs, in whole pages; each run is marked as written or unwritten.
     ///
     /// # Errors
     /// Fails if the range exceeds the drive, or the drive is off.
@@ -320,7 +321,7 @@ impl<B: Backend> Drive<B> {
         if end > capacity { Err(DriveError::OutOfRange { offset, end, capacity }) } else { Ok(end) }
     }
 
-    /// Prepares the drive for changes by the host.
+    /// Prepares the drive for a change by the host; fails if the drive is off or read-only.
     fn writable(&mut self) -> Result<(), DriveError> {
         match self.ftl {
             None => Err(DriveError::Off),
@@ -377,7 +378,7 @@ impl<B: Backend> Drive<B> {
         Ok(())
     }
 
-    /// Returns a page after replacing its part of `bytes`, which start at `offset`.
+    /// Returns page `lpn` with the bytes that `bytes`, which start at `offset`, change in it.
     fn completed(&mut self, lpn: u32, offset: u64, bytes: &[u8]) -> Result<Vec<u8>, DriveError> {
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
         let mut page = vec![0; self.page_out.len()];
@@ -441,7 +442,7 @@ impl<B: Backend> Drive<B> {
         Ok(())
     }
 
-    /// Programs pages of the buffer, oldest first: `most` pages, and all that are due.
+    /// Programs pages of the buffer, oldest first: `most` pages, and any further pages that are due.
     fn drain(&mut self, mut most: u32) -> Result<(), DriveError> {
         let Some(buffer) = &mut self.buffer else { return Ok(()) };
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
@@ -466,7 +467,7 @@ impl<B: Backend> Drive<B> {
     }
 }
 
-/// Reads a page: zeros if it was never written.
+/// Reads a logical page; a page that was never written reads as zeros.
 fn read_page<B: Backend>(
     ftl: &mut dyn DynFtl,
     medium: &mut Medium<B>,
@@ -484,7 +485,7 @@ fn read_page<B: Backend>(
     if lost { Err(DriveError::Unreadable(lpn)) } else { Ok(()) }
 }
 
-/// Programs a page: `whole`, or the page on flash with the changes in `over`.
+/// Programs a logical page: `whole`, or the page on flash with the changes in `over`.
 fn program_page<B: Backend>(
     ftl: &mut dyn DynFtl,
     medium: &mut Medium<B>,

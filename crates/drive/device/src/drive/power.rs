@@ -169,8 +169,9 @@ impl<B: Backend> Drive<B> {
                 other => other?,
             }
             self.stop_at_fault()?;
-            // The buffer's journal drops these pages, which are now as safe as flushed pages. This must happen before
-            // any checkpoint, because the log's journal may contain trims that the buffer's journal does not.
+            // The buffer's journal drops the pages just programmed, which are now as safe as flushed pages. This must
+            // happen before any checkpoint, because the log's journal may contain trims that the buffer's journal does
+            // not.
             self.flush_medium()?;
         }
         self.buffer = self.options.buffer.map(Buffer::new);

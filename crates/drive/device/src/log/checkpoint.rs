@@ -43,11 +43,11 @@ const CLOSED: u8 = 2;
 
 /// Contents of a checkpoint apart from the spare areas.
 pub(crate) struct CheckpointContents<'a> {
-    /// Number of programs and trims.
+    /// Number of programs and trims so far.
     pub sequence: u64,
     /// Lifetime counters.
     pub life: Life,
-    /// Erases of every block.
+    /// Number of erases of every block.
     pub erases: &'a [u32],
     /// Blocks whose erased pages must not be programmed.
     pub closed: &'a [bool],
@@ -55,7 +55,7 @@ pub(crate) struct CheckpointContents<'a> {
     pub damaged: &'a BTreeSet<Ppn>,
     /// FTL that knows the newest copies; None if nothing was written yet.
     pub ftl: Option<&'a dyn DynFtl>,
-    /// Logical pages.
+    /// Number of logical pages.
     pub logical_pages: u32,
     /// True at a shutdown. Otherwise the first record states that the drive is in use. The record exists if and only if
     /// the checkpoint does.
@@ -65,7 +65,7 @@ pub(crate) struct CheckpointContents<'a> {
 /// A checkpoint read from a slot.
 pub(super) struct Checkpoint {
     pub generation: u64,
-    /// Bytes of header and body.
+    /// Bytes of the checkpoint's header and body.
     pub bytes: u64,
     pub sequence: u64,
     pub life: Life,
@@ -103,9 +103,9 @@ pub(super) fn outdate<B: Backend>(backend: &mut B, slot: Slot, generation: u64) 
     backend.write_log(slot, 0, &header)
 }
 
-/// A written body, which becomes valid once its header is written.
+/// A checkpoint's body on the medium, which becomes valid once its header is written.
 pub(super) struct Body {
-    /// End of the body.
+    /// End offset of the body in the slot.
     pub end: u64,
     checksum: u64,
 }
@@ -144,7 +144,7 @@ impl Body {
     }
 }
 
-/// Number of blocks that the processors share per round. Their encodings wait in memory and take some megabytes.
+/// Number of blocks that the processors encode per round. The encodings wait in memory and take some megabytes.
 const ROUND: u32 = 1024;
 
 /// Encoded blocks to be written to a checkpoint.
@@ -191,7 +191,7 @@ fn write_blocks<B: Backend>(writer: &mut Writer<'_, B>, facts: &CheckpointConten
     Ok((0..facts.logical_pages).filter(|&lpn| trimmed.is_set(lpn)).collect())
 }
 
-/// States of pages apart from their spare areas.
+/// States of pages that a checkpoint stores besides their spare areas.
 struct Marked<'a> {
     closed: &'a [bool],
     damaged: &'a BTreeSet<Ppn>,
@@ -282,7 +282,7 @@ pub(super) fn read<B: Backend>(backend: &B, slot: Slot) -> Result<Option<Checkpo
     Ok(parsed.map(|checkpoint| Checkpoint { generation, bytes: HEADER_BYTES + length, ..checkpoint }))
 }
 
-/// Parses a body with a correct checksum; None if it is invalid.
+/// Parses a checkpoint's body with a correct checksum; None if it is invalid.
 fn parse(bytes: HugeVec<u8>, geometry: &Geometry) -> Option<Checkpoint> {
     let Geometry { pages_per_block, blocks, .. } = *geometry;
     let mut rest = &bytes[..];

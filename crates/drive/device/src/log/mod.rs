@@ -59,15 +59,16 @@ pub(crate) struct LogContents {
     pub trims: Vec<Trimmed>,
     /// Number of trims of the checkpoint.
     pub older_trims: usize,
-    /// Number of programs and trims known.
+    /// Number of programs and trims known to the log.
     pub sequence: u64,
     /// Every program with a lower sequence number was complete.
     pub synced: u64,
-    /// Pages found damaged, in blocks not erased since.
+    /// Pages whose data was found damaged, in blocks not erased since.
     pub damaged: BTreeSet<Ppn>,
-    /// Block whose erase may be incomplete. Its earlier programs may not be safe.
+    /// Block whose erase may be incomplete. Earlier programs in the block may not be safe.
     pub erasing: Option<(BlockId, u64)>,
-    /// Erased blocks. If an erase itself was lost, pages with lower sequence numbers are left over.
+    /// Erased blocks, each with the sequence number of the drive at the erase. If the erase itself was lost, pages with
+    /// lower sequence numbers are left over.
     pub erased: BTreeMap<BlockId, u64>,
     pub life: Life,
     /// Bytes of checkpoint and journal.
@@ -181,7 +182,8 @@ impl Log {
         self.seed_of(self.mounts, self.records)
     }
 
-    /// Seed of a record's checksum. The parts are small, so no two records of a log share a seed.
+    /// Returns the seed of a record's checksum. The numbers that form it are small, so no two records of a log share a
+    /// seed.
     fn seed_of(&self, mounts: u64, records: u64) -> u64 {
         self.generation << 44 ^ mounts << 28 ^ records
     }
@@ -190,7 +192,7 @@ impl Log {
         self.journal + self.records * RECORD_BYTES as u64
     }
 
-    /// State of a block since the checkpoint.
+    /// Returns the state of a block since the checkpoint, according to the journal.
     pub fn touch(&self, block: BlockId) -> BlockChange {
         self.touched[block.index()]
     }
@@ -205,7 +207,7 @@ impl Log {
         self.named >= blocks || self.records >= 4 * u64::from(blocks)
     }
 
-    /// Records that the journal names a block; returns the block's previous state.
+    /// Records the change that the journal now names for a block; returns the block's previous state.
     fn name(&mut self, block: BlockId, touch: BlockChange) -> BlockChange {
         let before = std::mem::replace(&mut self.touched[block.index()], touch);
         self.named += u32::from(before == BlockChange::None);
@@ -237,7 +239,8 @@ impl Log {
         Ok(is_first)
     }
 
-    /// Announces the erase of a block for this cause. On return, all programs with lower sequence numbers are safe.
+    /// Announces that a block is about to be erased for the given cause. On return, all programs with lower sequence
+    /// numbers are safe.
     pub fn erase<B: Backend>(
         &mut self,
         backend: &mut B,
@@ -279,7 +282,7 @@ impl Log {
     pub fn mounted<B: Backend>(&mut self, backend: &mut B, clean: bool) -> Result<(), Fault> {
         self.append(backend, Record::Mounted { clean })?;
         self.mounts += 1;
-        // Only at this point is the header of this log known to be safe.
+        // Only now is the header of this log known to be safe.
         backend.sync()?;
         checkpoint::outdate(backend, self.slot.other(), self.generation)
     }

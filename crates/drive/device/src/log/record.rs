@@ -33,7 +33,7 @@ pub(super) enum Record {
     /// A page has damaged data although its spare area is intact.
     Damaged(Ppn),
     Mounted {
-        /// True after a shutdown.
+        /// True if the drive was shut down before this mount.
         clean: bool,
     },
     /// So many blocks have failed that the drive is permanently read-only.
@@ -41,7 +41,7 @@ pub(super) enum Record {
 }
 
 impl Record {
-    /// Encodes the record for a place with this seed.
+    /// Encodes the record for the position in the log that has this seed.
     pub fn encode(self, seed: u64) -> [u8; RECORD_BYTES] {
         let (kind, first, count, sequence) = match self {
             Self::Opened(block) => (1_u32, block.0, 0_u32, 0_u64),

@@ -13,12 +13,12 @@ pub struct Malformed(pub &'static str);
 pub struct OptionHeader {
     /// Number of the option.
     pub option: u32,
-    /// Length of the data that follow.
+    /// Length of the option data that follow the header.
     pub bytes: u32,
 }
 
 impl OptionHeader {
-    /// Length of a header.
+    /// Length of an option header in bytes.
     pub const BYTES: usize = 16;
 
     /// Decodes a header; `None` without the magic number.

@@ -3,7 +3,7 @@
 use super::take;
 use super::value::{EXTENDED_REQUEST_MAGIC, REQUEST_MAGIC};
 
-/// Length of a request's header, without extension.
+/// Length of a request's header in bytes, without extended headers.
 pub const REQUEST_BYTES: usize = 28;
 
 /// Header of a request.
@@ -15,14 +15,14 @@ pub struct Request {
     pub command: u16,
     /// Identification chosen by the client; replies repeat it.
     pub cookie: u64,
-    /// Start of the range.
+    /// Start of the byte range.
     pub offset: u64,
-    /// Length of the range, or of the payload if a payload follows.
+    /// Length of the range in bytes, or of the payload if a payload follows.
     pub bytes: u64,
 }
 
 impl Request {
-    /// Returns the length of a header.
+    /// Returns the length of a request's header in bytes.
     pub fn header_bytes(extended: bool) -> usize {
         if extended { REQUEST_BYTES + 4 } else { REQUEST_BYTES }
     }

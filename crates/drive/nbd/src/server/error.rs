@@ -20,9 +20,9 @@ pub enum ServerError {
         most = LONGEST_PATH
     )]
     PathTooLong {
-        /// The path.
+        /// Path of the socket.
         path: PathBuf,
-        /// Length of the path.
+        /// Length of the path in bytes.
         bytes: usize,
     },
     /// A server listens at the path.
@@ -34,17 +34,17 @@ pub enum ServerError {
     /// The socket could not be created.
     #[error("{}: {error}; choose a path in an existing, writable directory", path.display())]
     Unix {
-        /// The path.
+        /// Path of the socket.
         path: PathBuf,
-        /// What the system says.
+        /// Error that the system reports.
         error: io::Error,
     },
     /// The port cannot be used.
     #[error("{address}: {error}; choose another port or address")]
     Tcp {
-        /// The address.
+        /// Address with the port.
         address: SocketAddr,
-        /// What the system says.
+        /// Error that the system reports.
         error: io::Error,
     },
     /// No thread is available for a socket.

@@ -1,4 +1,4 @@
-//! Server: accepts connections within limits, serves them on threads and shuts down.
+//! NBD server: accepts connections within limits, serves them on threads and shuts down.
 
 mod budget;
 mod connection;
@@ -35,7 +35,7 @@ const LINGER: Duration = Duration::from_millis(200);
 /// Delay before accepting again after an error, such as a lack of file descriptors.
 const RETRY: Duration = Duration::from_millis(50);
 
-/// How a server ended.
+/// Way in which a server ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// Requests in flight were finished and all exports flushed.
@@ -52,7 +52,7 @@ struct Shared {
     table: Arc<ConnectionTable>,
     budget: Arc<Budget>,
     at_once: AtomicBool,
-    /// Number of connections closed because they did not end in time.
+    /// Number of connections closed because they did not end in time at the shutdown.
     cut_off: AtomicUsize,
     lag: Lag,
 }
@@ -104,7 +104,7 @@ impl Sockets {
     }
 }
 
-/// A server; [`Server::run`] serves its clients.
+/// An NBD server; [`Server::run`] serves its clients.
 pub struct Server {
     shared: Arc<Shared>,
 }
@@ -257,7 +257,7 @@ impl Shared {
         });
     }
 
-    /// Ends all connections.
+    /// Ends all connections of the server.
     fn drain(&self) {
         self.wait(LINGER);
         self.table.lock().open.values().for_each(|connection| connection.wire.stop_reading());

@@ -1,10 +1,10 @@
-//! Limits of a server.
+//! Limits of an NBD server.
 
 use std::time::Duration;
 
 use super::tls::Tls;
 
-/// Limits of a server.
+/// Limits of an NBD server.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Maximum number of clients, fewer if `memory` is insufficient; further connections are closed on accept.
@@ -22,7 +22,7 @@ pub struct Options {
     pub stall: Duration,
     /// Time that a graceful stop gives clients to receive their replies.
     pub stop: Duration,
-    /// Certificates; `None` turns encryption off.
+    /// Certificates for TLS; `None` turns encryption off.
     pub tls: Option<Tls>,
 }
 

@@ -32,8 +32,8 @@ impl Sender {
         Self { wire, shared, account, timed: None }
     }
 
-    /// Sends and clears the output of a session; `room` is the memory for the only reply to a long request. Blocks
-    /// while too many replies wait for their time.
+    /// Sends and clears the output of a session; `room` is the memory for the reply to a long request, which is then
+    /// the only reply. Blocks while too many replies wait for their time.
     pub fn send(&mut self, output: &mut Output, mut room: Option<Room>) -> io::Result<()> {
         if self.timed.is_none() && output.held().is_empty() {
             if !output.bytes().is_empty() {
@@ -104,7 +104,7 @@ struct QueuedReply {
 }
 
 impl QueuedReply {
-    /// Waits for memory unless `room` is given.
+    /// Waits for memory for the reply unless `room` is given.
     fn new(bytes: Vec<u8>, room: Option<Room>, account: &Arc<Account>) -> io::Result<Self> {
         let room = room.map_or_else(|| account.room(bytes.len()), Ok)?;
         let mut counted = Counted::new(account);
@@ -115,9 +115,9 @@ impl QueuedReply {
 
 struct ScheduledReply {
     at: Instant,
-    /// True if an export determined the time.
+    /// True if an export determined the time of the reply.
     timed: bool,
-    /// Replies with equal times are sent in this order.
+    /// Number of the reply; replies with equal times are sent in the order of their numbers.
     number: u64,
 }
 
@@ -143,7 +143,7 @@ impl Eq for ScheduledReply {}
 
 struct ReplyQueue {
     state: Mutex<ReplyQueueState>,
-    /// Signals the sending thread that something changed.
+    /// Signals the sending thread that the queue has changed.
     changed: Condvar,
     /// Signals that a reply was sent, so that there is room for another.
     room: Condvar,
@@ -152,9 +152,9 @@ struct ReplyQueue {
 
 #[derive(Default)]
 struct ReplyQueueState {
-    /// Replies with a known time.
+    /// Replies whose time is known, earliest first.
     waiting: BinaryHeap<Reverse<ScheduledReply>>,
-    /// All replies by number.
+    /// All queued replies by number.
     kept: HashMap<u64, QueuedReply>,
     number: u64,
     finished: bool,
@@ -171,7 +171,7 @@ impl ReplyQueue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until there is space for a reply, stores it and returns its number.
+    /// Waits until the queue has space for a reply, stores it and returns its number.
     fn keep(&self, reply: QueuedReply) -> io::Result<u64> {
         let mut state = self.lock();
         while !state.broken && state.kept.len() >= self.most_replies {

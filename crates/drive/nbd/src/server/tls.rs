@@ -29,9 +29,9 @@ impl fmt::Debug for Tls {
     path.display()
 )]
 pub struct TlsError {
-    /// The file.
+    /// Certificate file or key file.
     pub path: PathBuf,
-    /// The fault.
+    /// Reason why the file cannot be used.
     pub why: String,
 }
 

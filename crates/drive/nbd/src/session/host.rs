@@ -80,7 +80,7 @@ impl Host {
         &self.entries
     }
 
-    /// Returns the exports that a client may see.
+    /// Returns the exports that a client may see; `secure` is true for an encrypted connection.
     pub(super) fn visible(&self, secure: bool) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(move |entry| secure || !entry.tls_only)
     }

@@ -117,12 +117,12 @@ impl Session {
         &mut self.output
     }
 
-    /// True while the client negotiates.
+    /// True while the client negotiates options.
     pub fn is_negotiating(&self) -> bool {
         matches!(self.phase, Phase::Greeting | Phase::Options(_))
     }
 
-    /// Continues over TLS and discards the results of the negotiation so far.
+    /// Continues over TLS and discards the results of the unencrypted negotiation.
     pub fn tls_started(&mut self) {
         if let Phase::Options(negotiation) = &mut self.phase {
             negotiation.secure();

@@ -1,4 +1,4 @@
-//! Replies to be sent.
+//! Replies of a session that wait to be sent.
 
 use crate::buffer::Buffer;
 use crate::deferred_reply::DeferredReply;
@@ -17,7 +17,7 @@ pub struct Held {
     pub bytes: Vec<u8>,
 }
 
-/// Output of a session.
+/// Output of a session: bytes to send at once, and replies to send later.
 #[derive(Debug, Default)]
 pub struct Output {
     pub(super) bytes: Buffer,
@@ -37,7 +37,7 @@ impl Output {
         &self.held
     }
 
-    /// Returns the memory held, in bytes.
+    /// Returns the memory that the output holds, in bytes.
     pub(super) fn memory(&self) -> usize {
         self.bytes.capacity() + self.held.iter().map(|held| held.bytes.len()).sum::<usize>()
     }

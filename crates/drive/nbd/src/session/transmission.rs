@@ -1,4 +1,4 @@
-//! Transmission: requests and replies.
+//! Transmission phase of a session: requests and replies.
 
 use std::sync::Arc;
 
@@ -237,11 +237,11 @@ impl Transmission {
 
 const TOO_LONG: &str = "the request exceeds the maximum block size";
 
-/// Part of a read.
+/// A run of bytes in the data of a read.
 struct Run {
     start: usize,
     bytes: usize,
-    /// True if the data consist of whole grains of zeroes.
+    /// True if the run consists of whole grains of zeroes.
     zero: bool,
 }
 

@@ -18,12 +18,12 @@ use crate::recovery::Survey;
 
 const CHUNK: usize = 64;
 
-/// Number of values compared at once in a search.
+/// Number of values compared at once in a search with vector instructions.
 const SEARCHED: usize = 16;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct PlaneState {
-    /// Closed blocks in the order of closing, numbered within the plane.
+    /// Closed blocks of a plane in the order of closing, numbered within the plane.
     order: Queue,
     closed: u32,
 }
@@ -40,7 +40,7 @@ pub struct ClosedBlocks {
 }
 
 impl ClosedBlocks {
-    /// Returns `blocks` erased blocks of `pages_per_block` pages (at most 32,767), spread evenly over `planes`.
+    /// Creates `blocks` erased blocks of `pages_per_block` pages (at most 32,767), spread evenly over `planes`.
     pub fn new(blocks: u32, planes: u32, pages_per_block: u32, allocation: Allocation) -> Self {
         let count = blocks as usize;
         let blocks_per_plane = blocks / planes;
@@ -64,7 +64,7 @@ impl ClosedBlocks {
         &self.table
     }
 
-    /// Returns the blocks of one plane.
+    /// Returns a view of the blocks of one plane.
     pub fn plane(&self, plane: usize) -> PlaneView<'_> {
         PlaneView { blocks: self, plane }
     }
@@ -132,7 +132,7 @@ impl ClosedBlocks {
         self.planes[plane].closed -= 1;
     }
 
-    /// Returns the validity bits of `count` pages (at most 64) from `first` on; the first page is the lowest bit.
+    /// Returns the validity bits of the `count` pages (at most 64) from `first` on; the first page is the lowest bit.
     #[inline]
     pub fn valid_among(&self, first: u32, count: u32) -> u64 {
         self.valid.window(first, count)
@@ -186,7 +186,7 @@ impl ClosedBlocks {
         }
     }
 
-    /// Replaces the erased blocks by the blocks of a device in use; blocks being written are open.
+    /// Replaces the erased blocks by the blocks of a device in use; blocks that were being written become open blocks.
     pub(crate) fn take_up(&mut self, survey: &Survey) {
         self.table.take_up(&survey.blocks);
         self.valid.copy(0, &survey.valid, 0..self.table.len() * self.pages_per_block());
@@ -331,7 +331,7 @@ fn min_of(values: &[u16]) -> u16 {
     values.iter().fold(u16::MAX, |least, &value| least.min(value))
 }
 
-/// Returns the index of the first `wanted` among `values`; vector instructions compare each run.
+/// Returns the index of the first value equal to `wanted` in `values`; vector instructions compare each run.
 #[inline]
 fn first_of(values: &[u16], wanted: u16) -> Option<usize> {
     let has = |run: &[u16]| run.iter().fold(false, |found, &value| found | (value == wanted));

@@ -33,7 +33,7 @@ impl VictimPolicy for CostBenefit {
         for block in plane.blocks().map(BlockId).filter(|&block| plane.is_closed(block)) {
             let valid = f64::from(plane.valid(block));
             if valid == 0.0 {
-                return Some(block); // free of cost
+                return Some(block); // A block without valid pages costs nothing to collect.
             }
             // The + 1 ranks a block that was just closed but has invalid pages above any block without invalid pages.
             let age = (now - plane.closed_at(block) + 1) as f64;

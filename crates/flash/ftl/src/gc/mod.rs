@@ -36,13 +36,13 @@ pub type BuildVictim = fn(&Settings, u64) -> Box<dyn VictimPolicy>;
 /// A victim policy with its parameters.
 pub type VictimChoice = Choice<BuildVictim>;
 
-/// Every victim policy.
+/// Every registered victim policy.
 pub static VICTIMS: Registry<BuildVictim> = Registry::new(
     "victim policy",
     &[&greedy::INFO, &fifo::INFO, &random::INFO, &d_choices::INFO, &cost_benefit::INFO, &windowed_greedy::INFO],
 );
 
-/// Builds a policy.
+/// Builds the chosen victim policy.
 pub fn policy(choice: &VictimChoice, seed: u64) -> Box<dyn VictimPolicy> {
     (choice.info.role)(choice, seed)
 }
