@@ -1,4 +1,4 @@
-//! A random assignment of the logical pages of a device to equal shares.
+//! A random assignment of a device's logical pages to equal shares, which are preconditioned once and copied.
 //!
 //! ```text
 //! the pages of each share form a ring with a random start, cut into slices
@@ -15,28 +15,28 @@ use std::ops::Range;
 
 use ssdlab_core::{Reciprocal, Rng};
 
-/// Number of rounds of the network; with four or more, pairs of numbers are practically independent.
+/// Number of rounds of the Feistel network; with four or more, pairs of numbers are practically independent.
 const ROUNDS: usize = 4;
-/// Number of values of half a number within a tile.
+/// Number of values of half a page number within a tile.
 const HALF: usize = 1 << 8;
-/// Maximum number of pages of a tile.
+/// Maximum number of logical pages in a tile.
 const TILE_PAGES: u32 = (HALF * HALF) as u32;
 
-/// Equal shares of a device. Together they cover its first logical pages.
+/// Equal shares of a device's logical pages. Together they cover the first logical pages of the device.
 #[derive(Debug)]
 pub struct Shares {
     pages: u32,
-    /// Pages of each share per tile; the last tile may have fewer.
+    /// Number of pages of each share in a tile; the last tile may have fewer.
     slice: Reciprocal,
-    /// First page of the ring of pages that each share owns.
+    /// First page, for each share, of the ring of pages that the share owns.
     begins: Vec<u32>,
     functions: [[u8; HALF]; ROUNDS],
-    /// Key of each tile, so that tiles are permuted differently.
+    /// Key of each tile, so that each tile is permuted differently.
     keys: Vec<[u8; ROUNDS]>,
 }
 
 impl Shares {
-    /// Maximum number of shares.
+    /// Maximum number of shares of a device.
     pub const MOST: u32 = TILE_PAGES / 2;
 
     /// Draws `count` shares, at most [`Self::MOST`], of `pages` pages each.
@@ -92,7 +92,7 @@ impl Shares {
         (0..self.keys.len() as u32).map(|number| Tile::of(self, number))
     }
 
-    /// Returns the permuted place of a number within a tile.
+    /// Returns the place of a page number within a tile after the permutation.
     #[inline]
     fn placed(&self, tile: &Tile, mut number: u32) -> u32 {
         loop {
@@ -108,10 +108,10 @@ impl Shares {
     }
 }
 
-/// A run of logical pages with a slice of each share.
+/// A run of logical pages with a slice of every share.
 struct Tile {
     first: u32,
-    /// Start of the share's slice in each ring.
+    /// Page in each ring at which the slice of the share starts.
     begin: u32,
     slice: u32,
     keys: [u8; ROUNDS],

@@ -8,7 +8,7 @@ use ssdlab_core::{Archive, Archived, BlockId, Entry, HugeVec, Lpn, Ppn, Reciproc
 
 use crate::{Geometry, ProgramOrder};
 
-/// A broken rule: operation, page and rule.
+/// A broken rule of the chip: operation, page and rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation(pub String);
 
@@ -17,7 +17,7 @@ pub struct Violation(pub String);
 pub struct PageData {
     /// Logical page in the spare area.
     pub lpn: Lpn,
-    /// Payload.
+    /// Payload: the stamp that identifies the version of the page.
     pub stamp: u64,
 }
 
@@ -27,7 +27,7 @@ pub struct FlashArray {
     pages_per_block: u32,
     block_of: Reciprocal,
     order: ProgramOrder,
-    /// Offset after the last programmed page of each block.
+    /// Offset in each block of the page after the last programmed page.
     next: Vec<u32>,
     /// Logical page stored in each page; none if the page is erased.
     lpns: HugeVec<Entry>,
@@ -35,7 +35,7 @@ pub struct FlashArray {
 }
 
 impl FlashArray {
-    /// Returns an erased array.
+    /// Returns an array whose pages are all erased.
     pub fn new(geometry: &Geometry) -> Self {
         let pages = geometry.pages() as usize;
         Self {
@@ -87,7 +87,7 @@ impl FlashArray {
         (0..).zip(self.lpns.iter()).filter(|&(_, &lpn)| lpn != Entry::NONE).map(|(ppn, _)| Ppn(ppn))
     }
 
-    /// Saves or loads the contents.
+    /// Saves or loads the contents of all pages.
     ///
     /// # Errors
     /// See [`Archive`].

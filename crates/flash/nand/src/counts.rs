@@ -5,7 +5,7 @@ use ssdlab_core::{BlockId, Ppn};
 
 use crate::{Cause, FlashSink, Source, SpareArea};
 
-/// Flash that only counts operations, by operation and cause.
+/// Flash that only counts operations, by type of operation and cause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Counts {
     /// Pages read, by [`Cause`].
@@ -27,7 +27,7 @@ impl Counts {
         self.programs.iter().sum()
     }
 
-    /// Blocks erased for any cause.
+    /// Returns the number of blocks erased for any cause.
     pub fn erased(&self) -> u64 {
         self.erases.iter().sum()
     }

@@ -12,9 +12,9 @@ pub enum Note {
     Captured(Lpn),
     /// One logical block was merged.
     Merged {
-        /// The logical block.
+        /// Logical block that was merged.
         lbn: u32,
-        /// Kind of merge.
+        /// Type of merge.
         kind: MergeKind,
         /// Cost of the merge.
         cost: MergeCost,
@@ -26,7 +26,7 @@ pub enum Note {
     Reclaimed {
         /// Number of logical blocks merged.
         associated: u32,
-        /// Pages copied and blocks erased.
+        /// Pages copied and blocks erased for the reclaiming.
         cost: MergeCost,
     },
     /// The entry of a page was looked up in a map that is partly in RAM.
@@ -37,12 +37,12 @@ pub enum Note {
         hit: bool,
         /// True if the entry is about to change.
         changes: bool,
-        /// True if the page is being written, so that its entry was already in RAM.
+        /// True if the entry was already in RAM because the page is being written.
         written: bool,
     },
     /// A block was chosen for collection; its valid pages are copied, then it is erased.
     Victim {
-        /// The block.
+        /// Block that was chosen.
         block: BlockId,
         /// Number of valid pages in the block.
         valid: u32,
@@ -51,7 +51,7 @@ pub enum Note {
     },
     /// An erased block was opened for writing.
     Opened {
-        /// The block.
+        /// Block that was opened.
         block: BlockId,
         /// Role of the block's pages.
         role: Role,
@@ -62,11 +62,11 @@ pub enum Note {
     Bad(BlockId),
     /// A log block leaves the log, to become a data block or to be erased.
     Retired {
-        /// The block.
+        /// Block that leaves the log.
         block: BlockId,
         /// Number of pages programmed since the block was opened.
         written: u32,
-        /// Reason of leaving.
+        /// Reason why the block leaves the log.
         reason: RetireReason,
     },
     /// This block, the oldest of the random log, has only valid pages and gets a second chance in place (FASTer).
@@ -111,7 +111,7 @@ pub enum VictimReason {
 }
 
 named_enum! {
-    /// Kind of merge of a logical block.
+    /// Type of merge of a logical block.
     pub enum MergeKind {
         /// The log block, fully programmed in place, became the data block.
         Switch = 0, "switch";
@@ -123,7 +123,7 @@ named_enum! {
 }
 
 impl MergeKind {
-    /// Returns the cause of the operations.
+    /// Returns the cause of the flash operations in a merge of this type.
     pub const fn cause(self) -> Cause {
         match self {
             Self::Switch => Cause::SwitchMerge,
@@ -133,7 +133,7 @@ impl MergeKind {
     }
 }
 
-/// Number of copies and erases.
+/// Number of copies and erases in merges.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct MergeCost {
     /// Pages copied: one read and one program each.

@@ -46,8 +46,8 @@ pub trait Scan: Sync {
     /// Returns the contents of a page. Never called for bad blocks.
     fn page(&self, ppn: Ppn) -> Found;
 
-    /// Returns the version of the copy in a page, if any. Recovery calls this for many pages, and [`Self::page`] for
-    /// few.
+    /// Returns the version of the copy in a page, if any. Recovery calls this for many pages, but [`Self::page`] only
+    /// for a few.
     fn version(&self, ppn: Ppn) -> Option<u64> {
         self.page(ppn).version()
     }
@@ -88,6 +88,6 @@ pub struct Trimmed {
     pub lpn: Lpn,
     /// Number of pages.
     pub count: u32,
-    /// Number of programs and trims before this one.
+    /// Number of programs and trims before this trim.
     pub sequence: u64,
 }

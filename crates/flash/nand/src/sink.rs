@@ -48,7 +48,7 @@ pub trait FlashSink {
         None
     }
 
-    /// Reads a page.
+    /// Reads a whole page.
     fn read(&mut self, ppn: Ppn, cause: Cause);
 
     /// Reads a page and transfers only `bytes` of it.
@@ -97,7 +97,7 @@ impl FlashSink for () {
     fn erase(&mut self, _block: BlockId, _cause: Cause) {}
 }
 
-/// Implements the operations of a [`FlashSink`] by passing each on to the sinks of the iterators.
+/// Implements the operations of a [`FlashSink`] by passing each operation on to the sinks that the iterators give.
 macro_rules! pass_operations_on {
     ($self:ident: $(for $sink:ident in $sinks:expr),+) => {
         #[inline(always)]
@@ -142,7 +142,7 @@ macro_rules! pass_operations_on {
     };
 }
 
-/// A borrowed sink, of any type behind `dyn`.
+/// A borrowed sink, which may be `&mut dyn FlashSink`.
 impl<S: FlashSink + ?Sized> FlashSink for &mut S {
     #[inline(always)]
     fn fails(&self) -> bool {
@@ -157,7 +157,7 @@ impl<S: FlashSink + ?Sized> FlashSink for &mut S {
     pass_operations_on!(self: for sink in once(&mut **self));
 }
 
-/// An optional sink.
+/// An optional sink, which does nothing if it is None.
 impl<S: FlashSink> FlashSink for Option<Box<S>> {
     #[inline(always)]
     fn fails(&self) -> bool {

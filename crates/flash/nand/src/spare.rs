@@ -2,13 +2,13 @@
 
 use ssdlab_core::Lpn;
 
-/// Use of a page, which recovery cannot derive from its number.
+/// Role of a page, which recovery cannot derive from the page number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Role {
     /// Data: anywhere under page mapping, at its own offset in a data block under block mapping.
     Data = 0,
-    /// A page of the log.
+    /// A page of a log block.
     Log = 1,
     /// A page of a sequential log block, which may become a data block as it is.
     SequentialLog = 2,
@@ -27,10 +27,10 @@ pub enum Role {
 /// copy in its log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SpareArea {
-    /// Logical page.
+    /// Logical page whose data the page holds.
     pub lpn: Lpn,
-    /// Number of programs and trims before this one.
+    /// Number of programs and trims before the program of this page.
     pub sequence: u64,
-    /// Use of the page.
+    /// Role of the page.
     pub role: Role,
 }

@@ -41,7 +41,7 @@ pub static INFO: LogInfo = LogInfo {
     },
 };
 
-/// The log of BAST.
+/// The log of BAST: log blocks, each of one logical block.
 pub struct Bast {
     victim: LogVictim,
     /// Log block of each logical block, as an index into `slots`.
@@ -130,7 +130,8 @@ impl Log for Bast {
         self.order.iter().map(|slot| self.slots[slot as usize].block).collect()
     }
 
-    /// Counts, for each log block, its numbers and the offset in the logical block of each page.
+    /// Counts the table that BAST searches for each log block: the numbers of log block and logical block, and the
+    /// offset in the logical block of each page.
     fn table_bytes(&self, device: &LogDevice) -> u64 {
         let offset_bits = u64::from(device.pages_per_block().next_power_of_two().ilog2());
         let page_table = (u64::from(device.pages_per_block()) * offset_bits).div_ceil(8);
@@ -142,7 +143,7 @@ impl Log for Bast {
         (self.log_of.len() * size_of::<u32>() + self.slots.len() * per_slot) as u64
     }
 
-    /// If a logical block has several log blocks, the newest is kept.
+    /// If a logical block has several log blocks after a power loss, the newest is kept.
     fn take_up(&mut self, _device: &LogDevice, mut blocks: Vec<LogBlock>) -> Vec<LogBlock> {
         let mut rest = Vec::new();
         let mut slots = BTreeMap::new();

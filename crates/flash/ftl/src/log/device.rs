@@ -25,18 +25,18 @@ pub(crate) struct PageAddress {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostPage {
     pub address: PageAddress,
-    /// Number within the request.
+    /// Number of the page within the request.
     pub number: u32,
 }
 
 /// Work that a host page waits for.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Waited {
-    /// Logical blocks merged.
+    /// Number of logical blocks merged.
     pub merged: u32,
     /// True if log space was reclaimed: by a full merge, or by any merges that freed a block of the random log.
     pub reclaims: bool,
-    /// Copies and erases in all.
+    /// Pages copied and blocks erased by this work.
     pub cost: MergeCost,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct LogDevice {
     pub(super) p2l: HugeVec<Entry>,
     /// Data block of each logical block.
     pub(super) data: Vec<u32>,
-    /// Offset after the last programmed page of each block.
+    /// Offset in each block of the page after the last programmed page.
     pub(super) next: Vec<u16>,
     pub(super) table: BlockTable,
     pub(super) block_of: Reciprocal,
@@ -179,7 +179,7 @@ impl LogDevice {
         self.table.valid(BlockId(block))
     }
 
-    /// Returns the offset after the last programmed page of `block`.
+    /// Returns the offset in `block` of the page after the last programmed page.
     #[inline]
     pub fn next(&self, block: u32) -> u32 {
         u32::from(self.next[block as usize])
@@ -283,7 +283,7 @@ impl LogDevice {
         Some(())
     }
 
-    /// Reads a page; returns false for a page that was never written.
+    /// Reads a logical page; returns false for a page that was never written.
     #[inline]
     pub fn read<S: FlashSink>(&self, lpn: u32, cause: Cause, sink: &mut S) -> bool {
         let ppn = self.l2p[lpn as usize].page();
@@ -298,7 +298,7 @@ impl LogDevice {
         sink.note(Note::Retired { block: BlockId(block), written: self.next(block), reason });
     }
 
-    /// Trims pages.
+    /// Trims `count` logical pages from `lpn` on.
     pub fn trim<S: FlashSink>(&mut self, lpn: u32, count: u32, sink: &mut S) {
         sink.trimmed(Lpn(lpn), count, self.sequence);
         self.sequence += 1;
@@ -381,7 +381,7 @@ impl LogDevice {
             kept,
             failing,
             stuck,
-            // Only used within a write.
+            // `waited` is only used within a write.
             waited: _,
         } = self;
         archive.array(l2p)?;
@@ -395,7 +395,7 @@ impl LogDevice {
         archive.value(stuck)
     }
 
-    /// Verifies the maps, the counts, and that every block has exactly one role; `log` lists the blocks of the log.
+    /// Checks the maps, the counts, and that every block has exactly one role; `log` lists the blocks of the log.
     pub fn check(&self, log: &[u32]) -> Result<(), String> {
         let mut roles = vec![""; self.next.len()];
         let mut assign = |block: u32, role: &'static str| match std::mem::replace(&mut roles[block as usize], role) {

@@ -72,7 +72,7 @@ impl LogDevice {
         self.close(block);
     }
 
-    /// Closes a block: no more writes.
+    /// Closes a block, so that no more pages are written to it.
     #[cold]
     pub(super) fn close(&mut self, block: u32) {
         let first = (block * self.pages_per_block) as usize;

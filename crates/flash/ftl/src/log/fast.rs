@@ -39,7 +39,7 @@ pub static INFO: LogInfo = LogInfo {
     },
 };
 
-/// The log of FAST.
+/// The log of FAST: a sequential log block and a ring of random log blocks.
 pub struct Fast {
     sequential: SequentialLog,
     random: Ring,

@@ -18,7 +18,7 @@
 //!
 //! Source: Lim, Lee, Moon, "FASTer FTL for enterprise-class flash memory SSDs", SNAPI 2010 (slides). The authors' later
 //! code supplies what the slides leave open: the size of the isolation area, the first rule of reclaiming, and
-//! `keep_sparse`. The latter is off, because results match the slides' table without it. Neither source says when to
+//! `keep_sparse`. `keep_sparse` is off, because results match the slides' table without it. Neither source says when to
 //! drain at every size (the code adjusts an interval by constants, and overshoots). Keeping a quarter free leaves room
 //! for the pages of one victim, so that merges come one at a time. Two features of the code are not built: detection of
 //! sequential writes by counting appends, and a page of logical page numbers in every log block.
@@ -68,7 +68,7 @@ const KEEP_SPARSE: Parameter = Parameter::switch(
 const ISOLATION: Parameter = Parameter {
     name: "isolation",
     unit: Unit::Share,
-    // Value of the authors' code.
+    // This default is the value of the authors' code.
     default: percent(20),
     min: 0,
     max: percent(90),
@@ -104,7 +104,7 @@ fn check(settings: &Settings, log: &LogBlocks) -> Result<(), Problem> {
     Err(Problem::new(ISOLATION.name, message))
 }
 
-/// The log of FASTer.
+/// The log of FASTer: a sequential log block, random log blocks and an isolation area.
 pub struct Faster {
     /// True if valid pages go through the log twice.
     second_chance: bool,
@@ -258,7 +258,8 @@ impl Log for Faster {
         rings + (self.second.len() * size_of::<u16>()) as u64
     }
 
-    /// While a victim is reclaimed, the random log has an additional block: the target of the victim's pages.
+    /// While a victim of the random log is reclaimed, the log has an additional block: the target of the victim's
+    /// pages.
     fn unfinished(&self, survey: &Survey) -> Option<BlockId> {
         let random = |block: &BlockSurvey| block.role == Role::Log;
         let blocks = survey.blocks.iter().filter(|block| !block.bad && block.valid > 0 && random(block)).count();

@@ -104,7 +104,7 @@ impl LogDevice {
         Some(())
     }
 
-    /// Makes the copies of [`Self::overlay_merge`]; returns their number, None if a program fails.
+    /// Makes the copies of [`Self::overlay_merge`]; returns the number of copies, None if a program fails.
     fn overlay<S: FlashSink>(&mut self, lbn: u32, log: u32, target: u32, sink: &mut S) -> Option<u32> {
         let (data, pages) = (self.data[lbn as usize], self.pages_per_block);
         let mut copies = 0;
@@ -178,8 +178,8 @@ impl LogDevice {
         Some(before + self.gather(address.lbn, address.offset + 1..self.pages_per_block, to, cause, sink)?)
     }
 
-    /// Copies the valid pages of the logical block at `offsets` that are not yet in `to`; returns their number, None if
-    /// a program fails.
+    /// Copies the valid pages of the logical block at `offsets` that are not yet in `to`; returns the number of copies,
+    /// None if a program fails.
     #[inline]
     fn gather<S: FlashSink>(
         &mut self,

@@ -1,4 +1,4 @@
-//! Common parts of the log-block FTLs.
+//! Code that all log-block FTLs share.
 //!
 //! The logical pages are divided into logical blocks of the size of an erase block. Each logical block has at most one
 //! *data block*, in which a page can only lie at its own offset. Overwrites go to a few *log blocks*, and merges
@@ -43,7 +43,7 @@ use ssdlab_nand::{Cause, FlashSink, Role, Scan, Trimmed};
 use crate::recovery::Survey;
 use crate::{DynFtl, Ftl, Problem, Shape, WriteContext};
 
-/// Log blocks of an FTL.
+/// Number and size of the log blocks of an FTL.
 #[derive(Clone, Copy, Debug)]
 pub struct LogBlocks {
     /// Number of log blocks.
@@ -59,14 +59,15 @@ pub struct LogRules {
     pub reserve_blocks: u32,
     /// Minimum number of log blocks.
     pub least_log_blocks: fn(&Settings) -> u32,
-    /// Finds settings that contradict each other or the number of log blocks. The number itself is sufficient.
+    /// Finds settings that contradict each other or the number of log blocks. The number of log blocks itself is
+    /// sufficient.
     pub check: fn(&Settings, &LogBlocks) -> Result<(), Problem>,
     /// Builds an FTL of another crate. None for an FTL of this crate, which the table of [`crate::choice`] compiles for
     /// each flash.
     pub build: Option<BuildLogFtl>,
 }
 
-/// Builds an FTL with a number of log blocks on an erased device.
+/// Builds an FTL with the given number of log blocks on an erased device.
 pub type BuildLogFtl = fn(Shape, u32, &Settings) -> Result<Box<dyn DynFtl>, String>;
 
 /// A registered FTL with log blocks.
@@ -78,14 +79,14 @@ pub type LogChoice = Choice<LogRules>;
 /// The log block to reclaim when all are in use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LogVictim {
-    /// The block written least recently.
+    /// The log block to which a page was written least recently.
     Lru,
-    /// The block taken first.
+    /// The log block that was taken into use first.
     Fifo,
 }
 
 impl LogVictim {
-    /// Parameter of the FTLs that offer this choice.
+    /// Parameter of the FTLs whose users can choose this victim.
     pub(crate) const PARAMETER: Parameter = Parameter::one_of(
         "victim",
         || vec![("lru", "the least recently written one"), ("fifo", "the one allocated first")],
@@ -121,7 +122,7 @@ pub(crate) trait Log {
     /// Returns the current blocks of the log.
     fn blocks(&self) -> Vec<u32>;
 
-    /// Returns the size in bytes of the log's tables in a controller, as the papers count them.
+    /// Returns the size in bytes of the tables that a controller keeps for the log, as the papers count them.
     fn table_bytes(&self, device: &LogDevice) -> u64;
 
     /// Returns the bytes of memory held by the log.
@@ -140,7 +141,7 @@ pub(crate) trait Log {
     /// the log cannot use.
     fn take_up(&mut self, device: &LogDevice, blocks: Vec<LogBlock>) -> Vec<LogBlock>;
 
-    /// Verifies the log's invariants.
+    /// Checks the invariants of the log.
     fn check(&self, device: &LogDevice) -> Result<(), String>;
 }
 
@@ -180,7 +181,7 @@ impl<L: Log> Ftl for LogFtl<L> {
     #[inline]
     fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, _context: WriteContext, sink: &mut S) {
         for number in 0..count {
-            // A failure while the previous page was written may have left no room.
+            // A failure while the previous page was written may have left no room for this page.
             if sink.fails() && self.device.is_worn_out() {
                 return;
             }

@@ -118,12 +118,12 @@ fn check(settings: &Settings, log: &LogBlocks) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The log of SBFAST.
+/// The log of SBFAST: sequential log blocks (SLBs) and a ring of random log blocks (RLBs).
 pub struct Sbfast {
     /// Chooses the SLB to evict when all are taken.
     victim: LogVictim,
     sub_block_pages: u32,
-    /// Pages merged when an RLB is reclaimed.
+    /// Rule for the pages to merge when an RLB is reclaimed.
     rlb_merge: RlbMerge,
     slots: Vec<Slot>,
     free_slots: Vec<u32>,
@@ -319,7 +319,7 @@ impl Log for Sbfast {
         sequential.chain(self.random.blocks()).collect()
     }
 
-    /// Counts the numbers and a bit per page for each SLB, and 4 bytes per page of the random log.
+    /// Counts the block numbers and a bit per page for each SLB, and 4 bytes per page of the random log.
     fn table_bytes(&self, device: &LogDevice) -> u64 {
         let pages = u64::from(device.pages_per_block());
         self.slots.len() as u64 * (8 + pages.div_ceil(8)) + 4 * u64::from(self.random.capacity()) * pages

@@ -64,7 +64,7 @@ const BATCH: Parameter =
 const ENTRY: Parameter = Parameter {
     name: "entry",
     unit: Unit::Fixed("bytes of an entry in a translation page, a power of two"),
-    // Value of the paper.
+    // This default is the value of the paper.
     default: 4,
     min: 4,
     max: 64,
@@ -96,7 +96,8 @@ pub struct Dftl {
     /// Slot of each logical page's entry.
     slot_of: HugeVec<Entry>,
     slots: HugeVec<Slot>,
-    /// Number of slots with an entry. These are the first slots, because an entry is only ever replaced by another.
+    /// Number of slots with an entry. These are the first slots, because a cached entry is only ever replaced by
+    /// another.
     taken: u32,
     probation: Segment,
     protection: Segment,
@@ -140,9 +141,10 @@ impl Slot {
 #[derive(Clone)]
 struct Segment {
     protected: bool,
-    /// A ring of places; its size is a power of two.
+    /// A ring of places, each with a slot number or stale; its size is a power of two.
     places: HugeVec<u32>,
-    /// First place that may not be stale, and the end. Both grow without limit and wrap around.
+    /// Number of the first place that may not be stale, and number after the last place. Both grow without limit and
+    /// wrap around.
     begin: u32,
     end: u32,
 }
@@ -217,10 +219,10 @@ impl Segment {
 }
 
 impl Dftl {
-    /// Returns an empty table.
+    /// Returns an empty cached mapping table.
     ///
     /// # Errors
-    /// Fails if pages or entries are not powers of two.
+    /// Fails if page size or entry size is not a power of two.
     pub fn new(logical_pages: u32, page_bytes: u32, settings: &Settings) -> Result<Self, String> {
         INFO.role.refuse(settings, page_bytes)?;
         let (room, entry_bytes) = (settings.get(CMT.name) as u32, settings.get(ENTRY.name) as u32);
@@ -318,7 +320,7 @@ impl Dftl {
         Lookup { hit: false, write_back, load: Some(self.page_of(lpn)) }
     }
 
-    /// Fills an empty table with the entries of both segments; None if they do not fit.
+    /// Fills an empty cache with the entries of both segments; None if they do not fit.
     fn refill(&mut self, segments: [Vec<(u32, bool)>; 2]) -> Option<()> {
         for (segment, entries) in segments.into_iter().enumerate() {
             for (lpn, dirty) in entries {

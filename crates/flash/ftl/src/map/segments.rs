@@ -104,7 +104,7 @@ fn problems(settings: &Settings, page_bytes: u32) -> Vec<Problem> {
     problems
 }
 
-/// A cache of segments.
+/// A cache of map segments in RAM.
 pub struct SegmentCache {
     cache_bytes: u64,
     segment_bytes: u32,
@@ -128,7 +128,7 @@ enum SegmentState {
 }
 
 impl SegmentCache {
-    /// Returns an empty cache.
+    /// Returns an empty segment cache.
     ///
     /// # Errors
     /// Fails if sizes are not powers of two that divide each other, or the cache size is not a multiple of the segment
@@ -225,7 +225,7 @@ impl MapModel for SegmentCache {
         if self.preload { self.capacity.saturating_mul(1 << self.segment_shift) } else { 0 }
     }
 
-    /// Counts the cache, and 4 bytes per segment in the map of the map.
+    /// Counts the cached segments, and 4 bytes per segment in the map of the map.
     fn ram_bytes(&self) -> u64 {
         self.cache_bytes + 4 * u64::from(self.segments)
     }

@@ -15,7 +15,7 @@ const WINDOW: u32 = u64::BITS;
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Victim {
     pub(super) block: BlockId,
-    /// First page not yet looked at.
+    /// First page of the victim that was not yet looked at.
     pub(super) next: u32,
     /// End of the victim's pages.
     pub(super) end: u32,
@@ -234,7 +234,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Window of the pages from `first` on, before `end`.
+    /// Returns the window of the victim's pages from `first` on, before `end`.
     #[inline(always)]
     fn window(&self, first: u32, end: u32) -> Window {
         Window { first, valid: self.blocks.valid_among(first, WINDOW.min(end - first)) }
@@ -305,7 +305,7 @@ impl<M: MapModel> PageFtl<M> {
             }
         }
         self.sequence = sequence;
-        // The loop ends at the last set bit, so it needs no count.
+        // This loop ends at the last set bit, so it needs no count.
         let (mut left, mut to) = (copied.valid, to);
         while left != 0 {
             let held = self.p2l[(copied.first + left.trailing_zeros()) as usize];
@@ -333,12 +333,13 @@ impl<M: MapModel> PageFtl<M> {
 #[derive(Clone, Copy)]
 struct Window {
     first: u32,
-    /// Validity bits, the first page in the lowest bit.
+    /// Validity bits of the pages; the first page is the lowest bit.
     valid: u64,
 }
 
 impl Window {
-    /// Returns the page numbers. Bits are counted first, so that a loop that ignores the numbers becomes a sum.
+    /// Returns the numbers of the valid pages. Bits are counted first, so that a loop that ignores the numbers becomes
+    /// a sum.
     #[inline(always)]
     fn ppns(self) -> impl Iterator<Item = u32> {
         let mut valid = self.valid;
@@ -350,7 +351,7 @@ impl Window {
     }
 }
 
-/// Clears the `count` lowest set bits.
+/// Returns `bits` without its `count` lowest set bits.
 #[inline(always)]
 fn without_lowest(mut bits: u64, count: u32) -> u64 {
     if count >= WINDOW || count >= bits.count_ones() {

@@ -32,7 +32,8 @@ impl<M: MapModel> PageFtl<M> {
         Ok(())
     }
 
-    /// Programs a page in another place after the program of `ppn` failed; returns the new place, if there is room.
+    /// Programs a page at another place in flash after the program of `ppn` failed; returns the new place, if there is
+    /// room.
     #[cold]
     pub(super) fn program_elsewhere<S: FlashSink>(
         &mut self,

@@ -6,10 +6,10 @@
 //! the fewest valid pages is collected first, which rewrites nothing. Without this limit, collection might not end on
 //! small devices or with FIFO victims.
 //!
-//! With several planes, map pages are written to each plane in turn, whatever the victim's plane. A plane accepts its
-//! even share of the valid map pages and passes on the rest. It keeps room unwritten for the part of its share that it
-//! has not received. Thus pages of data never take the room of map pages, and a plane without a spare free block has
-//! old versions to collect.
+//! With several planes, map pages are written to each plane in turn, whatever the victim's plane. A plane accepts an
+//! equal share of all valid map pages and passes on the rest. It keeps room unwritten for the map pages of this share
+//! that it has not received yet. Thus pages of data never take the room of map pages, and a plane without a spare free
+//! block has old versions to collect.
 
 use ssdlab_core::{BlockId, Entry, Lpn, Ppn};
 use ssdlab_nand::{Cause, FlashSink, Note, Role, Source, SpareArea, VictimReason};
@@ -39,12 +39,12 @@ impl<M: MapModel> PageFtl<M> {
         short_blocks(self.planes.len() as u32) + missing.div_ceil(self.blocks.pages_per_block())
     }
 
-    /// Returns the number of unwritten pages of the plane at which the host must wait.
+    /// Returns the number of unwritten pages in the plane at or below which the host must wait for collection.
     pub(super) fn short(&self, plane: usize) -> u32 {
         (self.limits.spare_blocks + self.blocks_for_map(plane)) * self.blocks.pages_per_block()
     }
 
-    /// Returns the number of unwritten pages of the plane at which a host page must ask for room.
+    /// Returns the number of unwritten pages in the plane at or below which a host page must first ask for room.
     pub(super) fn tight(&self, plane: usize) -> u32 {
         self.short(plane) + self.limits.ahead
     }

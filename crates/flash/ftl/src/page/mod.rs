@@ -69,7 +69,7 @@ struct OpenBlock {
 }
 
 impl OpenBlock {
-    /// Value before a block is opened.
+    /// Value of the open block before a block is opened.
     const CLOSED: Self = Self { next: 0, end: 0 };
 
     const fn is_full(self) -> bool {
@@ -83,16 +83,16 @@ impl OpenBlock {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Plane {
-    /// Open blocks by number: host, GC, map pages.
+    /// Open blocks of the plane by number: host, GC, map pages.
     open_blocks: [OpenBlock; MOST_OPEN_BLOCKS],
-    /// Block of data being emptied.
+    /// Block with data of logical pages that is being emptied.
     victim: Option<Victim>,
-    /// Unwritten pages, in free and open blocks.
+    /// Number of unwritten pages in free and open blocks of the plane.
     unwritten: u32,
-    /// Number of unwritten pages at which the next host page must ask for room.
+    /// Number of unwritten pages at or below which the next host page must ask for room.
     tight: u32,
     valid: u32,
-    /// Maximum number of valid pages of data.
+    /// Maximum number of valid pages with data of logical pages in the plane.
     limit: u32,
     valid_map: u32,
     /// Map pages to be rewritten for the current victim.
@@ -102,11 +102,12 @@ struct Plane {
 }
 
 struct Limits {
-    /// Maximum number of valid map pages.
+    /// Maximum number of valid map pages in a plane.
     map_pages: u32,
     /// Number of blocks that stay unwritten for relocated pages.
     spare_blocks: u32,
-    /// Number of unwritten pages above the short level up to which partial collection may be due.
+    /// Difference between the number of unwritten pages at which partial collection may be due and the number at which
+    /// the plane is short.
     ahead: u32,
 }
 
@@ -114,7 +115,7 @@ struct Limits {
 pub struct PageFtl<M = WholeMap> {
     shape: Shape,
     map: M,
-    /// Places of logical pages, then of map pages.
+    /// Flash pages of logical pages, then of map pages.
     l2p: HugeVec<Entry>,
     p2l: HugeVec<Entry>,
     blocks: ClosedBlocks,
@@ -125,13 +126,13 @@ pub struct PageFtl<M = WholeMap> {
     planes: Vec<Plane>,
     /// Next plane for a host page, if it has room.
     turn: usize,
-    /// Plane for the next map page.
+    /// Plane to which the next map page goes.
     map_turn: usize,
     limits: Limits,
-    /// True if the map is too large to stay in cache.
+    /// True if map entries are prefetched, because the map is too large for the processor's caches.
     prefetching: bool,
     host_pages: u64,
-    /// Occupancy at each choice of a victim with data since the device was built or loaded.
+    /// Occupancy of the plane at each choice of a victim with data, since the device was built or loaded.
     occupied: GcOccupancy,
     sequence: u64,
     /// Blocks with a failed program; they are emptied and then retired.
@@ -151,7 +152,7 @@ impl PageFtl {
 }
 
 impl<M: MapModel> PageFtl<M> {
-    /// Returns an erased device with this map.
+    /// Returns an erased device with the given map.
     ///
     /// # Errors
     /// Fails if the blocks cannot hold the logical and map pages plus the reserve of garbage collection, or do not
@@ -261,7 +262,7 @@ impl<M: MapModel> PageFtl<M> {
         if self.is_striped() { self.rotate(lpn) } else { 0 }
     }
 
-    /// A separate function, to keep the write path short.
+    /// Chooses the plane of several planes in turn. A separate function, to keep the write path short.
     #[inline(never)]
     fn rotate(&mut self, lpn: u32) -> usize {
         self.uncount(self.l2p[lpn as usize].page());
@@ -283,7 +284,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Returns the number of the open block for map pages.
+    /// Returns the number of the open block that receives map pages.
     fn map_number(&self) -> u8 {
         self.options.placement.role.open_blocks() as u8
     }

@@ -33,7 +33,7 @@ pub struct PageOptions {
     pub gc: VictimChoice,
     /// Policy that decides which pages share a block, and where GC writes relocated pages.
     pub placement: &'static PlacementInfo,
-    /// Trigger of garbage collection.
+    /// Trigger of garbage collection in a plane.
     pub trigger: Trigger,
     /// Order in which free blocks are written.
     pub allocation: Allocation,
@@ -79,12 +79,13 @@ impl PageOptions {
     }
 }
 
-/// Blocks that a device with a map in flash reserves in addition to [`PageOptions::reserve_blocks`].
+/// Returns the number of blocks that a device with a map in flash reserves in addition to
+/// [`PageOptions::reserve_blocks`].
 ///
-/// The map gets twice the blocks that it fills, so that collecting them is cheap, two more, one open block, and the
-/// blocks that stay unwritten for it. With several planes each plane gets this for its share, plus the blocks that its
-/// share fills once more, because the share may arrive when the others are full of old versions, plus one block for map
-/// pages of other planes' victims.
+/// The map gets twice the blocks that it fills, so that collecting them is cheap. It also gets two more blocks, an open
+/// block, and the blocks that stay unwritten for map pages. With several planes, each plane gets all this for its equal
+/// part of the map. It also gets the blocks that this part fills once more, because the part may arrive when the other
+/// blocks are full of old versions. One more block is for map pages of victims in other planes.
 pub const fn map_reserve_blocks(map_pages: u32, pages_per_block: u32, planes: u32) -> u32 {
     let share = map_pages.div_ceil(planes);
     let passed_on = if planes > 1 { share.div_ceil(pages_per_block) + 1 } else { 0 };
@@ -96,8 +97,9 @@ pub(super) const fn closed_map_blocks(map_pages: u32, pages_per_block: u32) -> u
     2 * map_pages.div_ceil(pages_per_block) + 2
 }
 
-/// Blocks of a plane that stay unwritten for map pages: the open block, and three for pages written before a victim is
-/// erased. With several planes one more, as this plane may have a victim while others write map pages.
+/// Returns the number of blocks of a plane that stay unwritten for map pages: the open block, and three for pages
+/// written before a victim is erased. With several planes one more, as this plane may have a victim while others write
+/// map pages.
 pub(super) const fn short_blocks(planes: u32) -> u32 {
     if planes > 1 { 5 } else { 4 }
 }

@@ -17,7 +17,7 @@ pub trait Flash: FlashSink {
         false
     }
 
-    /// Operations so far.
+    /// Returns the number of flash operations so far.
     fn counts(&self) -> Counts;
 
     /// Returns the simulated time in nanoseconds.
@@ -26,12 +26,12 @@ pub trait Flash: FlashSink {
         0
     }
 
-    /// Returns the busy time in nanoseconds.
+    /// Returns the time in nanoseconds during which the flash was busy.
     fn busy_ns(&self) -> u64 {
         0
     }
 
-    /// The first operation out of order, if the order is checked.
+    /// Returns the first operation out of order, if the order is checked.
     fn violation(&self) -> Option<&str> {
         None
     }
@@ -42,22 +42,22 @@ pub trait Flash: FlashSink {
     }
 }
 
-/// Flash with no operations in flight between two calls, so that it can resume from a saved state.
+/// Flash with no operations in flight between two calls of the FTL, so that it can resume from a saved state.
 pub trait Resume: Flash {
-    /// Resumes after `counts` operations. Checked flash also needs the pages `programmed` so far.
+    /// Resumes after the operations in `counts`. Flash with a check also needs the pages `programmed` so far.
     fn resume(&mut self, counts: Counts, programmed: impl Iterator<Item = Ppn>);
 }
 
-/// Flash that completes each operation at once.
+/// Flash that completes each operation before the next one begins.
 pub trait OneByOne: Resume {
     /// Lets idle time pass until `time_ns`; does nothing if that time is past.
     fn idle_until(&mut self, _time_ns: u64) {}
 
-    /// Resets the clock.
+    /// Sets the clock back to 0.
     fn reset_clock(&mut self) {}
 }
 
-/// Flash that only counts.
+/// Flash that only counts operations.
 pub type CountingFlash = Counts;
 
 impl Flash for Counts {

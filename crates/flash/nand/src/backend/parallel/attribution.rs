@@ -15,8 +15,8 @@
 //! end of a wait for its die and is charged the difference. If an operation waited for another operation of the same
 //! request, it inherits that operation's charges. A request is charged the charges of its last operation.
 //!
-//! No clock ticks: starting one at `a` subtracts `a`, stopping it at `b` adds `b`, and a running clock reads `now` more. All
-//! are modulo 2^64.
+//! No clock ticks: starting a clock at time `a` subtracts `a` from it, and stopping it at `b` adds `b`. While it runs,
+//! its reading is its value plus the current time. All are modulo 2^64.
 
 use std::num::Wrapping;
 
@@ -47,10 +47,10 @@ pub enum StallCause {
     Service = 7,
 }
 
-/// Number of causes.
+/// Number of stall causes.
 pub const CAUSES: usize = 8;
 
-/// Nanoseconds by [`StallCause`].
+/// Nanoseconds of delay by [`StallCause`].
 pub type StallTimes = [u64; CAUSES];
 
 impl StallCause {
@@ -72,13 +72,13 @@ type Clocks = [Wrapping<u64>; CAUSES];
 #[derive(Clone, Copy, Debug)]
 struct Die {
     clocks: Clocks,
-    /// Cause whose clock runs.
+    /// Cause whose clock runs on the die.
     cause: StallCause,
     /// Latest request with an operation on the die: number of its submission, and index in [`Attribution::requests`].
     latest: (u64, u32),
 }
 
-/// One request on one die.
+/// State of one request on one die.
 #[derive(Clone, Copy, Debug)]
 struct RequestOnDie {
     /// Number of the request's operations on the die that have not ended.
@@ -86,23 +86,25 @@ struct RequestOnDie {
     /// Clock that runs while the cells work on pages of the request.
     served: Wrapping<u64>,
     is_served: bool,
-    /// Cause of that work for other requests. It is the same for all pages of a request, which reads or writes.
+    /// Cause that operations of other requests are charged while the cells work on this request. It is the same for all
+    /// pages of a request, which either reads or writes.
     work: StallCause,
 }
 
-/// An operation of a request.
+/// An operation of a request whose delay is charged to causes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Charged {
-    /// Charges; during a wait, the readings at its start of the clocks that run for it minus the charges.
+    /// Charges of the operation so far. During a wait: for each clock that applies, its reading at the start of the
+    /// wait minus the earlier charges.
     times: Clocks,
-    /// True if it waits for the bus, not for its die.
+    /// True if the operation waits for the bus; false if it waits for its die.
     on_bus: bool,
     die: u16,
-    /// Index in [`Attribution::requests`].
+    /// Index of the operation's request in [`Attribution::requests`].
     request: u32,
 }
 
-/// Operations of a command that are charged.
+/// Iterates over those operations of a command whose delay is charged to causes.
 fn attributed(first: u32, ops: &Ops) -> impl Iterator<Item = u32> {
     ops.of_command(first).filter(|&index| ops[index].attributed)
 }
@@ -112,7 +114,7 @@ pub(super) struct Attribution {
     dies: Vec<Die>,
     /// Sums of the clocks of all dies.
     all_dies: Clocks,
-    /// Number of dies whose clock for a cause runs.
+    /// Number of dies on which the clock for each cause runs.
     running: [u64; CAUSES],
     requests: Slab<RequestOnDie>,
     ops: Vec<Charged>,
@@ -122,7 +124,7 @@ pub(super) struct Attribution {
 }
 
 impl Attribution {
-    /// Attribution for idle dies.
+    /// Creates the attribution for idle dies.
     pub fn new(dies: u32, now_ns: u64) -> Self {
         let cause = StallCause::Dependency;
         let (mut clocks, mut running) = (Clocks::default(), [0; CAUSES]);
@@ -158,8 +160,8 @@ impl Attribution {
         self.begin_or_end_wait(index, now_ns);
     }
 
-    /// Begins or ends a wait. Both subtract from the clocks: readings at the end, minus (readings at the start minus the
-    /// charges before), are the charges after.
+    /// Begins or ends a wait of an operation. Both subtract from the clocks: readings at the end, minus (readings at
+    /// the start minus the charges before), are the charges after.
     #[inline(always)]
     fn begin_or_end_wait(&mut self, index: u32, now_ns: u64) {
         let now = Wrapping(now_ns);
@@ -196,7 +198,7 @@ impl Attribution {
         }
     }
 
-    /// The cells begin or resume a command.
+    /// Records that the cells begin or resume a command.
     pub fn cells_begin(&mut self, first: u32, ops: &Ops, now_ns: u64) {
         let work = StallCause::of_work(&ops[first]);
         self.for_served(first, ops, |request| {
@@ -207,7 +209,7 @@ impl Attribution {
         });
     }
 
-    /// The cells end or interrupt a command.
+    /// Records that the cells end or interrupt a command.
     pub fn cells_stop(&mut self, first: u32, ops: &Ops, now_ns: u64) {
         self.for_served(first, ops, |request| {
             if request.is_served {
@@ -217,7 +219,7 @@ impl Attribution {
         });
     }
 
-    /// Calls `act` for the requests whose pages are in a command.
+    /// Calls `act` for each request that has pages in a command.
     #[inline(always)]
     fn for_served(&mut self, first: u32, ops: &Ops, act: impl Fn(&mut RequestOnDie)) {
         if ops[first].cause == Cause::Host {
@@ -227,7 +229,7 @@ impl Attribution {
         }
     }
 
-    /// Sets the cause to which waiting for a die is charged.
+    /// Sets the cause to which operations are charged while they wait for a die.
     pub fn die_is(&mut self, number: u32, cause: StallCause, now_ns: u64) {
         let die = &mut self.dies[number as usize];
         let before = std::mem::replace(&mut die.cause, cause);
@@ -262,7 +264,7 @@ impl Attribution {
         *numbered(&mut self.completed, owner) = self.ops[last as usize].times.map(|time| time.0);
     }
 
-    /// Charges of the latest completed request of an owner.
+    /// Returns the charges of the latest completed request of an owner.
     pub fn of(&self, owner: u32) -> &StallTimes {
         &self.completed[owner as usize]
     }

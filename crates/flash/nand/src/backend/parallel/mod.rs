@@ -110,7 +110,7 @@ struct Job {
     left: u32,
     /// Time when the job's first operation began; [`NEVER`] before.
     began_ns: u64,
-    /// Owner passed to [`ParallelFlash::submit`].
+    /// Owner of the job, as passed to [`ParallelFlash::submit`].
     owner: u32,
     /// True if the job waits for all its operations, not only for those that the host's data needs.
     everything: bool,
@@ -119,7 +119,7 @@ struct Job {
 /// A completed job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Done {
-    /// Owner passed to [`ParallelFlash::submit`].
+    /// Owner of the job, as passed to [`ParallelFlash::submit`].
     pub owner: u32,
     /// Time when the job's first operation began.
     pub began_ns: u64,
@@ -130,7 +130,7 @@ pub struct Done {
 struct Gate {
     /// Number of copies not yet programmed.
     left: u32,
-    /// Erase that waits for the copies.
+    /// Erase that waits for the copies to be programmed.
     erase: u32,
 }
 
@@ -152,14 +152,14 @@ struct Channel {
 #[derive(Clone, Copy, Debug)]
 struct Submission {
     job: u32,
-    /// Requester passed to [`ParallelFlash::submit`].
+    /// Host request of the job, as passed to [`ParallelFlash::submit`].
     requester: Requester,
     /// True if the waits of the job's operations are charged to causes.
     attributed: bool,
-    /// The latest read, and its cause.
+    /// The latest read of the job, and its cause.
     read: u32,
     read_cause: Cause,
-    /// The latest load of map entries.
+    /// The latest load of map entries in the job.
     load: u32,
     /// Reads of pages about to be written in part.
     partial: [u32; 2],
@@ -177,11 +177,11 @@ const NOTHING_SUBMITTED: Submission = Submission {
 
 struct Chips {
     timing: Timing,
-    /// Bus time of a whole page.
+    /// Bus time of a whole page in nanoseconds.
     page_transfer_ns: u64,
     page_bytes: u32,
     commands: Commands,
-    /// True if a busy die may begin another command.
+    /// True if a busy die may begin another command, such as a cache read.
     overlaps: bool,
     scheduler: &'static DieSchedulerInfo,
 }
@@ -214,12 +214,12 @@ pub struct ParallelFlash {
     /// Dies that may be able to begin a command.
     wake: Vec<u32>,
     done: VecDeque<Done>,
-    /// Time holding a command, summed over the dies.
+    /// Time in nanoseconds during which dies held a command, summed over the dies.
     held_ns: u64,
     record: Record,
     /// Latency attribution, if enabled.
     attribution: Option<Box<Attribution>>,
-    /// Timing check, if enabled.
+    /// Check of the order of operations in time, if enabled.
     checker: Option<Box<TimingChecker>>,
 }
 
@@ -314,7 +314,7 @@ impl ParallelFlash {
         self.done.pop_front()
     }
 
-    /// Advances the clock to `time_ns`. No event may precede that time.
+    /// Advances the clock to `time_ns`. No pending event may precede that time.
     #[inline]
     pub fn pass_until(&mut self, time_ns: u64) {
         debug_assert!(time_ns >= self.now_ns && time_ns <= self.next_ns(), "time passes an event");
