@@ -31,7 +31,7 @@ use ssdlab_trace::{Op, Request, StackDistances, UseCounts};
 use crate::sizes::MapSizes;
 use crate::write_backs::WriteBacks;
 
-/// Accumulates the requests of one trace.
+/// Collects the map look-ups of one trace, for caches of many sizes.
 pub struct MapAdvisor {
     capacity_bytes: u64,
     page_bytes: u32,
@@ -44,7 +44,7 @@ pub struct MapAdvisor {
     segments: Vec<Segments>,
 }
 
-/// A bit for each page.
+/// A set of pages, one bit for each page of the device.
 struct PageSet(Vec<u64>);
 
 impl PageSet {
@@ -70,12 +70,12 @@ impl PageSet {
     }
 }
 
-/// The map cut into segments of one size.
+/// The map of the device, cut into segments of one size.
 struct Segments {
     bytes: u32,
     /// Number of segments in the map.
     count: u32,
-    /// Log2 of the number of entries per segment.
+    /// Log2 of the number of map entries per segment.
     shift: u32,
     distances: StackDistances,
     write_backs: WriteBacks,
@@ -84,7 +84,7 @@ struct Segments {
 /// Costs of all cache sizes for the requests so far.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MapAdvice {
-    /// Number of requests of all kinds.
+    /// Number of requests so far, of all operations.
     pub requests: u64,
     /// Time of all requests with the whole map in RAM, in nanoseconds.
     pub host_ns: u64,
@@ -104,9 +104,9 @@ pub struct SegmentAdvice {
     pub segment_bytes: u32,
     /// Number of segments in the map.
     pub count: u32,
-    /// Look-ups, one for each page touched.
+    /// Number of look-ups, one for each page touched.
     pub look_ups: UseCounts,
-    /// First look-ups of each segment; they miss in every cache.
+    /// Number of first look-ups of each segment; they miss in every cache.
     pub first: UseCounts,
     /// Number of hits of look-ups for page reads.
     pub read_hits: Vec<u64>,
@@ -141,7 +141,7 @@ impl MapAdvisor {
             Clock::Event(..) => {
                 let mut why = String::from("time: advice sums the times of one chip, so \"event\" is not allowed; ");
                 why.push_str("set it to \"serial\"");
-                // These settings are invalid with serial time.
+                // The settings rejected here are invalid with serial time.
                 if setup.block.is_some() {
                     why.push_str(", and block.scheduler to \"direct\"");
                 }
@@ -186,7 +186,7 @@ impl MapAdvisor {
     /// Adds requests in replay order.
     ///
     /// # Errors
-    /// Fails if a request exceeds the device and the set-up does not fit such requests.
+    /// Fails if a request exceeds the device and `host.fit` of the set-up rejects such requests.
     pub fn add(&mut self, requests: &[Request]) -> Result<(), SimError> {
         for request in requests {
             let request = self.mapper.fit(request)?.request;
@@ -197,7 +197,7 @@ impl MapAdvisor {
         Ok(())
     }
 
-    /// Accesses bytes `offset..end`, with look-ups in the same order as the simulation.
+    /// Records an access to the bytes `offset..end`, with map look-ups in the same order as in the simulation.
     #[inline]
     fn access(&mut self, op: Op, offset: u64, end: u64) {
         let Pages { first, count, head, tail } = self.page.split(offset, end);
@@ -231,7 +231,7 @@ impl MapAdvisor {
         }
     }
 
-    /// Looks up pages `first..after`; the range may be empty.
+    /// Looks up the map entries of pages `first..after`; the range may be empty.
     #[inline]
     fn look_up(&mut self, first: u32, after: u32, op: Op) {
         let Self { segments, holds_data, .. } = self;

@@ -28,7 +28,7 @@ static REPLAYS: Choices<fn(&mut Checker<'_>) -> Read<Replay>, 3> = Choices::new(
     }),
 ]);
 
-/// Rule for addresses past the end of the device.
+/// Rule for request addresses past the end of the device.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Fitting {
     Error,
@@ -106,7 +106,7 @@ impl Checker<'_> {
     pub(crate) fn replay(&mut self, clock: &Clock, block: Option<&BlockOptions>) -> Read<Replay> {
         let read = self.choice("host.replay", &REPLAYS)?;
         let replay = read(self)?;
-        // With a block layer, requests that exceed the drive's queues wait there.
+        // With a block layer, requests that exceed the drive's queues wait in the block layer.
         if let (Replay::Closed { depth, per_stream, .. }, Clock::Event(_, drive), None) = (&replay, clock, block) {
             self.refuse_more_than_queues_hold(*depth, *per_stream, drive)?;
         }
@@ -162,7 +162,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Rejects a depth larger than the drive's queues, because it could not be reached.
+    /// Rejects a queue depth of the host larger than the drive's queues, because it could not be reached.
     fn refuse_more_than_queues_hold(&mut self, depth: u32, per_stream: bool, drive: &DriveOptions) -> Read<()> {
         let (queue_depth, queues) = match drive.front.protocol {
             Protocol::Direct => return Ok(()),

@@ -67,8 +67,8 @@ impl Checker<'_> {
         Ok(collect)
     }
 
-    /// Reads the goal of collection. The goal must be reachable; otherwise collection would copy until no page is
-    /// invalid.
+    /// Reads the goal of collection ahead of need. The goal must be reachable; otherwise collection would copy pages
+    /// until no page is invalid.
     fn collect_goal(&mut self, variant: &str, ftl: &FtlChoice, device: KnownDevice<'_>) -> Read<CollectGoal> {
         let key = format!("{variant}.blocks");
         let blocks = self.small(&key)?;
@@ -79,7 +79,7 @@ impl Checker<'_> {
             let has = geometry.blocks / planes;
             let data = logical_pages.div_ceil(planes).div_ceil(geometry.pages_per_block);
             let kept = reserve_blocks.div_ceil(planes);
-            // The remaining invalid pages occupy one more block.
+            // The remaining invalid pages of the plane occupy one more block.
             let most = has.saturating_sub(data + kept + 1);
             if blocks > most {
                 let remedy = match most {

@@ -49,11 +49,11 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .example("16")
         .help("Maximum number of requests that the drive holds."),
     option("drive.protocol.nvme.queues", Kind::Count { min: 1, max: KIB })
-        // This default is our choice: a host with eight cores.
+        // This default is our choice: it suits a host with eight cores.
         .default("8")
         .example("2")
         .help("Submission queues."),
-    // The limit of NVMe; Linux uses 1,024.
+    // NVMe allows this depth at most; Linux uses 1,024.
     option("drive.protocol.nvme.depth", Kind::Count { min: 2, max: 65_536 })
         .default("1024")
         .example("64")
@@ -66,7 +66,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .default("round_robin")
         .example("weighted")
         .help("Arbitration: which queue is served next."),
-    // Arbitration burst of NVMe.
+    // This range is the arbitration burst of NVMe.
     option("drive.protocol.nvme.arbitration.round_robin.burst", Kind::Count { min: 1, max: 64 })
         .default("1")
         .example("8")
