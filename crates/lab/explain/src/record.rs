@@ -16,7 +16,7 @@ pub const MOST_PAGES: u64 = 4096;
 /// Maximum number of steps of a recording.
 pub const MOST_STEPS: usize = 20_000;
 
-/// Map entries cached in RAM, starting at a step.
+/// Map entries cached in RAM from a step on.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Ram {
     /// First step at which the cache has these entries.
@@ -25,12 +25,12 @@ pub struct Ram {
     pub entries: Vec<Entry>,
 }
 
-/// Serializable form of [`CachedEntries`].
+/// A run of cached map entries: serializable form of [`CachedEntries`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Entry {
-    /// First logical page.
+    /// First logical page of the entries.
     pub first: u32,
-    /// Number of pages.
+    /// Number of logical pages.
     pub count: u32,
     /// True if the entries changed since they were written to flash.
     pub dirty: bool,
@@ -43,7 +43,7 @@ pub struct Entry {
 pub struct End {
     /// Flash page of each logical page.
     pub map: Vec<Option<u32>>,
-    /// Erase count of each block, including erases before the recording.
+    /// Number of erases of each block, including erases before the recording.
     pub erases: Vec<u32>,
 }
 
@@ -160,7 +160,7 @@ impl Run<'_> {
 struct Recorder<F> {
     ftl: F,
     state: State,
-    /// Flash that times the operations as a simulation does.
+    /// Flash that measures the time of operations as a simulation does.
     flash: SerialFlash,
     steps: Vec<Step>,
     ended_ns: Vec<u64>,
@@ -201,7 +201,7 @@ impl<F: Ftl> Recorder<F> {
         Ok(())
     }
 
-    /// Serves a request before the recording.
+    /// Serves a request before the recording, without recording its steps.
     fn serve_unseen(&mut self, request: Request) -> Result<(), String> {
         self.forget();
         self.serve(request)
@@ -234,8 +234,8 @@ impl<F: Ftl> Recorder<F> {
         self.ftl.cached_entries().into_iter().map(entry).collect()
     }
 
-    /// Records how an access, whose steps start at `from`, changed the cached map entries. New entries appear with the
-    /// look-up step, dirty marks with the last step. `before` holds the entries before the access.
+    /// Records the changes of the cached map entries by an access whose steps start at `from`. New entries appear with
+    /// the look-up step, dirty marks with the last step. `before` holds the entries before the access.
     fn note_ram(&mut self, from: usize, before: &[Entry]) {
         let now = self.entries();
         let Some(look_up) = self.steps[from..].iter().position(|step| matches!(step, Step::LookedUp { .. })) else {

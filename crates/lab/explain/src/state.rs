@@ -1,4 +1,4 @@
-//! State that a picture shows: pages, blocks and the map.
+//! State of a drive that a picture shows: pages, blocks and the map.
 
 use serde::Serialize;
 use ssdlab_ftl::Shape;
@@ -18,7 +18,7 @@ pub struct PageState {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Use {
-    /// Erased.
+    /// The block is erased.
     #[default]
     Free,
     /// Data block; under block mapping, a data block of one logical block.
@@ -27,9 +27,9 @@ pub enum Use {
     Log,
     /// Log block for sequential writes.
     Sequential,
-    /// Block of FASTer's isolation area.
+    /// Block of the isolation area (FASTer).
     Isolation,
-    /// Map pages.
+    /// Block of map pages.
     Map,
     /// Bad block.
     Bad,
@@ -53,11 +53,11 @@ pub struct BlockState {
     /// Use of the block.
     #[serde(rename = "use")]
     pub used: Use,
-    /// Logical block of all pages in the block; `None` if they belong to several.
+    /// Logical block of all pages in the block; `None` if they belong to several logical blocks.
     pub owner: Option<u32>,
-    /// Number of the FTL's open block when this block was opened.
+    /// Number that the FTL gave the open block when this block was opened.
     pub frontier: u8,
-    /// Number of erases.
+    /// Number of erases of the block.
     pub erases: u32,
 }
 
@@ -68,14 +68,14 @@ pub struct State {
     pub pages: Vec<PageState>,
     /// State of each block.
     pub blocks: Vec<BlockState>,
-    /// Flash page of each logical page, then of each map page.
+    /// Flash page of each logical page, followed by the flash page of each map page.
     pub map: Vec<Option<u32>>,
     #[serde(skip)]
     pages_per_block: u32,
 }
 
 impl State {
-    /// Creates an erased drive with `mapped` logical pages and map pages.
+    /// Creates the state of an erased drive with `mapped` logical pages and map pages.
     pub fn new(shape: &Shape, mapped: u32) -> Self {
         Self {
             pages: vec![PageState::default(); (shape.blocks * shape.pages_per_block) as usize],
@@ -85,12 +85,12 @@ impl State {
         }
     }
 
-    /// Returns the block of a page.
+    /// Returns the block of a flash page.
     pub fn block_of(&self, ppn: u32) -> u32 {
         ppn / self.pages_per_block
     }
 
-    /// True if the page is the newest copy of its logical page.
+    /// True if the flash page is the newest copy of its logical page.
     pub fn is_valid(&self, ppn: u32) -> bool {
         self.pages[ppn as usize].lpn.is_some_and(|lpn| self.map[lpn as usize] == Some(ppn))
     }

@@ -1,4 +1,4 @@
-//! Assembles the device of a set-up. Each combination of parts is compiled separately.
+//! Assembles the device of a set-up. Each combination of FTL, flash, checker and meter is compiled separately.
 
 use ssdlab_ftl::Ftl;
 use ssdlab_ftl::choice::{Start, Visitor};
@@ -23,7 +23,7 @@ use crate::setup::drive::DriveOptions;
 use crate::setup::{Clock, Setup};
 use crate::state::{self, Origin};
 
-/// Code to run on a stack once its parts are chosen.
+/// Code to run on a drive once its FTL, flash, checker and meter are chosen.
 pub(crate) trait Purpose {
     type Output;
 
@@ -41,13 +41,13 @@ pub(crate) trait Purpose {
     ) -> Result<Self::Output, SimError>;
 }
 
-/// Assembles the parts that `setup` names.
+/// Assembles the drive that `setup` describes, and runs `purpose` on it.
 pub(crate) fn assemble<U: Purpose>(setup: &Setup, start: Start, purpose: U) -> Result<U::Output, SimError> {
     let assembly = Assembly { setup, purpose };
     setup.ftl.build_from(start, setup.shape(), setup.seed, assembly).map_err(SimError::Setup)?
 }
 
-/// Chooses the meter for the FTL.
+/// Chooses the meter for the FTL, then flash and checker.
 struct Assembly<'s, U> {
     setup: &'s Setup,
     purpose: U,
@@ -122,7 +122,7 @@ pub(crate) struct Prepared<P: TimedParts> {
     pub control: Control,
 }
 
-/// Prepares a device without time and builds a drive from it. `trace` may overwrite the device.
+/// Prepares a device without time and builds a drive from it. If the set-up requires it, `trace` overwrites the device.
 pub(crate) fn prepare_drive<P: TimedParts>(
     mut stack: Stack<Untimed<P>>,
     timing: &Timing,

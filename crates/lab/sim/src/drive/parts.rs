@@ -17,7 +17,7 @@ pub(crate) trait Parts: 'static {
     type Meter: Meter + Send + 'static;
 }
 
-/// Parts of an event-driven drive.
+/// A combination of types for an event-driven drive.
 pub(crate) trait TimedParts: Parts<Flash = ParallelFlash> {}
 
 impl<P: Parts<Flash = ParallelFlash>> TimedParts for P {}
@@ -38,5 +38,5 @@ where
     type Meter = M;
 }
 
-/// The same parts without time, used before and after the replay.
+/// The same combination without time, used before and after the replay.
 pub(crate) type Untimed<P> = Combined<<P as Parts>::Ftl, UntimedFlash, <P as Parts>::Checker, <P as Parts>::Meter>;

@@ -41,8 +41,8 @@ impl<P: TimedParts> TimedDrive<P> {
         self.queues.push(queue, index);
     }
 
-    /// Returns true if the drive takes requests from the queues. Without a buffer, it takes none while the flash is
-    /// fully occupied.
+    /// Returns true if the drive takes requests from the queues. Without a buffer, it takes none while the maximum
+    /// number of flash operations is in flight.
     fn takes_requests(&self) -> bool {
         self.buffer.is_some() || self.stack.sinks.flash.under_way() < self.most_under_way
     }
@@ -90,7 +90,7 @@ impl<P: TimedParts> TimedDrive<P> {
         if op == Op::Write && self.front.receive(index, bytes, now_ns) { Ok(()) } else { self.submit(index) }
     }
 
-    /// Hands a request to buffer and FTL.
+    /// Submits a request to the write buffer or the FTL.
     #[inline(always)]
     fn submit(&mut self, index: u32) -> Result<(), SimError> {
         let now_ns = self.now_ns();
@@ -188,7 +188,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Charges the time since a request was last charged to one part of its latency.
+    /// Charges the time since a request was last charged to the given part of its latency.
     #[inline(always)]
     pub(super) fn charge(&mut self, index: u32, part: Part) {
         let now_ns = self.now_ns();
@@ -197,14 +197,14 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Marks the start of a request's wait for the flash as a whole.
+    /// Marks the time when a request begins to wait for the flash in general, not for its own operations.
     pub(super) fn wait_for_flash(&mut self, index: u32) {
         if let Some(attribution) = &mut self.attribution {
             attribution.wait_for_flash(index, &self.stack.sinks.flash);
         }
     }
 
-    /// Charges the time for which a request has waited for the flash as a whole, if it has waited.
+    /// Charges the time for which a request has waited for the flash in general, if it has waited.
     #[inline(always)]
     pub(super) fn waited_for_flash(&mut self, index: u32) {
         if let Some(attribution) = &mut self.attribution {
