@@ -6,13 +6,13 @@ use ssdlab_cache::plan::{Compressor, Correction, Memory, Point, Popularity};
 
 use crate::errors::{ConfigError, OrRaise};
 
-/// A cache with a compressor.
+/// A plan: a page cache of which a part is compressed.
 #[pyclass(module = "ssdlab._ssdlab", frozen)]
 pub struct Plan {
     inner: ssdlab_cache::plan::Plan,
 }
 
-/// Finds corrections by name.
+/// Returns the corrections of the model that have the given names.
 fn named(names: &[String]) -> PyResult<Vec<Correction>> {
     let find = |name: &String| {
         Correction::ALL.iter().find(|(_, known)| known == name).map(|(correction, _)| *correction).ok_or_else(|| {
@@ -23,7 +23,7 @@ fn named(names: &[String]) -> PyResult<Vec<Correction>> {
     names.iter().map(find).collect()
 }
 
-/// Returns the names of all corrections.
+/// Returns the names of all corrections of the model.
 #[pyfunction]
 pub fn corrections() -> Vec<&'static str> {
     Correction::ALL.iter().map(|(_, name)| *name).collect()
@@ -97,7 +97,7 @@ impl Plan {
     }
 }
 
-/// Parses the distribution of requests over pages.
+/// Distribution of requests over pages.
 #[derive(FromPyObject)]
 enum Distribution {
     Named(String),

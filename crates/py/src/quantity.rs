@@ -25,7 +25,7 @@ pub fn nanos(text: &str) -> PyResult<u64> {
     Nanos::parse(text).map(|nanos| nanos.0).or_raise()
 }
 
-/// Parses an operation such as `"R"`, `"write"` or `"1"`; None if unknown.
+/// Parses the name of an operation such as `"R"`, `"write"` or `"1"`; None if unknown.
 #[pyfunction]
 pub fn operation(text: &str) -> Option<u8> {
     Op::parse(text.trim().as_bytes()).map(|op| op as u8)

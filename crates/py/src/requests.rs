@@ -9,7 +9,7 @@ use ssdlab_trace::{Op, Placed, Request};
 use crate::columns::array;
 use crate::errors::{TraceError, beyond_device};
 
-/// Names of the columns.
+/// Names of the columns of requests.
 const COLUMNS: [&str; 6] = ["time_ns", "op", "offset", "bytes", "flags", "stream"];
 
 /// Requests in replay order, 24 bytes each.
@@ -72,7 +72,7 @@ impl Requests {
         Ok(Self { inner })
     }
 
-    /// Concatenates batches.
+    /// Concatenates several batches of requests.
     #[staticmethod]
     fn concatenate(batches: Vec<PyRef<'_, Self>>) -> Self {
         let mut inner = Vec::with_capacity(batches.iter().map(|batch| batch.inner.len()).sum());
@@ -86,8 +86,8 @@ impl Requests {
         self.inner.len()
     }
 
-    /// Returns the message for the first request past the end of the device, with its row in `table`; None if there is
-    /// none. `first` is the row of the first request.
+    /// Returns the message for the first request past the end of the device, with its row in `table`; None if all
+    /// requests fit. `first` is the row of the first request.
     fn beyond(&self, capacity_bytes: u64, table: &str, first: usize) -> Option<String> {
         let row = self.inner.iter().position(|request| request.ends_beyond(capacity_bytes))?;
         Some(row_beyond(&self.inner[row], capacity_bytes, table, first + row))

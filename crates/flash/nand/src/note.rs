@@ -37,7 +37,7 @@ pub enum Note {
         hit: bool,
         /// True if the entry is about to change.
         changes: bool,
-        /// True if the entry was already in RAM because the page is being written.
+        /// True if the page was written before, so that its entry has been in RAM before.
         written: bool,
     },
     /// A block was chosen for collection; its valid pages are copied, then it is erased.

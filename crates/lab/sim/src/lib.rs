@@ -1,4 +1,4 @@
-//! Assembles layers into a stack, replays requests through it and measures.
+//! Assembles the layers of the storage stack, replays requests through them and measures the run.
 //!
 //! Results depend only on set-up and requests, not on wall time or unseeded random numbers. A run has one thread. Other
 //! threads work only where they cannot change results: on files of saved drives, and on caches simulated without a

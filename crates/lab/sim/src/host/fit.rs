@@ -7,29 +7,30 @@ use crate::run::error::SimError;
 use crate::setup::Setup;
 use crate::setup::host::Fit;
 
-/// Maps requests to a device.
+/// Maps request addresses to a device.
 #[derive(Clone, Copy, Debug)]
 pub struct AddressMapper {
     fit: Fit,
     capacity_bytes: u64,
     page_bytes: u32,
-    /// Address in bytes up to which requests stay unchanged.
+    /// Requests that end at or before this address in bytes stay unchanged.
     untouched_bytes: u64,
-    /// Requests mapped.
+    /// Number of requests mapped so far.
     requests: u64,
 }
 
 /// A request mapped to the device.
 #[derive(Clone, Copy, Debug)]
 pub struct Fitted {
-    /// The mapped request begins on the device. The part past the end wraps to the beginning, see [`runs`].
+    /// The mapped request, which begins on the device. The part past the end of the device wraps to the beginning, see
+    /// [`runs`].
     pub request: Request,
     /// True if the original request ended past the end of the device and was wrapped.
     pub wrapped: bool,
 }
 
 impl AddressMapper {
-    /// Returns a mapper for the device and the rule of `setup`.
+    /// Creates a mapper for the device of `setup`, with the rule `setup.fit`.
     pub fn new(setup: &Setup) -> Self {
         let capacity_bytes = setup.capacity_bytes();
         let untouched_bytes = match setup.fit {
@@ -60,7 +61,7 @@ impl AddressMapper {
         !request.ends_beyond(self.untouched_bytes)
     }
 
-    /// Maps a request that needs a change.
+    /// Maps a request whose address must change.
     ///
     /// # Errors
     /// See [`Self::fit`] for the errors.

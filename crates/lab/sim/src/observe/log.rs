@@ -13,7 +13,7 @@ use crate::observe::meter::{
     CaptureCounters, CaptureSummary, LogFigures, LogSummary, Measured, MergeTally, Merges, Meter,
 };
 
-/// The current run of pages.
+/// The current run of pages that one stream writes in sequence.
 #[derive(Clone, Copy, Default)]
 struct PageRun {
     /// Page that would continue the run.
@@ -25,7 +25,7 @@ struct PageRun {
 /// Measures a log-block FTL.
 pub(crate) struct LogMeter {
     pages_per_block: u32,
-    /// True if the log has sequential blocks.
+    /// True if the log has sequential log blocks.
     captures: bool,
     merges: [MergeTally; MergeKind::ALL.len()],
     associativity: Vec<u64>,
@@ -34,7 +34,7 @@ pub(crate) struct LogMeter {
     streams: Vec<(PageRun, CaptureCounters)>,
     /// The current write: stream, first page and number of pages.
     write: (u16, u32, u32),
-    /// Pages of the write captured so far.
+    /// Pages of the current write that were captured so far.
     captured: Vec<u32>,
 }
 
@@ -54,7 +54,7 @@ impl LogMeter {
     }
 }
 
-/// Counts a run that has ended.
+/// Adds a run that has ended to the counters.
 fn close(run: PageRun, counts: &mut CaptureCounters) {
     match run.pages {
         0 => {}

@@ -12,11 +12,11 @@ pub struct DriveOptions {
     pub commands: Commands,
     /// Policy that selects the next operation of a die.
     pub scheduler: &'static DieSchedulerInfo,
-    /// Host interface.
+    /// Host interface of the drive.
     pub front: Front,
     /// Write buffer; without a buffer, writes complete when they are programmed.
     pub buffer: Option<WriteBuffer>,
-    /// Garbage collection ahead of need.
+    /// Time and extent of garbage collection ahead of need.
     pub collect: Collect,
     /// Maximum number of flash operations in flight per die, on average. At this limit the drive takes no further
     /// request. With a write buffer, it also programs no further page from the buffer.
@@ -57,7 +57,7 @@ pub enum Protocol {
     MultiQueue {
         /// Number of queues.
         queues: u32,
-        /// Requests per queue.
+        /// Maximum number of requests that a queue holds.
         depth: u32,
         /// Maximum number of requests that the drive processes at a time.
         slots: u32,
@@ -71,12 +71,13 @@ pub enum Protocol {
 pub enum Arbitration {
     /// Queues take turns, with `burst` requests each.
     RoundRobin {
-        /// Requests taken from a queue in a row.
+        /// Number of requests taken from a queue in a row.
         burst: u32,
     },
-    /// Round robin. The weight of a queue is its number of requests per turn; queue `q` has weight `q % 8`.
+    /// Round robin. The weight of a queue is its number of requests per turn; queue `q` has the weight `weights[q %
+    /// 8]`.
     Weighted {
-        /// Requests taken from a queue in a row, at least 1.
+        /// Number of requests taken in a row from a queue with each weight, at least 1.
         weights: [u16; 8],
     },
 }
@@ -88,7 +89,7 @@ pub struct WriteBuffer {
     pub pages: u32,
     /// Rule that decides when pages are programmed.
     pub flush: FlushPolicy,
-    /// True if the contents survive a power loss, so that a flush request completes at once.
+    /// True if the contents of the buffer survive a power loss, so that a flush request completes at once.
     pub protected: bool,
 }
 
@@ -130,8 +131,8 @@ pub enum Collect {
 /// Extent of collection ahead of need.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CollectGoal {
-    /// Number of erased blocks to reach in each plane, in addition to the FTL's reserve.
+    /// Number of erased blocks that collection reaches in each plane, in addition to the FTL's reserve.
     pub blocks: u32,
-    /// Pages copied before waiting requests are considered again.
+    /// Number of pages copied before waiting requests are considered again.
     pub step: u32,
 }
