@@ -28,9 +28,9 @@ use crate::mem::{HugeVec, Mapping, Plain, bytes_of, bytes_of_mut};
 
 /// Direction of an archive, and its stream.
 pub enum Archive<'a> {
-    /// Writes fields.
+    /// Fields are written to the stream.
     Save(&'a mut dyn Output),
-    /// Overwrites fields with saved values.
+    /// Fields are overwritten with saved values from the stream.
     Load(&'a mut dyn Input),
 }
 
@@ -39,7 +39,7 @@ pub type Archived = io::Result<()>;
 
 /// A stream to which state is written. It may store arrays separately from other fields.
 pub trait Output: Write {
-    /// Writes an array.
+    /// Writes an array to the stream.
     ///
     /// # Errors
     /// Fails if the array cannot be written.
@@ -81,7 +81,7 @@ pub enum Access {
 }
 
 impl Archive<'_> {
-    /// Saves or loads a small field.
+    /// Saves or loads a small field of the state.
     ///
     /// # Errors
     /// Fails if the value cannot be written, or the saved bytes are not a value of this type.

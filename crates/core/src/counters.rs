@@ -6,17 +6,17 @@ use std::ops::{AddAssign, Sub};
 /// Name, unit and help text of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counter {
-    /// Field name, in the field's standard terms.
+    /// Field name of the counter, in the standard terms of storage.
     pub name: &'static str,
-    /// Unit of the value.
+    /// Unit of the counter's value.
     pub unit: &'static str,
-    /// Help text, one sentence.
+    /// Help text of the counter, one sentence.
     pub help: &'static str,
 }
 
 /// A struct declared by [`counters!`](crate::counters!): it serialises as a map from names to values.
 pub trait Counters: Copy + Default + AddAssign + Sub<Output = Self> {
-    /// Every counter in the order of declaration.
+    /// All counters of the struct, in the order of declaration.
     const COUNTERS: &'static [Counter];
 
     /// Returns the values of all counters in the order of declaration.

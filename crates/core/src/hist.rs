@@ -38,7 +38,7 @@ const fn bucket_of(value: u64) -> usize {
 pub struct InBucket {
     /// Duration in nanoseconds.
     pub ns: u64,
-    /// Bucket of the duration.
+    /// Number of the bucket of this duration.
     pub bucket: usize,
 }
 
@@ -50,7 +50,7 @@ impl InBucket {
     }
 }
 
-/// Returns the smallest value of a bucket.
+/// Returns the smallest duration that falls into a bucket.
 fn lower_bound(bucket: usize) -> u64 {
     if bucket < 2 * SUB {
         return bucket as u64;
@@ -60,7 +60,7 @@ fn lower_bound(bucket: usize) -> u64 {
 }
 
 impl LatencyHistogram {
-    /// Number of buckets.
+    /// Number of buckets in a histogram.
     pub const BUCKETS: usize = BUCKETS;
 
     /// Returns the bucket of a duration; longer durations never have lower buckets.
@@ -69,18 +69,18 @@ impl LatencyHistogram {
         bucket_of(nanos)
     }
 
-    /// Returns the smallest value of a bucket and of the next bucket, in nanoseconds.
+    /// Returns the smallest duration of a bucket and of the next bucket, in nanoseconds.
     pub fn bounds(bucket: usize) -> (u64, u64) {
         (lower_bound(bucket), if bucket + 1 < BUCKETS { lower_bound(bucket + 1) } else { u64::MAX })
     }
 
-    /// Adds one duration.
+    /// Adds one duration to the histogram.
     #[inline]
     pub fn record(&mut self, nanos: u64) {
         self.add(InBucket::of(nanos));
     }
 
-    /// Adds one duration whose bucket is known.
+    /// Adds one duration whose bucket is known to the histogram.
     #[inline]
     pub fn add(&mut self, InBucket { ns: nanos, bucket }: InBucket) {
         debug_assert_eq!(bucket, bucket_of(nanos));

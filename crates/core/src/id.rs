@@ -15,7 +15,7 @@ macro_rules! id {
             /// The value for "no page" or "no block" in dense arrays.
             pub const NONE: Self = Self(u32::MAX);
 
-            /// Returns the number as an array index.
+            /// Returns the page or block number as an array index.
             #[inline(always)]
             pub const fn index(self) -> usize {
                 self.0 as usize

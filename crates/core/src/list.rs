@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Value for no item: the end of a list.
+/// Item number for no item: the end of a list.
 pub const NONE: u32 = u32::MAX;
 
 /// Neighbours of an item in its list.
@@ -24,10 +24,10 @@ impl Link {
 
 /// Node of an item, which contains its links.
 pub trait Node {
-    /// Returns the links.
+    /// Returns the links of the item.
     fn link(&self) -> &Link;
 
-    /// Returns the links, mutable.
+    /// Returns the links of the item, mutable.
     fn link_mut(&mut self) -> &mut Link;
 }
 
@@ -78,7 +78,7 @@ impl List {
         some(self.oldest)
     }
 
-    /// Returns the item added last.
+    /// Returns the item that was added last.
     #[inline]
     pub fn newest(&self) -> Option<u32> {
         some(self.newest)
@@ -125,7 +125,7 @@ impl List {
         link
     }
 
-    /// Removes and returns the oldest item.
+    /// Removes and returns the oldest item of the list.
     #[inline]
     pub fn pop_oldest<N: Node>(&mut self, nodes: &mut [N]) -> Option<u32> {
         let item = self.oldest()?;
@@ -182,7 +182,7 @@ impl Queue {
         self.list.renew(&mut self.links, item);
     }
 
-    /// Returns the item that has been in the queue longest.
+    /// Returns the item that has been in the queue longest, if any.
     #[inline]
     pub fn oldest(&self) -> Option<u32> {
         self.list.oldest()

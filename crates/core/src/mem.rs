@@ -17,7 +17,7 @@ use crate::entry::{Entry, SharedEntry};
 
 /// A number type for large arrays; every bit pattern must be valid.
 pub trait Plain: Copy + Default + sealed::Sealed {
-    /// Converts to little-endian byte order.
+    /// Converts the number to little-endian byte order.
     fn to_little_endian(self) -> Self;
 }
 

@@ -39,17 +39,17 @@ impl fmt::Debug for Names {
 /// Unit of a parameter's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Time in nanoseconds.
+    /// A time in nanoseconds.
     Nanos,
-    /// Time in milliseconds.
+    /// A time in milliseconds.
     Millis,
-    /// Bytes.
+    /// A size in bytes.
     Bytes,
-    /// Bytes in sectors of 512.
+    /// A size in sectors of 512 bytes.
     Sectors,
-    /// Bytes in KiB.
+    /// A size in KiB.
     KiB,
-    /// Bytes in MiB.
+    /// A size in MiB.
     MiB,
     /// A percentage: a share of a whole in whole percent, written as a number.
     Percent,
@@ -59,9 +59,9 @@ pub enum Unit {
     Switch,
     /// One of several names; the value is the index of the name.
     OneOf(Names),
-    /// A count of the thing named.
+    /// A count of the things named.
     Count(&'static str),
-    /// A count that the source fixes. It is not a setting, but tests vary it.
+    /// A count that the source (paper or program) fixes. It is not a setting, but tests vary it.
     Fixed(&'static str),
 }
 
@@ -72,7 +72,7 @@ pub enum Quantity {
     Time(u64),
     /// A size, with the bytes per unit.
     Size(u64),
-    /// A number.
+    /// A plain number.
     Number,
     /// A share of a whole.
     Share,
@@ -140,17 +140,17 @@ impl fmt::Display for Unit {
 pub struct Parameter {
     /// Name in configurations; the name used by the kernel or paper, if any.
     pub name: &'static str,
-    /// Unit of the value.
+    /// Unit of the parameter's value.
     pub unit: Unit,
     /// Default from the source; if the default is our choice, the help or file says so.
     pub default: u64,
-    /// Smallest value.
+    /// Smallest value of the parameter.
     pub min: u64,
-    /// Largest value.
+    /// Largest value of the parameter.
     pub max: u64,
     /// Example value for documents, if the default is not a good example.
     pub example: Option<u64>,
-    /// Help text, one sentence.
+    /// Help text of the parameter, one sentence.
     pub help: &'static str,
 }
 
@@ -199,7 +199,7 @@ impl Parameter {
         matches!(self.unit, Unit::Fixed(_))
     }
 
-    /// Sets the example value.
+    /// Returns the parameter with another example value.
     pub const fn example(self, value: u64) -> Self {
         Self { example: Some(value), ..self }
     }
@@ -226,7 +226,7 @@ impl Parameter {
 pub struct Owner {
     /// Type of the owner, such as `scheduler`.
     pub kind: &'static str,
-    /// Name of the owner.
+    /// Name of the owner, such as `deadline`.
     pub name: &'static str,
     /// Word for the owner's parameters, such as `tunable`.
     pub parameter: &'static str,
@@ -238,7 +238,7 @@ impl fmt::Display for Owner {
     }
 }
 
-/// An invalid parameter change.
+/// Error: an invalid change of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParameterError {
     /// The owner has no parameter with this name.
@@ -246,12 +246,12 @@ pub enum ParameterError {
     Unknown {
         /// Owner of the parameters.
         owner: Owner,
-        /// Unknown name.
+        /// Unknown name of a parameter.
         name: String,
         /// All names that the owner's parameters have.
         known: String,
     },
-    /// The value is out of range.
+    /// The value is out of the parameter's range.
     #[error("{} `{name}` of {owner} is {value}, but must be in {min}..={max} {unit}", owner.parameter)]
     OutOfRange {
         /// Owner of the parameters.

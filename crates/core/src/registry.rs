@@ -18,7 +18,7 @@ use crate::suggest::named;
 pub struct Info<R: 'static> {
     /// Name of the entry in settings; the name used by the source, if any.
     pub name: &'static str,
-    /// Short help text.
+    /// Short help text of the entry.
     pub help: &'static str,
     /// Paper or program that describes the entry; empty if there is no single source.
     pub source: &'static str,

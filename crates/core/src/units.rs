@@ -256,7 +256,7 @@ pub fn parse_bandwidth(text: &str) -> Result<u64, UnitError> {
     parse(text, "a bandwidth", BANDWIDTH_UNITS, &[], Fraction::Rounded, "\"600MB/s\" or \"3.5GB/s\"")
 }
 
-/// Writes a value with decimals in a unit that is a power of ten.
+/// Writes a value with decimals in the given unit, which is a power of ten.
 fn with_decimals(value: u64, &(unit, scale): &(&str, u64)) -> String {
     let fraction = format!("{:0width$}", value % scale, width = scale.ilog10() as usize);
     let fraction = fraction.trim_end_matches('0');
@@ -299,7 +299,7 @@ pub fn counted(count: u64, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Writes a value with three significant digits, in the largest unit in which it is at least one.
+/// Writes a value with three significant digits, in the largest unit in which the value is at least one.
 fn scaled(value: f64, units: &[(&str, f64)]) -> String {
     let &(name, scale) = units.iter().rev().find(|(_, scale)| value >= *scale).unwrap_or(&units[0]);
     let number = value / scale;

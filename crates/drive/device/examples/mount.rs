@@ -103,7 +103,7 @@ fn drive_of(pages: u32) -> Result<Drive<InMemory>, Box<dyn Error>> {
     Ok(Drive::create(SpareAreas { geometry, kept }, options)?)
 }
 
-/// Wall-clock time and processor time.
+/// Measures wall-clock time and processor time.
 #[derive(Clone, Copy)]
 struct Watch {
     wall: Instant,
@@ -120,7 +120,7 @@ impl Watch {
     }
 }
 
-/// Processor time of this process.
+/// Returns the processor time that this process has used.
 fn worked() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
@@ -167,7 +167,7 @@ fn report(mut drive: Drive<InMemory>, history: &str) -> Result<Drive<InMemory>, 
     drive.flush()?;
     drive = opened(drive, &format!("{history}, power lost after a flush"))?;
     for slot in [Slot::A, Slot::B] {
-        // A log is recognised by its header.
+        // A log is recognised by its header, so this removes the log.
         drive.backend_mut().write_log(slot, 0, &[0; 64])?;
     }
     drive = opened(drive, &format!("{history}, without a log"))?;
@@ -272,7 +272,7 @@ fn uncached(path: &Path, geometry: Geometry, lines: &[Line]) -> Result<FileBacke
     Ok(FileBackend::open(path, geometry, lines, &[])?)
 }
 
-/// A file that is removed at the end.
+/// A temporary file that is removed at the end.
 struct Scratch(PathBuf);
 
 impl Drop for Scratch {

@@ -14,10 +14,10 @@ use std::ops::Range;
 
 use ssdlab_ftl::WriteContext;
 
-/// Write buffer options.
+/// Options of the write buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WriteBuffer {
-    /// Capacity in pages.
+    /// Capacity of the buffer in pages.
     pub pages: u32,
     /// Number of pages at which programming starts, 1 to `pages`. With 1 and a `low` of 0, every page is programmed at
     /// once.

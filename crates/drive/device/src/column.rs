@@ -78,7 +78,7 @@ impl<'a> Column<'a> {
         matches!(line.width, 0 | 1 | 2 | 4 | 8).then_some(Self { line, distances })
     }
 
-    /// True if all numbers lie on the line.
+    /// True if all numbers of the column lie on the line.
     pub const fn is_straight(&self) -> bool {
         self.line.width == 0
     }

@@ -28,7 +28,7 @@ pub(crate) struct Medium<B> {
     pub backend: B,
     /// The log; None while the drive has no trusted log.
     pub log: Option<Log>,
-    /// Programs known to be safe.
+    /// Note of the programs known to be safe.
     pub safe: SafeNote,
     /// True if a page may have been programmed since the last sync.
     unsynced: bool,
@@ -42,11 +42,11 @@ pub(crate) struct Medium<B> {
     pub closed: Vec<bool>,
     /// Pages with a sound spare area but damaged data, because their program was interrupted.
     pub damaged: BTreeSet<Ppn>,
-    /// Number of programs and trims.
+    /// Number of programs and trims so far.
     pub sequence: u64,
     /// True if a page was programmed or trimmed or a block erased since the last flush.
     pub changed: bool,
-    /// Lifetime counters.
+    /// Lifetime counters of the drive.
     pub life: Life,
     /// Number of pages read by the host that were never written.
     pub unmapped_reads: u64,
@@ -202,7 +202,7 @@ impl<B: Backend> Medium<B> {
 pub(crate) enum Payload<'a> {
     /// The FTL only moves data within the flash.
     None,
-    /// Host pages, by number in the request.
+    /// The pages that the host writes, by their number in the request.
     Write(&'a Pages<'a>),
     /// Destination of a page that is read for the host or for a partial write.
     Read {
@@ -210,18 +210,18 @@ pub(crate) enum Payload<'a> {
         lpn: Lpn,
         /// Buffer of one page that receives the data.
         into: &'a mut [u8],
-        /// True if the page could not be read.
+        /// True if the page to read could not be read.
         lost: bool,
     },
 }
 
 /// Pages of a write; the first and the last page may be assembled in another buffer.
 pub(crate) struct Pages<'a> {
-    /// First page, if it is not in `whole`.
+    /// Data of the first page, if it is not in `whole`.
     pub head: Option<&'a [u8]>,
-    /// Whole pages, stored contiguously.
+    /// Data of the whole pages, stored contiguously.
     pub whole: &'a [u8],
-    /// Last page, if it is not in `whole`.
+    /// Data of the last page, if it is not in `whole`.
     pub tail: Option<&'a [u8]>,
     /// True if the rest of a partially written page could not be read.
     pub lost: bool,

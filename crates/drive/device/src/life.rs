@@ -4,15 +4,15 @@
 /// controller that saves them periodically. A mount without a log restarts at 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Life {
-    /// Number of mounts.
+    /// Number of mounts of the drive.
     pub mounts: u64,
     /// Number of mounts without an earlier shutdown.
     pub unsafe_mounts: u64,
     /// Number of pages that could not be read.
     pub pages_lost: u64,
-    /// Bytes read by the host.
+    /// Number of bytes read by the host.
     pub bytes_read: u64,
-    /// Bytes written by the host.
+    /// Number of bytes written by the host.
     pub bytes_written: u64,
     /// True if the drive is permanently read-only because too many blocks have failed.
     pub worn_out: bool,

@@ -35,7 +35,7 @@ use crate::scan::{DamagedPage, Read, Reading, is_whole};
 use crate::spare::{Content, SPARE_BYTES, decode_block};
 use crate::table::PageTable;
 
-/// Input of recovery.
+/// Result of a survey of the flash, which recovery uses.
 pub(crate) struct Surveyed {
     /// Table of blocks read a second time; None if the first pass was sufficient.
     pub table: Option<PageTable>,
@@ -75,9 +75,9 @@ fn found_in(block: BlockId, spares: &[u8]) -> Vec<Found> {
 }
 
 impl<B: Backend> Medium<B> {
-    /// Surveys the flash. From now on no sequence number below `least` is used. If all of the flash has to be read, the
-    /// FTL sees it meanwhile through `at_first_sight`, before any damage is known. `at_first_sight` returns true if
-    /// that is enough when no page is damaged.
+    /// Surveys the flash. From now on no sequence number below `least` is used. If all of the flash has to be read, it
+    /// is also passed to `at_first_sight` during the first pass, before any damage is known. `at_first_sight` recovers
+    /// the FTL, and returns true if this recovery is valid unless a page is damaged.
     pub fn survey(
         &mut self,
         least: u64,
@@ -189,7 +189,7 @@ impl<B: Backend> Medium<B> {
         Ok((table, trims))
     }
 
-    /// Surveys all of the flash; None if `at_first_sight` has seen it and that is enough.
+    /// Surveys all of the flash; None if `at_first_sight` has recovered the FTL from it and no page is damaged.
     fn survey_all(
         &mut self,
         at_first_sight: impl FnOnce(&dyn Scan) -> bool,
@@ -263,7 +263,7 @@ struct BlockScan<'a, B> {
     medium: &'a mut Medium<B>,
     table: PageTable,
     report: &'a mut MountReport,
-    /// Spare areas of the block read last.
+    /// Spare areas of the block that was read last.
     spares: Vec<u8>,
     damaged: Vec<DamagedPage>,
 }

@@ -6,9 +6,9 @@
 //!        parts written | the page
 //! ```
 //! Each page that the buffer accepts is recorded before it is acknowledged; so is a trim of a recorded page. Checksums
-//! are seeded with generation and position, so that a journal ends at the first incomplete record. When it is long, the
-//! waiting pages are written to the other journal, whose head comes last. Then the older head is wiped. A single wrong
-//! bit of a head is corrected.
+//! are seeded with generation and position, so that a journal ends at the first incomplete record. When a journal is
+//! long, the waiting pages are written to a second journal, and its head is written last. Then the head of the first
+//! journal is wiped. A single wrong bit of a head is corrected.
 //!
 //! A head without a journal names the generation of a journal being started. If the start is interrupted, its records
 //! do not count in the next journal, which may lie at the same place.
@@ -18,8 +18,8 @@
 //! record counts.
 //!
 //! Programs are not recorded. A record is outdated if the flash holds a version of its page not below the recorded
-//! sequence number, or if the page was trimmed since. The next mount programs and trims the others. It does so whatever
-//! buffer the drive then has, as if the capacitors had lasted.
+//! sequence number, or if the page was trimmed since. The next mount executes all records that are not outdated,
+//! whatever buffer the drive then has, as if the capacitors had lasted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -60,7 +60,7 @@ pub(crate) struct BufferJournal {
     at: u64,
     /// Position in the journal beyond which it counts as long, so that a new journal is started.
     long_at: u64,
-    /// True if no other head names a journal.
+    /// True if this is the only head that names a journal.
     pub is_alone: bool,
     /// Pages whose latest record in the journal is not a trim.
     named: BTreeSet<u32>,

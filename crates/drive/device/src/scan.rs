@@ -31,7 +31,7 @@ const NOT_KEPT: u64 = u64::MAX;
 /// Bit set in the lowest version of a block whose versions are consecutive, page by page; no other version is kept.
 const IN_ORDER: u64 = 1 << 63;
 
-/// A page with a sound spare area.
+/// A page whose spare area is undamaged.
 type Page = (Ppn, Spare, SpareBytes);
 
 /// Flash whose blocks are read when they are visited. Every block counts as closed, and no page is known to be damaged.
@@ -219,7 +219,7 @@ impl Scan for Reading<'_> {
             }
             share
         });
-        // A repeated visit finds the same result.
+        // A repeated visit of the blocks finds the same result.
         *self.shares.lock().unwrap_or_else(PoisonError::into_inner) = shares;
     }
 

@@ -17,7 +17,7 @@ use twox_hash::XxHash3_64;
 
 use crate::bits::corrected;
 
-/// Bytes of a spare area.
+/// Number of bytes in a spare area.
 pub const SPARE_BYTES: usize = 32;
 
 /// A spare area as flash stores it.
@@ -29,16 +29,16 @@ const LOST: u8 = 2;
 const UNCHECKED: u8 = 4;
 pub(crate) const ROLES: [Role; 5] = [Role::Data, Role::Log, Role::SequentialLog, Role::Isolation, Role::Map];
 
-/// Decoded spare area.
+/// Decoded contents of a spare area.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Spare {
     /// Spare area as the FTL wrote it.
     pub oob: SpareArea,
-    /// Version of the copy; see [`SpareArea`].
+    /// Version of the copy in this page; see [`SpareArea`].
     pub version: u64,
     /// True if the data was lost before, because it was copied from an unreadable page.
     pub lost: bool,
-    /// Number of programs and trims directly before this one that are known to be safe from a power loss. Encoding
+    /// Number of programs and trims directly before this program that are known to be safe from a power loss. Encoding
     /// rounds large numbers down.
     pub safe: u64,
 }
@@ -46,7 +46,7 @@ pub struct Spare {
 /// State of a page according to its spare area.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Content {
-    /// No page was programmed since the erase.
+    /// No page was programmed here since the erase of the block.
     Erased,
     /// The page was programmed, with this spare area.
     Programmed(Spare),

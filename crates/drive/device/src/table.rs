@@ -124,7 +124,7 @@ impl<'a> BlockPages<'a> {
         pages().all(|at| state(at) < STATES).then(|| pages().filter(|&at| state(at) == DAMAGED).collect())
     }
 
-    /// Returns one page. Pages of `closed` blocks cannot be programmed.
+    /// Returns the page at offset `at` of the block. Pages of `closed` blocks cannot be programmed.
     #[inline]
     pub fn page(&self, at: usize, closed: bool) -> Found {
         let Self { states, lpns, sequences, ages, .. } = self;
@@ -137,7 +137,7 @@ impl<'a> BlockPages<'a> {
         self.outdated.is_some_and(|marks| marks[at / 8] >> (at % 8) & 1 != 0)
     }
 
-    /// Returns all pages.
+    /// Returns all pages of the block in `pages`.
     pub fn all(&self, closed: bool, pages: &mut [Found]) {
         let mut numbers = [[0; LANES]; 4];
         for (first, pages) in (0..).step_by(LANES).zip(pages.chunks_mut(LANES)) {
@@ -186,13 +186,13 @@ fn page_of([state, lpn, sequence, age]: [u64; 4], outdated: bool, closed: bool) 
     }
 }
 
-/// Location of a block that is not erased.
+/// Place of the encoded pages of a block that is not erased.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Written {
     /// Number of the part in [`Parts`] that contains the pages, and the offset of the pages in it.
     pub part: usize,
     pub at: usize,
-    /// Widths of the block's columns.
+    /// Bytes per number in each column of the block.
     pub widths: [u8; 4],
     /// True if the block's erased pages must not be programmed.
     pub closed: bool,
@@ -203,7 +203,7 @@ struct Parts {
     parts: Vec<HugeVec<u8>>,
     /// Bytes used in the last piece.
     taken: usize,
-    /// Buffer for a block being encoded.
+    /// Buffer for the block that is being encoded.
     block: Vec<u8>,
 }
 

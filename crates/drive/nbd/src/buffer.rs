@@ -7,7 +7,7 @@ pub const FIRST: usize = 256 << 10;
 /// Maximum memory that a cleared buffer keeps; enough for messages of 1 MiB.
 pub const KEPT: usize = 6 * FIRST;
 
-/// Bytes to be sent.
+/// Buffer of bytes to be sent.
 #[derive(Debug)]
 pub struct Buffer {
     /// Allocated memory; the first `used` bytes are valid.
@@ -27,7 +27,7 @@ impl Buffer {
         &self.bytes[..self.used]
     }
 
-    /// Returns the size of the allocated memory.
+    /// Returns the size of the allocated memory in bytes.
     pub fn capacity(&self) -> usize {
         self.bytes.len()
     }
@@ -37,12 +37,12 @@ impl Buffer {
         self.used
     }
 
-    /// True if nothing was appended.
+    /// True if the buffer has no appended bytes.
     pub fn is_empty(&self) -> bool {
         self.used == 0
     }
 
-    /// Appends `data`.
+    /// Appends `data` to the buffer.
     #[inline]
     pub fn extend(&mut self, data: &[u8]) {
         self.grow(data.len()).copy_from_slice(data);

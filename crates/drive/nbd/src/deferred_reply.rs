@@ -22,7 +22,7 @@ enum LinkState {
     Closed,
 }
 
-/// Creates a connected pair.
+/// Creates a connected pair of sender and receiver.
 pub fn deferred_reply() -> (Completer, DeferredReply) {
     let link = Arc::new(Link(Mutex::new(LinkState::Open)));
     (Completer(Arc::clone(&link)), DeferredReply(link))

@@ -16,7 +16,7 @@ use ssdlab_trace::Request;
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     began: Instant,
-    /// Wall seconds per simulated second.
+    /// Seconds of wall time per second of simulated time.
     scale: f64,
 }
 
@@ -72,7 +72,7 @@ struct PendingReply {
 }
 
 impl Clock {
-    /// Starts the drive at the given pace.
+    /// Starts the simulated drive at the given pace.
     ///
     /// # Errors
     /// Fails if no thread is available.
@@ -102,7 +102,7 @@ impl Clock {
         due
     }
 
-    /// Returns the measurements so far.
+    /// Returns the measurements of the simulated drive so far.
     pub fn measured(&self) -> Measurements {
         lock(&self.measured).clone()
     }

@@ -6,7 +6,7 @@ use ssdlab_device::{Health, MountReport};
 use ssdlab_sim::{FlashSummary, HostCounters, LatencyByOp, Setup};
 
 counters! {
-    /// Write-zeroes requests. Traces have no such requests; a record contains them as writes and trims.
+    /// Counters of write-zeroes requests. Traces have no such requests; a record contains them as writes and trims.
     pub struct Zeroes {
         write_zeroes_requests: "requests", "Write-zeroes requests; not counted as writes or trims.";
         bytes_zeroed: "bytes", "Bytes zeroed by write-zeroes requests.";
@@ -19,7 +19,7 @@ pub struct ClientCounters {
     /// Requests of the types that traces have.
     #[serde(flatten)]
     pub host: HostCounters,
-    /// Write-zeroes requests.
+    /// Counters of write-zeroes requests.
     #[serde(flatten)]
     pub zeroes: Zeroes,
 }
@@ -81,9 +81,9 @@ pub struct TimingReport {
 pub struct Report {
     /// Capacity of the drive in bytes.
     pub capacity_bytes: u64,
-    /// Completed requests of clients.
+    /// Counters of the completed requests of clients.
     pub host: ClientCounters,
-    /// Flash operations by cause, without the mount; operations of the simulated drive if there is one.
+    /// Flash operations by cause, without the mount; the operations are those of the simulated drive if there is one.
     pub flash: FlashSummary,
     /// Pages programmed per page written by clients; `None` without writes.
     pub write_amplification: Option<f64>,

@@ -43,7 +43,7 @@ const MOST_AHEAD: usize = 8;
 /// buffer.
 type StoredDrive = Drive<Box<dyn Backend>>;
 
-/// A served drive.
+/// A drive that is served to NBD clients.
 pub struct Served {
     size_bytes: u64,
     page: PageSize,
@@ -62,7 +62,7 @@ struct ServedState {
     drive: StoredDrive,
     /// Number of pages programmed when the file was last synced.
     synced_pages: u64,
-    /// Error of the final flush.
+    /// Error of the final flush, if any.
     fault: Option<DriveError>,
     host: HostCounters,
     zeroes: Zeroes,
@@ -75,8 +75,8 @@ struct ServedState {
 }
 
 impl Served {
-    /// Creates an export of a drive that is on; `file` stores it, if given. Replies wait for `clock`, which runs at
-    /// `pace`.
+    /// Creates an export of a mounted drive; `file` is the file that stores the drive, if any. Replies wait for
+    /// `clock`, which runs at `pace`.
     pub fn new(
         drive: StoredDrive,
         file: Option<File>,
@@ -145,7 +145,7 @@ impl Served {
         }
     }
 
-    /// True if writes wait in volatile RAM.
+    /// True if writes may wait in volatile RAM.
     pub fn is_volatile(&self) -> bool {
         self.lock().is_volatile()
     }
@@ -227,7 +227,7 @@ impl Served {
         Some(clock.submit(Request { time_ns: state.given_ns, ..request }, came))
     }
 
-    /// Makes all earlier writes durable.
+    /// Makes all earlier writes to the stored drive durable.
     fn make_safe<'a>(&'a self, mut state: FairGuard<'a, ServedState>) -> Result<FairGuard<'a, ServedState>, Errno> {
         let mut slices = None;
         loop {

@@ -12,7 +12,7 @@ use crate::outside::Outside;
 use crate::page::{PageFtl, PageOptions};
 use crate::{DynFtl, Ftl, Shape};
 
-/// FTL with its options.
+/// Choice of an FTL with its options.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FtlChoice {
     /// Page mapping with its options and the chosen map.
@@ -24,7 +24,7 @@ pub enum FtlChoice {
 /// State in which a new FTL starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Start {
-    /// An erased device.
+    /// The FTL starts with an erased device.
     Erased,
     /// A saved state is loaded next ([`Ftl::archive`]). Memory that loading replaces is not allocated.
     Loaded,
@@ -63,7 +63,7 @@ impl Visitor for Boxed {
 
 macro_rules! maps {
     ($($family:ident $file:ident::$map:ident),+ $(,)?) => {
-        /// Every place where page mapping can keep its map.
+        /// Every registered map, which stands for a place where page mapping can keep its map.
         pub static MAPS: Registry<MapRules> = Registry::new("map", &[$(&map::$file::INFO),+]);
 
         fn build_page<V: Visitor>(
@@ -102,7 +102,7 @@ maps! {
 
 macro_rules! log_ftls {
     ($($file:ident::$log:ident),+ $(,)?) => {
-        /// Every FTL with log blocks.
+        /// Every registered FTL with log blocks.
         pub static LOG_FTLS: Registry<LogRules> = Registry::new("FTL", &[$(&log::$file::INFO),+]);
 
         fn build_log<V: Visitor>(
@@ -140,7 +140,7 @@ impl FtlChoice {
         self.build_from(Start::Erased, shape, seed, visitor)
     }
 
-    /// Builds the FTL for the given start.
+    /// Builds the FTL in the given start state.
     ///
     /// # Errors
     /// Like [`Self::build`], but from a given start state.

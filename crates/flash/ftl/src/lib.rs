@@ -53,11 +53,11 @@ use ssdlab_nand::{Cause, FlashSink, ProgramOrder, Scan, Trimmed};
 pub struct Shape {
     /// Number of logical pages.
     pub logical_pages: u32,
-    /// Bytes per page.
+    /// Number of bytes per page.
     pub page_bytes: u32,
     /// Number of erase blocks.
     pub blocks: u32,
-    /// Pages per erase block, 2 to 32,767.
+    /// Number of pages per erase block, 2 to 32,767.
     pub pages_per_block: u32,
     /// Order in which the pages of a block must be programmed.
     pub order: ProgramOrder,
@@ -140,7 +140,8 @@ pub trait Ftl {
     }
 
     /// Keeps blocks unwritten for programs that fail during one collection or merge (per plane, if planes are collected
-    /// separately). Must precede the first write. Without these blocks, such a failure may wear out the drive.
+    /// separately). Must be called before the first write. Without these blocks, such a failed program may wear out the
+    /// drive.
     ///
     /// # Errors
     /// Fails if the FTL does not handle failures, or the logical pages no longer fit.
@@ -167,7 +168,7 @@ pub trait Ftl {
         None
     }
 
-    /// Returns the bytes of memory held for maps and block state.
+    /// Returns the number of bytes of memory that the simulation holds for maps and block state.
     fn memory_bytes(&self) -> u64 {
         0
     }

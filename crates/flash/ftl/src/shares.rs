@@ -4,8 +4,9 @@
 //! the pages of each share form a ring with a random start, cut into slices
 //! tile k of the logical pages is slice k of every share, in random order
 //! ```
-//! A tile has about 64 Ki pages, so that its part of a map fits a core's own cache. Shares are first copied slice by
-//! slice, in order; [`Shares::mix`] then permutes each tile. So no write goes to a random place of the whole map.
+//! A tile has about 64 Ki pages, so that its part of a map fits the cache of a processor core. Shares are first copied
+//! slice by slice, in order; [`Shares::mix`] then permutes each tile. So no write goes to a random place of the whole
+//! map.
 //!
 //! No table stores the permutation: it is a Feistel network of random functions (Luby and Rackoff, "How to construct
 //! pseudorandom permutations from pseudorandom functions", 1988). Results beyond the tile pass through it again (Black

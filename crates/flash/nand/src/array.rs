@@ -15,7 +15,7 @@ pub struct Violation(pub String);
 /// Contents of a programmed page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PageData {
-    /// Logical page in the spare area.
+    /// Logical page that the spare area names.
     pub lpn: Lpn,
     /// Payload: the stamp that identifies the version of the page.
     pub stamp: u64,
@@ -56,7 +56,7 @@ impl FlashArray {
         Ok((block as usize, ppn.0 - block * self.pages_per_block))
     }
 
-    /// Reads a page.
+    /// Reads a programmed page; fails if the read breaks a rule of the chip.
     pub fn read(&self, ppn: Ppn) -> Result<PageData, Violation> {
         let (block, _) = self.locate(ppn, "read")?;
         if self.lpns[ppn.index()] == Entry::NONE {
@@ -65,7 +65,7 @@ impl FlashArray {
         Ok(PageData { lpn: Lpn(self.lpns[ppn.index()].page()), stamp: self.stamps[ppn.index()] })
     }
 
-    /// Programs a page.
+    /// Programs a page; fails if the program breaks a rule of the chip.
     pub fn program(&mut self, ppn: Ppn, data: PageData) -> Result<(), Violation> {
         let (block, page) = self.locate(ppn, "program")?;
         let next = self.next[block];
@@ -98,7 +98,7 @@ impl FlashArray {
         archive.array(stamps)
     }
 
-    /// Erases a block.
+    /// Erases a block; fails if the erase breaks a rule of the chip.
     pub fn erase(&mut self, block: BlockId) -> Result<(), Violation> {
         let Some(next) = self.next.get_mut(block.index()) else {
             return Err(Violation(format!("erase of block {block}: the device has {}", self.next.len())));

@@ -8,11 +8,11 @@ use crate::{Cause, FlashSink, Source, SpareArea};
 /// Flash that only counts operations, by type of operation and cause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Counts {
-    /// Pages read, by [`Cause`].
+    /// Number of pages read, by [`Cause`].
     pub reads: [u64; Cause::ALL.len()],
-    /// Pages programmed, by [`Cause`].
+    /// Number of pages programmed, by [`Cause`].
     pub programs: [u64; Cause::ALL.len()],
-    /// Blocks erased, by [`Cause`].
+    /// Number of blocks erased, by [`Cause`].
     pub erases: [u64; Cause::ALL.len()],
 }
 

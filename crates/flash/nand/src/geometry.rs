@@ -11,12 +11,12 @@ pub enum ProgramOrder {
     Ascending,
 }
 
-/// Pages and erase blocks of the whole array.
+/// Geometry of a flash array: pages, erase blocks and levels of parallelism.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Geometry {
-    /// Bytes per page, the unit of programming and of the map.
+    /// Number of bytes per page, which is the unit of programming and of the map.
     pub page_bytes: u32,
-    /// Pages per erase block, 2 to 32,767.
+    /// Number of pages per erase block, 2 to 32,767.
     pub pages_per_block: u32,
     /// Erase blocks of the array, a multiple of the number of planes.
     pub blocks: u32,

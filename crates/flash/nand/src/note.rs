@@ -16,7 +16,7 @@ pub enum Note {
         lbn: u32,
         /// Type of merge.
         kind: MergeKind,
-        /// Cost of the merge.
+        /// Cost of the merge in copies and erases.
         cost: MergeCost,
         /// New data block; None if there are no valid pages.
         data: Option<BlockId>,
@@ -24,18 +24,18 @@ pub enum Note {
     /// Log space was reclaimed for a host page: by a full merge, or by any merges that freed a block of the random log,
     /// which the FAST papers count as a full merge. Reports once, after the write, all work that the page waited for.
     Reclaimed {
-        /// Number of logical blocks merged.
+        /// Number of logical blocks merged for the reclaiming.
         associated: u32,
         /// Pages copied and blocks erased for the reclaiming.
         cost: MergeCost,
     },
     /// The entry of a page was looked up in a map that is partly in RAM.
     LookedUp {
-        /// Logical page.
+        /// Logical page that was looked up.
         lpn: Lpn,
-        /// True if the entry was in RAM.
+        /// True if the map entry was in RAM.
         hit: bool,
-        /// True if the entry is about to change.
+        /// True if the map entry is about to change.
         changes: bool,
         /// True if the page was written before, so that its entry has been in RAM before.
         written: bool,
@@ -46,14 +46,14 @@ pub enum Note {
         block: BlockId,
         /// Number of valid pages in the block.
         valid: u32,
-        /// Reason of the choice.
+        /// Reason why the block was chosen.
         choice: VictimReason,
     },
     /// An erased block was opened for writing.
     Opened {
         /// Block that was opened.
         block: BlockId,
-        /// Role of the block's pages.
+        /// Role of the pages that will be written to the block.
         role: Role,
         /// Number of the FTL's open block in its plane: 0 is the host's open block, higher numbers are others.
         number: u8,
@@ -104,9 +104,9 @@ pub enum VictimReason {
     Policy,
     /// The block has the fewest valid pages. The block chosen by the policy would have freed no page or taken too long.
     Yield,
-    /// Blocks of map pages had to be reclaimed.
+    /// The blocks of map pages were full and had to be reclaimed.
     MapFull,
-    /// A program of the block failed.
+    /// A program of a page in the block failed.
     Failed,
 }
 
@@ -136,9 +136,9 @@ impl MergeKind {
 /// Number of copies and erases in merges.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct MergeCost {
-    /// Pages copied: one read and one program each.
+    /// Number of pages copied, with one read and one program each.
     pub copies: u32,
-    /// Blocks erased.
+    /// Number of blocks erased.
     pub erases: u32,
 }
 

@@ -3,7 +3,7 @@
 /// A level of parallelism in the array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Level {
-    /// A bus with its chips.
+    /// A bus that connects chips to the controller.
     Channel,
     /// A chip on a channel.
     Way,
@@ -19,7 +19,7 @@ pub enum Level {
 pub struct StripeOrder(pub [Level; 4]);
 
 impl StripeOrder {
-    /// Stripe order channel, way, die, plane.
+    /// Stripe order in which channels change fastest, then ways, dies and planes.
     pub const CWDP: Self = Self([Level::Channel, Level::Way, Level::Die, Level::Plane]);
 
     /// Returns the stripe order with the given name, a permutation of the letters C, W, D and P.

@@ -15,7 +15,7 @@ pub enum Found {
     Programmed {
         /// Spare area as the FTL wrote it.
         oob: SpareArea,
-        /// Version of the copy; see [`SpareArea`].
+        /// Version of the copy in the page; see [`SpareArea`].
         version: u64,
         /// True if a trim or another copy is known to be newer or equal. Unless that copy is discarded, this copy need
         /// not be compared.
@@ -84,9 +84,9 @@ pub trait Scan: Sync {
 /// The record must be kept until no such copy can be found, not even in a half-erased block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trimmed {
-    /// First logical page.
+    /// First logical page that was trimmed.
     pub lpn: Lpn,
-    /// Number of pages.
+    /// Number of logical pages that were trimmed.
     pub count: u32,
     /// Number of programs and trims before this trim.
     pub sequence: u64,

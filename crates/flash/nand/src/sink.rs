@@ -6,14 +6,14 @@ use ssdlab_core::{BlockId, Lpn, Ppn};
 
 use crate::{Cause, Note, SpareArea};
 
-/// Source of the payload of a program.
+/// Source of the data that a program writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Source {
-    /// Page number within the current host request.
+    /// The data is the page with this number within the current host request.
     Host(u32),
-    /// A copy of this flash page.
+    /// The data is a copy of this flash page.
     Copy(Ppn),
-    /// A map page, made by the FTL. [`SpareArea::lpn`] numbers map pages after the logical pages.
+    /// The data is a map page, which the FTL makes. [`SpareArea::lpn`] numbers map pages after the logical pages.
     Map,
 }
 
@@ -36,7 +36,7 @@ pub enum Failure {
 ///
 /// The trait is object-safe. `&mut dyn FlashSink` is a sink as well, so FTLs can be compiled once for any flash.
 pub trait FlashSink {
-    /// True if operations may fail.
+    /// True if flash operations may fail.
     #[inline(always)]
     fn fails(&self) -> bool {
         false
@@ -57,7 +57,7 @@ pub trait FlashSink {
         self.read(ppn, cause);
     }
 
-    /// Programs a page.
+    /// Programs a page and its spare area.
     fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause);
 
     /// Erases a block.

@@ -14,7 +14,7 @@ pub enum Role {
     SequentialLog = 2,
     /// A page of FASTer's isolation area.
     Isolation = 3,
-    /// A page of the map.
+    /// A map page of a map in flash.
     Map = 4,
 }
 

@@ -13,12 +13,12 @@ pub struct PageTimes {
 }
 
 impl PageTimes {
-    /// Returns the same duration for every page.
+    /// Creates page times with the same duration for every page.
     pub const fn uniform(time: Nanos) -> Self {
         Self { times: [time; MAX_PAGE_TYPES], types: 1 }
     }
 
-    /// Returns a duration per page type, for 1 to 4 types.
+    /// Creates page times with one duration per page type, for 1 to 4 types.
     pub fn of(times: &[Nanos]) -> Option<Self> {
         let first = *times.first()?;
         let mut all = [first; MAX_PAGE_TYPES];

@@ -29,7 +29,7 @@ pub struct PowerCut {
     pub torn: bool,
 }
 
-/// Contents left by an interrupted operation.
+/// Byte with which an interrupted operation fills what it leaves.
 const TORN: u8 = 0xA5;
 /// Second half of the spare area after a failed program. It identifies a failing block when a file is opened again.
 const FAILED: u8 = 0x5A;
@@ -37,13 +37,13 @@ const FAILED: u8 = 0x5A;
 /// Fault rates: one fault per this many operations; 0 means no faults.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FaultPlan {
-    /// Number of programs per failure.
+    /// Number of programs per program that fails.
     pub programs: u64,
-    /// Number of erases per failure.
+    /// Number of erases per erase that fails.
     pub erases: u64,
-    /// Number of page reads per page that becomes uncorrectable.
+    /// Number of page reads per read that makes the page uncorrectable.
     pub reads: u64,
-    /// Number of programs per page with a flipped bit.
+    /// Number of programs per page in which a bit flips.
     pub flips: u64,
     /// Number of blocks per block that is bad from the factory.
     pub factory: u64,
@@ -95,7 +95,7 @@ impl Clone for Chance {
     }
 }
 
-/// Flash with faults.
+/// Flash that has the faults of a plan.
 #[derive(Clone, Debug)]
 pub struct FaultBackend<B> {
     inner: B,
@@ -111,7 +111,7 @@ pub struct FaultBackend<B> {
     failing: Vec<bool>,
     cut: Option<PowerCut>,
     powered: bool,
-    /// Programs, erases and log writes done.
+    /// Number of programs, erases and log writes done.
     operations: u64,
     violation: Option<String>,
 }
@@ -219,8 +219,8 @@ impl<B: Backend> FaultBackend<B> {
         self.chance.get_mut().rng.below(end)
     }
 
-    /// Counts an operation. If the power fails, returns how far the operation gets: 0 if it has not begun, else one of
-    /// the `ways` of its kind to be torn.
+    /// Counts an operation. If the power fails, returns how far the operation gets: 0 if it has not begun, else the
+    /// number of one of the `ways` in which it can be torn.
     fn interrupted(&mut self, ways: u64) -> Result<Option<u64>, Fault> {
         if !self.powered {
             return Err(Fault::PowerLost);
@@ -352,8 +352,8 @@ impl<B: Backend> Backend for FaultBackend<B> {
         self.inner.fetch(ppn);
     }
 
-    /// Draws other faults after each mount. Otherwise a drive that is opened repeatedly would meet the same first
-    /// faults.
+    /// Makes the random faults after each mount different. Otherwise a drive that is opened repeatedly would meet the
+    /// same first faults.
     fn mounted(&mut self, times: u64) {
         self.chance.get_mut().rng = Rng::named(self.plan.seed, &format!("faults after {times} mounts"));
     }

@@ -61,21 +61,21 @@ pub enum FileError {
     Version {
         /// Path of the file.
         path: PathBuf,
-        /// Format of the file.
+        /// Format number of the file.
         found: u32,
     },
-    /// The file header is damaged.
+    /// The header of the file is damaged.
     #[error("{0}: the file header is damaged; restore the file from a backup, or create the drive again")]
     Damaged(PathBuf),
-    /// Marks of bad blocks are damaged.
+    /// The marks of bad blocks in the file are damaged.
     #[error("{0}: the bad-block marks are damaged; restore the file from a backup, or create the drive again")]
     DamagedMarks(PathBuf),
-    /// The file is too short.
+    /// The file is shorter than its settings require.
     #[error("{path}: the file has {found} bytes instead of {expected}; restore it from a backup")]
     Truncated {
         /// Path of the file.
         path: PathBuf,
-        /// Actual length in bytes.
+        /// Actual length of the file in bytes.
         found: u64,
         /// Length of the file that results from its settings.
         expected: u64,
@@ -98,7 +98,7 @@ pub enum FileError {
     TooLarge {
         /// Path of the file.
         path: PathBuf,
-        /// Requested length in bytes.
+        /// Length in bytes that the file would need.
         bytes: u64,
     },
     /// The system reports an error.
@@ -276,7 +276,7 @@ impl FileBackend {
 
 /// Settings stored as text in a drive file.
 struct Text {
-    /// Settings that shape the drive.
+    /// Settings that shape the state of the drive.
     lines: Vec<Line>,
     /// Settings of the drive's configuration.
     settings: Vec<Line>,

@@ -25,7 +25,7 @@ pub struct MemoryBackend {
 }
 
 impl MemoryBackend {
-    /// Returns erased flash.
+    /// Creates erased flash.
     pub fn new(geometry: Geometry) -> Self {
         let pages = geometry.pages() as usize;
         Self {

@@ -16,7 +16,7 @@ use ssdlab_nand::Geometry;
 
 use crate::spare::{SPARE_BYTES, SpareBytes};
 
-/// Data stored next to the flash.
+/// Kind of data stored next to the flash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Slot {
     /// The first of two logs: one is written while the other is still complete.
@@ -41,7 +41,7 @@ pub enum Fault {
     /// The chip reports that a program or an erase failed.
     #[error("the flash operation failed")]
     Failed,
-    /// The page cannot be read.
+    /// The page cannot be read, even with error correction.
     #[error("the page cannot be read")]
     Uncorrectable,
     /// The power is off.
@@ -60,7 +60,7 @@ pub enum Fault {
 ///
 /// An erased spare area is all zeros. Erased pages may be read; their contents are undefined.
 pub trait Backend: Send + Sync {
-    /// Geometry of the flash.
+    /// Returns the geometry of the flash.
     fn geometry(&self) -> &Geometry;
 
     /// True if programs and erases may report [`Fault::Failed`].
@@ -92,7 +92,7 @@ pub trait Backend: Send + Sync {
     /// Fails if the page cannot be read.
     fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault>;
 
-    /// Hints that the page will be used soon, after one other page at the earliest.
+    /// Hints that the page will be used soon, but not before one other page.
     fn expect(&self, _ppn: Ppn) {}
 
     /// Hints that the page will be read after about thirty other pages.

@@ -14,7 +14,8 @@ pub(super) fn restored(then: &[Line], now: &[Line]) -> Option<String> {
     let settings: Vec<_> = then.iter().filter(differs).map(|(key, was)| format!("{key}={was}")).collect();
     let had = |beginning: &str| then.iter().any(|(was, _)| was.starts_with(beginning));
     let new = now.iter().map(|(key, _)| key).filter(|key| !then.iter().any(|(was, _)| was == *key));
-    // Alternatives to these settings must be left out, and settings of another FTL or map too, if they were typed.
+    // Settings that are alternatives to these must be left out. So must settings of another FTL or map that the user
+    // has typed.
     let mut out: Vec<_> = new
         .filter_map(|key| match key.split('.').collect::<Vec<_>>()[..] {
             ["device", ..] => Some(format!("; remove {key}")),

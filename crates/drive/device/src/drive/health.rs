@@ -37,7 +37,7 @@ counters! {
 }
 
 impl<B: Backend> Drive<B> {
-    /// Returns the capacity in bytes.
+    /// Returns the capacity of the drive in bytes.
     pub fn capacity_bytes(&self) -> u64 {
         u64::from(self.options.logical_pages) * self.page.bytes()
     }

@@ -30,8 +30,8 @@ pub struct Options {
     pub buffer: Option<WriteBuffer>,
     /// Number of blocks that the journal names before a checkpoint is written. A mount reads at most these blocks.
     pub journal_blocks: u32,
-    /// Blocks kept unwritten for programs that fail during one collection or merge, per plane with page mapping. 0 if
-    /// flash never fails. Without them a single failure may wear out the drive.
+    /// Number of blocks kept unwritten for programs that fail during one collection or merge (per plane with page
+    /// mapping). It is 0 if the flash never fails. Without these blocks, a single failure may wear out the drive.
     pub spare_for_failures: u32,
     /// Rated program/erase cycles per block; wear is relative to them.
     pub endurance_cycles: u32,
@@ -75,7 +75,7 @@ impl Options {
     /// Checks that a drive with these options is possible.
     ///
     /// # Errors
-    /// Fails if the drive would be missing something, such as blocks or pages.
+    /// Fails if the drive would lack something that it needs, such as blocks or pages.
     pub fn check(&self, geometry: &Geometry) -> Result<(), String> {
         self.build(geometry).map(drop)
     }
@@ -86,7 +86,7 @@ impl Options {
 pub struct Zeroed {
     /// Byte ranges to write with zeros: the partly covered pages before and after the whole pages.
     pub written: [Range<u64>; 2],
-    /// Whole pages, which are trimmed.
+    /// Range of whole pages, which are trimmed.
     pub trimmed: Range<u64>,
 }
 
@@ -95,7 +95,7 @@ impl Zeroed {
     pub fn of(page: PageSize, bytes: Range<u64>) -> Self {
         let covered = page.covered(bytes.start, bytes.end);
         if covered.is_empty() {
-            // Covers at most the end of one page and the start of the next.
+            // The range covers at most the end of one page and the start of the next.
             let none = bytes.end..bytes.end;
             return Self { written: [bytes, none.clone()], trimmed: none };
         }
@@ -364,7 +364,7 @@ impl<B: Backend> Drive<B> {
             flash.place();
             return Ok(());
         }
-        // Each page may be the one that wears out the drive.
+        // Each page of the write may be the one that wears out the drive.
         for number in 0..count {
             let page = pages.page(number, page_bytes as usize);
             let pages = Pages { head: None, whole: page, tail: None, lost: false };

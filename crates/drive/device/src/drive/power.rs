@@ -152,7 +152,8 @@ impl<B: Backend> Drive<B> {
             };
             match written.into_iter().rfind(fits) {
                 Some((_, held)) => pages.push((lpn, BufferedPage { whole: is_whole(&held), ..held })),
-                // Not earlier, because the record of this trim would be newer than writes after the recorded one.
+                // The trim cannot be repeated earlier: its new record would then count as newer than writes that
+                // followed the original trim.
                 None if is_trimmed => {
                     let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
                     ftl.trim_dyn(Lpn(lpn), 1, &mut Flash { medium: &mut self.medium, payload: Payload::None });

@@ -36,7 +36,7 @@ pub(super) const HEADER_BYTES: u64 = 40;
 
 type Header = [u8; HEADER_BYTES as usize];
 
-/// State of a block in a checkpoint.
+/// State number of an erased block in a checkpoint.
 const ERASED: u8 = 0;
 const WRITTEN: u8 = 1;
 const CLOSED: u8 = 2;
@@ -45,7 +45,7 @@ const CLOSED: u8 = 2;
 pub(crate) struct CheckpointContents<'a> {
     /// Number of programs and trims so far.
     pub sequence: u64,
-    /// Lifetime counters.
+    /// Lifetime counters of the drive.
     pub life: Life,
     /// Number of erases of every block.
     pub erases: &'a [u32],
@@ -95,8 +95,8 @@ pub(super) fn generation<B: Backend>(backend: &B, slot: Slot) -> Result<u64, Fau
     Ok(u64_at(&bytes, 8))
 }
 
-/// Invalidates the log in a slot in favour of the log of `generation` in the other slot. If the other header is ever
-/// damaged, no older log is used instead, and the generation is still known.
+/// Invalidates the log in a slot in favour of the log of `generation` in the other slot. If the header in the other
+/// slot is damaged later, no older log is used instead of it, and its generation is still known.
 pub(super) fn outdate<B: Backend>(backend: &mut B, slot: Slot, generation: u64) -> Result<(), Fault> {
     let mut header = [0; HEADER_BYTES as usize];
     header[8..16].copy_from_slice(&generation.to_le_bytes());

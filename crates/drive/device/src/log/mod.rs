@@ -51,13 +51,13 @@ pub(crate) struct Log {
     named: u32,
 }
 
-/// State of the log at the power loss.
+/// Contents of the log at the power loss.
 pub(crate) struct LogContents {
     pub table: PageTable,
     pub closed: Vec<bool>,
     /// Trims of the checkpoint, then of the journal.
     pub trims: Vec<Trimmed>,
-    /// Number of trims of the checkpoint.
+    /// Number of trims that the checkpoint contains.
     pub older_trims: usize,
     /// Number of programs and trims known to the log.
     pub sequence: u64,
@@ -71,7 +71,7 @@ pub(crate) struct LogContents {
     /// lower sequence numbers are left over.
     pub erased: BTreeMap<BlockId, u64>,
     pub life: Life,
-    /// Bytes of checkpoint and journal.
+    /// Number of bytes in checkpoint and journal.
     pub bytes: u64,
 }
 
@@ -100,7 +100,7 @@ impl Log {
         Ok(log)
     }
 
-    /// Reads the current log; None if it is damaged, because the other log is older and therefore wrong.
+    /// Reads the current log; None if it is damaged, because the log in the other slot is older and therefore wrong.
     pub fn load<B: Backend>(backend: &B) -> Result<Option<(Self, LogContents)>, Fault> {
         let newer = checkpoint::header(backend, Slot::B)? > checkpoint::header(backend, Slot::A)?;
         let slot = if newer { Slot::B } else { Slot::A };
@@ -124,7 +124,7 @@ impl Log {
             let mut is_continued = false;
             let places = (first..).zip(bytes.as_chunks().0);
             for (number, bytes) in places.filter(|(_, bytes)| **bytes != [0; RECORD_BYTES]) {
-                // The damaged record may be a mount.
+                // The damaged record may record a mount.
                 let candidates = mounts.map_or(self.mounts..=self.mounts + 1, |mounts| mounts..=mounts);
                 let record = candidates
                     .into_iter()
@@ -277,8 +277,8 @@ impl Log {
         self.append(backend, Record::Damaged(ppn))
     }
 
-    /// Records a mount. This invalidates an older log that a power loss left valid. It also invalidates later records
-    /// that a computer kept although it lost earlier ones.
+    /// Records a mount. This invalidates an older log that a power loss left valid. It also invalidates records that a
+    /// computer's power loss kept although it lost earlier records.
     pub fn mounted<B: Backend>(&mut self, backend: &mut B, clean: bool) -> Result<(), Fault> {
         self.append(backend, Record::Mounted { clean })?;
         self.mounts += 1;
@@ -300,7 +300,7 @@ impl Log {
 }
 
 impl LogContents {
-    /// Applies the next record of the journal.
+    /// Applies the next record of the journal to these contents.
     fn apply(&mut self, record: Record, log: &mut Log, pages_per_block: u32) {
         // The next record shows that everything before the erase was safe and that the erase was begun, but not that
         // the erase is safe. The record of a mount shows none of this.

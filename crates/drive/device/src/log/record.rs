@@ -1,4 +1,4 @@
-//! Records of the journal.
+//! Records of the journal in the log.
 //!
 //! ```text
 //! 0 kind (4)   4 first (4)   8 count (4)   12 checksum (4)   16 sequence (8)

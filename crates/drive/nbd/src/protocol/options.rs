@@ -8,7 +8,7 @@ use crate::buffer::Buffer;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed(pub &'static str);
 
-/// Header of an option.
+/// Header of an option that a client sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OptionHeader {
     /// Number of the option.
@@ -47,12 +47,12 @@ const SHORT: Malformed = Malformed("the data of the option ends within a field")
 pub struct Choice<'a> {
     /// Name of the export.
     pub name: &'a str,
-    /// Information that the client requests.
+    /// Numbers of the information items that the client requests.
     pub requests: Vec<u16>,
 }
 
 impl<'a> Choice<'a> {
-    /// Decodes the data of the option.
+    /// Decodes the data of `INFO` or `GO`.
     ///
     /// # Errors
     /// Fails if the lengths do not add up or the name is invalid.
@@ -72,12 +72,12 @@ impl<'a> Choice<'a> {
 pub struct Queries<'a> {
     /// Name of the export.
     pub name: &'a str,
-    /// Names of contexts, or prefixes of names.
+    /// Names of metadata contexts, or prefixes of names.
     pub queries: Vec<&'a [u8]>,
 }
 
 impl<'a> Queries<'a> {
-    /// Decodes the data of the option.
+    /// Decodes the data of `LIST_META_CONTEXT` or `SET_META_CONTEXT`.
     ///
     /// # Errors
     /// Fails if the lengths do not add up or the name is invalid.

@@ -9,9 +9,9 @@ pub const REQUEST_BYTES: usize = 28;
 /// Header of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Bits of [`super::cmd_flag`].
+    /// Flags of the request, see [`super::cmd_flag`].
     pub flags: u16,
-    /// One of [`super::cmd`].
+    /// Type of the request, see [`super::cmd`].
     pub command: u16,
     /// Identification chosen by the client; replies repeat it.
     pub cookie: u64,

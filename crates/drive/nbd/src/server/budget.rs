@@ -27,18 +27,18 @@ const OWN: usize = 4 * KEPT + QUEUED;
 /// Bytes of the buffers during a handshake.
 const HANDSHAKE: usize = 2 * FIRST;
 
-/// Memory held by messages, in bytes.
+/// Memory that the messages of all connections use, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryUse {
     /// Number of bytes used now.
     pub held: usize,
-    /// Maximum number of bytes used so far.
+    /// Maximum number of bytes used at any time so far.
     pub most: usize,
 }
 
 /// Memory that the connections of a server share.
 pub(super) struct Budget {
-    /// Maximum number of concurrent clients.
+    /// Maximum number of clients connected at a time.
     pub clients: usize,
     /// Size in bytes of the memory common to all clients.
     common: usize,
@@ -98,7 +98,7 @@ impl Account {
         self.room((2 * bytes).min(self.budget.common))
     }
 
-    /// Waits for `bytes` bytes of memory.
+    /// Waits until `bytes` bytes of memory can be reserved.
     ///
     /// # Errors
     /// Fails if the connection is closed meanwhile.
@@ -192,7 +192,7 @@ impl Counted {
         Self { account: Arc::clone(account), bytes: 0 }
     }
 
-    /// Sets the number of bytes in use.
+    /// Sets the number of bytes that the connection uses.
     pub fn set(&mut self, bytes: usize) {
         let before = mem::replace(&mut self.bytes, bytes);
         if before != bytes {

@@ -19,13 +19,13 @@ const BACKLOG: i32 = 128;
 /// Address at which a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// A socket in the file system, for the same user on this machine.
+    /// A Unix socket in the file system, for the same user on this machine.
     Unix(PathBuf),
-    /// A port; anyone who reaches it can connect.
+    /// A TCP port; anyone who reaches the port can connect.
     Tcp(SocketAddr),
 }
 
-/// A bound socket.
+/// A socket bound to an address.
 pub(super) enum Listener {
     Unix { listener: UnixListener, path: PathBuf, inode: (u64, u64) },
     Tcp { listener: TcpListener, address: SocketAddr },

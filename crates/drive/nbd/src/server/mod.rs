@@ -44,7 +44,7 @@ pub enum Ending {
     AtOnce,
 }
 
-/// Data shared by the threads of a server.
+/// Data that the threads of a server share.
 struct Shared {
     host: Arc<Host>,
     options: Options,
@@ -72,7 +72,7 @@ struct Connection {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Handshake,
-    /// The client has chosen an export.
+    /// The connection is a client, which has chosen an export.
     Client,
     /// The connection is closed; its thread is about to end.
     Closed,
@@ -95,7 +95,7 @@ impl Connections {
 pub struct Sockets(Vec<Listener>);
 
 impl Sockets {
-    /// Binds sockets.
+    /// Binds sockets to addresses.
     ///
     /// # Errors
     /// Fails if an address cannot be used.
@@ -109,7 +109,7 @@ pub struct Server {
     shared: Arc<Shared>,
 }
 
-/// Stops a server, from any thread.
+/// Handle that stops a server from any thread.
 #[derive(Clone)]
 pub struct Handle {
     shared: Arc<Shared>,
@@ -151,7 +151,7 @@ impl Server {
         self.shared.listeners.iter().map(Listener::address).collect()
     }
 
-    /// Serves until [`Handle::stop`] is called.
+    /// Serves clients until [`Handle::stop`] is called.
     ///
     /// # Errors
     /// Fails if no thread is available for a socket, or an export cannot be flushed at the end.
@@ -208,7 +208,7 @@ impl Handle {
         self.shared.cut_off.load(Ordering::SeqCst)
     }
 
-    /// Returns the memory held by requests and replies.
+    /// Returns the memory that requests and replies use.
     pub fn memory(&self) -> MemoryUse {
         self.shared.budget.memory()
     }
@@ -287,7 +287,7 @@ impl Shared {
 #[derive(Default)]
 struct ConnectionTable {
     connections: Mutex<Connections>,
-    /// Signals that a connection ended.
+    /// Signals that a connection has ended.
     ended: Condvar,
 }
 

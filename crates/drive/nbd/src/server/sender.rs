@@ -1,4 +1,4 @@
-//! Sends replies, some of them at a given time.
+//! Sends replies, some of them at a time that the export determined.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap};
@@ -17,8 +17,8 @@ use crate::session::{Held, Output};
 /// Batch size in bytes: due replies are added to a batch until it reaches this size.
 const MOST_AT_ONCE: usize = 1 << 20;
 
-/// Sends the replies of one connection. Sends directly until the first reply with a given time, and from then on
-/// through a thread that waits for the times.
+/// Sends the replies of one connection. Replies are sent directly until the first reply with a given time, and from
+/// then on through a thread that waits for the times.
 pub(super) struct Sender {
     wire: Arc<Wire>,
     shared: Arc<Shared>,
@@ -60,7 +60,7 @@ impl Sender {
         Ok(())
     }
 
-    /// Waits until all replies are sent.
+    /// Waits until all replies of the connection are sent.
     pub fn finish(mut self) -> io::Result<()> {
         if let Some((queue, thread)) = self.timed.take() {
             queue.lock().finished = true;
@@ -96,7 +96,7 @@ impl Drop for Sender {
     }
 }
 
-/// A reply and its memory.
+/// A queued reply and the memory reserved for it.
 struct QueuedReply {
     bytes: Vec<u8>,
     _room: Room,
@@ -196,7 +196,7 @@ impl ReplyQueue {
         self.room.notify_one();
     }
 
-    /// Schedules a stored reply.
+    /// Schedules a stored reply for its time.
     fn put(&self, waiting: ScheduledReply) {
         self.lock().waiting.push(Reverse(waiting));
         self.changed.notify_one();

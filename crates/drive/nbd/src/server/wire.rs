@@ -74,7 +74,7 @@ pub(super) struct Wire {
     tls: OnceLock<Mutex<ServerConnection>>,
     /// Memory account of the connection; empty during the negotiation.
     account: OnceLock<Arc<Account>>,
-    /// Called when the connection is closed.
+    /// Function to call when the connection is closed.
     closing: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
@@ -138,7 +138,7 @@ impl Wire {
             } else if tls.read_tls(&mut &self.socket)? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             } else if let Err(error) = tls.process_new_packets() {
-                // Sends the alert, if the client still listens.
+                // Sends the TLS alert about the failure, if the client still listens.
                 let _ = self.send_records(&mut tls);
                 return Err(io::Error::other(error));
             }
@@ -148,7 +148,7 @@ impl Wire {
         Ok(())
     }
 
-    /// Sends the end of an encrypted connection.
+    /// Sends the TLS message that ends an encrypted connection.
     pub fn end_tls(&self) -> io::Result<()> {
         let Some(mut tls) = self.tls() else { return Ok(()) };
         tls.send_close_notify();
@@ -173,7 +173,7 @@ impl Wire {
 
     /// Sets a function to be called when the connection is closed.
     pub fn when_closed(&self, closing: impl Fn() + Send + Sync + 'static) {
-        // Cannot fail, because there is only one sender.
+        // This cannot fail, because only the single sender sets the function.
         let _ = self.closing.set(Box::new(closing));
     }
 

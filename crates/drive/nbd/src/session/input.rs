@@ -43,7 +43,7 @@ impl Input {
         self.wanted = bytes;
     }
 
-    /// Returns the size of the buffer in bytes.
+    /// Returns the size of the input buffer in bytes.
     pub fn memory(&self) -> usize {
         self.buffer.len()
     }
@@ -80,7 +80,7 @@ impl Input {
         &mut self.buffer[self.end..end]
     }
 
-    /// Adds the first `bytes` bytes of the space.
+    /// Adds the first `bytes` bytes of the space to the received bytes.
     pub fn received(&mut self, bytes: usize) {
         self.end += bytes;
         let unwanted = self.unwanted;

@@ -11,7 +11,7 @@ const FULL: usize = 64 << 10;
 /// A reply that may not be sent yet.
 #[derive(Debug)]
 pub struct Held {
-    /// Time when the reply may be sent.
+    /// Determines the time when the reply may be sent.
     pub reply: DeferredReply,
     /// Bytes of the whole reply.
     pub bytes: Vec<u8>,
@@ -27,12 +27,12 @@ pub struct Output {
 }
 
 impl Output {
-    /// Returns the bytes to send at once.
+    /// Returns the bytes that may be sent at once.
     pub fn bytes(&self) -> &[u8] {
         self.bytes.as_slice()
     }
 
-    /// Returns the replies to send later.
+    /// Returns the replies that must be sent later.
     pub fn held(&self) -> &[Held] {
         &self.held
     }

@@ -69,7 +69,7 @@ impl ClosedBlocks {
         PlaneView { blocks: self, plane }
     }
 
-    /// Returns the number of pages per block.
+    /// Returns the number of pages per erase block.
     #[inline]
     pub fn pages_per_block(&self) -> u32 {
         self.table.pages_per_block()
@@ -138,8 +138,8 @@ impl ClosedBlocks {
         self.valid.window(first, count)
     }
 
-    /// Marks pages of a block that is not closed as moved, or as never to be written. Returns how many of them had
-    /// counted as valid.
+    /// Marks pages of a block that is not closed as moved, or as never to be written. Returns how many of these pages
+    /// had counted as valid.
     pub fn move_out(&mut self, block: BlockId, pages: Range<u32>) -> u32 {
         let valid = self.valid.count(pages.clone());
         self.valid.fill(pages, false);
@@ -216,7 +216,7 @@ impl ClosedBlocks {
         archive.value(planes)
     }
 
-    /// Returns the bytes of memory held.
+    /// Returns the number of bytes of memory that the tables take.
     pub fn memory_bytes(&self) -> u64 {
         let per_block = size_of::<u64>() + Queue::BYTES_PER_ITEM;
         let own = self.closed_at.len() * per_block + self.chunk_min.len() * size_of::<u16>();
@@ -271,7 +271,7 @@ impl<'a> PlaneView<'a> {
         self.blocks.pages_per_block()
     }
 
-    /// Returns the number of closed blocks.
+    /// Returns the number of closed blocks in the plane.
     pub fn closed(self) -> u32 {
         self.blocks.planes[self.plane].closed
     }

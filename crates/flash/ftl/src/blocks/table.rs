@@ -20,7 +20,7 @@ pub enum Allocation {
 /// Free blocks, in the order in which they will be written.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum FreeList {
-    /// Blocks erased longest ago first.
+    /// Free blocks, those erased longest ago first.
     Fifo(VecDeque<u32>),
     /// Blocks with the fewest erases first; ties by block number.
     LeastWorn(BinaryHeap<Reverse<(u32, u32)>>),
@@ -44,7 +44,7 @@ impl FreeList {
         }
     }
 
-    /// True if no block is free.
+    /// True if no block in the list is free.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -100,7 +100,7 @@ impl FreeList {
     }
 }
 
-/// State of every block.
+/// State of every erase block of a device.
 ///
 /// Valid counts are a dense array of `u16`. [`ClosedBlocks`](super::ClosedBlocks) sets the high bit for all blocks that
 /// may not be collected.
@@ -133,12 +133,12 @@ impl BlockTable {
         }
     }
 
-    /// Returns the number of blocks.
+    /// Returns the number of blocks in the table.
     pub fn len(&self) -> u32 {
         self.erases.len() as u32
     }
 
-    /// True if there are no blocks.
+    /// True if the table has no blocks.
     pub fn is_empty(&self) -> bool {
         self.erases.is_empty()
     }
@@ -262,7 +262,7 @@ impl BlockTable {
         &self.erases
     }
 
-    /// Returns the bytes of memory held.
+    /// Returns the number of bytes of memory that the table takes.
     pub fn memory_bytes(&self) -> u64 {
         let per_block = size_of::<u16>() + size_of::<u32>() + self.free[0].bytes_per_block();
         (self.erases.len() * per_block) as u64

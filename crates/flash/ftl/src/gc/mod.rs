@@ -20,7 +20,7 @@ use crate::blocks::PlaneView;
 /// [`crate::blocks::ClosedBlocks::close`]. The result is a closed block of the plane; `None` only if the plane has
 /// none. One policy serves all planes.
 pub trait VictimPolicy: Send {
-    /// Returns the next victim in `plane`.
+    /// Returns the block of `plane` to collect next.
     fn choose(&mut self, plane: PlaneView<'_>, now: u64) -> Option<BlockId>;
 
     /// Saves or loads the policy's state.

@@ -33,7 +33,7 @@ pub static INFO: LogInfo = LogInfo {
     source: "Kim et al., IEEE TCE 2002",
     parameters: &[LogVictim::PARAMETER],
     role: LogRules {
-        // One block is the target of a full merge.
+        // The reserve is one block: the target of a full merge.
         reserve_blocks: 1,
         least_log_blocks: |_| 1,
         check: |_, _| Ok(()),
@@ -48,7 +48,7 @@ pub struct Bast {
     log_of: Vec<u32>,
     slots: Vec<Slot>,
     free_slots: Vec<u32>,
-    /// Slots in use, next victim first.
+    /// Slots in use in the order of eviction, next victim first.
     order: Queue,
 }
 
@@ -56,11 +56,11 @@ pub struct Bast {
 struct Slot {
     lbn: u32,
     block: u32,
-    /// True if every page written so far is at its own offset.
+    /// True if every page written to the log block so far is at its own offset.
     in_place: bool,
 }
 
-/// The block-associative log FTL.
+/// BAST, the block-associative log FTL.
 pub type BastFtl = LogFtl<Bast>;
 
 impl Bast {

@@ -11,11 +11,11 @@ use crate::Shape;
 use crate::blocks::{Allocation, BlockTable, FreeList};
 use crate::recovery::{NONE, SPOILED, is_readable};
 
-/// A logical page and its location.
+/// A logical page as a logical block and an offset in it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PageAddress {
     pub lpn: u32,
-    /// Logical block.
+    /// Number of the logical block.
     pub lbn: u32,
     /// Offset in the logical block and in its data block.
     pub offset: u32,
@@ -40,7 +40,7 @@ pub(super) struct Waited {
     pub cost: MergeCost,
 }
 
-/// State of every page and block.
+/// State of every page and block of the device.
 ///
 /// A page is valid if and only if `l2p[p2l[ppn]] == ppn`. `p2l[ppn]` is a logical page if the page can be read,
 /// [`NONE`] if it is erased.
@@ -50,7 +50,7 @@ pub(crate) struct LogDevice {
     /// Flash page of each logical page, padded to whole blocks.
     pub(super) l2p: HugeVec<Entry>,
     pub(super) p2l: HugeVec<Entry>,
-    /// Data block of each logical block.
+    /// Data block of each logical block, if any.
     pub(super) data: Vec<u32>,
     /// Offset in each block of the page after the last programmed page.
     pub(super) next: Vec<u16>,
@@ -71,7 +71,7 @@ pub(crate) struct LogDevice {
 
 /// Distance in pages at which map entries are prefetched.
 const FAR: u32 = 16;
-/// Map entries per cache line.
+/// Number of map entries per cache line.
 const LINE_ENTRIES: usize = 64 / size_of::<Entry>();
 
 impl LogDevice {
@@ -293,7 +293,7 @@ impl LogDevice {
         ppn != NONE
     }
 
-    /// Notes that a log block leaves the log.
+    /// Emits a note that a log block leaves the log.
     pub fn retire<S: FlashSink>(&self, block: u32, reason: RetireReason, sink: &mut S) {
         sink.note(Note::Retired { block: BlockId(block), written: self.next(block), reason });
     }
@@ -336,7 +336,7 @@ impl LogDevice {
         self.erase(block, if merged { Cause::FullMerge } else { Cause::Gc }, sink);
     }
 
-    /// Starts the write of a host page.
+    /// Starts to count the work that a host page waits for.
     #[inline]
     pub fn begin_page(&mut self) {
         self.waited = Waited::default();

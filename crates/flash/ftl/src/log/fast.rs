@@ -30,9 +30,9 @@ pub static INFO: LogInfo = LogInfo {
     source: "Lee et al., ACM TECS 2007",
     parameters: &[SEQUENTIAL],
     role: LogRules {
-        // One block is the target of a full merge.
+        // The reserve is one block: the target of a full merge.
         reserve_blocks: 1,
-        // Needs a random log block, in addition to the sequential log block if there is one.
+        // The log needs a random log block, in addition to the sequential log block if there is one.
         least_log_blocks: |settings| settings.get(SEQUENTIAL.name) as u32 + 1,
         check: |_, _| Ok(()),
         build: None,
@@ -45,7 +45,7 @@ pub struct Fast {
     random: Ring,
 }
 
-/// The fully-associative log FTL.
+/// FAST, the fully-associative log FTL.
 pub type FastFtl = LogFtl<Fast>;
 
 impl Fast {
@@ -94,7 +94,7 @@ impl Log for Fast {
         self.random.blocks().chain(self.sequential.block()).collect()
     }
 
-    /// Counts 4 bytes per page of the log.
+    /// Returns the size of the log's page table: 4 bytes per page of the log.
     fn table_bytes(&self, device: &LogDevice) -> u64 {
         let blocks = self.random.capacity() + self.sequential.blocks();
         4 * u64::from(blocks) * u64::from(device.pages_per_block())

@@ -41,9 +41,9 @@ pub static INFO: LogInfo = LogInfo {
     source: "Lim et al., SNAPI 2010",
     parameters: &[SEQUENTIAL, SECOND_CHANCE, KEEP_SPARSE, ISOLATION],
     role: LogRules {
-        // One block is the target of a full merge, the other of pages on their second chance.
+        // The reserve is two blocks: the target of a full merge, and the target of pages on their second chance.
         reserve_blocks: 2,
-        // Needs a random log block, in addition to the sequential log block if there is one.
+        // The log needs a random log block, in addition to the sequential log block if there is one.
         least_log_blocks: |settings| settings.get(SEQUENTIAL.name) as u32 + 1,
         check,
         build: None,
@@ -245,7 +245,7 @@ impl Log for Faster {
         self.random.blocks().chain(self.isolation.blocks()).chain(self.sequential.block()).collect()
     }
 
-    /// Counts 4 bytes per page of the log, and a bit for its second chance.
+    /// Returns the size of the log's tables: 4 bytes per page of the log, and a bit for its second chance.
     fn table_bytes(&self, device: &LogDevice) -> u64 {
         let log_blocks = self.random.capacity() + self.isolation.capacity() + self.sequential.blocks();
         let log_pages = u64::from(log_blocks) * u64::from(device.pages_per_block());

@@ -147,7 +147,7 @@ impl LogDevice {
     }
 
     /// Fills a free block with valid pages by `gather`. After a failed program it takes another block and erases the
-    /// failed one, which then has no valid pages. Returns the block and the number of copies.
+    /// failed block, which then has no valid pages. Returns the block and the number of copies.
     #[inline]
     fn fill<S: FlashSink>(
         &mut self,

@@ -6,7 +6,7 @@
 //! of merges. Each is a file of this folder with its `INFO` and an implementation of [`Log`], and a line in the table
 //! of [`crate::choice`]. Settings, help, documents and the oracle tests read the table.
 //!
-//! Conventions of all four FTLs:
+//! Conventions of all four log-block FTLs:
 //!
 //! - A page without a valid copy is written to its place in the data block if that place is erased. If the chip
 //!   requires ascending order, the place must also follow all programmed pages. Any other write is a collision and goes
@@ -46,9 +46,9 @@ use crate::{DynFtl, Ftl, Problem, Shape, WriteContext};
 /// Number and size of the log blocks of an FTL.
 #[derive(Clone, Copy, Debug)]
 pub struct LogBlocks {
-    /// Number of log blocks.
+    /// Number of log blocks of the FTL.
     pub count: u32,
-    /// Pages per log block.
+    /// Number of pages per log block.
     pub pages: u32,
 }
 
@@ -57,7 +57,7 @@ pub struct LogBlocks {
 pub struct LogRules {
     /// Number of blocks kept erased, for example as the target of a full merge.
     pub reserve_blocks: u32,
-    /// Minimum number of log blocks.
+    /// Returns the minimum number of log blocks from the FTL's settings.
     pub least_log_blocks: fn(&Settings) -> u32,
     /// Finds settings that contradict each other or the number of log blocks. The number of log blocks itself is
     /// sufficient.
@@ -119,13 +119,13 @@ pub(crate) trait Log {
     /// erased block is left.
     fn write<S: FlashSink>(&mut self, device: &mut LogDevice, page: HostPage, sink: &mut S) -> Option<()>;
 
-    /// Returns the current blocks of the log.
+    /// Returns the blocks that are in the log now.
     fn blocks(&self) -> Vec<u32>;
 
     /// Returns the size in bytes of the tables that a controller keeps for the log, as the papers count them.
     fn table_bytes(&self, device: &LogDevice) -> u64;
 
-    /// Returns the bytes of memory held by the log.
+    /// Returns the number of bytes of memory that the log takes.
     fn memory_bytes(&self) -> u64;
 
     /// Saves or loads the state of the log; the device is archived separately.
@@ -151,10 +151,10 @@ pub struct LogFtl<L> {
     log: L,
 }
 
-// The trait is internal to this folder.
+// The trait `Log` is internal to this folder.
 #[allow(private_bounds)]
 impl<L: Log> LogFtl<L> {
-    /// Returns an erased device.
+    /// Creates an FTL on an erased device.
     ///
     /// # Errors
     /// Fails if there are too few log blocks, the device has too few blocks for them, or the settings contradict each

@@ -60,9 +60,9 @@ pub static INFO: LogInfo = LogInfo {
     source: "Yang, slides, 2013",
     parameters: &[SLB, LogVictim::PARAMETER, SUB_BLOCK, RLB_MERGE],
     role: LogRules {
-        // One block is the target of a full merge.
+        // The reserve is one block: the target of a full merge.
         reserve_blocks: 1,
-        // Needs a sequential and a random log block.
+        // The log needs a sequential and a random log block.
         least_log_blocks: |_| 2,
         check,
         build: None,
@@ -127,7 +127,7 @@ pub struct Sbfast {
     rlb_merge: RlbMerge,
     slots: Vec<Slot>,
     free_slots: Vec<u32>,
-    /// Slots in use, next victim first.
+    /// Slots of SLBs in use, next victim first.
     order: Queue,
     /// Newest SLB of each logical block, as an index into `slots`.
     newest: Vec<u32>,
@@ -143,7 +143,7 @@ struct Slot {
     written: u32,
 }
 
-/// The sub-block based FTL.
+/// SBFAST, the sub-block based FTL.
 pub type SbfastFtl = LogFtl<Sbfast>;
 
 impl Sbfast {

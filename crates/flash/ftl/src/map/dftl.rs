@@ -86,14 +86,14 @@ pub fn protected(settings: &Settings) -> u32 {
 /// The cached mapping table.
 pub struct Dftl {
     entries: u32,
-    /// Maximum number of protected entries.
+    /// Maximum number of entries in the protected segment.
     most_protected: u32,
     /// True if writing a translation page includes all its dirty entries.
     batch: bool,
     page_shift: u32,
     pages: u32,
     page_bytes: u32,
-    /// Slot of each logical page's entry.
+    /// Slot that holds the entry of each logical page.
     slot_of: HugeVec<Entry>,
     slots: HugeVec<Slot>,
     /// Number of slots with an entry. These are the first slots, because a cached entry is only ever replaced by
@@ -102,7 +102,7 @@ pub struct Dftl {
     probation: Segment,
     protection: Segment,
     protected: u32,
-    /// First dirty slot of each translation page.
+    /// First slot with a dirty entry, for each translation page.
     dirty: Vec<u32>,
     /// Ring of logical pages that will be looked up soon, and its next place.
     ahead: [u32; AHEAD],
@@ -167,7 +167,7 @@ impl Segment {
         slot.place != place || slot.protected != self.protected
     }
 
-    /// Appends a slot at the end; its old place becomes stale.
+    /// Appends a slot at the end of the segment; the old place of the slot becomes stale.
     #[inline]
     fn push(&mut self, slots: &mut [Slot], slot: u32) {
         if self.end.wrapping_sub(self.begin) as usize == self.places.len() {

@@ -57,7 +57,7 @@ pub trait MapModel: Send {
     /// True if the model charges any flash operation.
     const CHARGED: bool;
 
-    /// Returns the number of map pages in flash.
+    /// Returns the number of map pages that are kept in flash.
     fn pages(&self) -> u32;
 
     /// Looks up the entry of `lpn`. The entry stays in RAM until the next look-up.
@@ -109,7 +109,7 @@ pub trait MapModel: Send {
         Vec::new()
     }
 
-    /// Saves or loads the cached entries.
+    /// Saves or loads the entries cached in RAM.
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
 
     /// Checks the invariants of the map cache.
@@ -134,7 +134,7 @@ pub struct CachedEntries {
 /// Cost of looking up an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lookup {
-    /// True if the entry was in RAM.
+    /// True if the map entry was in RAM.
     pub hit: bool,
     /// Map page to write back first, if any.
     pub write_back: Option<u32>,
@@ -143,6 +143,6 @@ pub struct Lookup {
 }
 
 impl Lookup {
-    /// Cost of a hit: the entry was in RAM.
+    /// Cost of a hit: the map entry was in RAM.
     pub const HIT: Self = Self { hit: true, write_back: None, load: None };
 }

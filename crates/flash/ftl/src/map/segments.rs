@@ -1,4 +1,4 @@
-//! A cache of map segments.
+//! A map that is kept in flash, with a cache of its segments in RAM.
 //!
 //! ```text
 //! look_up(lpn):  segment = lpn / entries per segment;  cached: a hit
@@ -110,9 +110,9 @@ pub struct SegmentCache {
     segment_bytes: u32,
     /// True if the cache is filled from the start of the map before the first request.
     preload: bool,
-    /// Log2 of the entries per segment.
+    /// Log2 of the number of entries per segment.
     segment_shift: u32,
-    /// Log2 of the segments per map page.
+    /// Log2 of the number of segments per map page.
     page_shift: u32,
     segments: u32,
     capacity: u32,
@@ -136,7 +136,7 @@ impl SegmentCache {
     pub fn new(logical_pages: u32, page_bytes: u32, settings: &Settings) -> Result<Self, String> {
         INFO.role.refuse(settings, page_bytes)?;
         let cache_bytes = settings.get(CACHE.name);
-        // Both sizes are at most a page.
+        // The cast is safe, because both sizes are at most a page.
         let [segment_bytes, entry_bytes] = [SEGMENT, ENTRY].map(|parameter| settings.get(parameter.name) as u32);
         let entries = segment_bytes / entry_bytes;
         let segments = logical_pages.div_ceil(entries);

@@ -17,7 +17,7 @@ pub(super) struct Victim {
     pub(super) block: BlockId,
     /// First page of the victim that was not yet looked at.
     pub(super) next: u32,
-    /// End of the victim's pages.
+    /// End of the victim's pages (page number after the last).
     pub(super) end: u32,
 }
 
@@ -150,7 +150,7 @@ impl<M: MapModel> PageFtl<M> {
                 Some(block) => (block, VictimReason::MapFull),
                 None => {
                     let chosen = choose(self, plane);
-                    // A policy sees blocks of map pages too.
+                    // A victim policy sees blocks of map pages too.
                     if !self.holds_map(chosen.0) {
                         let occupied = self.occupied_before(plane, chosen.0);
                         self.occupied += occupied;
@@ -241,7 +241,7 @@ impl<M: MapModel> PageFtl<M> {
     }
 
     /// Prefetches the map entries of the window after the next window of the victim. Before the first window,
-    /// prefetches the next one too.
+    /// prefetches the entries of the next window too.
     fn fetch_entries(&self, victim: &Victim) {
         let &Victim { next, end, .. } = victim;
         let begins = next == end - self.blocks.pages_per_block();

@@ -19,7 +19,7 @@ use super::options::{closed_map_blocks, short_blocks};
 use super::{PageFtl, Plane};
 use crate::map::{Lookup, MapModel};
 
-/// Free blocks that a victim may need before it is erased: one for its pages, one for map pages.
+/// Number of free blocks that a victim may need before it is erased: one for its pages, one for map pages.
 const VICTIM_BLOCKS: u32 = 2;
 
 impl<M: MapModel> PageFtl<M> {
@@ -49,8 +49,8 @@ impl<M: MapModel> PageFtl<M> {
         self.short(plane) + self.limits.ahead
     }
 
-    /// True if a victim with data may be emptied incrementally. This is so for a victim already chosen. A new victim
-    /// needs one free block more than it uses, because map pages may be written meanwhile.
+    /// True if a victim with data may be emptied in steps: always if it was already chosen. A new victim needs one free
+    /// block more than it uses, because map pages may be written meanwhile.
     pub(super) fn may_linger(&self, plane: usize) -> bool {
         !M::CHARGED || self.planes[plane].victim.is_some() || self.blocks.free(plane) > VICTIM_BLOCKS
     }
@@ -125,7 +125,7 @@ impl<M: MapModel> PageFtl<M> {
             };
             ppn = elsewhere;
         }
-        // A failure may have moved the old version.
+        // A failed program may have moved the old version of the map page.
         let old = std::mem::replace(&mut self.l2p[lpn as usize], Entry::of(ppn)).page();
         self.p2l[ppn as usize] = Entry::of(lpn);
         if old != u32::MAX {

@@ -7,17 +7,17 @@ use crate::placement::PlacementInfo;
 /// Trigger of garbage collection in a plane, and the amount of work per run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trigger {
-    /// Collect one victim whenever free pages are short: many short stalls.
+    /// Collects one victim whenever free pages are short: many short stalls.
     Victim,
-    /// At a block boundary with fewer than `low` free blocks, collect until `high` blocks are free: few long stalls.
+    /// At a block boundary with fewer than `low` free blocks, collects until `high` blocks are free: few long stalls.
     Batch {
         /// Number of free blocks below which a batch starts.
         low: u32,
         /// Number of free blocks at which a batch ends.
         high: u32,
     },
-    /// With fewer than `low` free blocks, copy up to `step` valid pages of a victim before each host page: stalls of a
-    /// few pages each. If free pages still run short, the victim is emptied at once.
+    /// With fewer than `low` free blocks, copies up to `step` valid pages of a victim before each host page: stalls of
+    /// a few pages each. If free pages still run short, the victim is emptied at once.
     Partial {
         /// Number of free blocks below which pages are copied, at least 2.
         low: u32,
@@ -29,7 +29,7 @@ pub enum Trigger {
 /// Options of the page-mapped FTL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PageOptions {
-    /// Victim policy.
+    /// Victim policy of garbage collection.
     pub gc: VictimChoice,
     /// Policy that decides which pages share a block, and where GC writes relocated pages.
     pub placement: &'static PlacementInfo,

@@ -1,8 +1,8 @@
 //! Simulates a sample of the planes as a smaller device, and copies its state to the whole device.
 //!
 //! Host pages go to the planes in turn, and collection stays within a plane. So under uniformly random overwrites the
-//! planes are alike and independent: two are a fair sample of sixty-four. With a map in flash they are not, because the
-//! map pages of one victim go to all planes.
+//! planes are alike and independent: two planes are a fair sample of sixty-four. With a map in flash, planes are not
+//! independent, because the map pages of one victim go to all planes.
 
 use ssdlab_core::{BlockId, Entry};
 

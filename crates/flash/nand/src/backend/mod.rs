@@ -11,7 +11,7 @@ use crate::{Counts, FlashSink, MergeCost, Timing};
 
 /// A sink that counts operations and may have a clock.
 pub trait Flash: FlashSink {
-    /// True if operations take time.
+    /// True if flash operations take time.
     #[inline]
     fn is_timed(&self) -> bool {
         false
@@ -74,7 +74,7 @@ impl Resume for Counts {
 
 impl OneByOne for Counts {}
 
-/// Returns the duration of a merge whose operations follow one another, in nanoseconds.
+/// Returns the duration in nanoseconds of a merge whose operations run one after the other.
 pub fn cost_ns(timing: &Timing, page_bytes: u32, cost: MergeCost) -> u64 {
     u64::from(cost.copies) * timing.copy_mean(page_bytes).0 + u64::from(cost.erases) * timing.erase.0
 }

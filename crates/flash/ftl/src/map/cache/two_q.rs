@@ -29,7 +29,7 @@ enum Place {
     Nowhere,
     /// A1in: the item is cached and new.
     In,
-    /// A1out: the item is only remembered.
+    /// A1out: the item is not cached any more, but remembered.
     Out,
     /// Am: the item is cached and was accessed again.
     Main,

@@ -24,7 +24,7 @@ fn least(&[a, b, c, d, e, f, g, h]: &[Event; ARITY]) -> Event {
     (a.min(b).min(c.min(d))).min(e.min(f).min(g.min(h)))
 }
 
-/// Next event of every resource.
+/// Times of the next event of every resource.
 #[derive(Debug)]
 pub(crate) struct Agenda {
     /// Earliest event in the subtree of each node except the root, in groups of eight nodes with one parent. The
@@ -33,7 +33,7 @@ pub(crate) struct Agenda {
     groups: Vec<[Event; ARITY]>,
     /// Earliest event of all resources.
     first: Event,
-    /// Time from which events are counted.
+    /// Time from which the times of events are counted.
     base_ns: u64,
 }
 

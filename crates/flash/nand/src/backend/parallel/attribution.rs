@@ -25,7 +25,7 @@ use ssdlab_core::{Slab, numbered};
 use super::ops::{Kind, Op, Ops};
 use crate::Cause;
 
-/// Cause of a delay below the FTL.
+/// Cause of a delay of a request below the FTL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum StallCause {
@@ -66,7 +66,7 @@ impl StallCause {
     }
 }
 
-/// Clocks by [`StallCause`].
+/// Clocks of a die by [`StallCause`].
 type Clocks = [Wrapping<u64>; CAUSES];
 
 #[derive(Clone, Copy, Debug)]
@@ -112,7 +112,7 @@ fn attributed(first: u32, ops: &Ops) -> impl Iterator<Item = u32> {
 #[derive(Debug)]
 pub(super) struct Attribution {
     dies: Vec<Die>,
-    /// Sums of the clocks of all dies.
+    /// Sums of the clocks of all dies, by cause.
     all_dies: Clocks,
     /// Number of dies on which the clock for each cause runs.
     running: [u64; CAUSES],
@@ -141,7 +141,7 @@ impl Attribution {
         }
     }
 
-    /// Begins the submission of a request.
+    /// Begins the attribution for a request that is being submitted.
     pub fn submit(&mut self) {
         self.submissions += 1;
     }

@@ -78,22 +78,22 @@ pub const MOST_EVENTS: u32 = 1 << 16;
 /// Options of the dies of an array.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ArrayOptions {
-    /// Optional commands of the chips.
+    /// Optional commands that the chips support.
     pub commands: Commands,
-    /// Picks the next operation of a die.
+    /// Scheduler that picks the next operation of a die.
     pub scheduler: &'static DieSchedulerInfo,
 }
 
 /// A period of simulated time, from the start of recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Window {
-    /// Start of the period.
+    /// Start of the window.
     pub from: Nanos,
-    /// Length of the period.
+    /// Length of the window.
     pub length: Nanos,
 }
 
-/// Purpose of a job.
+/// Purpose of a job, which determines what it waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum JobKind {
     /// A request: waits for the operations that the host's data needs, but not for collection or merges.
@@ -125,10 +125,10 @@ pub struct Done {
     pub began_ns: u64,
 }
 
-/// Copies from a block since it was erased.
+/// Group of copies from a block since the block was erased.
 #[derive(Clone, Copy, Debug)]
 struct Gate {
-    /// Number of copies not yet programmed.
+    /// Number of copies in the group that are not yet programmed.
     left: u32,
     /// Erase that waits for the copies to be programmed.
     erase: u32,
@@ -192,11 +192,11 @@ struct Layout {
     pages_per_block: u32,
     block_of: Reciprocal,
     plane_of: Reciprocal,
-    /// State of each plane.
+    /// Place of each plane in the array.
     places: Vec<Place>,
 }
 
-/// A flash array in time.
+/// A timed flash array: channels, dies and planes work in parallel.
 pub struct ParallelFlash {
     now_ns: u64,
     counts: Counts,
@@ -292,7 +292,7 @@ impl ParallelFlash {
         self.attribution.as_ref().map(|attribution| attribution.of_dies(self.now_ns))
     }
 
-    /// Returns the recording.
+    /// Returns the recording of busy times and operations.
     pub fn recorded(&self) -> &Record {
         &self.record
     }
@@ -350,7 +350,7 @@ impl ParallelFlash {
         left
     }
 
-    /// Processes the next event.
+    /// Advances the clock to the next event and processes it.
     #[inline(always)]
     pub fn advance(&mut self) {
         let (time_ns, resource) = self.agenda.earliest();
@@ -383,7 +383,7 @@ impl ParallelFlash {
         }
     }
 
-    /// Describes the queues for an error message.
+    /// Describes the queues of dies and channels for an error message.
     pub fn describe(&self) -> String {
         let mut text = format!("{} flash operations are unfinished", self.ops.len());
         for (number, die) in self.dies.iter().enumerate().filter(|(_, die)| die.emitted > die.begun || !die.is_empty())

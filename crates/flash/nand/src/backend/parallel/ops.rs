@@ -16,7 +16,7 @@ named_enum! {
         Read = 0, "read";
         /// Transfers a page in over the bus and programs it.
         Program = 1, "program";
-        /// Erases a block.
+        /// Erases one block.
         Erase = 2, "erase";
         /// Reads and programs within one plane, without the bus.
         Copyback = 3, "copyback";
@@ -103,13 +103,13 @@ impl Op {
 pub(super) struct Seen {
     /// Unique number of the operation.
     pub id: u64,
-    /// Kind of operation.
+    /// Type of the operation.
     pub kind: Kind,
-    /// Block read, programmed or erased.
+    /// Block that is read, programmed or erased.
     pub block: u32,
-    /// Page of the block.
+    /// Page of the block that is read or programmed.
     pub page: u32,
-    /// Source block and page of a copy.
+    /// Source block and source page, if the operation is a copy.
     pub from: Option<(u32, u32)>,
 }
 
@@ -162,7 +162,7 @@ impl Ops {
         self.ops.remove(index);
     }
 
-    /// Makes `waiter` wait for `index`.
+    /// Makes the operation `waiter` wait for the operation `index`.
     #[inline]
     pub fn wait_for(&mut self, waiter: u32, index: u32) {
         let edge = Edge { waiter, next: self[index].edges };

@@ -29,7 +29,7 @@ pub struct Segment {
     pub begin_ns: u64,
     /// Time of the end, counted from the start of recording.
     pub end_ns: u64,
-    /// Kind of the operation.
+    /// Type of the operation.
     pub kind: Kind,
     /// Cause of the operation.
     pub cause: Cause,
@@ -48,7 +48,7 @@ pub struct Record {
     pub internal: Bins,
     /// Busy time of each channel, in bins.
     pub buses: Bins,
-    /// Number of multi-plane commands.
+    /// Number of multi-plane commands so far.
     pub multiplane_commands: u64,
     /// Number of operations interrupted by a read.
     pub suspensions: u64,

@@ -9,7 +9,7 @@ const BINS: usize = 512;
 /// Initial length of a bin: 2^10 ns.
 const FIRST_SHIFT: u32 = 10;
 
-/// Sums over time, one row per resource.
+/// Sums of weighted time in bins, with one row per resource.
 #[derive(Clone, Debug)]
 pub struct Bins {
     origin_ns: u64,
@@ -95,7 +95,7 @@ impl Bins {
         &self.sums[row * BINS..row * BINS + self.used]
     }
 
-    /// Returns the number of rows.
+    /// Returns the number of rows (resources).
     pub fn rows(&self) -> usize {
         self.rows
     }

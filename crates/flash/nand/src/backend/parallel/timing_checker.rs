@@ -37,7 +37,7 @@ pub struct TimingChecker {
 }
 
 impl TimingChecker {
-    /// Returns the checker of an erased array.
+    /// Creates the checker of an array whose blocks are erased.
     pub fn new(geometry: &Geometry) -> Self {
         Self {
             pages_per_block: geometry.pages_per_block,

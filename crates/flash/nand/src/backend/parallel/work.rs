@@ -78,7 +78,7 @@ impl ParallelFlash {
         self.attribute_die(number);
     }
 
-    /// Calls latency attribution, if enabled.
+    /// Calls `tell` with the latency attribution, if it is enabled.
     #[inline(always)]
     pub(super) fn attribute(&mut self, tell: impl FnOnce(&mut Attribution, u64)) {
         if let Some(attribution) = &mut self.attribution {
@@ -183,7 +183,8 @@ impl ParallelFlash {
             unreachable!("cells are suspended at work")
         };
         let left_ns = work.ends_ns - self.now_ns;
-        // An operation that ends by then anyway is not suspended, unless the program of the next page follows at once.
+        // An operation that would end before the die could begin the read is not suspended, unless the program of the
+        // next page follows at once.
         let is_followed = !matches!(self.dies[number as usize].registers, Registers::Free);
         let least_ns = if is_followed { 0 } else { time.0 };
         if work.suspensions >= limit || left_ns <= least_ns || self.picked(number) != Some(Class::HostRead) {

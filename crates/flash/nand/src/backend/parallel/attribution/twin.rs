@@ -36,9 +36,9 @@ struct Emitted {
 /// Operations that a die holds from one event to the next.
 #[derive(Clone, Debug, Default)]
 struct Held {
-    /// Operations that the cells work on.
+    /// Operations on which the cells work.
     cells: Vec<Id>,
-    /// Operations that were interrupted.
+    /// Operations that a host read has interrupted.
     interrupted: Vec<Id>,
     suspending: bool,
     /// Operations whose data waits for the bus or is on it.
