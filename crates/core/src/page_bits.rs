@@ -90,7 +90,7 @@ impl PageBits {
     /// Saves or loads the bits of all pages.
     ///
     /// # Errors
-    /// See [`Archive`].
+    /// See [`Archive`] for the errors.
     pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
         let length = self.words.len();
         archive.huge(&mut self.words, length, Access::InRuns)

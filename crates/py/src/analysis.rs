@@ -14,7 +14,7 @@ use crate::profile::by_op;
 use crate::requests::Requests;
 use crate::source::exclusive;
 
-/// Analysis of a trace, from one pass in bounded memory.
+/// Analysis of a trace, from one pass over the trace in bounded memory.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct Analysis {
     inner: Mutex<ssdlab_trace::Analysis>,
@@ -50,7 +50,7 @@ fn sequential<'py>(py: Python<'py>, runs: &SequentialRuns) -> PyResult<Bound<'py
 
 #[pymethods]
 impl Analysis {
-    /// Creates an empty analysis that counts addresses in ranges of a size such as `"16MiB"`.
+    /// Creates an empty analysis that counts addresses in ranges of the given size, such as `"16MiB"`.
     #[new]
     fn new(range: &str) -> PyResult<Self> {
         let range = Bytes::parse(range).map_err(|error| TraceError::new_err(error.to_string()))?;

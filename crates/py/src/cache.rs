@@ -57,7 +57,7 @@ pub fn cache_admissions() -> Vec<AdmissionRow> {
     ADMISSIONS.iter().map(|info| (info.name, info.help, rows(info.parameters), info.role.sizes)).collect()
 }
 
-/// Fails if the policy is unknown, has no such parameters, or does not support items of different sizes.
+/// Fails if the policy is unknown, lacks one of the changed parameters, or does not support items of different sizes.
 #[pyfunction]
 pub fn check_cache(name: &str, changes: Vec<(String, u64)>, one_size: bool) -> PyResult<()> {
     let info = POLICIES.get(name).or_raise()?;
@@ -75,7 +75,7 @@ fn choice((name, changes, capacity): Asked) -> PyResult<CacheChoice> {
 /// Data collected while a trace passes.
 struct Gathering {
     splitter: Splitter,
-    /// Caches simulated while the trace passes.
+    /// Caches that are simulated while the trace passes.
     followers: Option<Followers>,
     accesses: Option<Vec<Access>>,
     future: bool,

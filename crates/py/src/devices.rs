@@ -18,7 +18,7 @@ pub struct Devices {
 
 #[pymethods]
 impl Devices {
-    /// Creates a selection: a name, `"all"`, `"overlay"`, or None for the device of the first request.
+    /// Creates a selection of devices: a name, `"all"`, `"overlay"`, or None for the device of the first request.
     #[new]
     #[pyo3(signature = (device=None))]
     fn new(device: Option<String>) -> Self {
@@ -35,7 +35,7 @@ impl Devices {
         exclusive(&mut self.inner).lay_out().or_raise()
     }
 
-    /// Returns the selected requests of a batch.
+    /// Returns the requests of a batch that belong to the selected devices.
     fn take(&mut self, py: Python<'_>, batch: &Parted) -> PyResult<Requests> {
         let (devices, mut inner) = (exclusive(&mut self.inner), Vec::new());
         detached(py, None, || devices.take(&batch.inner, &mut inner))?.or_raise()?;

@@ -160,6 +160,6 @@ fn internal_error(py: Python<'_>, payload: &(dyn Any + Send), config: Option<&st
 
 /// Runs `work` with the interpreter released; a panic becomes an [`InternalError`] that carries `config`.
 pub fn detached<T: Send>(py: Python<'_>, config: Option<&str>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
-    // Data that `work` left inconsistent cannot be reached afterwards, or reports its own state.
+    // After a panic, data that `work` left inconsistent cannot be reached, or reports its own state.
     py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|payload| internal_error(py, &*payload, config))
 }

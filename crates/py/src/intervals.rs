@@ -34,17 +34,17 @@ impl WrittenPages {
         detached(py, None, || inner.add(&requests.inner))?.or_raise()
     }
 
-    /// Returns the page size in bytes.
+    /// Returns the size of a page in bytes.
     fn page_bytes(&mut self) -> u64 {
         exclusive(&mut self.inner).page_bytes()
     }
 
-    /// Returns the number of page writes.
+    /// Returns the number of page writes in the trace.
     fn page_writes(&mut self) -> u64 {
         exclusive(&mut self.inner).page_writes()
     }
 
-    /// Returns the number of distinct pages written.
+    /// Returns the number of distinct pages that the trace writes.
     fn pages(&mut self) -> u64 {
         exclusive(&mut self.inner).pages()
     }

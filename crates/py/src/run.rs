@@ -1,4 +1,4 @@
-//! Runs of simulations and their results.
+//! Binding to run simulations and read their results.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -36,7 +36,7 @@ pub struct Outcome {
     /// Requests that the block layer sent to the drive; None unless recorded.
     #[pyo3(get)]
     dispatched: Option<Py<Requests>>,
-    /// Notes for the user that are not results.
+    /// Notes of the run for the user that are not results.
     #[pyo3(get)]
     notes: Vec<String>,
 }
@@ -72,8 +72,8 @@ impl Outcome {
         latency_columns(py, &self.inner.latency)
     }
 
-    /// Returns the distributions of a log-block FTL as u64; None for other FTLs. `associativity` and `utilisation`
-    /// count by index. `reclaim_copies`, `reclaim_erases`, `reclaim_ns` and `reclaim_times` have one entry per cost.
+    /// Returns the distributions of a log-block FTL as u64; None for other FTLs. `associativity` and `utilisation` have
+    /// a count per index. `reclaim_copies`, `reclaim_erases`, `reclaim_ns` and `reclaim_times` have one entry per cost.
     fn log<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         self.inner.log.as_ref().map(|figures| log_columns(py, figures)).transpose()
     }
@@ -190,7 +190,7 @@ impl Monitor for PythonMonitor<'_> {
     }
 }
 
-/// Runs `source` on the device of `config`.
+/// Runs a simulation of `source` on the device of `config`.
 ///
 /// `source` is `Requests`, `Reader`, `Generator` or an object with `read(max) -> Requests`, `progress() -> (done,
 /// total)` and, for repeated replays, `rewind()`. None stands for the configured workload. `space` is the address space

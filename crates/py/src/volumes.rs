@@ -1,4 +1,4 @@
-//! Traces of many volumes, split into one file per volume.
+//! Binding to split traces of many volumes into one file per volume.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};

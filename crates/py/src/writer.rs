@@ -1,4 +1,4 @@
-//! Writer of trace files.
+//! Binding to write trace files.
 
 use std::path::PathBuf;
 use std::sync::Mutex;

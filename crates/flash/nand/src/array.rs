@@ -90,7 +90,7 @@ impl FlashArray {
     /// Saves or loads the contents of all pages.
     ///
     /// # Errors
-    /// See [`Archive`].
+    /// See [`Archive`] for the errors.
     pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
         let Self { pages_per_block: _, block_of: _, order: _, next, lpns, stamps } = self;
         archive.array(next)?;

@@ -16,7 +16,7 @@ pub struct Commands {
 }
 
 impl Commands {
-    /// True if a die may begin an operation while another one is in progress.
+    /// True if a die may begin an operation while another operation is in progress.
     pub fn overlap(&self) -> bool {
         self.cache_read || self.cache_program || self.suspend != Suspend::Never
     }
@@ -42,6 +42,6 @@ pub enum Suspend {
 pub struct Interruption {
     /// Time from the suspend command until the die can read.
     pub time: Nanos,
-    /// Maximum number of interruptions of one operation, so that the operation ends.
+    /// Maximum number of interruptions of one operation, so that every operation ends.
     pub limit: u32,
 }

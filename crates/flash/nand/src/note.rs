@@ -55,7 +55,8 @@ pub enum Note {
         block: BlockId,
         /// Role of the pages that will be written to the block.
         role: Role,
-        /// Number of the FTL's open block in its plane: 0 is the host's open block, higher numbers are others.
+        /// Number of the FTL's open block in its plane: 0 is the host's open block, higher numbers are other open
+        /// blocks.
         number: u8,
     },
     /// A block failed and is not used any more.

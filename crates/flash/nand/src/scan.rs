@@ -73,8 +73,8 @@ pub trait Scan: Sync {
     /// Returns the number of erases of the block; 0 if unknown.
     fn erases(&self, block: BlockId) -> u32;
 
-    /// Returns the first version since the last erase. If the only copy of a page has this version or a later one and
-    /// is not the original, the original is lost and was never safe.
+    /// Returns the first version that was written after the last erase of any block. If the only copy of a page has
+    /// this version or a later one and is not the original, the original is lost and was never safe.
     fn erased_before(&self) -> u64 {
         u64::MAX
     }

@@ -20,11 +20,11 @@ pub enum Role {
 
 /// Spare area of a page, written by the FTL and read by recovery.
 ///
-/// **The newer of two copies.** Flash that stores spare areas adds a third number, the *version*. For a page of the host or
-/// of the map it equals `sequence`. A copy takes over the version of the page that it copies, which the controller has read
-/// with it. Of two copies of a logical page the one with the higher version is newer. Copies with the same version are
-/// equal; the FTL uses the one with the higher `sequence`. This also holds for SBFAST, which copies pages that have a newer
-/// copy in its log.
+/// **The newer of two copies.** Flash that stores spare areas adds a third number, the *version*. For a page of the
+/// host or of the map it equals `sequence`. A copy takes over the version of the page that it copies, which the
+/// controller has read with the data. Of two copies of a logical page, the copy with the higher version is newer.
+/// Copies with the same version are equal; the FTL uses the copy with the higher `sequence`. This also holds for
+/// SBFAST, which copies pages that have a newer copy in its log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SpareArea {
     /// Logical page whose data the page holds.

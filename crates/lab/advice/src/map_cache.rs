@@ -48,7 +48,7 @@ pub struct MapAdvisor {
 struct PageSet(Vec<u64>);
 
 impl PageSet {
-    /// Creates a set for `pages` pages that contains the first `held` pages.
+    /// Creates a set for `pages` pages that contains the first `held` of them.
     fn of_first(held: u32, pages: u32) -> Self {
         let mut words = vec![u64::MAX; held as usize / 64];
         words.resize(pages.div_ceil(64) as usize, 0);
@@ -94,7 +94,7 @@ pub struct MapAdvice {
     pub segments: Vec<SegmentAdvice>,
 }
 
-/// Results for one segment size.
+/// Results for one segment size and several cache sizes.
 ///
 /// Unless stated otherwise, entry `i` of a vector is for a cache of `i + 1` segments. The last entry is for the largest
 /// requested cache, or for the whole map.
@@ -108,9 +108,9 @@ pub struct SegmentAdvice {
     pub look_ups: UseCounts,
     /// Number of first look-ups of each segment; they miss in every cache.
     pub first: UseCounts,
-    /// Number of hits of look-ups for page reads.
+    /// Number of look-ups for page reads that hit, by cache size.
     pub read_hits: Vec<u64>,
-    /// Number of hits of look-ups for page writes and trims.
+    /// Number of look-ups for page writes and trims that hit, by cache size.
     pub change_hits: Vec<u64>,
     /// Number of map pages written back, for each requested cache size.
     pub write_backs: Vec<u64>,
@@ -183,7 +183,7 @@ impl MapAdvisor {
         })
     }
 
-    /// Adds requests in replay order.
+    /// Adds requests of the trace in replay order.
     ///
     /// # Errors
     /// Fails if a request exceeds the device and `host.fit` of the set-up rejects such requests.

@@ -9,10 +9,10 @@
 
 use ssdlab_core::list::{Link, List, NONE, Node};
 
-/// Write-back counts of several caches.
+/// Counts of write-backs for several caches.
 #[derive(Clone, Debug)]
 pub(crate) struct WriteBacks {
-    /// Caches in ascending order of capacity.
+    /// Caches in ascending order of their capacity.
     caches: Vec<Cache>,
     segments: Vec<Segment>,
     /// Segments used so far, by time of last use.

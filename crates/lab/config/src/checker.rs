@@ -1,4 +1,4 @@
-//! Reads typed values from a merged configuration, and collects violations across options.
+//! Reads the typed values of a merged configuration, and collects violations of rules that concern several options.
 
 use crate::error::Violation;
 use crate::kind::{Choices, Kind};

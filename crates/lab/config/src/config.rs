@@ -1,4 +1,4 @@
-//! Second stage of configuration: merges layers into one value per option, with its origin.
+//! Second stage of configuration: merges layers into one value per option, and keeps the origin of the value.
 
 use crate::document::{Form, Layer, Named, Written, read, read_sets};
 use crate::error::{ConfigError, Violation};
@@ -10,7 +10,7 @@ use crate::value::Value;
 /// One setting with its origin.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Leaf {
-    /// Dotted key.
+    /// Dotted key of the option.
     pub key: &'static str,
     /// The value in TOML syntax.
     pub value: String,
@@ -70,7 +70,7 @@ impl Config {
         if violations.is_empty() { Ok(Self { entries }) } else { Err(ConfigError(violations)) }
     }
 
-    /// Returns all settings, sorted by key.
+    /// Returns all settings of the configuration, sorted by key.
     pub fn leaves(&self) -> Vec<Leaf> {
         let leaf = |(&key, entry): (&&'static str, &Entry)| Leaf {
             key,

@@ -24,7 +24,7 @@ pub struct Layer {
 /// Contents of a layer, as written by the user.
 #[derive(Default, Debug)]
 pub(crate) struct Written {
-    /// Values by key.
+    /// Values of options in the layer, by key.
     pub entries: Entries,
     /// Base preset: `preset` in a file, `extends` in a preset.
     pub base: Option<Named>,

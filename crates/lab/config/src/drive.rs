@@ -1,4 +1,4 @@
-//! Settings of the drive within a configuration, and changes to them.
+//! Settings of a configuration that describe the drive, and changes to these settings.
 
 use ssdlab_ftl::FtlChoice;
 
@@ -30,7 +30,7 @@ impl Config {
         Ok(Some((key, blocks.div_ceil(2).to_string())))
     }
 
-    /// Returns the configuration with another value of one setting.
+    /// Returns the configuration with another value for one setting.
     ///
     /// # Errors
     /// See [`Self::resolve`] for the errors.

@@ -6,29 +6,29 @@
 pub enum Kind {
     /// A size in bytes, such as `"4KiB"`.
     Bytes { min: u64, max: u64 },
-    /// Duration in nanoseconds, such as `"25us"`.
+    /// A duration in nanoseconds, such as `"25us"`.
     Nanos { min: u64, max: u64 },
     /// The duration of an operation on every page, or a duration per page type, in nanoseconds: `"40us,80us"`.
     Durations { max: u64 },
-    /// Share in percent, such as `"7%"`.
+    /// A share in percent, such as `"7%"`.
     Percent { min: f64, max: f64 },
     /// A whole number.
     Count { min: u64, max: u64 },
-    /// Up to `most` whole numbers, such as `"4,2,1"`.
+    /// A list of up to `most` whole numbers, such as `"4,2,1"`.
     Counts { min: u64, max: u64, most: usize },
     /// A number that may have a fraction.
     Float { min: f64, max: f64 },
-    /// `true` or `false`.
+    /// A switch: `true` or `false`.
     Bool,
-    /// Events per second, above 0, such as `"20k/s"`.
+    /// A rate in events per second, above 0, such as `"20k/s"`.
     Rate,
-    /// Bytes per second, such as `"600MB/s"`; `"none"` is unlimited.
+    /// A bandwidth in bytes per second, such as `"600MB/s"`; `"none"` is unlimited.
     Bandwidth,
-    /// Request sizes: `"4KiB"`, or a mix with shares, `"4KiB:70%,64KiB:30%"`.
+    /// Request sizes: `"4KiB"`, or a mix of sizes with shares, `"4KiB:70%,64KiB:30%"`.
     Sizes,
     /// Length of a part of the device: a size, or `"device"` for the whole device.
     Span,
-    /// Number of log blocks: `40`, `"3%"` of the data blocks, or `"all"`.
+    /// Number of log blocks: a number such as `40`, `"3%"` of the data blocks, or `"all"`.
     LogSpace,
     /// One of several variants.
     Choice(&'static [Variant]),

@@ -36,7 +36,7 @@ variant (`[ftl.page.gc.d_choices]`). Another variant in a later layer drops the 
 variants in one file, or in the `--set` options of one command, are an error.
 "#;
 
-/// Returns the page on all options.
+/// Returns the reference page on all options.
 pub fn reference_markdown() -> String {
     let mut page = format!("{GENERATED}# Configuration\n\n{HOW}\n## General\n\n");
     for section in SECTIONS {
@@ -88,7 +88,7 @@ fn describe(page: &mut String, option: &OptionSpec) {
     }
 }
 
-/// Returns the page on all presets, with their files.
+/// Returns the reference page on all presets, with their files.
 pub fn presets_markdown() -> String {
     let mut page = format!(
         "{GENERATED}# Presets\n\nA preset is a TOML file with the source of every number. Choose it with \

@@ -13,7 +13,7 @@ const NUMBER: &str = r"[0-9][0-9_]*(\.[0-9]+)?";
 const BYTES: &str = "(B|KiB|MiB|GiB|TiB|kB|MB|GB|TB)";
 const PERCENT: &str = " *%";
 
-/// Returns the schema as indented JSON.
+/// Returns the JSON schema as indented text.
 pub fn json_schema() -> String {
     let mut root = table("");
     let names: Vec<&str> = presets().iter().map(|preset| preset.name).collect();

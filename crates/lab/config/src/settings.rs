@@ -12,7 +12,7 @@ use ssdlab_trace::Workload;
 /// Checked settings of a run, in plain numbers.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Settings {
-    /// Options of the simulation.
+    /// Options of the simulation that the settings describe.
     pub setup: Setup,
     /// Generated workload, for runs without a trace.
     pub workload: Workload,

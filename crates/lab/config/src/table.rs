@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// One option of the configuration.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct OptionSpec {
-    /// Dotted path, such as `nand.read`.
+    /// Dotted key of the option, such as `nand.read`.
     pub key: &'static str,
     /// Type and range of the option's values.
     pub kind: Kind,
@@ -19,7 +19,7 @@ pub struct OptionSpec {
     pub fallback: Fallback,
     /// Help text: one sentence for the reference page.
     pub help: &'static str,
-    /// Example value in the form of `--set`.
+    /// Example value of the option in the form of `--set`.
     pub example: &'static str,
 }
 
@@ -29,7 +29,7 @@ pub(crate) const fn option(key: &'static str, kind: Kind) -> OptionSpec {
 }
 
 impl OptionSpec {
-    /// Sets the default, in the form of `--set`.
+    /// Sets the default of the option, in the form of `--set`.
     pub(crate) const fn default(self, text: &'static str) -> Self {
         self.fallback(Fallback::Value(text))
     }
@@ -99,7 +99,7 @@ pub struct Case {
     pub value: &'static str,
 }
 
-/// Required value of a [`Case`].
+/// Value of an option that a [`Case`] requires.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Is {
     /// The value is a count greater than one.
@@ -126,7 +126,7 @@ impl Case {
     }
 }
 
-/// A value and its origin, such as `my.toml:12`.
+/// Value of an option and its origin, such as `my.toml:12`.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Entry {
     pub value: Value,
@@ -137,10 +137,11 @@ pub(crate) struct Entry {
 pub(crate) type Entries = BTreeMap<&'static str, Entry>;
 
 impl OptionSpec {
-    /// Returns the default of an option, given the other `entries`; `None` if it has no default and needs no value.
+    /// Returns the default of an option, given the other `entries`; `None` if the option has no default and needs no
+    /// value.
     ///
     /// # Errors
-    /// Fails if users must set the option.
+    /// Fails if the option has no default and users must set it.
     pub(crate) fn default_entry(&self, entries: &Entries) -> Result<Option<Entry>, String> {
         let (text, origin) = match self.fallback {
             Fallback::Value(text) => (text.into(), "default".into()),
@@ -158,7 +159,7 @@ impl OptionSpec {
     }
 }
 
-/// A top-level table of options.
+/// A section: a top-level table of options.
 pub(crate) struct Section {
     /// Name of the section; empty for the options outside any table.
     pub name: &'static str,
@@ -203,7 +204,7 @@ impl Section {
     }
 }
 
-// Numbers used as limits of ranges.
+// Numbers used as limits of ranges of options.
 pub(crate) const SECOND: u64 = 1_000_000_000;
 pub(crate) const KIB: u64 = 1 << 10;
 pub(crate) const MEBI: u64 = 1 << 20;

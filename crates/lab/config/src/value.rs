@@ -15,9 +15,9 @@ use toml::de::DeValue;
 pub(crate) enum Value {
     Bytes(u64),
     Nanos(u64),
-    /// Durations in nanoseconds, by page type.
+    /// Durations of an operation in nanoseconds, by page type.
     Durations(Vec<u64>),
-    /// Share in percent: 7.0 means 7 %.
+    /// A share in percent: 7.0 means 7 %.
     Percent(f64),
     Count(u64),
     Counts(Vec<u64>),
@@ -25,7 +25,7 @@ pub(crate) enum Value {
     Bool(bool),
     /// Events per second.
     Rate(u64),
-    /// Bytes per second; `None` means unlimited.
+    /// Bandwidth in bytes per second; `None` means unlimited.
     Bandwidth(Option<u64>),
     /// Request sizes in bytes, each with its share in percent.
     Sizes(Vec<(u32, f64)>),
@@ -35,13 +35,13 @@ pub(crate) enum Value {
     Choice(&'static str),
 }
 
-/// Number of log blocks.
+/// Number of log blocks as written in a setting.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum LogSpace {
     /// All blocks that are needed neither for data nor for the reserve of merges.
     All,
     Blocks(u64),
-    /// Share of the data blocks in percent.
+    /// This share of the data blocks, in percent.
     Percent(f64),
 }
 
@@ -53,7 +53,7 @@ const DEVICE: &str = "device";
 const ALL: &str = "all";
 
 impl Kind {
-    /// Reads a TOML value.
+    /// Reads a value of this kind from TOML.
     ///
     /// # Errors
     /// Returns a message with the problem and the expected form of the value.
@@ -188,7 +188,7 @@ impl Value {
         }
     }
 
-    /// Returns the value in the form of `--set`.
+    /// Returns the value as text in the form of `--set`.
     pub(crate) fn as_set(&self) -> String {
         self.to_toml().trim_matches('"').to_owned()
     }

@@ -69,7 +69,7 @@ impl Config {
     }
 
     /// Doubles the over-provisioning: the value that is set or, with few blocks, the rounded value. Also doubles the
-    /// log blocks unless they are `all`.
+    /// number of log blocks unless it is `all`.
     fn more_spare(&self) -> Vec<(&'static str, Option<Value>)> {
         let of_physical = |value: &Value| match value {
             // The percentage relates to the larger flash, rounded up to 0.01 %.

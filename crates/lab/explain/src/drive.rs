@@ -13,12 +13,12 @@ use ssdlab_ftl::placement::PLACEMENTS;
 use ssdlab_ftl::{FtlChoice, Shape};
 use ssdlab_nand::{PageTimes, ProgramOrder, Timing};
 
-/// Drive that is small enough to draw.
+/// Description of a drive that is small enough to draw.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Drive {
-    /// Number of logical pages.
+    /// Number of logical pages of the drive.
     pub logical_pages: u32,
-    /// Number of erase blocks.
+    /// Number of erase blocks of the drive.
     pub blocks: u32,
     /// Number of pages per block.
     pub pages_per_block: u32,
@@ -102,16 +102,16 @@ impl Times {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scheme {
-    /// Page mapping.
+    /// Page mapping, with its options.
     Page(PageScheme),
-    /// FTL with log blocks.
+    /// A log-block FTL, with its options.
     Log(LogScheme),
 }
 
 /// Options of page mapping.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PageScheme {
-    /// Victim policy.
+    /// Victim policy of garbage collection.
     pub victims: Named,
     /// Placement of the pages that garbage collection relocates.
     pub survivors: String,
@@ -127,7 +127,7 @@ pub struct PageScheme {
     pub map: Named,
 }
 
-/// FTL with log blocks.
+/// Options of a log-block FTL.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct LogScheme {
     /// Name and parameters of the FTL.

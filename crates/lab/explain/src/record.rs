@@ -13,7 +13,7 @@ use crate::{Drive, Op, Request, State, Step};
 /// Maximum number of flash pages of a drive that can be drawn.
 pub const MOST_PAGES: u64 = 4096;
 
-/// Maximum number of steps of a recording.
+/// Maximum number of steps in a recording.
 pub const MOST_STEPS: usize = 20_000;
 
 /// Map entries cached in RAM from a step on.
@@ -41,7 +41,7 @@ pub struct Entry {
 /// Final state of the FTL itself; the steps must lead to the same state.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct End {
-    /// Flash page of each logical page.
+    /// Flash page of each logical page in the FTL's map.
     pub map: Vec<Option<u32>>,
     /// Number of erases of each block, including erases before the recording.
     pub erases: Vec<u32>,
@@ -50,15 +50,15 @@ pub struct End {
 /// Recording of all steps of a drive from a start state.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Recording {
-    /// Description of the drive.
+    /// Description of the recorded drive.
     pub drive: Drive,
-    /// State before the first step.
+    /// State of the drive before the first step.
     pub start: State,
-    /// All steps, in order.
+    /// All steps of the recording, in order.
     pub steps: Vec<Step>,
     /// End time of each step in nanoseconds. Flash operations run one after the other; other steps take no time.
     pub ended_ns: Vec<u64>,
-    /// Groups of related steps.
+    /// Spans: groups of related steps.
     pub spans: Vec<Span>,
     /// Map entries cached in RAM: at the start, and after each change.
     pub ram: Vec<Ram>,

@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Op {
-    /// Write pages.
+    /// The host writes pages.
     Write,
-    /// Read pages.
+    /// The host reads pages.
     Read,
-    /// Trim pages.
+    /// The host trims pages.
     Trim,
 }
 

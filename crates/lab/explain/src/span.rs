@@ -11,12 +11,12 @@ pub struct Span {
     pub from: usize,
     /// Number of the last step, inclusive.
     pub to: usize,
-    /// Operation that the steps belong to.
+    /// Operation to which the steps belong.
     #[serde(flatten)]
     pub what: What,
 }
 
-/// Operation that a span of steps belongs to.
+/// Operation to which the steps of a span belong.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(tag = "span", rename_all = "snake_case")]
 #[allow(missing_docs)]
@@ -39,7 +39,7 @@ pub enum What {
 pub struct Source {
     /// Number of the block.
     pub block: u32,
-    /// Use of the block at the time of the copy.
+    /// Use of the source block at the time of the copy.
     #[serde(rename = "use")]
     pub used: Use,
 }

@@ -14,7 +14,7 @@ pub struct PageState {
     pub second: bool,
 }
 
-/// Use of a block.
+/// Present use of an erase block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Use {
@@ -25,13 +25,13 @@ pub enum Use {
     Data,
     /// Block of the random log, or log block of a logical block.
     Log,
-    /// Log block for sequential writes.
+    /// Log block for sequential writes (FAST, FASTer, SBFAST).
     Sequential,
     /// Block of the isolation area (FASTer).
     Isolation,
     /// Block of map pages.
     Map,
-    /// Bad block.
+    /// Bad block, which is not used any more.
     Bad,
 }
 
@@ -61,7 +61,7 @@ pub struct BlockState {
     pub erases: u32,
 }
 
-/// State of the drive after a step.
+/// State of the whole drive after a step.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct State {
     /// State of each flash page.

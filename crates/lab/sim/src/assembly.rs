@@ -27,12 +27,12 @@ use crate::state::{self, Origin};
 pub(crate) trait Purpose {
     type Output;
 
-    /// Uses a drive that serves requests one by one.
+    /// Uses a drive that serves requests one after the other.
     fn one_by_one<P>(self, drive: SerialDrive<P>) -> Result<Self::Output, SimError>
     where
         P: Parts<Flash: OneByOne>;
 
-    /// Uses a drive that works on many requests.
+    /// Uses a drive with timing, which works on many requests at once.
     fn in_time<P: TimedParts>(
         self,
         stack: Stack<Untimed<P>>,
@@ -114,7 +114,7 @@ where
     purpose.one_by_one::<Combined<F, D, C, M>>(SerialDrive::new(setup, ftl, sinks))
 }
 
-/// A drive ready to take requests.
+/// A drive that is prepared to take requests.
 pub(crate) struct Prepared<P: TimedParts> {
     pub drive: TimedDrive<P>,
     pub summary: PreconditionSummary,

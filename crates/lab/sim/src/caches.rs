@@ -1,4 +1,4 @@
-//! Simulates caches over one trace.
+//! Simulates caches of the host over one trace, without a drive.
 //!
 //! All caches read the same trace in memory, so many can run at a time. Each cache is a task on its own thread. Twenty
 //! times a second the task asks its caller if it may continue. A stopped task ends at its next check; a task without
@@ -30,16 +30,16 @@ pub struct CacheChoice {
     pub info: &'static PolicyInfo,
     /// Changed parameters of the policy: names and values.
     pub changes: Vec<(String, u64)>,
-    /// Capacity in units.
+    /// Capacity of the cache in units.
     pub capacity: u64,
 }
 
 /// A point of a miss-ratio curve: the results of one cache.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CurvePoint {
-    /// Misses per access, from 0 to 1.
+    /// Number of misses per access, from 0 to 1.
     pub miss_ratio: f64,
-    /// Missed units per accessed unit, from 0 to 1.
+    /// Number of missed units per accessed unit, from 0 to 1.
     pub unit_miss_ratio: f64,
     /// Standard error of `miss_ratio`; `None` if the ratio is exact.
     pub standard_error: Option<f64>,
@@ -188,7 +188,7 @@ fn exact(counts: Counts) -> CurvePoint {
     }
 }
 
-/// Runs a task on its own thread. Returns its result, or `None` if stopped.
+/// Runs a task of a simulation on a separate thread. Returns the result of the task, or `None` if stopped.
 pub(crate) fn watched<T: Send + 'static>(
     task: impl FnOnce(&AtomicBool) -> Result<T, CacheError> + Send + 'static,
     watch: Watch<'_>,

@@ -51,7 +51,7 @@ impl Followers {
         Ok(Follower { simulation, parts })
     }
 
-    /// Splits requests into accesses and passes them to all caches.
+    /// Splits requests into accesses and passes the accesses to all caches.
     ///
     /// # Errors
     /// Fails if the trace has too many items.
@@ -62,7 +62,7 @@ impl Followers {
             self.uses += accesses.iter().filter(|access| !access.is_drop()).count() as u64;
             let part = Arc::new(Part { accesses, items: splitter.universe().len() });
             for cache in &self.caches {
-                // A stopped cache has dropped its receiver.
+                // A cache that was stopped has dropped its receiver.
                 let _ = cache.send(Arc::clone(&part));
             }
         }

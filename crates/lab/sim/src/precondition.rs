@@ -80,7 +80,7 @@ pub(crate) trait Device {
 
     fn host(&mut self) -> &mut HostCounters;
 
-    /// Writes `count` pages from `first`.
+    /// Writes `count` logical pages from `first`.
     fn write(&mut self, first: Lpn, count: u32);
 
     /// Overwrites `count` of the first `pages` pages at random. `ahead` holds the pages drawn for the next writes.
@@ -349,13 +349,13 @@ impl Target<'_> {
     }
 }
 
-/// Progress of overwriting, for the monitor.
+/// Progress of random overwriting, for the monitor.
 struct OverwriteProgress {
     /// Number of pages overwritten so far.
     before: u64,
     /// Number of pages to overwrite in all, if known or estimated.
     planned: Option<u64>,
-    /// Write amplification of the latest window.
+    /// Write amplification in the latest window.
     write_amplification: Option<f64>,
 }
 

@@ -206,7 +206,7 @@ impl ClosedBlocks {
     /// Saves or loads the state of every block.
     ///
     /// # Errors
-    /// See [`Archive`].
+    /// See [`Archive`] for the errors.
     pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
         let Self { table, valid, chunk_min, closed_at, planes } = self;
         table.archive(archive)?;

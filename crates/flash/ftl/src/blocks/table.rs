@@ -248,7 +248,7 @@ impl BlockTable {
     /// Saves or loads the state of every block.
     ///
     /// # Errors
-    /// See [`Archive`].
+    /// See [`Archive`] for the errors.
     pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
         let Self { pages_per_block: _, blocks_per_list: _, counts, erases, free, bad } = self;
         archive.array(counts)?;

@@ -14,7 +14,7 @@ use ssdlab_core::{Archive, Archived, BlockId};
 use super::{VictimInfo, VictimPolicy};
 use crate::blocks::PlaneView;
 
-/// Registration of the policy.
+/// Registry entry of this victim policy.
 pub static INFO: VictimInfo = VictimInfo {
     name: "cost_benefit",
     help: "The block with the highest (1 - u) * age / 2u, with u the valid share and age in host pages since closing.",

@@ -26,7 +26,7 @@ use crate::log::{HostPage, Log, LogBlock, LogDevice, LogFtl, LogInfo, LogRules, 
 
 const NONE: u32 = u32::MAX;
 
-/// Registration of the FTL.
+/// Registry entry of this log-block FTL.
 pub static INFO: LogInfo = LogInfo {
     name: "bast",
     help: "BAST: each log block belongs to one logical block",

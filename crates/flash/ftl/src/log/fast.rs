@@ -23,7 +23,7 @@ use ssdlab_nand::{FlashSink, RetireReason, Role};
 
 use crate::log::{HostPage, Log, LogBlock, LogDevice, LogFtl, LogInfo, LogRules, Ring, SEQUENTIAL, SequentialLog};
 
-/// Registration of the FTL.
+/// Registry entry of this log-block FTL.
 pub static INFO: LogInfo = LogInfo {
     name: "fast",
     help: "FAST: one sequential log block, and log blocks shared by all logical blocks",

@@ -34,7 +34,7 @@ use crate::log::{
 };
 use crate::recovery::{BlockSurvey, Survey};
 
-/// Registration of the FTL.
+/// Registry entry of this log-block FTL.
 pub static INFO: LogInfo = LogInfo {
     name: "faster",
     help: "FASTer: FAST with a second chance for valid pages and an isolation area",

@@ -101,7 +101,7 @@ impl LogVictim {
 
 /// The log of a log-block FTL: the place for pages that cannot be written in place.
 pub(crate) trait Log {
-    /// Registration of the FTL.
+    /// Registry entry of this log-block FTL.
     const INFO: &'static LogInfo;
 
     /// Role of pages in log blocks that may become data blocks as they are.

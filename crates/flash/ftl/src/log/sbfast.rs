@@ -53,7 +53,7 @@ enum RlbMerge {
     Block,
 }
 
-/// Registration of the FTL.
+/// Registry entry of this log-block FTL.
 pub static INFO: LogInfo = LogInfo {
     name: "sbfast",
     help: "SBFAST: FAST with several sequential log blocks, entered at sub-block headers",

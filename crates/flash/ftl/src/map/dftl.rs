@@ -27,7 +27,7 @@ const NONE: u32 = u32::MAX;
 /// Bytes of a cached entry: logical and physical page number.
 const CACHED_BYTES: u64 = 8;
 
-/// Registration of the map.
+/// Registry entry of this map.
 pub static INFO: MapInfo = MapInfo {
     name: "dftl",
     help: "DFTL: in flash, with single entries cached in RAM",

@@ -4,7 +4,7 @@ use ssdlab_core::{Archive, Archived, Settings};
 
 use super::{Lookup, MapInfo, MapModel, MapRules};
 
-/// Registration of the map.
+/// Registry entry of this map.
 pub static INFO: MapInfo = MapInfo {
     name: "ram",
     help: "entirely in RAM",

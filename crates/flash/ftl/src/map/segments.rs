@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use ssdlab_core::units::write_bytes;
 use ssdlab_core::{Archive, Archived, Lpn, Parameter, Settings, Unit};
 
-/// Registration of the map.
+/// Registry entry of this map.
 pub static INFO: MapInfo = MapInfo {
     name: "segments",
     help: "in flash, with segments cached in RAM",

@@ -1,5 +1,5 @@
-//! Block layer of the host and its I/O scheduler. Each scheduler declares its tunables in its own file; the options are
-//! derived from these tables.
+//! Settings of the host's block layer and its I/O scheduler. Each scheduler declares a table of its tunables in its own
+//! file; the options are derived from these tables.
 
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
@@ -125,7 +125,7 @@ const DEFAULT_LAYER: Derived = Derived {
     rule: "the layer of the scheduler's kernel version",
     value: |entries| match SCHEDULERS.get(chosen(entries, SCHEDULER)).map(|info| info.role.kind) {
         Ok(BlockLayerKind::SingleQueue) => "single-queue".into(),
-        // With "direct", the value is not used.
+        // With the scheduler "direct", this default is not used.
         Ok(BlockLayerKind::MultiQueue) | Err(_) => "multi-queue".into(),
     },
 };

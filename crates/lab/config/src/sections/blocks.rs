@@ -27,7 +27,7 @@ pub(super) struct Shape<'a> {
     pub extra: bool,
 }
 
-/// Blocks of a drive with a given capacity.
+/// Numbers of blocks in a drive with a given capacity.
 pub(super) struct Blocks {
     /// Number of blocks that follows from the over-provisioning.
     asked: u64,

@@ -1,5 +1,5 @@
-//! Cache of the host. Each replacement policy declares its parameters in its own file; the options are derived from
-//! these tables.
+//! Settings of the host's cache. Each replacement policy declares a table of its parameters in its own file; the
+//! options are derived from these tables.
 
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
@@ -203,7 +203,7 @@ impl Checker<'_> {
         }))
     }
 
-    /// Reads a share in whole percent.
+    /// Reads the option `key`, a share in whole percent.
     fn whole_percent(&mut self, key: &str) -> Read<u32> {
         let percent = 100.0 * self.share(key)?;
         if (percent - percent.round()).abs() > 1e-9 {

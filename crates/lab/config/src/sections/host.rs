@@ -126,7 +126,7 @@ impl Checker<'_> {
             // Every address fits on grown devices and on devices for packed traces.
             Fitting::Error | Fitting::Grow | Fitting::Compact => Fit::Error,
             Fitting::Wrap => Fit::Wrap,
-            // An empty trace has no addresses; one byte keeps the ratio defined.
+            // An empty trace has no addresses; an extent of one byte keeps the ratio defined.
             Fitting::Scale => Fit::Scale { extent_bytes: extent_bytes.unwrap_or(1).max(1) },
         })
     }
@@ -167,7 +167,7 @@ impl Checker<'_> {
         let (queue_depth, queues) = match drive.front.protocol {
             Protocol::Direct => return Ok(()),
             Protocol::SingleQueue { depth } => (depth, 1),
-            // The drive has one queue per stream.
+            // Each stream uses one queue of the drive, so the depth of one queue counts.
             Protocol::MultiQueue { depth, .. } if per_stream => (depth, 1),
             Protocol::MultiQueue { depth, queues, .. } => (depth, queues),
         };

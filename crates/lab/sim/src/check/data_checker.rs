@@ -38,7 +38,7 @@ impl Checker for Option<Box<DataChecker>> {
     }
 }
 
-/// Checks the data of a device.
+/// Checks the data of a device against a copy.
 pub struct DataChecker {
     array: FlashArray,
     pages_per_block: u32,

@@ -31,12 +31,12 @@ counters! {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum SlotState {
     Free,
-    /// The page waits until a program begins.
+    /// The page waits to be programmed.
     Waiting,
     Programming,
 }
 
-/// A page in the buffer.
+/// A page in the write buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Held {
     pub lpn: u32,

@@ -30,7 +30,7 @@ impl CollectionAhead {
         self.due.append(&mut self.clean);
     }
 
-    /// Ends a step of collection in a plane.
+    /// Records that a step of collection in a plane has ended.
     pub fn step_done(&mut self, plane: u32) {
         self.due.push(plane);
     }

@@ -26,9 +26,9 @@ pub(super) enum Until {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Owner {
     Request(u32),
-    /// A slot of the write buffer.
+    /// The job programs a page in this slot of the write buffer.
     Buffer(u32),
-    /// Garbage collection ahead of need, on the plane with this number.
+    /// The job is a step of garbage collection ahead of need, on the plane with this number.
     Collection(u32),
 }
 
@@ -113,7 +113,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Runs a component whose event is due.
+    /// Runs a component of the drive whose event is due.
     #[inline(always)]
     fn advance_component(&mut self, component: Component) -> Result<(), SimError> {
         let now_ns = self.now_ns();

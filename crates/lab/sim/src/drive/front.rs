@@ -6,7 +6,7 @@ use ssdlab_nand::backend::parallel::NEVER;
 
 use crate::setup::drive::{Arbitration, Front, Protocol};
 
-/// A queue between host and drive.
+/// A queue of requests between host and drive.
 #[derive(Debug, Default)]
 struct Queue {
     waiting: VecDeque<u32>,

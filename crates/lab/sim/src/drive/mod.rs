@@ -72,7 +72,7 @@ struct InFlightRequest {
     queue: u16,
     /// Number of the request in the order in which the drive received requests, from 1.
     number: u64,
-    /// True if a request of the other direction was in the drive when this request was taken.
+    /// True if a request of the other direction (read or write) was in the drive when this request was taken.
     met_other: bool,
 }
 
@@ -83,7 +83,7 @@ impl InFlightRequest {
     }
 }
 
-/// A completed host request.
+/// A host request that has completed.
 #[derive(Clone, Copy, Debug)]
 struct Completed {
     request: Request,
@@ -115,7 +115,7 @@ pub(crate) struct TimedDrive<P: TimedParts> {
 }
 
 impl<P: TimedParts> TimedDrive<P> {
-    /// Creates a drive whose flash is idle.
+    /// Creates a drive whose flash is idle, with its buffer, queues, cache and block layer.
     ///
     /// # Errors
     /// Fails if the options of the cache or the block layer are invalid.

@@ -1,4 +1,4 @@
-//! The types for which a drive is compiled.
+//! The combinations of types for which a drive is compiled.
 
 use std::marker::PhantomData;
 
@@ -22,7 +22,7 @@ pub(crate) trait TimedParts: Parts<Flash = ParallelFlash> {}
 
 impl<P: Parts<Flash = ParallelFlash>> TimedParts for P {}
 
-/// A combination of four types.
+/// A combination of four types: FTL, flash, checker and meter.
 pub(crate) struct Combined<F, D, C, M>(PhantomData<(F, D, C, M)>);
 
 impl<F, D, C, M> Parts for Combined<F, D, C, M>

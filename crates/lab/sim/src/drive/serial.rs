@@ -1,4 +1,4 @@
-//! A drive that serves one request after the other.
+//! A drive without parallelism, which serves one request after the other.
 
 use std::path::Path;
 

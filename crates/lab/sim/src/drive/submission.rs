@@ -15,7 +15,7 @@ use crate::observe::breakdown::Part;
 use crate::run::error::SimError;
 
 impl<P: TimedParts> TimedDrive<P> {
-    /// Puts a request into its queue.
+    /// Puts a request into its queue between host and drive.
     #[inline(always)]
     pub(super) fn enter(&mut self, issued: Issued, cache_number: u32, block: Option<RequestId>) {
         let Issued { request, time_ns: issued_ns } = issued;
@@ -82,7 +82,7 @@ impl<P: TimedParts> TimedDrive<P> {
         Ok(())
     }
 
-    /// Moves the data of a write to the drive.
+    /// Moves the data of a write over the link to the drive.
     fn receive(&mut self, index: u32) -> Result<(), SimError> {
         let now_ns = self.now_ns();
         self.charge(index, Part::Controller);
@@ -116,7 +116,7 @@ impl<P: TimedParts> TimedDrive<P> {
             self.served(index, now_ns);
         }
         if self.buffer.is_some() {
-            // A page trimmed in the buffer may be the last one that a flush waits for.
+            // The page trimmed in the buffer may be the last page that a flush waits for.
             self.page_left_buffer();
             self.flush_buffer();
         }
@@ -134,7 +134,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Completes a request of the drive.
+    /// Completes a request in the drive and returns it to the block layer or the host.
     fn complete(&mut self, index: u32) {
         let now_ns = self.now_ns();
         self.charge(index, Part::Link);

@@ -23,7 +23,7 @@ use crate::run::error::SimError;
 use crate::setup::Setup;
 use crate::setup::host::BlockOptions;
 
-/// Bytes of a sector.
+/// Number of bytes of a sector.
 const SECTOR: u64 = 512;
 
 /// Results of the block layer in the measured phase.
@@ -66,7 +66,7 @@ impl Marks {
     }
 }
 
-/// A request of the host or of its cache.
+/// A request of the host or of the host's cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostRequest {
     pub request: Request,
@@ -217,7 +217,7 @@ impl BlockStage {
         self.layer.on_timer(now_ns);
     }
 
-    /// Takes a request of the host or the cache.
+    /// Takes a request of the host or of its cache into the block layer.
     #[inline(always)]
     pub fn submit(&mut self, issued: Issued, cache_number: u32, now_ns: u64) {
         self.timer_ns = None;
@@ -333,7 +333,7 @@ impl BlockStage {
         Some((id, request))
     }
 
-    /// Completes a request of the drive.
+    /// Completes a request that the block layer sent to the drive.
     #[inline(always)]
     pub fn completed(&mut self, id: RequestId, now_ns: u64) {
         self.timer_ns = None;

@@ -19,7 +19,7 @@ pub struct AddressMapper {
     requests: u64,
 }
 
-/// A request mapped to the device.
+/// A host request mapped to the device.
 #[derive(Clone, Copy, Debug)]
 pub struct Fitted {
     /// The mapped request, which begins on the device. The part past the end of the device wraps to the beginning, see

@@ -20,11 +20,11 @@ const NANOS_PER_SECOND: f64 = 1e9;
 /// Mean, minimum and maximum of a metric over several resources.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Spread {
-    /// Mean.
+    /// Mean of the metric.
     pub mean: f64,
-    /// Minimum.
+    /// Smallest value of the metric.
     pub min: f64,
-    /// Maximum.
+    /// Largest value of the metric.
     pub max: f64,
 }
 
@@ -44,9 +44,9 @@ impl Spread {
 pub struct StreamSummary {
     /// Number of the stream; `None` for all streams after the first 256.
     pub stream: Option<u16>,
-    /// Response times of reads.
+    /// Response times of the stream's reads.
     pub read: Option<LatencySummary>,
-    /// Response times of writes.
+    /// Response times of the stream's writes.
     pub write: Option<LatencySummary>,
     /// Number of bytes read and written.
     pub bytes: u64,
@@ -56,8 +56,8 @@ pub struct StreamSummary {
     pub bytes_per_s: f64,
 }
 
-/// Time that requests spend in the drive, split by whether requests of the other direction were in the drive when they
-/// were taken.
+/// Times that requests spend in the drive. They are separate for requests that met a request of the other direction
+/// (read or write) in the drive, and for requests that did not.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Interference {
     /// Times of reads that met no write in the drive.
@@ -101,15 +101,15 @@ pub struct DriveSummary {
     pub interference: Interference,
     /// Response times by stream, if there are several streams.
     pub streams: Vec<StreamSummary>,
-    /// Jain's fairness index of the throughput of streams (Jain, Chiu, Hawe 1984): 1 if all are equal, 1/n if one of n
-    /// has everything. Only streams that are active for more than half of the time count, because any two of them
-    /// overlap. `None` with fewer than two such streams, or more than 256 streams.
+    /// Jain's fairness index of the throughput of streams (Jain, Chiu, Hawe 1984): 1 if all throughputs are equal, 1/n
+    /// if one of n streams has all throughput. Only streams that are active for more than half of the time count,
+    /// because any two of them overlap. `None` with fewer than two such streams, or more than 256 streams.
     pub fairness: Option<f64>,
     /// Results of the host's block layer, if any.
     pub block: Option<BlockSummary>,
     /// Counters of the write buffer, if any.
     pub buffer: Option<BufferCounters>,
-    /// Latency breakdown, if attribution was on.
+    /// Latency breakdown of requests, if attribution was on.
     pub response: Option<ResponseSummary>,
 }
 
@@ -149,7 +149,7 @@ pub struct Activity {
     pub dispatched: Option<Vec<Request>>,
 }
 
-/// Measurements of one stream.
+/// Measurements of one stream of the trace.
 #[derive(Default)]
 struct StreamMeter {
     /// Response times of reads and writes. They are not kept for a single stream, because its times equal the times of
@@ -251,7 +251,8 @@ impl Meters {
         }
     }
 
-    /// Counts a request that the drive takes. Returns true if a request of the other direction is in the drive.
+    /// Counts a request that the drive takes. Returns true if a request of the other direction (read or write) is in
+    /// the drive.
     #[inline]
     pub fn entered_drive(&mut self, op: Op) -> bool {
         self.inside[op as usize] += 1;

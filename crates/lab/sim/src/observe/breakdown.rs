@@ -189,7 +189,7 @@ impl<T: Default> ByBucket<T> {
         &mut self.used[usize::from(self.places[bucket])].1
     }
 
-    /// Takes all items, by ascending bucket.
+    /// Takes the items of all buckets, by ascending bucket.
     pub fn take(&mut self) -> Vec<(u16, T)> {
         self.used.iter().for_each(|&(bucket, _)| self.places[usize::from(bucket)] = UNUSED);
         let mut used = std::mem::take(&mut self.used);

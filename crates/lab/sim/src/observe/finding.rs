@@ -6,11 +6,11 @@ use serde::Serialize;
 
 use crate::setup::what_if::WhatIf;
 
-/// Subject of a finding.
+/// Subject of a finding, such as throughput.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Subject {
-    /// Limits of throughput.
+    /// What limits throughput.
     Throughput,
     /// Waits of the requests of a host with a cache.
     Host,

@@ -8,7 +8,7 @@ use ssdlab_trace::{Op, Request};
 
 use crate::observe::breakdown::{ByBucket, PART_NAMES, PARTS, PartTimes};
 
-/// Maximum number of intervals: each is about a hundredth of the run, and a page has room for them.
+/// Maximum number of intervals: each is about a hundredth of the run, and a report page has room for this number.
 const MOST: usize = 128;
 /// Log2 of the initial interval length in nanoseconds: about the latency of a request.
 const FIRST_SHIFT: u32 = 16;
@@ -60,7 +60,7 @@ pub(crate) struct Intervals {
     shift: u32,
     /// Intervals so far; the last one is not complete yet.
     intervals: Vec<Interval>,
-    /// End of the current interval.
+    /// End of the current interval in nanoseconds.
     ends_ns: u64,
     /// Number of requests in the current interval by operation, response or waiting time, and bucket.
     counts: [[ByBucket<u32>; KINDS]; OPS],
@@ -167,7 +167,7 @@ impl InInterval {
 /// The slowest read or write of an interval.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Slow {
-    /// Operation of the request.
+    /// Operation of the slowest request.
     pub op: Op,
     /// Offset of the request's first byte.
     pub offset: u64,

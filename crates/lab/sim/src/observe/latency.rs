@@ -13,7 +13,7 @@ pub(crate) fn per_second(amount: u64, elapsed_ns: u64) -> Option<f64> {
 /// Share of simulated time beyond the mean latency that a drive may take after the last arrival and still keep up.
 const BEHIND: f64 = 0.05;
 
-/// Rates over the measured phase.
+/// Rates of requests over the measured phase.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TimeSummary {
     /// Time from the start of measuring to the last completion.
@@ -24,9 +24,9 @@ pub struct TimeSummary {
     pub utilisation: f64,
     /// Requests completed per second; all rates are `None` if no time passed.
     pub iops: Option<f64>,
-    /// Bytes read per second.
+    /// Number of bytes read per second.
     pub bytes_read_per_s: Option<f64>,
-    /// Bytes written per second.
+    /// Number of bytes written per second.
     pub bytes_written_per_s: Option<f64>,
     /// Time from the last arrival to the last completion; `None` in closed replay.
     pub behind_ns: Option<u64>,

@@ -9,7 +9,7 @@ const DAYS_PER_YEAR: f64 = 365.25;
 /// Usual warranty in years, for drive writes per day.
 const WARRANTY_YEARS: f64 = 5.0;
 
-/// Write rate that a projection assumes.
+/// Source of the write rate that a projection assumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WriteRate {

@@ -1,4 +1,4 @@
-//! Measures a log-block FTL: merges by kind, cost of reclaiming, utilisation of log blocks, and pages captured by
+//! Measures a log-block FTL: merges by type, cost of reclaiming, utilisation of log blocks, and pages captured by
 //! sequential log blocks.
 //!
 //! Captures are counted by *runs*: consecutive pages that one stream of the trace writes in sequence. A run of two or
@@ -16,13 +16,13 @@ use crate::observe::meter::{
 /// The current run of pages that one stream writes in sequence.
 #[derive(Clone, Copy, Default)]
 struct PageRun {
-    /// Page that would continue the run.
+    /// Number of the page that would continue the run.
     next: u32,
     pages: u64,
     captured: u64,
 }
 
-/// Measures a log-block FTL.
+/// Meter for a log-block FTL.
 pub(crate) struct LogMeter {
     pages_per_block: u32,
     /// True if the log has sequential log blocks.

@@ -5,7 +5,7 @@ use ssdlab_nand::{Cause, Counts, FlashSink, MergeCost, Note, Source, SpareArea};
 
 use crate::observe::meter::{LookupTally, MapSummary, Measured, Meter};
 
-/// Measures an FTL whose map is in flash.
+/// Meter for an FTL whose map is in flash.
 #[derive(Default)]
 pub(crate) struct MapMeter {
     pages: u32,

@@ -64,13 +64,13 @@ impl Moment {
     }
 }
 
-/// State when measuring began.
+/// State of the stack when measuring began.
 struct Start {
     at: Moment,
     erases: Vec<u32>,
 }
 
-/// State when measuring ended.
+/// State of the stack when measuring ended.
 struct End<'a> {
     at: Moment,
     erases: &'a [u32],

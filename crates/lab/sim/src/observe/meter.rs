@@ -84,7 +84,7 @@ pub struct CaptureSummary {
     pub hit_quality: Option<f64>,
     /// Share of random pages captured; `None` without random pages.
     pub error_capture: Option<f64>,
-    /// 1 - `error_capture`.
+    /// Share of random pages that were not captured: 1 - `error_capture`.
     pub pseudo_benefit: Option<f64>,
 }
 
@@ -155,9 +155,9 @@ pub struct LookupTally {
 /// Metrics of a map in flash in the measured phase.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MapSummary {
-    /// Look-ups for pages read.
+    /// Totals of the look-ups for pages read.
     pub reads: LookupTally,
-    /// Look-ups for pages written or trimmed.
+    /// Totals of the look-ups for pages written or trimmed.
     pub changes: LookupTally,
     /// Look-ups for all purposes.
     pub all: LookupTally,

@@ -18,9 +18,9 @@ use crate::setup::Setup;
 /// Properties of the simulated device.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DeviceSummary {
-    /// Capacity in bytes.
+    /// Logical capacity in bytes.
     pub capacity_bytes: u64,
-    /// Bytes per page.
+    /// Number of bytes per page.
     pub page_bytes: u32,
     /// Number of pages per erase block.
     pub pages_per_block: u32,
@@ -129,7 +129,7 @@ impl WearSummary {
     }
 }
 
-/// Extent of the data check.
+/// Extent of the data check in the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct CheckSummary {
     /// Number of flash operations checked against the NAND rules, including preconditioning.

@@ -132,8 +132,8 @@ fn take<P: Parts<Flash: Resume>>(
 
 /// Numbers of host pages after which the open blocks of all shares end at the same page.
 ///
-/// In an exact drive, open blocks end together, because host pages go to the planes in turn. Thus the dies can program
-/// all planes with one command.
+/// In a drive that is preconditioned without sampling, open blocks end together, because host pages go to the planes in
+/// turn. Thus the dies can program all planes with one command.
 struct InStep {
     /// Number of host pages that fill one block in each plane of the part.
     round: u64,

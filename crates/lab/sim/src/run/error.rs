@@ -36,14 +36,14 @@ pub enum SimError {
         if *time_scale == 1.0 { String::new() } else { format!(" times {time_scale}") }
     )]
     BeyondTime {
-        /// Number of the request, from 1.
+        /// Number of the request in the order of issue, from 1.
         number: u64,
         /// Time of the request in the trace.
         time_ns: u64,
         /// Factor that the replay applies to the times of the trace.
         time_scale: f64,
     },
-    /// The monitor abandoned the run.
+    /// The monitor abandoned the run, so there are no results.
     #[error("the run was abandoned")]
     Abandoned,
     /// Requests wait, but no event is due that could complete them.
@@ -65,12 +65,12 @@ pub enum SimError {
         /// Reason why the drive cannot be saved.
         why: String,
     },
-    /// The data check found an error of the FTL.
+    /// The data check found an error in the FTL.
     #[error("data check failed at request {number}: {violation}; this is a bug in the FTL, please report it")]
     Check {
         /// Number of the request, from 1; 0 during preconditioning.
         number: u64,
-        /// Description of the violation.
+        /// Description of what the check found.
         violation: String,
     },
 }

@@ -8,7 +8,7 @@ use crate::observe::latency::LatencyByOp;
 /// Phase of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
-    /// Preconditioning writes each page that is to be filled once.
+    /// Preconditioning fills the device: it writes once each page that is to be filled.
     Fill,
     /// Preconditioning overwrites pages at random.
     Overwrite,
@@ -55,7 +55,7 @@ pub struct SoFar {
 /// Progress of a run.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Status {
-    /// Current phase.
+    /// Phase that is running.
     pub phase: Phase,
     /// Number of units done in this phase: pages during preconditioning, otherwise units of the source.
     pub done: u64,
@@ -68,13 +68,13 @@ pub struct Status {
 }
 
 impl Status {
-    /// Returns the status of a replay.
+    /// Returns the status of a replay for the monitor.
     pub(crate) fn replaying(phase: Phase, progress: Progress, requests: u64) -> Self {
         Self { phase, done: progress.done, total: progress.total, write_amplification: None, requests }
     }
 }
 
-/// Answer of a monitor.
+/// Answer of a monitor to a progress report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Control {
     /// The run continues.

@@ -1,4 +1,4 @@
-//! Results of a run.
+//! All results of a run.
 
 use ssdlab_core::LatencyHistogram;
 
@@ -7,7 +7,7 @@ use crate::observe::meter::LogFigures;
 use crate::observe::series::Series;
 use crate::observe::summary::Summary;
 
-/// Results of a run.
+/// All results of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Metrics of the measured phase of the last replay.

@@ -32,7 +32,7 @@ pub(crate) trait Replayer {
     fn written(&self) -> Written;
 }
 
-/// Results of all replays.
+/// Results of all replays of a trace.
 pub(crate) struct Replayed {
     pub repeat: Option<RepeatSummary>,
     /// Logical pages that the host wrote in all warm-ups.

@@ -25,9 +25,9 @@ pub struct RepeatSummary {
 /// Numbers of pages written and programmed in a part of the run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Written {
-    /// Number of pages written by the host.
+    /// Number of pages that the host wrote.
     pub host_pages: u64,
-    /// Number of pages programmed into flash.
+    /// Number of pages that were programmed.
     pub programmed: u64,
 }
 

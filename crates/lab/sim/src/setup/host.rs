@@ -31,9 +31,9 @@ pub enum Replay {
 }
 
 impl Replay {
-    /// Issues one request at a time.
+    /// The host issues one request at a time.
     pub const ONE_BY_ONE: Self = Self::Closed { depth: 1, per_stream: false, think: Nanos::ZERO };
-    /// Issues requests at the timestamps of the trace.
+    /// The host issues requests at the timestamps of the trace.
     pub const AS_TRACED: Self = Self::Open { time_scale: 1.0 };
 
     /// Returns the time between a completion and the next request; zero for an open replay.
@@ -45,7 +45,8 @@ impl Replay {
     }
 }
 
-/// Number of replays of a trace. Each replay starts when the previous one is over, and its times continue from there.
+/// Number of replays of a trace. Each replay starts when the previous replay is over, and the times of its requests
+/// continue from there.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Repeat {
     /// The trace is replayed this many times, at least once.
@@ -115,7 +116,7 @@ pub struct CacheOptions {
     pub policy: &'static PolicyInfo,
     /// Parameters of the policy that differ from their defaults.
     pub parameters: Vec<(String, u64)>,
-    /// Page size in bytes.
+    /// Page size of the cache in bytes.
     pub page_bytes: u32,
     /// Capacity in pages, including the compressed pool.
     pub capacity_pages: u64,
@@ -131,7 +132,7 @@ pub struct CacheOptions {
     ///
     /// [`Clock::Event`]: crate::Clock::Event
     pub background_percent: u32,
-    /// Time to copy a page from or to the cache.
+    /// Time to copy a page to or from the cache.
     pub copy: Nanos,
 }
 

@@ -12,10 +12,10 @@ use ssdlab_nand::{Geometry, Timing};
 use drive::DriveOptions;
 use host::{BlockOptions, CacheOptions, Fit, Repeat, Replay};
 
-/// Model of time.
+/// Model of time in a simulation.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Clock {
-    /// Operations are counted and take no time.
+    /// Flash operations are counted and take no time.
     Count,
     /// The chip does one operation at a time.
     Serial(Timing),
@@ -54,9 +54,9 @@ pub enum Method {
     /// [`Self::Exact`].
     #[default]
     Auto,
-    /// Every page of every plane is written.
+    /// Preconditioning writes every page of every plane.
     Exact,
-    /// A few planes reach their steady state, and the other planes copy it.
+    /// A few planes are brought to steady state, and their state is copied to the other planes.
     Sampled,
 }
 
@@ -116,12 +116,13 @@ pub struct Setup {
     pub precondition: Precondition,
     /// True to check every flash operation against the NAND rules, and every read against a copy of the data.
     pub check: bool,
-    /// Seed of all random streams.
+    /// Seed of all random streams of the simulation.
     pub seed: u64,
 }
 
 impl Setup {
-    /// Creates an erased drive without time model or checks. It receives the requests once, one at a time.
+    /// Creates an erased drive without time model or checks. The host issues the requests of the trace once, one at a
+    /// time.
     pub const fn new(geometry: Geometry, logical_pages: u32, ftl: FtlChoice) -> Self {
         Self {
             geometry,

@@ -17,7 +17,7 @@ use super::{Clock, Setup};
 
 macro_rules! what_ifs {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)+) => {
-        /// A change of one resource.
+        /// A change of one resource of the drive or host.
         #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
         #[serde(rename_all = "snake_case")]
         pub enum WhatIf {
@@ -41,7 +41,7 @@ macro_rules! what_ifs {
 what_ifs! {
     /// Flash cells read, program and erase twice as fast.
     Dies = "dies",
-    /// Channels move data twice as fast.
+    /// The channels move data twice as fast.
     Channels = "channels",
     /// The link moves data twice as fast.
     Link = "link",
@@ -57,12 +57,12 @@ what_ifs! {
     Depth = "depth",
     /// The host has no think time between requests.
     NoThink = "no_think",
-    /// There is no block layer.
+    /// Requests pass no block layer.
     NoBlockLayer = "no_block_layer",
     /// There is twice as much flash in addition to capacity and reserve; with a log-block FTL, twice as many log
     /// blocks.
     Spare = "spare",
-    /// Garbage collection writes to its own open block.
+    /// Garbage collection writes to a separate open block.
     Placement = "placement",
     /// The whole map is in RAM.
     Map = "map",

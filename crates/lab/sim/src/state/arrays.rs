@@ -60,7 +60,7 @@ pub(super) fn read(from: &File, offset: u64, bytes: &mut [u8], checksums: &[u64]
 /// Checks an array in the file without keeping its contents.
 ///
 /// # Errors
-/// See [`read`].
+/// See [`read`] for the errors.
 pub(super) fn check(from: &File, offset: u64, bytes: usize, checksums: &[u64]) -> io::Result<()> {
     check_ends(from, offset, bytes, checksums)?;
     let at_once = (0..).step_by(CHUNKS_AT_ONCE).zip(checksums.chunks(CHUNKS_AT_ONCE));

@@ -40,7 +40,7 @@ pub(super) struct Header {
 /// Reason why the file of a saved drive cannot be used.
 #[derive(Debug)]
 pub(super) enum Unusable {
-    /// The file does not exist.
+    /// The file of the saved drive does not exist.
     Missing,
     /// The file is complete, but contains another drive.
     Differs(Difference),

@@ -75,7 +75,7 @@ fn preconditioning(setup: &Setup) -> Vec<Line> {
     vec![fill, line("precondition.overwrite", overwrite), line("seed", setup.seed)]
 }
 
-/// Origin of the drive that a run uses.
+/// Origin of the drive that a run uses: a saved drive or preconditioning.
 #[derive(Default)]
 pub(crate) struct Origin<'a> {
     /// Saved drive to start from, if any.
@@ -152,7 +152,7 @@ fn why(unusable: Unusable) -> String {
     }
 }
 
-/// Saves the drive after a run.
+/// Saves the drive to a file after a run.
 pub(crate) fn save(stack: &mut dyn Device, mut summary: PreconditionSummary, path: &Path) -> Result<(), SimError> {
     // For a run that continues from this drive, everything so far happened before the first request of that run.
     stack.checked()?;

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use ssdlab_core::list::Queue;
 use ssdlab_core::{Archive, Archived};
 
-/// Registration of the policy.
+/// Registry entry of this map cache policy.
 pub static INFO: CachePolicyInfo = CachePolicyInfo {
     name: "two_q",
     help: "2Q: entries used once before entries used again",

@@ -3,8 +3,8 @@
 //! The FTL changes its map when it emits an operation; this array adds the time. Each operation waits in the queue of
 //! its die for the operations that it depends on:
 //!
-//! - every operation waits for the previous one on the same block, so that a block's operations keep their order and a
-//!   read waits for the program of its page;
+//! - every operation waits for the previous operation on the same block, so that a block's operations keep their order
+//!   and a read waits for the program of its page;
 //! - a program waits for the read of its data, for copies and for pages written in part;
 //! - a host read waits for the map entry that it had to load;
 //! - an erase waits for the copies from its block.
@@ -34,7 +34,7 @@
 //! request only by occupying the queues.
 //!
 //! **Two orders, two checks.** The simulator's `DataChecker` checks operations in the order of emission.
-//! [`TimingChecker`] checks them in the order in which the cells execute them.
+//! [`TimingChecker`] checks the same operations in the order in which the cells execute them.
 //!
 //! **Latency attribution.** If it is on, the waits of each operation of a request are charged to causes
 //! (`attribution.rs`).
@@ -112,7 +112,8 @@ struct Job {
     began_ns: u64,
     /// Owner of the job, as passed to [`ParallelFlash::submit`].
     owner: u32,
-    /// True if the job waits for all its operations, not only for those that the host's data needs.
+    /// True if the job waits for all its operations; false if it waits only for the operations that the host's data
+    /// needs.
     everything: bool,
 }
 

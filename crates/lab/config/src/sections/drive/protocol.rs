@@ -38,12 +38,12 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .default("direct")
         .example("nvme")
         .help("Host interface: the queues between host and drive."),
-    // NCQ has 32 tags; for a long time Linux used 31.
+    // The range ends at the 32 tags of NCQ; for a long time Linux used 31.
     option("drive.protocol.sata.depth", Kind::Count { min: 1, max: 32 })
         .default("31")
         .example("32")
         .help("Maximum number of requests that the drive holds."),
-    // Number of slots of a UFS host controller with one queue, and of an eMMC queue.
+    // This default is the number of slots of a UFS host controller with one queue, and of an eMMC queue.
     option("drive.protocol.ufs.depth", Kind::Count { min: 1, max: 32 })
         .default("32")
         .example("16")

@@ -28,7 +28,7 @@ use crate::run::error::SimError;
 use crate::setup::Setup;
 use crate::setup::host::CacheOptions;
 
-/// A request of the host in the cache.
+/// A host request that is in the cache.
 #[derive(Clone, Copy, Debug)]
 struct HostRequest {
     request: Request,

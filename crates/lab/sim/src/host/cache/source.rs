@@ -54,7 +54,7 @@ pub(crate) struct Cached<'s, 'm> {
     batch: Vec<Request>,
     next: usize,
     below: VecDeque<Request>,
-    /// Requests of each warm-up.
+    /// Number of requests in each warm-up.
     warmup_requests: u64,
     /// Number of host requests in each warm-up.
     warmup: Option<u64>,

@@ -12,7 +12,7 @@ use crate::observe::latency::LatencyByOp;
 pub struct CacheSummary {
     /// Name of the replacement policy.
     pub policy: &'static str,
-    /// Bytes per page.
+    /// Number of bytes per page of the cache.
     pub page_bytes: u32,
     /// Capacity in raw pages, including the compressed pool.
     pub capacity_pages: u64,

@@ -6,7 +6,7 @@ use ssdlab_trace::{Request, Source};
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor, Phase, SoFar, Status, prepare_source};
 
-/// Requests read from a source at a time.
+/// Number of requests read from a source at a time.
 pub(crate) const BATCH: usize = 4096;
 /// Number of bytes replayed between two reports. A batch of large requests would take too long.
 const REPORT_BYTES: u64 = BATCH as u64 * 4096;
@@ -128,7 +128,7 @@ impl<'s> TraceReader<'s> {
         Ok(count > 0)
     }
 
-    /// Takes the next request and returns it.
+    /// Takes the next request of the trace and returns it.
     #[inline]
     pub fn take(&mut self) -> Request {
         let request = self.batch[self.next];

@@ -13,10 +13,10 @@ use super::closed::ThinkTimes;
 use super::reader::{Issued, Next, TraceReader};
 use crate::run::error::SimError;
 
-/// Maximum number of requests that are held back because their streams may not issue.
+/// Maximum number of requests that are held back because their streams may not issue them yet.
 const LOOK_AHEAD: usize = 1 << 16;
 
-/// A stream of the trace.
+/// State of one stream of the trace.
 #[derive(Debug, Default)]
 struct Stream {
     is_known: bool,
@@ -59,7 +59,7 @@ impl AsyncWrites {
     }
 }
 
-/// Replays streams independently.
+/// Replays the streams of a trace independently of each other.
 pub(super) struct StreamReplay {
     /// Maximum number of outstanding requests of a stream.
     depth: u32,

@@ -31,8 +31,8 @@ const SPREADABLE: f64 = 1.5;
 /// Minimum number of outstanding requests per die that keeps the drive busy.
 const ENOUGH: f64 = 2.0;
 
-/// Minimum share of the time between requests for a cause to be a finding. Without such a cause, throughput could rise
-/// by a third.
+/// Minimum share of the time between requests for a cause to be a finding. Without a cause of this share, throughput
+/// could rise by a third.
 const NOTABLE: f64 = 0.25;
 
 /// Minimum share of the time between requests at which a cause rules out another cause: too few outstanding requests.

@@ -7,7 +7,7 @@
 
 use super::{Class, DieSchedulerInfo, DieSchedulerRules, DieView};
 
-/// Registration of the scheduler.
+/// Registry entry of this die scheduler.
 pub static INFO: DieSchedulerInfo = DieSchedulerInfo {
     name: "host_first",
     help: "host operations before garbage collection, merges and map writes",
