@@ -26,7 +26,7 @@ use serde::de::DeserializeOwned;
 
 use crate::mem::{HugeVec, Mapping, Plain, bytes_of, bytes_of_mut};
 
-/// Direction of an archive, and its stream.
+/// Direction in which an archive moves state, and the stream that it uses.
 pub enum Archive<'a> {
     /// Fields are written to the stream.
     Save(&'a mut dyn Output),
@@ -58,7 +58,8 @@ pub trait Input: BufRead {
         self.read_exact(bytes)
     }
 
-    /// Maps the next array from its file. Returns None if the stream is not a file; the array must then be read.
+    /// Maps the next array from its file. Returns None if the stream is not a file; the caller must then read the
+    /// array.
     ///
     /// # Errors
     /// See [`Self::load_array`] for the errors.

@@ -14,7 +14,7 @@ pub struct Counter {
     pub help: &'static str,
 }
 
-/// A struct declared by [`counters!`](crate::counters!): it serialises as a map from names to values.
+/// A struct declared by [`counters!`](crate::counters!). It serialises as a map from counter names to values.
 pub trait Counters: Copy + Default + AddAssign + Sub<Output = Self> {
     /// All counters of the struct, in the order of declaration.
     const COUNTERS: &'static [Counter];

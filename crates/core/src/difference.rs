@@ -21,7 +21,7 @@ pub fn difference(then: &[Line], now: &[Line]) -> Option<Difference> {
         let (was, is) = (value(then, key), value(now, key));
         (was != is).then_some((key, was, is))
     })?;
-    // A count has its unit in brackets after the settings that it follows from.
+    // The key of a count is its unit, with the settings that it follows from in brackets.
     let counted = key.strip_suffix(')').and_then(|key| key.split_once(" ("));
     let (was, remedy) = match (was, counted) {
         (None, _) => (format!("no {key}"), format!("remove {key}")),

@@ -21,7 +21,7 @@ macro_rules! id {
                 self.0 as usize
             }
 
-            /// True unless this is [`Self::NONE`].
+            /// True unless the number is [`Self::NONE`].
             #[inline(always)]
             pub const fn is_some(self) -> bool {
                 self.0 != u32::MAX

@@ -11,9 +11,9 @@ pub const NONE: u32 = u32::MAX;
 /// Neighbours of an item in its list.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Link {
-    /// The item added before this one, or [`NONE`].
+    /// The item that was added before this item, or [`NONE`].
     pub older: u32,
-    /// The item added after this one, or [`NONE`].
+    /// The item that was added after this item, or [`NONE`].
     pub newer: u32,
 }
 

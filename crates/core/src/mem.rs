@@ -128,8 +128,7 @@ impl Mapping {
     }
 }
 
-/// A `Vec` of fixed length whose storage asks the kernel for huge pages before it is first touched, or is a
-/// [`Mapping`].
+/// A `Vec` of fixed length. Its storage asks the kernel for huge pages before it is first touched, or is a [`Mapping`].
 ///
 /// If the kernel refuses huge pages, the array is an ordinary `Vec`; results never depend on this.
 pub struct HugeVec<T> {

@@ -85,7 +85,7 @@ impl PageSize {
         }
     }
 
-    /// Iterates over the touched pages, each with its bytes of the range.
+    /// Iterates over the touched pages, each with the bytes of the range that lie in it.
     #[inline]
     pub fn parts(self, offset: u64, end: u64) -> impl Iterator<Item = (u64, Range<u64>)> {
         self.touched(offset, end).map(move |page| {

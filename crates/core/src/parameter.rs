@@ -241,7 +241,7 @@ impl fmt::Display for Owner {
 /// Error: an invalid change of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParameterError {
-    /// The owner has no parameter with this name.
+    /// The owner has no parameter with the given name.
     #[error("{owner} has no {} `{name}`; it has {known}", owner.parameter)]
     Unknown {
         /// Owner of the parameters.
@@ -342,12 +342,12 @@ impl Settings {
         at.expect("unknown parameter")
     }
 
-    /// Returns the value of a parameter, in its unit.
+    /// Returns the value of a parameter in the parameter's unit.
     pub fn get(&self, name: &str) -> u64 {
         self.values[self.position(name)]
     }
 
-    /// Returns the value of a parameter if it was set explicitly.
+    /// Returns the value of a parameter if it was set explicitly, otherwise None.
     pub fn given(&self, name: &str) -> Option<u64> {
         self.given[self.position(name)].then(|| self.get(name))
     }

@@ -12,7 +12,7 @@ pub struct Bytes(pub u64);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Nanos(pub u64);
 
-/// Error: a quantity cannot be read. The message says what is wrong and how to write it.
+/// Error: a quantity cannot be read. The message says what is wrong and how to write a quantity.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum UnitError {
     /// The text is not a quantity, or a quantity without a unit.
@@ -228,7 +228,7 @@ fn ambiguous_share(text: &str, number: f64) -> UnitError {
     ))
 }
 
-/// Reads a number such as `"1000"`, `"1_000"`, `"20k"`, `"1.5M"` or `"1e6"`; its prefixes are decimal.
+/// Reads a number such as `"1000"`, `"1_000"`, `"20k"`, `"1.5M"` or `"1e6"`; prefixes such as `k` are decimal.
 pub fn parse_count(text: &str) -> Result<u64, UnitError> {
     let (number, unit) = split_number(text);
     let (exponent, unit) = split_exponent(unit);

@@ -189,8 +189,8 @@ impl CacheTrace {
         detached(py, None, || gathering.add(&requests.inner))?.or_raise()
     }
 
-    /// Ends the trace. If items expire, `ttls_s` has their lifetimes in seconds (0 is infinite), by the stream of the
-    /// request that inserts the item. The last lifetime holds for later streams.
+    /// Ends the trace. If items expire, `ttls_s` has the lifetimes of items in seconds (0 is infinite), one for each
+    /// stream. The stream of the request that inserts an item counts. The last lifetime holds for later streams.
     fn finish(&mut self, py: Python<'_>, ttls_s: Vec<u32>) -> PyResult<()> {
         let Some(gathering) = exclusive(&mut self.gathering).take() else { return Ok(()) };
         let finished = detached(py, None, || {

@@ -20,8 +20,8 @@ pub fn codec(text: &str) -> PyResult<CodecSpec> {
     text.parse::<CodecSpec>().or_raise()
 }
 
-/// Returns, for a modelled codec, the ratio and the microseconds to compress and to restore a page; None for a real
-/// codec. Fails for an unknown codec.
+/// Returns, for a modelled page compressor, the compression ratio and the microseconds to compress and to restore a
+/// page. Returns None for a real compressor; fails if the compressor is unknown.
 #[pyfunction]
 pub fn modelled_codec(text: &str) -> PyResult<Option<(f64, f64, f64)>> {
     let spec = codec(text)?;

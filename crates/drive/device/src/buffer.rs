@@ -1,4 +1,4 @@
-//! The write buffer: pages wait in RAM until they are programmed. A power loss loses them.
+//! The write buffer: written pages wait in RAM until they are programmed. A power loss loses the waiting pages.
 //!
 //! ```text
 //! write:  a waiting page is overwritten in place; others take a free place; without one, pages are programmed first
@@ -105,7 +105,7 @@ impl Buffer {
         self.options.protected
     }
 
-    /// True if every page is programmed before its write ends, so that a power loss loses nothing.
+    /// True if every page is programmed before its write request ends, so that a power loss loses nothing.
     pub fn passes_on(&self) -> bool {
         self.options.high == 1 && !self.options.protected && self.pages.is_empty()
     }

@@ -70,7 +70,7 @@ pub(crate) struct Column<'a> {
 }
 
 impl<'a> Column<'a> {
-    /// Splits the distances of `count` numbers off the front of `bytes`; None if they are incomplete.
+    /// Splits the distances of `count` numbers off the front of `bytes`; None if the bytes are incomplete.
     #[inline]
     pub fn take(line: Line, count: usize, bytes: &mut &'a [u8]) -> Option<Self> {
         let (distances, rest) = bytes.split_at_checked(usize::from(line.width) * count)?;

@@ -23,7 +23,7 @@ struct Failures {
     have_occurred: bool,
 }
 
-/// Flash, and the controller's data about it except the map.
+/// Flash, and all data that the controller keeps about the flash except the map.
 pub(crate) struct Medium<B> {
     pub backend: B,
     /// The log; None while the drive has no trusted log.
@@ -55,7 +55,7 @@ pub(crate) struct Medium<B> {
     failures: Failures,
     /// Host pages programmed without their data so far, by their number in the request.
     late: Vec<(Ppn, u32)>,
-    /// The page read last, kept in case it is copied.
+    /// The page read last, kept in case the FTL copies it.
     scratch: Vec<u8>,
     held: Option<(Ppn, Spare)>,
 }
@@ -247,7 +247,7 @@ pub(crate) struct Flash<'a, B> {
     pub payload: Payload<'a>,
 }
 
-/// Fills a map page with its number and version, repeated.
+/// Fills a map page with its page number and version, repeated.
 fn fill_map_page(page: &mut [u8], lpn: Lpn, version: u64) {
     for chunk in page.chunks_mut(16) {
         let mut stamp = [0; 16];
@@ -457,7 +457,8 @@ impl<B: Backend> FlashSink for Flash<'_, B> {
         if medium.fault.is_some() {
             return;
         }
-        // Recovery ignores bad blocks. So pages copied from this block must be safe first, and recorded as safe.
+        // Recovery ignores bad blocks. So pages copied from this block must first be made safe, and be recorded as
+        // safe.
         let safe = medium.sync();
         let marked = safe.and_then(|()| medium.backend.mark_bad(block));
         medium.note_fault(marked);

@@ -90,7 +90,7 @@ impl<B: Backend> Medium<B> {
         let loaded = Log::load(&self.backend)?;
         self.backend.mounted(loaded.as_ref().map_or(0, |(_, known)| known.life.mounts));
         let older_trims = loaded.as_ref().map_or(0, |(_, known)| known.older_trims);
-        // No later operation may have a lower number, even if the operation that used it is gone.
+        // No later operation may have a lower number, even if the operation with this number is gone.
         let above = |sequence| Trimmed { lpn: Lpn(0), count: 0, sequence };
         let (table, mut trims) = match loaded {
             Some((log, known)) => {
@@ -167,7 +167,7 @@ impl<B: Backend> Medium<B> {
             let pages = scan.read(block)?;
             let newest = pages.iter().filter_map(sequence_of).max();
             let medium = &mut *scan.medium;
-            // A later program shows that the erase was begun, although the erase has the last record.
+            // A later program shows that the erase was begun, although the record of the erase is the last record.
             let known = if medium.sequence > sequence || newest >= Some(sequence) {
                 forget_block(&mut medium.damaged, block, medium.backend.geometry().pages_per_block);
                 (scan.table.erased_before, synced) = (sequence, synced.max(sequence));
@@ -182,7 +182,7 @@ impl<B: Backend> Medium<B> {
             scan.evaluate(block, pages, known)?;
         }
         let (table, torn) = scan.finish(|page| page.version < synced)?;
-        // Written after the record of the erase, because any later record shows that the erase was begun.
+        // This is written after the record of the erase, because any later record shows that the erase was begun.
         if let Some(log) = &mut self.log {
             torn.iter().try_for_each(|&ppn| log.damaged(&mut self.backend, ppn))?;
         }
@@ -330,7 +330,7 @@ impl<'a, B: Backend> BlockScan<'a, B> {
         for page in &lost {
             self.medium.damaged.remove(&page.ppn);
         }
-        // The lost pages count again, which changes the contents of their blocks.
+        // The lost pages count as the newest copies again, which changes the contents of their blocks.
         let pages_per_block = self.medium.backend.geometry().pages_per_block;
         let block_of = |page: &DamagedPage| BlockId(page.ppn.0 / pages_per_block);
         for pages in lost.chunk_by(|page, next| block_of(page) == block_of(next)) {

@@ -10,8 +10,8 @@
 //! long, the waiting pages are written to a second journal, and its head is written last. Then the head of the first
 //! journal is wiped. A single wrong bit of a head is corrected.
 //!
-//! A head without a journal names the generation of a journal being started. If the start is interrupted, its records
-//! do not count in the next journal, which may lie at the same place.
+//! A head without a journal names the generation of a journal that is being started. If the start is interrupted, the
+//! records of this journal do not count in the next journal, which may lie at the same place.
 //!
 //! A page written in part belongs to the version on flash at that time. A computer that lost its power may have kept
 //! another version. Then neither the part nor the writes between were flushed, so the part is dropped and an earlier
@@ -73,11 +73,11 @@ pub(crate) struct PageRecords {
     pub trimmed: Option<u64>,
     /// Sequence number of a trim of the page that the log has recorded since its last checkpoint.
     pub logged_trim: Option<u64>,
-    /// Writes after `base`, with their sequence numbers.
+    /// Writes of the page after `base`, with their sequence numbers.
     pub pages: Vec<(u64, BufferedPage)>,
 }
 
-/// A journal and its records by page.
+/// A buffer journal, and its records by page.
 pub(crate) type Loaded = (BufferJournal, BTreeMap<u32, PageRecords>);
 
 /// Returns a number greater than every sequence number and version in a journal. If such a number were reused, a part
@@ -151,7 +151,7 @@ impl BufferJournal {
         waiting: impl Iterator<Item = (u32, &'a BufferedPage)>,
     ) -> Result<Self, Fault> {
         let page_bytes = u64::from(backend.geometry().page_bytes);
-        // A page written in many parts takes at most five times its size.
+        // A page that was written in many parts takes at most five times its size.
         let buffer_bytes = (u64::from(pages) + 8) * (page_bytes + 128);
         let length = 16 * buffer_bytes;
         let begin = match before {
@@ -159,7 +159,7 @@ impl BufferJournal {
             _ => FIRST_JOURNAL,
         };
         let head = before.map_or(0, |before| HEAD_EVERY - before.head);
-        // Damaged heads count too, because each start writes its generation first.
+        // Damaged heads count too, because each start of a journal first writes the generation.
         let generation_at = |at| read_head(backend, at).map(|head| u64_at(&sound(&head).unwrap_or(head), 8));
         let generation = generation_at(0)?.max(generation_at(HEAD_EVERY)?).wrapping_add(1);
         // The loaded head may not be safe yet, and the older head is overwritten.

@@ -5,7 +5,7 @@ use ssdlab_nand::{Counts, Geometry, Timing};
 
 use crate::spare::SPARE_BYTES;
 
-/// Report of a mount: what it read and changed.
+/// Report of a mount: what the mount read and changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MountReport {
     /// True if the log was lost, so that all spare areas were read and trimmed pages may be back.

@@ -5,8 +5,8 @@
 //! later page shows that all earlier pages were safe. Such pages are far apart, so they are fetched some time before
 //! they are needed.
 //!
-//! Only the versions of pages are kept, because recovery reads many of them. All other contents are read from flash
-//! again.
+//! Only the versions of pages are kept in memory, because recovery reads many of them. All other contents are read from
+//! flash again.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -86,7 +86,7 @@ impl Safe {
 }
 
 impl<'a> Reading<'a> {
-    /// Reserves memory for the versions of pages, without touching it before it is needed.
+    /// Reserves memory for the versions of pages, without touching the memory before it is needed.
     pub fn memory(geometry: &Geometry) -> HugeVec<Entry> {
         HugeVec::zeros(geometry.pages() as usize)
     }
@@ -130,7 +130,7 @@ impl<'a> Reading<'a> {
         self.flash.read_spares(Ppn(first), spares)?;
         let (mut latest, mut above, mut is_full) = (None, 0, true);
         let (mut lowest, mut highest, mut in_order) = (u64::MAX, 0_u64, true);
-        // Each page is used as soon as it is decoded; `decode_block` would pass it through memory.
+        // Each page is used as soon as it is decoded; `decode_block` would first store all decoded pages in memory.
         for ((ppn, spare), page) in (first..).map(Ppn).zip(spares.as_chunks().0).zip(&mut *pages) {
             let content = Content::decode(ppn, spare);
             *page = content.found();
@@ -204,7 +204,7 @@ impl Scan for Reading<'_> {
         prefetch(self.versions, ppn.index());
     }
 
-    /// A block that cannot be read appears to have no readable pages; [`Self::finish`] reports it.
+    /// A block that cannot be read is shown as a block without readable pages; [`Self::finish`] reports the error.
     fn blocks(&self, blocks: u32, pages_per_block: u32, visit: &(dyn Fn(BlockId, &[Found]) + Sync)) {
         let pages = pages_per_block as usize;
         let shares = share(self.processors, blocks, |own| {

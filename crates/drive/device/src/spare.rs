@@ -20,7 +20,7 @@ use crate::bits::corrected;
 /// Number of bytes in a spare area.
 pub const SPARE_BYTES: usize = 32;
 
-/// A spare area as flash stores it.
+/// Bytes of a spare area as the flash stores them.
 pub type SpareBytes = [u8; SPARE_BYTES];
 
 const ERASED: SpareBytes = [0; SPARE_BYTES];
@@ -57,9 +57,9 @@ pub enum Content {
 impl Spare {
     /// Returns the bytes to program at `ppn`, with a checksum of `page` if given.
     ///
-    /// The bytes are assembled in registers. A load of bytes that were just stored in pieces waits for the stores, and
-    /// these wait for the stores of the previous page. So a processor could not start a page while another is on its
-    /// way to memory.
+    /// The bytes are assembled in registers. A load of bytes that were just stored in pieces waits for these stores,
+    /// which wait for the stores of the previous page. So a processor could not begin a page while the previous page is
+    /// on its way to memory.
     #[inline]
     pub fn encode(&self, ppn: Ppn, page: Option<&[u8]>) -> SpareBytes {
         let mark = |set: bool, mark: u8| if set { mark } else { 0 };
@@ -148,7 +148,7 @@ pub(crate) fn decode_block(block: BlockId, spares: &[u8]) -> impl ExactSizeItera
     })
 }
 
-/// True if, by its checksum, `page` was written together with the undamaged spare area of `ppn`.
+/// True if the checksum in the undamaged spare area of `ppn` shows that `page` was written together with it.
 pub fn belongs(ppn: Ppn, page: &[u8], spare: &SpareBytes) -> bool {
     let matches = |spare: &SpareBytes| spare[5] & UNCHECKED != 0 || spare[24..28] == checksum(ppn, page).to_le_bytes();
     match Content::as_is(ppn, spare) {

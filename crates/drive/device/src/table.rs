@@ -1,7 +1,7 @@
 //! Contents of all spare areas in memory, which is all that recovery needs.
 //!
 //! The table keeps the encoding of a checkpoint, so that a mount copies nothing. Blocks that are read again are stored
-//! after it.
+//! after the blocks of the checkpoint.
 
 use std::array::from_fn;
 use std::collections::BTreeSet;
@@ -103,7 +103,7 @@ impl<'a> BlockPages<'a> {
         Some(Self { states, lpns, sequences, ages, outdated: (marked != 0).then_some(marks) })
     }
 
-    /// Prefetches the encoded page `at`, from columns with these widths.
+    /// Prefetches the encoded page at offset `at`, from columns with these widths.
     #[inline]
     pub fn expect(bytes: &[u8], widths: [u8; 4], count: usize, at: usize) {
         let mut column = HEADER_BYTES;

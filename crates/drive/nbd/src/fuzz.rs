@@ -60,7 +60,7 @@ fn prelude(phase: u8) -> Vec<u8> {
     [&[0, 0, 0, 3], &bytes[..]].concat()
 }
 
-/// Passes bytes to the session; returns false if it closes the connection.
+/// Passes bytes to the session; returns false if the session closes the connection.
 fn feed(session: &mut Session, mut piece: &[u8]) -> bool {
     while !piece.is_empty() {
         let space = session.space();

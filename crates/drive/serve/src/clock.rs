@@ -50,7 +50,8 @@ pub struct Measurements {
     pub failed: Option<Arc<SimError>>,
 }
 
-/// Runs the simulated drive on a separate thread. Replies wait for the drive; if it fails, they are sent at once.
+/// Runs the simulated drive on a separate thread. Replies wait for the drive; if the simulated drive fails, all replies
+/// are sent at once.
 pub struct Clock {
     sender: Option<Sender<Submission>>,
     thread: Option<JoinHandle<()>>,
@@ -139,7 +140,7 @@ impl ClockThread {
         let mut done = Vec::new();
         loop {
             let next = self.drive.advance(Nanos(self.pace.at(Instant::now())), &mut done)?;
-            // Updates the measurements before replies are sent, so that they include every answered request.
+            // The measurements are updated before replies are sent, so that they include every answered request.
             {
                 let mut measured = lock(&self.measured);
                 measured.flash = self.drive.counts() - self.before;

@@ -177,7 +177,7 @@ impl Served {
         self.state.lock()
     }
 
-    /// Executes a request by calling `operation` for each slice, then counts it.
+    /// Executes a request by calling `operation` for each slice, then counts the request.
     fn perform(
         &self,
         request: &ClientRequest,
@@ -419,7 +419,7 @@ impl Export for Served {
         Ok(reply.map_or(ReplyTime::Now, ReplyTime::Deferred))
     }
 
-    /// Flushes without counting and recording, because no client requested it.
+    /// Flushes the drive without counting or recording the flush, because no client requested it.
     fn finish(&self) -> Result<(), Errno> {
         let mut state = self.lock();
         let flushed = state.powered().and_then(StoredDrive::flush);

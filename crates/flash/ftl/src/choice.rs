@@ -143,7 +143,7 @@ impl FtlChoice {
     /// Builds the FTL in the given start state.
     ///
     /// # Errors
-    /// Like [`Self::build`], but from a given start state.
+    /// Like [`Self::build`], but the FTL begins in the given start state.
     pub fn build_from<V: Visitor>(
         &self,
         start: Start,
@@ -165,7 +165,7 @@ impl FtlChoice {
         self.build(shape, seed, Boxed)
     }
 
-    /// Returns the number of map pages kept in flash for this many logical pages of this size.
+    /// Returns the number of map pages that are kept in flash for a drive of this many logical pages of this size.
     pub fn map_pages(&self, logical_pages: u32, page_bytes: u32) -> u32 {
         match self {
             Self::Page(_, map) => (map.info.role.pages)(map, logical_pages, page_bytes),

@@ -173,7 +173,7 @@ pub trait Ftl {
         0
     }
 
-    /// Returns the size in bytes of the mapping tables that a controller with this FTL keeps in RAM, as its paper
+    /// Returns the size in bytes of the mapping tables that a controller with this FTL keeps in RAM, as the FTL's paper
     /// counts them.
     fn mapping_table_bytes(&self) -> u64 {
         0

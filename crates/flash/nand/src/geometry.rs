@@ -7,7 +7,8 @@ use crate::Parallelism;
 pub enum ProgramOrder {
     /// Any page that is erased may be programmed (small-block SLC).
     Any,
-    /// Only pages after the last programmed page; pages may be skipped (large-block SLC, MLC, TLC, QLC).
+    /// Only pages after the last programmed page may be programmed; pages may be skipped (large-block SLC, MLC, TLC,
+    /// QLC).
     Ascending,
 }
 

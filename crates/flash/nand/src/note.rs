@@ -70,7 +70,7 @@ pub enum Note {
         /// Reason why the block leaves the log.
         reason: RetireReason,
     },
-    /// This block, the oldest of the random log, has only valid pages and gets a second chance in place (FASTer).
+    /// The given block, the oldest of the random log, has only valid pages and gets a second chance in place (FASTer).
     Rotated(BlockId),
     /// The isolation area is short of space. The given logical block, which owns the oldest valid page, is merged
     /// (FASTer).

@@ -15,11 +15,11 @@
 //! map-page writes caused by it, for a full map as well as for a cached map.
 //!
 //! A write-back writes all dirty segments of a map page. [`WriteBacks`] counts write-backs exactly for the requested
-//! caches. For other cache sizes there is an upper bound: one write-back per dirty segment, where trims of empty pages
-//! also dirty a segment.
+//! caches. For other cache sizes there is an upper bound: one write-back per segment made dirty. For this bound, trims
+//! of empty pages also make a segment dirty.
 //!
-//! Source: the map-cache document (slides). It uses the first and third line only: it has neither programs nor
-//! write-backs, and it adds the misses of writes to the read time.
+//! Source: the map-cache document (slides). The document counts only page reads and misses (the first and third line
+//! above). It has neither programs nor write-backs, and it adds the misses of writes to the read time.
 
 use std::ops::Range;
 

@@ -95,7 +95,7 @@ impl<'a> Checker<'a> {
         Violation::new(origin, key, message)
     }
 
-    /// True if the option applies to the other settings, and so has a value.
+    /// True if the option applies, given the other settings, and so has a value.
     pub fn applies(&self, key: &str) -> bool {
         self.entries.contains_key(key)
     }

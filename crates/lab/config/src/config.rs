@@ -28,7 +28,7 @@ impl Config {
     /// Merges, in this order, the defaults, the preset with the presets that it extends, `files`, and the settings
     /// `sets` of one command. Later layers win.
     ///
-    /// `preset` overrides presets named in files. Of several presets in files, the last wins. The default is
+    /// `preset` overrides presets named in files. Of several presets named in files, the last wins. The default is
     /// [`DEFAULT_PRESET`].
     ///
     /// # Errors

@@ -6,7 +6,7 @@
 //! The table is built on first use, because registries of policies and schedulers may have gained entries. Positions in
 //! errors come from the TOML parser.
 //!
-//! This crate opens no files: callers pass text with its origin.
+//! This crate opens no files: callers pass the text of configurations with its origin.
 
 mod checker;
 mod config;

@@ -25,7 +25,7 @@ use crate::spare::{Content, SPARE_BYTES, SpareBytes};
 pub struct PowerCut {
     /// Number of programs, erases and log writes still done.
     pub after: u64,
-    /// True if the next operation may be interrupted in the middle; false if it does not begin at all.
+    /// True if the next operation may be interrupted in the middle; false if the operation does not begin at all.
     pub torn: bool,
 }
 

@@ -31,7 +31,7 @@ use crate::spare::SpareBytes;
 
 /// First bytes of a drive file.
 const MAGIC: &[u8; 14] = b"ssdlab flash\x1a\n";
-/// First bytes of a drive that is not completely created; nothing has been written to it.
+/// First bytes of a drive file that is not completely created; nothing has been written to the drive.
 const BEGUN: &[u8; 14] = b"ssdlab begun\x1a\n";
 /// Format number of drive files, increased with every change of the format.
 const FORMAT: u32 = 8;
@@ -77,7 +77,7 @@ pub enum FileError {
         path: PathBuf,
         /// Actual length of the file in bytes.
         found: u64,
-        /// Length of the file that results from its settings.
+        /// Length in bytes that the file must have according to its settings.
         expected: u64,
     },
     /// The file holds another drive than the configuration describes.
@@ -118,7 +118,7 @@ impl FileError {
             Self::Exists(_) => Errno::EXIST,
             Self::InUse(_) => Errno::BUSY,
             Self::TooLarge { .. } => Errno::FBIG,
-            // The system reports an invalid path with these errors.
+            // The system reports an invalid path with the errors of this kind.
             Self::Io { error, .. } if error.kind() == io::ErrorKind::InvalidInput => Errno::INVAL,
             Self::Io { error, .. } => return error.raw_os_error().unwrap_or(Errno::IO.raw_os_error()),
             Self::Foreign(_) | Self::Version { .. } | Self::Differs { .. } => Errno::INVAL,
@@ -128,7 +128,7 @@ impl FileError {
     }
 }
 
-/// Flash in a file, locked while it is open.
+/// Flash in a file, which is locked while the flash is open.
 #[derive(Debug)]
 pub struct FileBackend {
     file: File,
@@ -143,7 +143,7 @@ pub struct FileBackend {
 
 impl FileBackend {
     /// Creates erased flash in a new file. When the drive has been built, [`Self::finish`] marks it as complete.
-    /// `lines` are the settings that shape the drive, `settings` its configuration.
+    /// `lines` are the settings that shape the drive; `settings` is the configuration of the drive.
     ///
     /// # Errors
     /// Fails if the file exists or cannot be written.
@@ -202,7 +202,7 @@ impl FileBackend {
         [*MAGIC, *BEGUN].map(Some).contains(&beginning(file))
     }
 
-    /// True if the drive is not completely created; it is then erased.
+    /// True if the drive is not completely created; its flash is then erased.
     pub fn is_begun(&self) -> bool {
         self.begun
     }
@@ -341,7 +341,7 @@ impl Backend for FileBackend {
         Ok(self.file.read_exact_at(page, self.page_at(ppn))?)
     }
 
-    /// True for a file without a name, which the system deletes when it is closed.
+    /// True for a file whose name was removed; the system deletes it when it is closed.
     fn is_deleted(&self) -> bool {
         self.file.metadata().is_ok_and(|file| file.nlink() == 0)
     }
@@ -350,10 +350,10 @@ impl Backend for FileBackend {
         true
     }
 
-    /// The system reads only this page from the disk, in the background.
+    /// The system reads only this page from the disk, and does so in the background.
     fn fetch(&self, ppn: Ppn) {
         let bytes = NonZero::new(self.geometry.page_bytes.into());
-        // The advice is optional: without it, reads only take longer.
+        // This advice is optional: without it, reads only take longer.
         let _ = fadvise(&self.file, self.page_at(ppn), bytes, Advice::WillNeed);
     }
 

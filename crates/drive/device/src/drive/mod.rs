@@ -17,7 +17,7 @@ use crate::error::DriveError;
 use crate::flash::{Flash, Medium, Pages, Payload};
 use crate::protected::BufferJournal;
 
-/// Options of a drive, apart from those of its flash.
+/// Options of a drive, apart from the options of its flash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
     /// Number of logical pages.
@@ -51,8 +51,8 @@ impl Options {
         Shape { logical_pages: self.logical_pages, page_bytes, blocks, pages_per_block, order, planes }
     }
 
-    /// Returns how many blocks may go bad before the drive becomes read-only, if they are spread evenly over the
-    /// planes.
+    /// Returns how many blocks may go bad before the drive becomes read-only, if the bad blocks are spread evenly over
+    /// the planes.
     pub(crate) fn spare_blocks(&self, geometry: &Geometry) -> u32 {
         let shape = self.shape(geometry);
         let data = self.logical_pages.div_ceil(geometry.pages_per_block);
@@ -125,7 +125,7 @@ pub struct Drive<B: Backend> {
     medium: Medium<B>,
     /// The FTL; None while the power is off.
     ftl: Option<Box<dyn DynFtl>>,
-    /// FTL built to check the options; the first mount takes it.
+    /// FTL that was built to check the options; the first mount takes this FTL.
     unused: Option<Box<dyn DynFtl>>,
     buffer: Option<Buffer>,
     /// Journal of a protected buffer's pages; None while the power is off.
@@ -296,8 +296,8 @@ impl<B: Backend> Drive<B> {
         Ok(runs)
     }
 
-    /// Returns the end of the first run of [`Self::allocation`], and true if it is written. Looks up nothing past that
-    /// end.
+    /// Returns the end of the first run of [`Self::allocation`], and true if the run is written. Looks up nothing past
+    /// that end.
     ///
     /// # Errors
     /// See [`Self::allocation`] for the errors.

@@ -38,7 +38,7 @@ impl<B: Backend> Drive<B> {
         Ok(drive)
     }
 
-    /// Returns a new drive; fails if the drive would be read-only, because it has no data to read.
+    /// Returns a new drive; fails if the drive would be read-only, because a new drive has no data to read.
     pub(crate) fn writable_anew(self) -> Result<Self, DriveError> {
         if self.is_worn_out() {
             let blocks = self.geometry().blocks;
@@ -144,8 +144,8 @@ impl<B: Backend> Drive<B> {
             let is_trimmed = on_flash.is_some_and(|version| trimmed.is_some_and(|sequence| version < sequence));
             let version = on_flash.filter(|_| !is_trimmed);
             let is_newer = |sequence| version < Some(sequence) && logged_trim < Some(sequence);
-            // If the page was not on flash when part of it was written, but is now, it had been trimmed before. The
-            // rest is zeros.
+            // If the page was not on flash when part of it was written, but is now, the page had been trimmed before.
+            // The rest of the page is zeros.
             let is_whole = |held: &BufferedPage| held.whole || held.base.is_none() && on_flash.is_some();
             let fits = |(sequence, held): &(u64, BufferedPage)| {
                 is_newer(*sequence) && (is_whole(held) || held.base == version)
@@ -215,7 +215,7 @@ impl<B: Backend> Drive<B> {
         })
     }
 
-    /// Cuts the power: RAM loses its contents unless it has power-loss protection.
+    /// Cuts the power: the controller's RAM loses its contents, but a buffer with power-loss protection keeps them.
     pub fn cut_power(&mut self) {
         if let Some(ftl) = self.ftl.take() {
             self.free_blocks = ftl.free_blocks();
@@ -247,7 +247,7 @@ impl<B: Backend> Drive<B> {
         if self.medium.log.is_none() { self.checkpoint(false) } else { Ok(()) }
     }
 
-    /// Makes the drive read-only and records this in its log.
+    /// Makes the drive read-only and records this in the drive's log.
     fn wear_out(&mut self) -> Result<(), DriveError> {
         self.begin_log()?;
         self.medium.wear_out();
@@ -263,7 +263,7 @@ impl<B: Backend> Drive<B> {
 
     /// Ends a request: switches the drive off after a fault, and replaces long journals.
     pub(super) fn settle(&mut self) -> Result<(), DriveError> {
-        // Only flash that may fail wears out here, and page mapping checks every plane.
+        // Only flash that may fail can wear out the drive here. With page mapping, the check looks at every plane.
         if self.medium.backend.fails() && self.ftl.as_ref().is_some_and(|ftl| ftl.is_worn_out()) {
             self.wear_out()?;
         }

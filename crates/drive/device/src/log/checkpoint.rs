@@ -84,8 +84,8 @@ pub(super) fn header<B: Backend>(backend: &B, slot: Slot) -> Result<Option<(u64,
     Ok(sound.map(|bytes| (u64_at(&bytes, 8), u64_at(&bytes, 16), u64_at(&bytes, 24))))
 }
 
-/// Returns the generation in a slot, even if its header is damaged: the generation of its log, or of the log that
-/// outdated it.
+/// Returns the generation in a slot, even if its header is damaged: the generation of the log in the slot, or of the
+/// log that outdated that log.
 pub(super) fn generation<B: Backend>(backend: &B, slot: Slot) -> Result<u64, Fault> {
     if let Some((generation, ..)) = header(backend, slot)? {
         return Ok(generation);
@@ -128,7 +128,7 @@ pub(super) fn write<B: Backend>(
 }
 
 impl Body {
-    /// Writes the header. This makes the body, with the records after it, the current log.
+    /// Writes the header. The body, with the records after it, thereby becomes the current log.
     pub fn seal<B: Backend>(self, backend: &mut B, slot: Slot, generation: u64) -> Result<(), Fault> {
         backend.sync()?;
         let mut header = [0; HEADER_BYTES as usize];
@@ -270,7 +270,7 @@ fn write_trims<B: Backend>(writer: &mut Writer<'_, B>, trimmed: &[u32]) -> Resul
     Ok(())
 }
 
-/// Reads the checkpoint in a slot; None if it is incomplete.
+/// Reads the checkpoint in a slot; None if the checkpoint is incomplete.
 pub(super) fn read<B: Backend>(backend: &B, slot: Slot) -> Result<Option<Checkpoint>, Fault> {
     let Some((generation, length, checksum)) = header(backend, slot)? else { return Ok(None) };
     let mut bytes = HugeVec::zeros(length as usize);

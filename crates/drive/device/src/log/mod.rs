@@ -76,7 +76,7 @@ pub(crate) struct LogContents {
 }
 
 impl Log {
-    /// Writes a checkpoint to the slot that `before` does not use, and starts its journal.
+    /// Writes a checkpoint to the slot that the log `before` does not use, and starts the journal of the checkpoint.
     pub fn begin<B: Backend>(
         before: Option<&Self>,
         backend: &mut B,
@@ -84,7 +84,7 @@ impl Log {
     ) -> Result<Self, Fault> {
         let (slot, generation) = match before {
             Some(log) => (log.slot.other(), log.generation + 1),
-            // The generation must differ from those of both slots, although neither is usable.
+            // The new generation must differ from the generations in both slots, although neither log is usable.
             None => {
                 let newest = checkpoint::generation(backend, Slot::A)?.max(checkpoint::generation(backend, Slot::B)?);
                 (Slot::A, newest.max(facts.sequence).wrapping_add(1))
@@ -249,7 +249,8 @@ impl Log {
         cause: Cause,
     ) -> Result<(), Fault> {
         let record = if cause == Cause::Recovery {
-            // Discarded copies must not be needed if this is the last record that survives a computer's power loss.
+            // Copies that recovery discarded must not be needed if this is the last record that survives a power loss
+            // of the computer.
             backend.sync()?;
             Record::GivenUp
         } else {
@@ -318,7 +319,7 @@ impl LogContents {
             Record::Erased(block, sequence) | Record::GivenUp(block, sequence) => {
                 if matches!(record, Record::GivenUp(..)) {
                     self.table.trusts_marks = false;
-                    // No page of the block is needed, and its copies stay discarded.
+                    // No page of the block is needed, and copies of other pages in it stay discarded.
                     self.was_safe_before_erase(block, sequence);
                 }
                 self.sequence = self.sequence.max(sequence);

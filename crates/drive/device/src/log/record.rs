@@ -22,8 +22,8 @@ pub(super) enum Record {
     Opened(BlockId),
     /// The block is about to be erased; all programs so far have lower sequence numbers.
     Erased(BlockId, u64),
-    /// Like `Erased`, but during a recovery, which may discard copies in the block. Their originals then count again,
-    /// although they are marked as outdated.
+    /// Like `Erased`, but during a recovery, which may discard copies in the block. The originals of these copies then
+    /// count again, although they are marked as outdated.
     GivenUp(BlockId, u64),
     /// The erase in the previous record may be incomplete or not begun.
     Interrupted(BlockId),
@@ -36,7 +36,7 @@ pub(super) enum Record {
         /// True if the drive was shut down before this mount.
         clean: bool,
     },
-    /// So many blocks have failed that the drive is permanently read-only.
+    /// The drive is permanently read-only, because too many blocks have failed.
     WornOut,
 }
 

@@ -34,7 +34,8 @@ impl Writer<'_> {
     pub fn success(&mut self) {
         match self.kind {
             ReplyKind::Simple => self.simple(0),
-            // Only reads need chunks, because their longer header costs the client a second system call.
+            // Only reads need chunks. Other requests get simple replies, because the longer header of a chunk costs the
+            // client a second system call.
             ReplyKind::Structured if self.request.command != cmd::READ => self.simple(0),
             _ => self.chunk(chunk::NONE, true, 0),
         }

@@ -13,7 +13,7 @@ pub struct Request {
     pub flags: u16,
     /// Type of the request, see [`super::cmd`].
     pub command: u16,
-    /// Identification chosen by the client; replies repeat it.
+    /// Identification that the client chose for the request; the reply repeats it.
     pub cookie: u64,
     /// Start of the byte range.
     pub offset: u64,
@@ -27,7 +27,7 @@ impl Request {
         if extended { REQUEST_BYTES + 4 } else { REQUEST_BYTES }
     }
 
-    /// Decodes a header; `None` if it is short or has the wrong magic number.
+    /// Decodes the header of a request; `None` if the header is short or has the wrong magic number.
     #[inline]
     pub fn decode(mut header: &[u8], extended: bool) -> Option<Self> {
         let header = &mut header;

@@ -181,7 +181,7 @@ impl Drop for Room {
     }
 }
 
-/// Counts the memory that a connection uses; the count is 0 again after all are dropped.
+/// Counts the memory that a connection uses; the count returns to 0 when all objects of this type are dropped.
 pub(super) struct Counted {
     account: Arc<Account>,
     bytes: usize,

@@ -64,7 +64,7 @@ impl Listener {
         }
     }
 
-    /// Removes the socket's file unless it was replaced by another.
+    /// Removes the socket's file, unless it was replaced by another file.
     pub fn remove(&self) {
         if let Self::Unix { path, inode, .. } = self
             && fs::symlink_metadata(path).is_ok_and(|file| (file.dev(), file.ino()) == *inode)
@@ -101,7 +101,7 @@ fn bind_unix(path: &Path) -> Result<Listener, ServerError> {
         let kind = net::SocketType::STREAM;
         let socket = net::socket_with(net::AddressFamily::UNIX, kind, net::SocketFlags::CLOEXEC, None)?;
         net::bind(&socket, &net::SocketAddrUnix::new(path)?)?;
-        // Set before `listen`, so that other users never have a chance to connect.
+        // The permissions are set before `listen`, so that other users never have a chance to connect.
         fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
         let file = fs::symlink_metadata(path)?;
         net::listen(&socket, BACKLOG)?;

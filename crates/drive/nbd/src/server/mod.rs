@@ -248,9 +248,9 @@ impl Shared {
         let shared = Arc::clone(self);
         // If no thread is available, dropping the closure closes the connection.
         let _ = thread::Builder::new().name(format!("nbd {id}")).spawn(move || {
-            // Dropped last. After that only the server holds the exports, and other users may open them.
+            // The guard is dropped last. After that only the server holds the exports, and other users may open them.
             let guard = guard;
-            // After an error the client is gone, so the error cannot be reported to it.
+            // After an error the client is gone, so the error cannot be reported to the client.
             let _ = connection::serve(&wire, &shared, &guard);
             wire.close();
             drop(shared);

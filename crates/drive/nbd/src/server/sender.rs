@@ -228,7 +228,7 @@ impl ReplyQueue {
                 batch.clear();
                 leaving.clear();
                 if sent.is_err() {
-                    // The queue is unlocked here, because closing locks it.
+                    // The queue is unlocked here, because closing the connection locks it.
                     wire.close();
                 }
                 state = self.lock();

@@ -81,7 +81,7 @@ impl ClosedBlocks {
         self.table.free(plane)
     }
 
-    /// Returns the plane of `block` and its number within the plane.
+    /// Returns the plane of `block`, and the number of the block within the plane.
     fn place(&self, block: BlockId) -> (usize, u32) {
         ((block.0 / self.table.blocks_per_list()) as usize, block.0 % self.table.blocks_per_list())
     }
@@ -96,7 +96,7 @@ impl ClosedBlocks {
         block
     }
 
-    /// Closes a fully written block; it becomes a candidate for collection.
+    /// Closes a fully written block, which becomes a candidate for collection.
     pub fn close(&mut self, block: BlockId, now: u64) {
         let index = block.index();
         debug_assert!(self.table.counts[index] & FLAG != 0, "block {block} is closed already");
@@ -120,7 +120,7 @@ impl ClosedBlocks {
         *min = (*min).min(key);
     }
 
-    /// Removes a closed block from the candidates; it will then be emptied and erased.
+    /// Removes a closed block from the candidates for collection, because it is about to be emptied and erased.
     pub fn withdraw(&mut self, block: BlockId) {
         let index = block.index();
         debug_assert!(self.is_closed(block), "block {block} is not closed");

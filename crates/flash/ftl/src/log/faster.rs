@@ -195,7 +195,7 @@ impl Faster {
         if let Some((offset, address)) = page {
             sink.note(Note::Drained(Lpn(address.lpn)));
             self.sequential.merge_block(device, address.lbn, sink)?;
-            // Each step merges one block, so the next merge follows soon.
+            // Each step of draining merges one block, so the next merge follows soon.
             device.expect_merge(oldest, offset + 1);
         }
         if device.valid(oldest) == 0 {

@@ -63,7 +63,7 @@ impl LogDevice {
         })
     }
 
-    /// Full merge: gathers the valid pages of the logical block in a free block, which becomes its data block.
+    /// Full merge: gathers the valid pages of the logical block in a free block, which becomes its new data block.
     pub fn full_merge<S: FlashSink>(&mut self, lbn: u32, sink: &mut S) -> Option<()> {
         if self.l2p[self.pages_of(lbn)].iter().all(|&entry| entry == Entry::NONE) {
             self.replace_data(lbn, NONE, 0, MergeKind::Full, sink);

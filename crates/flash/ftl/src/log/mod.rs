@@ -234,7 +234,7 @@ impl<L: Log> Ftl for LogFtl<L> {
     }
 
     fn mapping_table_bytes(&self) -> u64 {
-        // Counts a block number of 4 bytes per logical block.
+        // The block table has a block number of 4 bytes per logical block.
         4 * u64::from(self.device.logical_blocks()) + self.log.table_bytes(&self.device)
     }
 

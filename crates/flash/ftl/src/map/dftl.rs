@@ -395,7 +395,7 @@ impl MapModel for Dftl {
         false
     }
 
-    /// Counts the CMT, and 4 bytes per translation page in the GTD.
+    /// Counts the cached mapping table, and 4 bytes per translation page in the global translation directory.
     fn ram_bytes(&self) -> u64 {
         CACHED_BYTES * u64::from(self.entries) + 4 * u64::from(self.pages)
     }

@@ -72,7 +72,7 @@ impl<M: MapModel> PageFtl<M> {
         while short(self) && !(sink.fails() && self.stuck) {
             let nothing_left = self.planes[plane].victim.is_none() && self.blocks.plane(plane).closed() == 0;
             if sink.fails() && (nothing_left || patience == 0) {
-                // So many blocks have failed that collection frees no pages.
+                // Collection frees no pages any more, because too many blocks have failed.
                 self.stuck = true;
                 return;
             }

@@ -92,7 +92,7 @@ pub const fn map_reserve_blocks(map_pages: u32, pages_per_block: u32, planes: u3
     planes.saturating_mul(closed_map_blocks(share, pages_per_block) + 1 + short_blocks(planes) + passed_on)
 }
 
-/// Maximum number of closed blocks of map pages in a plane with this many valid map pages.
+/// Returns the maximum number of closed blocks of map pages in a plane with this many valid map pages.
 pub(super) const fn closed_map_blocks(map_pages: u32, pages_per_block: u32) -> u32 {
     2 * map_pages.div_ceil(pages_per_block) + 2
 }

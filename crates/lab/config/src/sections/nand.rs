@@ -62,7 +62,7 @@ const fn suspend_time(key: &'static str) -> OptionSpec {
 
 /// Returns the option `limit` of a suspend variant.
 const fn suspend_limit(key: &'static str) -> OptionSpec {
-    // This default is our choice: an operation ends eventually, even under constant reads.
+    // This default is our choice: with any limit, an operation ends eventually, even under constant reads.
     option(key, Kind::Count { min: 1, max: 1_000 })
         .default("4")
         .example("1")

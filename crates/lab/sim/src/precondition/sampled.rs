@@ -8,10 +8,10 @@
 //!     copy the blocks of the part into the planes: valid pages, wear, order, open blocks
 //!     deal the logical pages of the part among the pages of the drive at random
 //! ```
-//! Valid for uniformly random overwrites and page mapping with the map in RAM. Planes get host pages in turn and are
-//! collected separately, so they are alike and independent. Nothing is scaled: planes keep their blocks and reserves.
-//! One difference to the exact method remains: pages that were never overwritten are not in sequential order over all
-//! planes.
+//! This method is valid for uniformly random overwrites and page mapping with the map in RAM. Planes get host pages in
+//! turn and are collected separately, so they are alike and independent. Nothing is scaled: planes keep their blocks
+//! and reserves. One difference to the exact method remains: pages that were never overwritten are not in sequential
+//! order over all planes.
 
 use ssdlab_core::{Lpn, Rng};
 use ssdlab_ftl::{Ftl, Shares, WriteContext};
@@ -27,7 +27,7 @@ use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor};
 use crate::setup::{Method, Overwrite, Setup};
 
-/// Number of logical pages from which the exact method takes too long.
+/// Number of logical pages from which exact preconditioning takes too long.
 const LARGE_PAGES: u32 = 1 << 24;
 /// Number of logical pages of a part of the device that is large enough to average out chance.
 const PART_PAGES: u64 = 1 << 22;

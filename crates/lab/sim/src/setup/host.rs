@@ -17,8 +17,8 @@ pub enum Replay {
         /// Time between a completion and the request that replaces it.
         think: Nanos,
     },
-    /// Each process (stream) continues when its read or synchronous write completes. An asynchronous write is issued
-    /// after all earlier requests of the trace.
+    /// Each process (stream) continues when the read or synchronous write that it waits for completes. An asynchronous
+    /// write is issued after all earlier requests of the trace.
     Processes {
         /// Time between a completion and the next request of the process.
         think: Nanos,

@@ -146,7 +146,7 @@ impl Attribution {
         self.submissions += 1;
     }
 
-    /// Adds an operation of the request being submitted; it waits for its die.
+    /// Adds an operation of the request that is being submitted; the operation then waits for its die.
     pub fn emitted(&mut self, index: u32, number: u16, now_ns: u64) {
         let die = &mut self.dies[usize::from(number)];
         if die.latest.0 != self.submissions {

@@ -24,7 +24,7 @@ static COLLECTIONS: Choices<ReadCollect, 3> = Choices::new([
 
 /// Returns the option `blocks` of collection ahead of need.
 const fn blocks(key: &'static str) -> OptionSpec {
-    // This default is our choice: a burst of a few blocks per plane.
+    // This default is our choice: it suffices for a burst of writes that fills a few blocks per plane.
     option(key, Kind::Count { min: 1, max: 65_536 })
         .default("4")
         .example("8")
@@ -33,7 +33,8 @@ const fn blocks(key: &'static str) -> OptionSpec {
 
 /// Returns the option `step` of collection ahead of need.
 const fn step(key: &'static str) -> OptionSpec {
-    // This default is our choice: short compared with a block, so that an arriving request waits only briefly.
+    // This default is our choice: a step is short compared with copying a block, so that an arriving request waits only
+    // briefly.
     option(key, Kind::Count { min: 1, max: 32_767 })
         .default("8")
         .example("1")
@@ -46,7 +47,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
          collection. Log-block FTLs support only `foreground`.",
     ),
     option("drive.collect.idle.after", Kind::Nanos { min: 0, max: 1_000 * SECOND })
-        // This default is our choice: longer than the pauses within a burst of requests.
+        // This default is our choice: it is longer than the pauses within a burst of requests.
         .default("10ms")
         .example("1ms")
         .help("Idle time after which collection starts."),
