@@ -81,7 +81,8 @@ struct Gathering {
     future: bool,
     /// True if items expire after a time to live.
     expire: bool,
-    /// Time of each access, with the stream of its request in place of the time to live. Empty if items never expire.
+    /// Time of each access, with the number of its stream in place of the time to live until the trace ends. Empty if
+    /// items never expire.
     lives: Vec<Life>,
     requests: Option<Vec<Request>>,
     sampler: Option<Sampler>,
@@ -93,7 +94,7 @@ impl Gathering {
             followers.split(requests, &mut self.splitter)?;
         }
         if let Some(accesses) = &mut self.accesses {
-            // The accesses of a request have its time and its stream.
+            // All accesses of a request get the time and stream of the request.
             let at_a_time = if self.expire { 1 } else { 4096 };
             for batch in requests.chunks(at_a_time) {
                 self.splitter.split(batch, accesses)?;
@@ -213,8 +214,8 @@ impl CacheTrace {
         Ok(())
     }
 
-    /// Returns the number of accesses, of items, and of units of all items at their largest sizes. With only a sample,
-    /// the last two are estimates.
+    /// Returns the number of accesses, of items, and of units of all items at their largest sizes. If only a sample is
+    /// kept, items and units are estimates.
     fn footprint(&self) -> (u64, u64, u64) {
         let units = |trace: &AccessTrace| {
             if trace.one_size() {

@@ -23,8 +23,8 @@ pub fn require(setup: &Setup) -> Result<(), PyErr> {
     demand(setup, tables(setup, per_page), FEWER_PAGES)
 }
 
-/// Fails if a drive that stores bytes would exceed the free memory when it is full. Its bytes count unless they are in
-/// a file.
+/// Fails if a drive that stores bytes would exceed the free memory when it is full. The stored bytes count unless they
+/// are in a file.
 pub fn require_drive(setup: &Setup, is_in_file: bool) -> Result<(), PyErr> {
     let Setup { geometry, .. } = setup;
     let tables = tables(setup, PER_PAGE) + geometry.pages() * PER_PAGE_MOUNTED;
@@ -67,7 +67,7 @@ struct Shortage {
     free: Option<u64>,
 }
 
-/// Returns the reason why `needed` bytes are not available; None if they are.
+/// Returns the reason why `needed` bytes are not available; None if they are available.
 fn shortage(needed: u64) -> Option<Shortage> {
     // Reserving address space shows limits of the process without touching memory.
     let refused = Vec::<u8>::new().try_reserve_exact(usize::try_from(needed).unwrap_or(usize::MAX)).is_err();

@@ -286,7 +286,7 @@ impl PagePool {
 impl Drop for PagePool {
     fn drop(&mut self) {
         if let Some(pool) = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
-            // Workers may wait for the interpreter, so it is released until they have ended.
+            // Worker threads may wait for the interpreter, so it is released until the workers have ended.
             Python::attach(|py| py.detach(|| drop(pool)));
         }
     }

@@ -166,7 +166,7 @@ impl Reader {
         exclusive(&mut self.inner).format().name()
     }
 
-    /// Returns the names of the streams seen so far; `stream` of a request is an index into this list.
+    /// Returns the names of the streams seen so far; the field `stream` of a request is an index into this list.
     fn streams(&mut self) -> Vec<String> {
         exclusive(&mut self.inner).streams().to_vec()
     }
@@ -220,7 +220,7 @@ impl Generator {
 /// Source of requests written in Python: `read(max) -> Requests`, `progress() -> (done, total)`, `rewind()`.
 pub struct PythonSource {
     object: Py<PyAny>,
-    /// Exception that ended reading; a [`TraceError`] cannot hold it.
+    /// Python exception that ended reading; a [`TraceError`] cannot hold an exception.
     pub error: Option<PyErr>,
 }
 

@@ -11,7 +11,7 @@ use crate::counters;
 use crate::errors::{OrRaise, detached};
 use crate::requests::Requests;
 
-/// Trace file being written. It gets its name when finished; otherwise it is removed.
+/// A trace file that is being written. The file gets its name when it is finished; an unfinished file is removed.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct Writer {
     // Python objects must be `Sync`, but a boxed writer is not.

@@ -16,8 +16,8 @@
 //! - **Policies that decide once per block are boxed**, because a decision serves dozens of copies. Calls per page are
 //!   generic.
 //! - **FTLs buffer nothing**, so there is no flush.
-//! - **Power may fail at any operation.** [`Ftl::recover`] needs only the spare areas. `recovery.rs` explains why that
-//!   is always possible; each family has a file for its part.
+//! - **Power may fail at any operation.** [`Ftl::recover`] needs only the spare areas. `recovery.rs` explains why
+//!   recovery is always possible; each family of FTLs has a file for its part of recovery.
 //!
 //! [`choice`] lists the FTLs and builds them. [`page`] is page mapping, with [`gc`] for victims, [`placement`] for open
 //! blocks and [`map`] for a map in flash. [`log`] has the log-block FTLs. [`blocks`] is the block table that all FTLs
@@ -116,7 +116,7 @@ pub trait Ftl {
     where
         Self: Sized;
 
-    /// Trims `count` pages from `lpn`; they read as zeros afterwards.
+    /// Trims `count` pages from `lpn`; the pages read as zeros afterwards.
     fn trim<S: FlashSink>(&mut self, lpn: Lpn, count: u32, sink: &mut S)
     where
         Self: Sized;
@@ -219,7 +219,7 @@ pub trait Ftl {
     ///
     /// # Errors
     /// Fails if the FTL cannot recover, or the flash contains data that this FTL cannot have written; the error names
-    /// the block. The attempt loses no data.
+    /// the block. A failed recovery loses no data.
     fn recover<S: FlashSink>(&mut self, _scan: &dyn Scan, _trims: &[Trimmed], _sink: &mut S) -> Result<(), String>
     where
         Self: Sized,

@@ -3,7 +3,7 @@
 //! An FTL emits operations in dependency order, so an interrupted operation can be undone or completed:
 //!
 //! - A block is erased once all its valid pages have been copied. If power fails before the erase, the copies equal
-//!   their originals, so their block can be discarded without loss ([`Survey::without`]).
+//!   their originals, so the block with the copies can be discarded without loss ([`Survey::without`]).
 //! - If power fails during the erase, the remaining pages of the block are outdated or equal to copies elsewhere.
 //! - A page being programmed for the host is not acknowledged. It may or may not be there afterwards.
 //!

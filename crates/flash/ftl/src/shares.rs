@@ -57,8 +57,8 @@ impl Shares {
     /// Returns the logical page of page `page` of a share.
     #[inline]
     pub fn lpn(&self, share: u32, page: u32) -> u32 {
-        // Returns the distance from the start of the ring modulo its length, as the minimum of both candidates. A
-        // branch would be mispredicted half the time.
+        // The distance from the start of the ring, modulo its length, is the minimum of two candidates. A branch would
+        // be mispredicted half the time.
         let behind = page.wrapping_sub(self.begins[share as usize]);
         let at = behind.min(behind.wrapping_add(self.pages));
         let tile = Tile::of(self, self.slice.divide(at));

@@ -1,4 +1,4 @@
-//! Notes: decisions of an FTL, for observers of its sink.
+//! Notes: decisions that an FTL reports to observers of its sink.
 
 use ssdlab_core::{BlockId, Lpn};
 
@@ -80,13 +80,13 @@ pub enum Note {
 /// Reason why a log block leaves the log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RetireReason {
-    /// The log block is full, and its logical block is written again.
+    /// The log block is full, and its logical block is written once more.
     Full,
     /// The log block became full with every page in place.
     Completed,
-    /// All log blocks are in use, and this block is the victim.
+    /// All log blocks are in use, and this log block is the victim.
     Evicted,
-    /// The random log is full, and this is its oldest block.
+    /// The random log is full, and this log block is its oldest block.
     Oldest,
     /// The page to be written is not the next page of the block, or has no free place.
     Broken,

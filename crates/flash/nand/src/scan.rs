@@ -9,7 +9,7 @@ use crate::SpareArea;
 pub enum Found {
     /// Nothing was programmed since the block was completely erased, so the page can be programmed.
     ///
-    /// If the erase of a block was interrupted, at least one of its pages must be in another state.
+    /// If the erase of a block was interrupted, at least one of its pages must be in another state than `Erased`.
     Erased,
     /// The spare area is readable. The data may still be unreadable.
     Programmed {
@@ -21,7 +21,8 @@ pub enum Found {
         /// not be compared.
         outdated: bool,
     },
-    /// The spare area cannot be trusted: its program or erase was interrupted, or too many bits have flipped.
+    /// The spare area cannot be trusted: the program or erase of the page was interrupted, or too many bits have
+    /// flipped.
     ///
     /// The last programmed page of a block counts as unreadable if its data is damaged. Its program may have been
     /// interrupted, and then an older copy is the newest complete copy.
@@ -55,8 +56,8 @@ pub trait Scan: Sync {
     /// Hints that [`Self::version`] of the page will be read soon.
     fn expect(&self, _ppn: Ppn) {}
 
-    /// Visits the contents of the first `blocks` blocks, in turn or several at once. Recovery begins with this, so it
-    /// should be faster than reading single pages.
+    /// Visits the contents of the first `blocks` blocks, in turn or several at once. Recovery begins with this call, so
+    /// the call should be faster than reading single pages.
     fn blocks(&self, blocks: u32, pages_per_block: u32, visit: &(dyn Fn(BlockId, &[Found]) + Sync)) {
         let mut pages = vec![Found::Erased; pages_per_block as usize];
         for block in (0..blocks).map(BlockId) {

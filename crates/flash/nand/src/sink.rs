@@ -17,7 +17,7 @@ pub enum Source {
     Map,
 }
 
-/// Failure of an operation, as the chip reports it.
+/// Failure of a flash operation, as the chip reports it.
 ///
 /// An unreadable page is not a failure for an FTL: its data is lost wherever the page is copied. A copy of the page
 /// reads as an error, and the host gets the error when it reads.

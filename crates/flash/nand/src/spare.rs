@@ -6,7 +6,7 @@ use ssdlab_core::Lpn;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Role {
-    /// Data: anywhere under page mapping, at its own offset in a data block under block mapping.
+    /// A page of data: anywhere under page mapping, at its own offset in a data block under block mapping.
     Data = 0,
     /// A page of a log block.
     Log = 1,

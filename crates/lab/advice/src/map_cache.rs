@@ -11,8 +11,8 @@
 //! miss              t_R + transfer of a segment
 //! write-back        t_R + t_PROG + two transfers of a page; t_PROG + transfer if a segment is a page
 //! ```
-//! One chip executes all operations serially, so the time of a trace is a sum. It excludes garbage collection and the
-//! map-page writes caused by it, for a full map as well as for a cached map.
+//! One chip executes all operations serially, so the time of a trace is a sum. The sum excludes garbage collection and
+//! the map-page writes caused by it, for a full map as well as for a cached map.
 //!
 //! A write-back writes all dirty segments of a map page. [`WriteBacks`] counts write-backs exactly for the requested
 //! caches. For other cache sizes there is an upper bound: one write-back per segment made dirty. For this bound, trims
@@ -125,7 +125,7 @@ pub struct SegmentAdvice {
 }
 
 impl MapAdvisor {
-    /// Creates an advisor for the device of `setup`; its FTL is ignored.
+    /// Creates an advisor for the device of `setup`, whatever FTL the set-up has.
     ///
     /// # Errors
     /// Fails if the set-up has no serial timing, or the sizes are inconsistent.

@@ -36,7 +36,7 @@ struct Cache {
 #[derive(Clone, Debug)]
 struct Segment {
     link: Link,
-    /// Number of caches that do not hold the segment; these are the smallest caches.
+    /// Number of caches that do not hold the segment, which are the smallest caches.
     absent: u32,
     changed: u64,
 }

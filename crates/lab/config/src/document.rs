@@ -1,4 +1,4 @@
-//! Reads a layer (a TOML document, or single settings) into keys and values with their places.
+//! Reads a layer (a TOML document, or single settings) into keys and values, each with its place in the layer.
 
 use crate::error::Violation;
 use crate::kind::Kind;
@@ -208,7 +208,7 @@ impl Reader<'_> {
                     let message = format!("a variant cannot be set to {value}; write {choice} = {name:?}");
                     self.fault(start, Place::Key, &key, message);
                 }
-                // A parameter written next to its variant also reaches this branch.
+                // A parameter that is written next to its variant also reaches this branch.
                 (None, _) => self.entry(&key, start, value),
             }
         }

@@ -118,8 +118,8 @@ pub struct PageScheme {
     /// Thresholds of batched garbage collection, in free blocks: collection starts below the first and ends at the
     /// second.
     pub batch: Option<(u32, u32)>,
-    /// Partial garbage collection: number of free blocks below which it runs, and pages of a victim copied before each
-    /// host page.
+    /// Partial garbage collection: number of free blocks below which collection runs, and pages of a victim copied
+    /// before each host page.
     pub partial: Option<(u32, u32)>,
     /// True to write the block with the fewest erases next; false to write the block erased longest ago.
     pub least_worn: bool,
@@ -178,7 +178,7 @@ fn parse(unit: Unit, text: &str) -> Option<u64> {
 }
 
 impl Drive {
-    /// Describes the drive with this shape and FTL.
+    /// Describes the drive that has this shape and FTL.
     pub fn new(shape: &Shape, ftl: &FtlChoice, seed: u64) -> Self {
         let ftl = match ftl {
             FtlChoice::Log(choice, log) => Scheme::Log(LogScheme { scheme: Named::new(choice), log: *log }),

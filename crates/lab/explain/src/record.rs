@@ -19,7 +19,7 @@ pub const MOST_STEPS: usize = 20_000;
 /// Map entries cached in RAM from a step on.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Ram {
-    /// First step at which the cache has these entries.
+    /// First step after which the cache has these entries.
     pub step: usize,
     /// Cached entries, in the order of [`Ftl::cached_entries`].
     pub entries: Vec<Entry>,
@@ -183,8 +183,8 @@ impl<F: Ftl> Recorder<F> {
                 Op::Read => self.ftl.read(Lpn(lpn), 1, Cause::Host, &mut emitted),
                 Op::Trim => {
                     self.ftl.trim(Lpn(lpn), 1, &mut emitted);
-                    // The FTL logs the trim to flash first, to survive power loss, but the page stays mapped until its
-                    // look-up. The steps are shown in that order.
+                    // The FTL records a trim first, to survive power loss, but the page stays mapped until its map
+                    // entry is looked up. The recording shows the look-up first.
                     emitted.sort_by_key(|operation| matches!(operation, FlashOp::Trimmed(..)));
                     0
                 }

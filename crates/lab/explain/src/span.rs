@@ -85,7 +85,7 @@ impl Open {
             Step::Retired { block, reason: "oldest", .. } => (self.reclaim, self.merge) = (Some((at, block)), None),
             Step::Retired { reason: "drained", .. } => {}
             Step::Retired { .. } | Step::Drained { .. } => {
-                // The page drained directly before may already have started this merge.
+                // The page that was drained directly before may already have started this merge.
                 let from = self.merge.take().filter(|_| matches!(steps[at - 1], Step::Drained { .. }));
                 self.merge = Some((from.map_or(at, |(from, ..)| from), Vec::new(), false));
             }
@@ -145,7 +145,7 @@ impl Open {
         if let Some((from, _)) = self.reclaim.take_if(|(_, oldest)| *oldest == block) {
             let is_merge = |span: &&Span| span.from >= from && matches!(span.what, What::Merge { .. });
             let associated = spans.iter().filter(is_merge).count() as u32;
-            // If reclaiming merges only one logical block, it is reported as that merge.
+            // If the reclaiming merges only one logical block, it is reported as the merge of that block.
             if associated == 1
                 && let Some(merge) = spans.last_mut()
                 && only_erases(from, merge.from)

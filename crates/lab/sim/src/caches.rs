@@ -76,8 +76,8 @@ pub fn simulate_cache(
     )
 }
 
-/// Simulates a write-back cache with the capacity of `cache`. Returns its counters and the pages left dirty, or `None`
-/// if stopped.
+/// Simulates a write-back cache with the capacity of `cache`. Returns the counters of the cache and the number of pages
+/// left dirty, or `None` if stopped.
 ///
 /// # Errors
 /// Fails if the parameters of the cache are invalid.

@@ -103,7 +103,7 @@ pub(crate) trait Device {
     fn archive(&mut self, summary: &mut PreconditionSummary, archive: &mut Archive<'_>) -> Archived;
 }
 
-/// Preconditions the device according to its set-up.
+/// Preconditions the device as its set-up requires.
 ///
 /// # Errors
 /// Fails if the method does not suit the device, the trace is missing or unreadable, or the data check fails.

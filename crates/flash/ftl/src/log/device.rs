@@ -17,7 +17,7 @@ pub(crate) struct PageAddress {
     pub lpn: u32,
     /// Number of the logical block.
     pub lbn: u32,
-    /// Offset in the logical block and in its data block.
+    /// Offset of the page in the logical block and in its data block.
     pub offset: u32,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct LogDevice {
     pub(super) expendable: u32,
     /// Expendable blocks kept for programs that fail during a merge.
     pub(super) kept: u32,
-    /// Blocks with a failed program; they are bad once erased.
+    /// Blocks in which a program has failed; they are marked as bad once erased.
     pub(super) failing: BTreeSet<u32>,
     /// True if more blocks have failed at once than were kept for failures: nothing can be written any more.
     pub(super) stuck: bool,
@@ -153,8 +153,8 @@ impl LogDevice {
         (self.l2p.get(lpn as usize) == Some(&Entry::of(ppn))).then(|| self.locate(lpn))
     }
 
-    /// Hints that the pages of `block` are visited in order, now at `offset`. Prefetches their map entries, which may
-    /// lie anywhere in memory.
+    /// Hints that the pages of `block` are visited in order, now at `offset`. Prefetches the map entries of these
+    /// pages, which may lie anywhere in memory.
     #[inline]
     pub fn expect_page(&self, block: u32, offset: u32) {
         let ahead = block * self.pages_per_block + offset + FAR;
@@ -207,7 +207,7 @@ impl LogDevice {
     }
 
     /// Writes a page without a valid copy to its place in the data block, if that place can be programmed; returns true
-    /// if it did.
+    /// if the page was written.
     #[inline]
     pub fn write_in_place<S: FlashSink>(&mut self, page: HostPage, sink: &mut S) -> bool {
         let HostPage { address, number } = page;
@@ -225,7 +225,7 @@ impl LogDevice {
         self.program(address.lpn, block, address.offset, (number, Role::Data), sink).is_some()
     }
 
-    /// Writes page `number` of the host request, with this role, to `offset` of `block`; None if the program fails.
+    /// Writes page `number` of the host request to `offset` of `block`, with the given role; None if the program fails.
     #[inline]
     pub fn program<S: FlashSink>(
         &mut self,
@@ -241,7 +241,7 @@ impl LogDevice {
         self.settle(lpn, block, offset, sink)
     }
 
-    /// Copies the newest copy of `lpn`, with this role, to `offset` of `block`; None if the program fails.
+    /// Copies the newest copy of `lpn` to `offset` of `block`, with the given role; None if the program fails.
     #[inline]
     pub fn copy<S: FlashSink>(
         &mut self,
@@ -312,7 +312,7 @@ impl LogDevice {
         }
     }
 
-    /// Erases a block without valid pages and frees it.
+    /// Erases a block without valid pages and adds it to the free blocks.
     pub fn erase<S: FlashSink>(&mut self, block: u32, cause: Cause, sink: &mut S) {
         debug_assert_eq!(self.valid(block), 0, "block {block} still holds valid pages");
         let first = (block * self.pages_per_block) as usize;
@@ -329,8 +329,8 @@ impl LogDevice {
         }
     }
 
-    /// Erases a log block without valid pages. `merged` is true if logical blocks were merged to empty it. The erase
-    /// then belongs to a full merge, as in the papers.
+    /// Erases a log block without valid pages. `merged` is true if logical blocks were merged to empty the block. The
+    /// erase then belongs to a full merge, as in the papers.
     pub fn erase_emptied<S: FlashSink>(&mut self, block: u32, merged: bool, sink: &mut S) {
         self.waited.reclaims |= merged;
         self.erase(block, if merged { Cause::FullMerge } else { Cause::Gc }, sink);

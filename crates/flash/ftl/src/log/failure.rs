@@ -41,7 +41,7 @@ impl LogDevice {
         self.stuck
     }
 
-    /// Takes an erased block for pages of this role; None if failures have left no erased block.
+    /// Takes an erased block for pages with the given role; None if failures have left no erased block.
     ///
     /// # Panics
     /// Panics if no block is free although no operation fails; the reserve prevents this.

@@ -11,8 +11,8 @@
 //!     erase the victim
 //! ```
 //!
-//! A merge copies every newest page of the logical block, wherever it lies. So the block's other pages in the victim
-//! and in other log blocks become invalid.
+//! A merge copies every newest page of the logical block, wherever the page lies. So the pages of this logical block in
+//! the victim and in other log blocks become invalid.
 //!
 //! Source: Lee, Park, Chung, Lee, Park, Song, "A log buffer-based flash translation layer using fully-associative
 //! sector translation", ACM TECS 6(3), 2007. The paper leaves open when a sequential log block switches. Here it

@@ -29,7 +29,7 @@ impl LogDevice {
         self.merge_fully(lbn, block, sink)
     }
 
-    /// Like [`Self::merge_in_place`], but also writes a host page to its place during the merge.
+    /// Like [`Self::merge_in_place`], but also writes a host page to its place in the block during the merge.
     pub fn merge_in_place_with<S: FlashSink>(&mut self, page: HostPage, block: u32, sink: &mut S) -> Option<()> {
         let address = page.address;
         if self.can_complete(address.lbn, block, Some(address.offset))
@@ -46,7 +46,7 @@ impl LogDevice {
         Some(())
     }
 
-    /// Merges a logical block fully and erases its log block.
+    /// Merges a logical block fully and erases the log block `block`.
     pub fn merge_fully<S: FlashSink>(&mut self, lbn: u32, block: u32, sink: &mut S) -> Option<()> {
         self.full_merge(lbn, sink)?;
         self.erase(block, Cause::FullMerge, sink);
@@ -193,12 +193,12 @@ impl LogDevice {
         let (first_lpn, first_to) = (lbn * pages, to * pages);
         let at = |first: u32| (first + offsets.start) as usize..(first + offsets.end) as usize;
         let Self { l2p, p2l, table, block_of, .. } = self;
-        // With separate slices, the compiler can keep their addresses in registers.
+        // These are separate slices, so that the compiler can keep their addresses in registers.
         let (entries, places) = (&mut l2p[at(first_lpn)], &mut p2l[at(first_to)]);
         let mut sequence = self.sequence;
         let (mut copies, mut after, mut is_whole) = (0, 0, true);
-        // Successive pages mostly come from one source block, so they are counted per block, and the block's count is
-        // updated at the end.
+        // Successive pages mostly come from one source block. So the pages are counted per source block, and the valid
+        // count of the block is updated at the end.
         let (mut from_block, mut from_first, mut taken) = (to, first_to, 0);
         for ((offset, entry), place) in offsets.clone().zip(entries).zip(places) {
             let from = entry.page();

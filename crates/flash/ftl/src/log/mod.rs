@@ -52,7 +52,7 @@ pub struct LogBlocks {
     pub pages: u32,
 }
 
-/// Rules of a log-block FTL, known before it is built.
+/// Rules of a log-block FTL that are known before the FTL is built.
 #[derive(Clone, Copy, Debug)]
 pub struct LogRules {
     /// Number of blocks kept erased, for example as the target of a full merge.
@@ -73,7 +73,7 @@ pub type BuildLogFtl = fn(Shape, u32, &Settings) -> Result<Box<dyn DynFtl>, Stri
 /// A registered FTL with log blocks.
 pub type LogInfo = Info<LogRules>;
 
-/// An FTL with log blocks and its parameters.
+/// Choice of an FTL with log blocks and its parameters.
 pub type LogChoice = Choice<LogRules>;
 
 /// The log block to reclaim when all are in use.
@@ -104,13 +104,13 @@ pub(crate) trait Log {
     /// Registry entry of this log-block FTL.
     const INFO: &'static LogInfo;
 
-    /// Role of pages in log blocks that may become data blocks as they are.
+    /// Role of pages in log blocks that may become data blocks without copies.
     const SWITCHES: Role;
 
     /// Returns the log of an erased device; [`LogRules::check`] has accepted the settings.
     fn new(device: &LogDevice, log_blocks: u32, settings: &Settings) -> Self;
 
-    /// True if the log has a sequential log block and notes its pages ([`ssdlab_nand::Note::Captured`]).
+    /// True if the log has a sequential log block and emits notes about its pages ([`ssdlab_nand::Note::Captured`]).
     fn captures(&self) -> bool {
         false
     }

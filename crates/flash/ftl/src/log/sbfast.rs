@@ -27,11 +27,11 @@
 //! Source: Yang, "SBFAST: a subblock-based flash translation layer using fully-associative sector translation", slides,
 //! 2013; no paper exists. Choices on points that the slides leave open:
 //!
-//! - the victim SLB ([`LogVictim`]): LRU matches the slides' tables of execution time, FIFO their table of SLBs by
-//!   streams;
+//! - the victim SLB ([`LogVictim`]): LRU matches the slides' tables of execution time, FIFO matches the slides' table
+//!   of SLBs by streams;
 //! - which pages reclaiming merges ([`RlbMerge`]);
-//! - choices without a table to compare with: a header whose place is taken gets a new SLB; an SLB switches when full;
-//!   if a page's place is taken, its SLB is merged.
+//! - choices that no table of the slides can confirm: a header whose place is taken gets a new SLB; an SLB switches
+//!   when full; if a page's place is taken, its SLB is merged.
 
 use serde::{Deserialize, Serialize};
 use ssdlab_core::list::Queue;
@@ -156,7 +156,7 @@ impl Sbfast {
         device.can_program(self.slots[slot as usize].block, offset)
     }
 
-    /// Takes an SLB out of use; the caller keeps its block.
+    /// Takes an SLB out of use; the caller keeps the block of the SLB.
     fn remove(&mut self, slot: u32, reason: RetireReason, sink: &mut impl FlashSink) {
         let Slot { lbn, block, older, written } = self.slots[slot as usize];
         if self.newest[lbn as usize] == slot {

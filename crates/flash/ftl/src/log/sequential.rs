@@ -60,8 +60,8 @@ impl SequentialLog {
         self.open.map(|open| open.block)
     }
 
-    /// Writes the page if it belongs to this log. Returns false if the page goes to the random log, None if the program
-    /// fails.
+    /// Writes the page if it belongs to the sequential log. Returns false if the page goes to the random log, None if
+    /// the program fails.
     ///
     /// ```text
     /// offset 0:                  partial merge of the current block; a new block for this owner, page 0

@@ -13,7 +13,8 @@
 //! page, is in RAM.
 //!
 //! Source: Gupta, Kim, Urgaonkar, "DFTL: a flash translation layer employing demand-based selective caching of
-//! page-level address mappings", ASPLOS 2009. Without batch update it evicts like the authors' simulator.
+//! page-level address mappings", ASPLOS 2009. Without batch update, this map evicts entries like the authors'
+//! simulator.
 
 use std::io;
 
@@ -88,7 +89,7 @@ pub struct Dftl {
     entries: u32,
     /// Maximum number of entries in the protected segment.
     most_protected: u32,
-    /// True if writing a translation page includes all its dirty entries.
+    /// True if writing a translation page includes all dirty entries of that page.
     batch: bool,
     page_shift: u32,
     pages: u32,
@@ -104,7 +105,7 @@ pub struct Dftl {
     protected: u32,
     /// First slot with a dirty entry, for each translation page.
     dirty: Vec<u32>,
-    /// Ring of logical pages that will be looked up soon, and its next place.
+    /// Ring of logical pages that will be looked up soon, and the next place in the ring.
     ahead: [u32; AHEAD],
     turn: usize,
 }
@@ -117,7 +118,8 @@ const AHEAD: usize = 8;
 /// saves.
 const CACHED_ENTRIES: usize = 1 << 20;
 
-/// Distance in a segment at which slots are prefetched. They have arrived when half of it is left.
+/// Distance in a segment at which slots are prefetched. The slots have arrived in the cache when half of this distance
+/// is left.
 const FAR: u32 = 32;
 
 /// All data of an entry are stored together, because memory latency limits access to a large table.
@@ -125,7 +127,7 @@ const FAR: u32 = 32;
 struct Slot {
     lpn: u32,
     place: u32,
-    /// Neighbours in the list of dirty slots of its translation page.
+    /// Neighbours in the list of dirty slots of the same translation page.
     next: u32,
     previous: u32,
     dirty: bool,
@@ -150,10 +152,10 @@ struct Segment {
 }
 
 impl Segment {
-    /// Creates a segment for this many slots, with room for as many stale places and a few more.
+    /// Creates a segment for this many slots, with room for as many stale places and a few more places.
     fn new(slots: u32, protected: bool) -> Self {
         let places = (slots as usize * 2).next_power_of_two().max(16);
-        // The counters wrap around soon, so that every test covers this case.
+        // The counters wrap around soon after the start, so that every test covers the wrap-around.
         let first = u32::MAX - 100;
         Self { protected, places: HugeVec::zeros(places), begin: first, end: first }
     }

@@ -21,7 +21,7 @@ use ssdlab_core::{Archive, Archived, Choice, Info, Lpn, Settings};
 use crate::page::PageOptions;
 use crate::{DynFtl, Problem, Shape};
 
-/// Rules of a map, known before it is built.
+/// Rules of a map that are known before the map is built.
 #[derive(Debug)]
 pub struct MapRules {
     /// Number of map pages in flash, from the number of logical pages and the page size in bytes.
@@ -39,7 +39,7 @@ pub type BuildPageFtl = fn(Shape, PageOptions, u64, &Settings) -> Result<Box<dyn
 /// A registered map.
 pub type MapInfo = Info<MapRules>;
 
-/// A map with its parameters.
+/// Choice of a map with its parameters.
 pub type MapChoice = Choice<MapRules>;
 
 impl MapRules {

@@ -132,7 +132,7 @@ impl<M: MapModel> PageFtl<M> {
     }
 
     /// Copies up to `pages` valid pages of the plane's victim, and erases the victim once it is empty. Chooses a victim
-    /// first if there is none. A block of map pages is emptied at once.
+    /// first if the plane has none. A block of map pages is emptied at once.
     fn collect<S: FlashSink>(
         &mut self,
         plane: usize,
@@ -203,8 +203,8 @@ impl<M: MapModel> PageFtl<M> {
         self.erase(plane, victim.block, Cause::Gc, sink);
     }
 
-    /// Moves the next `count` valid pages of `victim` to open block `number` of its plane; moves fewer if no block can
-    /// be opened.
+    /// Moves the next `count` valid pages of `victim` to open block `number` of its plane; moves fewer pages if no
+    /// block can be opened.
     pub(super) fn move_pages<S: FlashSink>(
         &mut self,
         plane: usize,
@@ -288,13 +288,14 @@ impl<M: MapModel> PageFtl<M> {
         pages
     }
 
-    /// Copies pages to `to` and the pages after it; returns the copied pages, which are all unless a program fails.
+    /// Copies pages to `to` and the following pages; returns the copied pages, which are all pages unless a program
+    /// fails.
     #[inline]
     fn copy_pages<S: FlashSink>(&mut self, pages: Window, to: u32, cause: Cause, sink: &mut S) -> Window {
         let mut sequence = self.sequence;
         let role = if cause == Cause::MapGc { Role::Map } else { Role::Data };
         let mut copied = pages;
-        // A separate loop without bounds checks: on flash that only counts, the compiler reduces it to a sum.
+        // This is a separate loop without bounds checks: on flash that only counts, the compiler reduces it to a sum.
         for (to, from) in (to..).zip(pages.ppns()) {
             let lpn = Lpn(self.p2l.get(from as usize).map_or(u32::MAX, |held| held.page()));
             sink.copy(Ppn(from), Ppn(to), SpareArea { lpn, sequence, role }, cause);

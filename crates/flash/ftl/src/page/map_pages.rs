@@ -1,4 +1,4 @@
-//! Map pages of the page-mapped FTL: where they are written, and how much room they have.
+//! Map pages of the page-mapped FTL: where map pages are written, and how much room they have.
 //!
 //! Moving the pages of a victim changes their entries. If all these entries are in different map pages, collection may
 //! program more map pages than it frees pages. The excess is in blocks of map pages, as old versions. So a plane may

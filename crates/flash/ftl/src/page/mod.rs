@@ -61,7 +61,7 @@ const CACHED_MAP_BYTES: usize = 16 << 20;
 /// Number of open blocks per plane that a saved state has room for.
 const MOST_OPEN_BLOCKS: usize = 16;
 
-/// A block being written from its first page to its last.
+/// An open block, which is written from its first page to its last.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct OpenBlock {
     next: u32,
@@ -124,7 +124,7 @@ pub struct PageFtl<M = WholeMap> {
     options: PageOptions,
     policy: Box<dyn VictimPolicy>,
     planes: Vec<Plane>,
-    /// Next plane for a host page, if it has room.
+    /// Plane to which the next host page goes, if the plane has room.
     turn: usize,
     /// Plane to which the next map page goes.
     map_turn: usize,
@@ -135,7 +135,7 @@ pub struct PageFtl<M = WholeMap> {
     /// Occupancy of the plane at each choice of a victim with data, since the device was built or loaded.
     occupied: GcOccupancy,
     sequence: u64,
-    /// Blocks with a failed program; they are emptied and then retired.
+    /// Blocks in which a program has failed; they are emptied and then retired.
     failing: BTreeSet<BlockId>,
     /// True if more blocks have failed at once than were kept for failures: nothing can be programmed any more.
     stuck: bool,
@@ -165,7 +165,7 @@ impl<M: MapModel> PageFtl<M> {
         Ok(ftl)
     }
 
-    /// Creates the device without memory for its map. A state must be loaded next.
+    /// Creates the device without memory for its map. The caller must load a saved state next.
     ///
     /// # Errors
     /// See [`Self::with_map`] for the errors.
@@ -256,7 +256,7 @@ impl<M: MapModel> PageFtl<M> {
         self.planes.len() > 1
     }
 
-    /// Chooses the plane for host page `lpn` and, with several planes, counts its valid page there.
+    /// Chooses the plane for host page `lpn` and, with several planes, counts the page as valid in that plane.
     #[inline(always)]
     fn next_plane(&mut self, lpn: u32) -> usize {
         if self.is_striped() { self.rotate(lpn) } else { 0 }
@@ -303,7 +303,7 @@ impl<M: MapModel> PageFtl<M> {
         OpenBlock { next, end: next + pages }
     }
 
-    /// Closes the block of `open` if it is full; returns the remaining open block.
+    /// Closes the block of `open` if it is full; returns the open block that remains.
     fn closed_if_full(&mut self, open: OpenBlock) -> OpenBlock {
         if !open.is_full() {
             return open;
@@ -319,7 +319,7 @@ impl<M: MapModel> PageFtl<M> {
         OpenBlock::CLOSED
     }
 
-    /// Returns the open block with this number; replaces it by a new block if it is full.
+    /// Returns the open block with the given number; replaces it by a new block if it is full.
     #[inline]
     fn make_writable<S: FlashSink>(&mut self, plane: usize, number: u8, sink: &mut S) -> OpenBlock {
         let open = self.planes[plane].open_blocks[usize::from(number)];

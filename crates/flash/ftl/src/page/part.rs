@@ -1,4 +1,4 @@
-//! Simulates a sample of the planes as a smaller device, and copies its state to the whole device.
+//! Simulates a sample of the planes as a smaller device, and copies the state of the sample to the whole device.
 //!
 //! Host pages go to the planes in turn, and collection stays within a plane. So under uniformly random overwrites the
 //! planes are alike and independent: two planes are a fair sample of sixty-four. With a map in flash, planes are not

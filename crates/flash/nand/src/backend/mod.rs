@@ -36,7 +36,7 @@ pub trait Flash: FlashSink {
         None
     }
 
-    /// Returns the duration of a merge with this cost in nanoseconds; None if operations take no time.
+    /// Returns the duration in nanoseconds of a merge with the given cost; None if operations take no time.
     fn cost_ns(&self, _cost: MergeCost) -> Option<u64> {
         None
     }

@@ -66,7 +66,7 @@ impl Shape<'_> {
         }
     }
 
-    /// Returns the number of physical pages; `None` if it exceeds 32 bits.
+    /// Returns the number of physical pages; `None` if the number exceeds 32 bits.
     pub fn physical_pages(&self, Blocks { provided, added, .. }: &Blocks) -> Option<u32> {
         u32::try_from((provided + added) * u64::from(self.pages_per_block)).ok()
     }
@@ -76,7 +76,8 @@ impl Shape<'_> {
         logical_pages <= U32 && self.physical_pages(&self.blocks(logical_pages)).is_some()
     }
 
-    /// Returns the next larger sufficient capacity in bytes; its page count is a power of two above `logical_pages`.
+    /// Returns the next larger sufficient capacity in bytes. Its number of pages is a power of two above
+    /// `logical_pages`.
     pub fn larger_capacity(&self, logical_pages: u64) -> Option<u64> {
         let page_bytes = u64::from(self.page_bytes);
         let first = (logical_pages + 1).next_power_of_two();

@@ -112,7 +112,7 @@ impl FlashSink for DataChecker {
                 }
                 self.host_reads.push(lpn);
             }
-            // A map page must be read in its newest version.
+            // The FTL must read the newest version of a map page.
             Cause::MapLoad | Cause::MapWriteBack | Cause::MapUpdate => {
                 if let Some(PageData { lpn, stamp }) = data
                     && (lpn.0 < self.logical_pages || stamp != self.versions[lpn.index()])

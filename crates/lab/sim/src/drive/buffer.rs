@@ -1,4 +1,4 @@
-//! The write buffer of a drive: pages wait in RAM until they are programmed.
+//! The write buffer of a drive: written pages wait in RAM until they are programmed.
 //!
 //! ```text
 //! write:  a waiting page is overwritten in place; other pages take a free slot, or the request waits for one
@@ -66,7 +66,7 @@ pub(crate) struct Buffer {
     free: Vec<u32>,
     /// Newest slot of each buffered page.
     newest: FxHashMap<u32, u32>,
-    /// Waiting slots with their numbers, oldest first; entries of trimmed pages are stale.
+    /// Waiting slots with the numbers of their pages, oldest first; entries of trimmed pages are stale.
     order: VecDeque<(u32, u64)>,
     waiting: u32,
     accepted: u64,

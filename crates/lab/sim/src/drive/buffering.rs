@@ -26,7 +26,7 @@ struct StalledWrite {
     accepted: u32,
 }
 
-/// A request that waits until all pages accepted before it are programmed.
+/// A request that waits until all pages accepted before the request are programmed.
 #[derive(Clone, Copy, Debug)]
 struct WaitingFlush {
     mark: u64,
@@ -162,7 +162,7 @@ impl BufferStage {
         if from < end {
             stack.read(from, end);
         }
-        // The FTL counted these pages as unwritten.
+        // The FTL counted these pages as unwritten, although the buffer holds them.
         stack.host.unmapped_pages_read -= only_here;
         buffer.counters.pages_read += only_here;
     }

@@ -182,8 +182,8 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Puts processes to sleep, which unplugs their requests in the block layer. Returns true if the host may be able
-    /// to continue immediately.
+    /// Puts processes to sleep, which releases their plugged requests in the block layer. Returns true if the host may
+    /// be able to continue immediately.
     fn put_to_sleep(&mut self, host: &HostReplay<'_>) -> Result<bool, SimError> {
         let now_ns = self.now_ns();
         let slept = self.block.as_mut().is_some_and(|block| block.sleep(now_ns));

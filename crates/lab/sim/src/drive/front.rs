@@ -190,18 +190,18 @@ impl FrontEnd {
         self.options.link_bytes_per_s.map_or(0, |rate| (u64::from(bytes) * 1_000_000_000 + rate / 2) / rate)
     }
 
-    /// Lets the controller process a command. Returns false if this takes no time.
+    /// Lets the controller process the command of a request. Returns false if processing takes no time.
     pub fn command(&mut self, request: u32, now_ns: u64) -> bool {
         enter(&mut self.commands, &mut self.controller, request, now_ns, self.options.command.0)
     }
 
-    /// Moves data to the drive. Returns false if this takes no time.
+    /// Moves the data of a request to the drive. Returns false if the transfer takes no time.
     pub fn receive(&mut self, request: u32, bytes: u32, now_ns: u64) -> bool {
         let duration_ns = self.link_ns(bytes);
         enter(&mut self.incoming, &mut self.inward, request, now_ns, duration_ns)
     }
 
-    /// Moves data to the host. Returns false if this takes no time.
+    /// Moves the data of a request to the host. Returns false if the transfer takes no time.
     pub fn send(&mut self, request: u32, bytes: u32, now_ns: u64) -> bool {
         let duration_ns = self.link_ns(bytes);
         let link = if self.options.full_duplex { &mut self.outward } else { &mut self.inward };

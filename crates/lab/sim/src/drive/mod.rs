@@ -65,7 +65,7 @@ struct InFlightRequest {
     issued_ns: u64,
     /// Time when the drive took the request from its queue.
     taken_ns: u64,
-    /// Time when the FTL or the buffer received the request; a write includes its data.
+    /// Time when the FTL or the buffer received the request, for a write together with its data.
     submitted_ns: u64,
     /// Time that the request spent waiting for other requests.
     waited_ns: u64,

@@ -84,7 +84,7 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
         Ok(outcome)
     }
 
-    /// Serves a request. Returns its completion time.
+    /// Serves a request and returns its completion time.
     #[inline]
     pub(crate) fn serve(&mut self, request: &Request) -> Result<u64, SimError> {
         self.stack.requests += 1;

@@ -67,7 +67,7 @@ impl<P: Parts> Stack<P> {
         self.ftl.prefetch(Lpn(self.page.page_of(request.offset) as u32));
     }
 
-    /// Counts a request and calls `serve` for each contiguous range of bytes that it covers.
+    /// Counts a request and calls `serve` for each contiguous range of bytes that the request covers.
     #[inline]
     pub fn take(&mut self, request: &Request, mut serve: impl FnMut(&mut Self, u64, u64)) {
         self.host.count(request.op, request.bytes.into());
@@ -157,7 +157,7 @@ impl<P: Parts> Stack<P> {
         unmapped
     }
 
-    /// Reads a page before the host writes part of it.
+    /// Reads a page before the host overwrites a part of it.
     fn read_rest(&mut self, lpn: Lpn) {
         self.ftl.read(lpn, 1, Cause::ReadModifyWrite, &mut self.sinks);
         self.verify_read(lpn, 1);

@@ -123,7 +123,7 @@ impl<P: TimedParts> TimedDrive<P> {
         Ok(())
     }
 
-    /// Returns a request to the host after buffer and flash have served it since `began_ns`.
+    /// Returns a request to the host. Buffer and flash have served the request since `began_ns`.
     pub(super) fn served(&mut self, index: u32, began_ns: u64) {
         let now_ns = self.now_ns();
         let in_flight = &mut self.requests[index];
@@ -153,8 +153,8 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Completes the requests that the block layer has finished. `index` is the drive request that completed them, if
-    /// any; `service_ns` is its service time.
+    /// Completes the requests that the block layer has finished. `index` is the request in the drive that completed
+    /// these requests, if any; `service_ns` is the service time of this request.
     #[inline(always)]
     pub(super) fn finish_host_requests(&mut self, index: Option<u32>, service_ns: u64) {
         while let Some(request) = self.block.as_mut().and_then(BlockStage::take_done) {

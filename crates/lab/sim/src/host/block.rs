@@ -33,7 +33,7 @@ pub struct BlockSummary {
     pub scheduler: &'static str,
     /// Counters of the block layer.
     pub counters: BlockCounters,
-    /// Counters of writeback throttling, if it is on.
+    /// Counters of writeback throttling, if throttling is on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttling: Option<ThrottleCounters>,
     /// Bios merged into other requests, as a share of all bios.
@@ -42,7 +42,7 @@ pub struct BlockSummary {
     pub read_bytes_mean: Option<f64>,
     /// Mean size of a dispatched write in bytes; `None` without writes.
     pub write_bytes_mean: Option<f64>,
-    /// Scheduler rules without effect, because the trace lacks the marks that they use.
+    /// Scheduler rules that had no effect, because the trace lacks the marks that these rules use.
     pub idle_rules: Vec<&'static str>,
 }
 
@@ -84,12 +84,12 @@ pub(crate) struct BlockStage {
     /// True if processes plug requests until they sleep (multi-queue layer).
     plug: bool,
     /// True if every process sleeps after issuing requests. In a closed loop, a process waits for a completion; in the
-    /// multi-queue layer, it always finishes its plug.
+    /// multi-queue layer, a process always releases its plug after issuing requests.
     all_sleep: bool,
     /// Host requests, each with the number of its bios that have not ended.
     requests: Slab<(HostRequest, u32)>,
     outstanding: u32,
-    /// Processes that submitted since they last slept, with a flag per process.
+    /// Processes that have submitted requests since they last slept, with a flag per process.
     awake: Vec<u16>,
     has_submitted: Vec<bool>,
     /// Host requests whose bios have all ended.
@@ -285,13 +285,13 @@ impl BlockStage {
         }
     }
 
-    /// Returns true if processes have submitted since they last slept.
+    /// Returns true if processes have submitted requests since they last slept.
     #[inline]
     pub fn is_awake(&self) -> bool {
         !self.awake.is_empty()
     }
 
-    /// Puts processes to sleep, which releases their plugs. Returns false if all were already asleep.
+    /// Puts processes to sleep, which releases their plugs. Returns false if all processes were already asleep.
     #[inline]
     pub fn sleep(&mut self, now_ns: u64) -> bool {
         if !self.is_awake() {

@@ -94,7 +94,8 @@ impl AddressMapper {
     }
 }
 
-/// Returns `(offset, end)` of the byte ranges that a mapped request covers: two ranges if it wraps.
+/// Returns `(offset, end)` of the byte ranges that a mapped request covers: two ranges if the request wraps around the
+/// device.
 #[inline]
 pub fn runs(request: &Request, capacity_bytes: u64) -> impl Iterator<Item = (u64, u64)> + use<> {
     let (mut offset, mut left) = (request.offset, u64::from(request.bytes));

@@ -54,7 +54,7 @@ const BAND: f64 = 0.5;
 pub struct LatencyBreakdown {
     /// Number of requests.
     pub requests: u64,
-    /// Sum of the response times of these requests.
+    /// Sum of the response times of the requests.
     pub sum_ns: u128,
     /// Sum of each part of these response times.
     #[serde(serialize_with = "by_part")]
@@ -146,7 +146,7 @@ fn by_work<S: Serializer>(dies: &StallTimes, serializer: S) -> Result<S::Ok, S::
 }
 
 impl ResponseSummary {
-    /// Summarises a run from its requests by operation and bucket, and the times of its dies.
+    /// Summarises a run: latency breakdowns of its requests by operation and bucket, and times of its dies by cause.
     pub(crate) fn of(requests: [ByBucket<LatencyBreakdown>; Op::ALL.len()], dies_ns: StallTimes) -> Self {
         let by_op = requests.map(|mut requests| requests.take());
         let mut all = ByBucket::<LatencyBreakdown>::default();

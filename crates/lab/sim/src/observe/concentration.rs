@@ -6,7 +6,8 @@
 
 /// Number of pages in the sample, a power of two.
 const SAMPLED: u32 = 1 << 16;
-/// The golden ratio. Multiplication by an odd number permutes, and this number spreads neighbours.
+/// Scrambles page numbers: the golden ratio. Multiplication by an odd number permutes, and this number spreads
+/// neighbours.
 const SCRAMBLE: u32 = 0x9e37_79b1;
 /// Minimum number of write pairs to one page for a reliable estimate.
 const ENOUGH_PAIRS: u64 = 200;

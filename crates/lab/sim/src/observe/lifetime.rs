@@ -17,7 +17,7 @@ pub enum WriteRate {
     Trace,
     /// Rate of a closed replay, used because the trace has no times or is faster. Drive or host may limit the rate.
     Replay,
-    /// Write rate that the drive achieved; it cannot keep up with the trace.
+    /// Write rate that the drive achieved; the drive cannot keep up with the trace.
     Drive,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Life {
     pub programmed: u64,
     /// Number of bytes written by the host.
     pub written_bytes: u64,
-    /// Share of these bytes that did not stay in the write buffer.
+    /// Share of the bytes written by the host that did not stay in the write buffer.
     pub absorbed_share: f64,
     /// Time between the first and the last arrival, at the speed of the replay.
     pub trace_ns: u64,

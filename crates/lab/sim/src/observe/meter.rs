@@ -4,7 +4,7 @@ use serde::Serialize;
 use ssdlab_core::{Lpn, counters};
 use ssdlab_nand::{FlashSink, MergeCost};
 
-/// A sink that may measure the notes of the FTL. By default it measures nothing and compiles to nothing.
+/// A sink that may measure the notes of the FTL. By default, a meter measures nothing and compiles to nothing.
 pub(crate) trait Meter: FlashSink {
     /// Records that `stream` begins a write of `count` pages from `lpn`.
     #[inline(always)]

@@ -1,4 +1,4 @@
-//! Brings a large drive into steady state from the steady state of a few of its planes.
+//! Brings a large drive into steady state by copying the steady state of a few of its planes.
 //!
 //! ```text
 //! part: two or more planes of the drive, with their share of the logical pages

@@ -18,7 +18,7 @@ pub struct RepeatSummary {
     pub steady: Option<bool>,
     /// Number of logical pages written in all replays, in capacities of the device.
     pub capacities_written: f64,
-    /// Write amplification of each complete replay without its warm-up; `None` if it wrote nothing.
+    /// Write amplification of each complete replay without its warm-up; `None` if the replay wrote nothing.
     pub write_amplification: Vec<Option<f64>>,
 }
 

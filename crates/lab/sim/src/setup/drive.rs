@@ -94,7 +94,7 @@ pub struct WriteBuffer {
     pub protected: bool,
 }
 
-/// Time at which a write buffer programs its pages.
+/// Rule for the time at which a write buffer programs its pages.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum FlushPolicy {
     /// The buffer programs each page as soon as it arrives.

@@ -14,7 +14,7 @@ pub enum Replay {
         depth: u32,
         /// True if `depth` applies to each stream, not to all streams together.
         per_stream: bool,
-        /// Time between a completion and the request that replaces it.
+        /// Time between a completion and the next request, which replaces the completed request.
         think: Nanos,
     },
     /// Each process (stream) continues when the read or synchronous write that it waits for completes. An asynchronous
@@ -23,7 +23,7 @@ pub enum Replay {
         /// Time between a completion and the next request of the process.
         think: Nanos,
     },
-    /// Each request is issued at its timestamp in the trace; requests queue while the device is busy.
+    /// Each request is issued at its timestamp in the trace; requests wait in queues while the device is busy.
     Open {
         /// Factor on the timestamps of the trace; 0.5 issues requests twice as fast.
         time_scale: f64,
@@ -49,7 +49,7 @@ impl Replay {
 /// continue from there.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Repeat {
-    /// The trace is replayed this many times, at least once.
+    /// The trace is replayed the given number of times, at least once.
     Times(u64),
     /// The trace is replayed until write amplification is steady.
     UntilSteady {

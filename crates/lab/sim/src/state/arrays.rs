@@ -79,7 +79,7 @@ fn read_chunk(from: &File, offset: u64, chunk: &mut [u8], sum: u64) -> io::Resul
     if checksum(offset, chunk) == sum { Ok(()) } else { Err(damaged()) }
 }
 
-/// Checks the number of checksums of an array, and the zero padding after it.
+/// Checks the number of checksums of an array, and the zero padding after the array.
 fn check_ends(from: &File, offset: u64, bytes: usize, checksums: &[u64]) -> io::Result<()> {
     let mut zeros = [0; PAGE_BYTES];
     let zeros = &mut zeros[..padding(bytes)];

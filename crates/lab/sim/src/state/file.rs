@@ -28,7 +28,7 @@ const MAGIC: &[u8; 14] = b"ssdlab drive\x1a\n";
 /// Format number of the files, increased with every change of the archive.
 const FORMAT: u32 = 7;
 
-/// Description of a drive, read before its state.
+/// Description of a saved drive, which is read before the state of the drive.
 #[derive(Serialize, Deserialize, Default, PartialEq, Debug)]
 pub(super) struct Header {
     /// Version of ssdlab that wrote the file of the drive.

@@ -45,7 +45,7 @@ impl Agenda {
         Self { groups: vec![[NONE; ARITY]; groups], first: NONE, base_ns: 0 }
     }
 
-    /// Returns the earliest event and its resource; [`NEVER`] without events.
+    /// Returns the time of the earliest event and its resource; the time is [`NEVER`] without events.
     #[inline(always)]
     pub fn earliest(&self) -> (u64, usize) {
         let event = self.first;
@@ -97,7 +97,7 @@ impl Agenda {
             let place = group - 1;
             group = place / ARITY;
             let siblings = &mut self.groups[group];
-            // The earliest event of this node stays the same, so nothing changes above it.
+            // The earliest event of this node stays the same, so nothing changes in the nodes above.
             if siblings[place % ARITY] == earliest {
                 return;
             }

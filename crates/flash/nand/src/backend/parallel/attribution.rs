@@ -1,7 +1,7 @@
 //! Latency attribution in the flash: nanoseconds that requests wait, by cause.
 //!
-//! From its emission to its end, each operation of a request waits for its die or for the bus. It is charged by these
-//! causes:
+//! From its emission to its end, each operation of a request waits for its die or for the bus. The time of this wait is
+//! charged to these causes:
 //!
 //! | the operation waits for | cause |
 //! |---|---|
@@ -74,7 +74,8 @@ struct Die {
     clocks: Clocks,
     /// Cause whose clock runs on the die.
     cause: StallCause,
-    /// Latest request with an operation on the die: number of its submission, and index in [`Attribution::requests`].
+    /// Latest request with an operation on the die: the number of its submission, and its index in
+    /// [`Attribution::requests`].
     latest: (u64, u32),
 }
 
@@ -243,13 +244,13 @@ impl Attribution {
         }
     }
 
-    /// Copies the charges of an ended operation of the same request to an operation that waited for it.
+    /// Copies the charges of an operation that has ended to an operation of the same request that waited for it.
     pub fn inherit(&mut self, from: u32, to: u32, now_ns: u64) {
         self.ops[to as usize].times = self.ops[from as usize].times;
         self.begin_or_end_wait(to, now_ns);
     }
 
-    /// Charges an operation for the last time. Its charges stay until its index is reused.
+    /// Charges an operation for the last time. The charges of the operation stay until its index is reused.
     pub fn ended(&mut self, index: u32, now_ns: u64) {
         self.begin_or_end_wait(index, now_ns);
         let request = self.ops[index as usize].request;

@@ -1,4 +1,4 @@
-//! A die: the operations that wait for it and its current command.
+//! A die: the operations that wait for the die, and its current command.
 
 use super::agenda::NEVER;
 use super::attribution::StallCause;
@@ -145,7 +145,7 @@ impl Die {
         DieView { ready: self.ready.map(|list| list.number), begun: self.begun }
     }
 
-    /// Adds an operation that waits for no other operation; it is usually the latest.
+    /// Adds an operation that waits for no other operation to the ready operations; it is usually the latest.
     #[inline]
     pub fn make_ready(&mut self, index: u32, ops: &mut Ops) {
         let list = &mut self.ready[ops[index].class as usize];

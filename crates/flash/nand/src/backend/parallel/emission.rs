@@ -1,4 +1,4 @@
-//! Emission: adds an operation with its dependencies to the queue of its die.
+//! Emission: adds each operation that the FTL emits, with its dependencies, to the queue of its die.
 
 use ssdlab_core::{BlockId, Ppn};
 
@@ -94,7 +94,7 @@ impl ParallelFlash {
         }
     }
 
-    /// Makes an operation the last on a block; it waits for the previous operation.
+    /// Makes an operation the last operation on a block; it waits for the previous operation on the block.
     #[inline]
     fn chain(&mut self, block: u32, index: u32) {
         let before = std::mem::replace(&mut self.blocks[block as usize].last, index);

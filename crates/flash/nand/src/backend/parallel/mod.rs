@@ -1,7 +1,7 @@
 //! A timed flash array: channels, dies and planes work in parallel.
 //!
 //! The FTL changes its map when it emits an operation; this array adds the time. Each operation waits in the queue of
-//! its die for the operations that it depends on:
+//! its die for the operations on which it depends:
 //!
 //! - every operation waits for the previous operation on the same block, so that a block's operations keep their order
 //!   and a read waits for the program of its page;
@@ -104,7 +104,7 @@ pub enum JobKind {
     Collection,
 }
 
-/// A request, a page of the write buffer or a step of collection; ends with its operations.
+/// A request, a page of the write buffer or a step of collection. A job ends when its operations have ended.
 #[derive(Clone, Copy, Debug)]
 struct Job {
     left: u32,
@@ -137,19 +137,19 @@ struct Gate {
 
 #[derive(Clone, Copy, Debug)]
 struct Block {
-    /// Latest operation on the block; set while it is in flight.
+    /// Latest operation on the block, while the operation is in flight.
     last: u32,
     gate: u32,
 }
 
 #[derive(Debug)]
 struct Channel {
-    /// Dies that wait for the bus; the first die uses it.
+    /// Dies that wait for the channel's bus; the first of these dies uses it.
     dies: VecDeque<u32>,
     began_ns: u64,
 }
 
-/// The job being submitted, and the operations that its next operations may depend on.
+/// The job that is being submitted, and the operations on which its next operations may depend.
 #[derive(Clone, Copy, Debug)]
 struct Submission {
     job: u32,

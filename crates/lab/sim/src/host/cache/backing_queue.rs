@@ -5,7 +5,7 @@
 //! flush           waits for all earlier writes and trims; the rest of the same host request waits for it
 //! trim            waits for earlier requests on its pages; later requests on these pages wait for it
 //! ```
-//! If a host request hits a page that is still being read, it waits for that read.
+//! If a host request hits a page that is still being read, the request waits for that read.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -21,13 +21,13 @@ struct Sent {
     request: Request,
     why: Why,
     pages: Range<u64>,
-    /// Host request that caused this request and waits for it.
+    /// Host request that caused this backing request and waits for it.
     host: Option<u32>,
-    /// Other host requests that wait for this request.
+    /// Other host requests that wait for this backing request.
     hosts: Vec<u32>,
-    /// Number of earlier backing requests that this request waits for, plus one until it has been added.
+    /// Number of earlier backing requests for which this request waits, plus one until the request has been added.
     blockers: u32,
-    /// Backing requests that wait for this request.
+    /// Backing requests that wait for this backing request.
     followers: Vec<u32>,
     /// Number of flushes added before this request.
     flushes: u64,
@@ -38,7 +38,7 @@ struct Sent {
 struct PageRequests {
     /// The last incomplete backing request that touches the page.
     last: u32,
-    /// The last read of the page, until it completes.
+    /// The last read of the page, until the read completes.
     arriving: Option<u32>,
 }
 

@@ -38,7 +38,7 @@ struct HostRequest {
     waits: u32,
     /// Duration of the work on the request's pages.
     work_ns: u64,
-    /// Number of pages ever dirtied, up to this request's last page; 0 if it dirtied none.
+    /// Number of pages ever dirtied, up to the last page that this request dirtied; 0 if the request dirtied none.
     dirtied: u64,
 }
 

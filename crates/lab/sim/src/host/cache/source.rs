@@ -73,7 +73,7 @@ pub(crate) struct Cached<'s, 'm> {
 }
 
 impl<'s, 'm> Cached<'s, 'm> {
-    /// Creates an empty cache without background write-back, because it does not know when the drive is idle.
+    /// Creates an empty cache without background write-back, because the cache does not know when the drive is idle.
     ///
     /// # Errors
     /// Fails if the options are invalid, or the page size does not divide the device.

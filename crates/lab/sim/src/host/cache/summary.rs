@@ -41,7 +41,7 @@ pub struct CacheSummary {
     /// requests there.
     pub cache_ns: u64,
     /// Mean latency of a host request, if time is modelled. Above a serial drive: time in the cache plus the latencies
-    /// of all backing requests that it causes.
+    /// of all backing requests that the host request causes.
     pub mean_ns: Option<f64>,
     /// Waits of host requests outside the cache, above an event-driven drive.
     pub waits: Option<WaitSummary>,

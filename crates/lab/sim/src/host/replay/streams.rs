@@ -22,7 +22,7 @@ struct Stream {
     is_known: bool,
     /// Number of requests that the stream may issue now.
     tokens: u32,
-    /// Requests of the stream that wait, with their numbers.
+    /// Requests of the stream that wait to be issued, with their numbers in the trace.
     waiting: VecDeque<(u64, Request)>,
     /// True if the stream is in [`StreamReplay::ready`].
     is_ready: bool,

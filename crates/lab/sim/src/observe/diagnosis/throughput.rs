@@ -78,7 +78,8 @@ pub(super) fn limits(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
     findings.into_iter().map(with_evidence).collect()
 }
 
-/// Returns the causes if no resource is saturated, sorted by their share of the time between requests.
+/// Returns the causes of low throughput if no resource is saturated, sorted by their share of the time between
+/// requests.
 fn causes(
     setup: &Setup,
     options: &DriveOptions,

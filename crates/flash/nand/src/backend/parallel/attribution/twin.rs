@@ -53,7 +53,7 @@ struct World {
     emitted: BTreeMap<Id, Emitted>,
     /// Operations in the order of their emission.
     order: Vec<Id>,
-    /// Start of each interval, and what each die holds during it.
+    /// Start of each interval, and the operations that each die holds during it.
     log: Vec<(u64, Vec<Held>)>,
     ended: Vec<(Id, u64)>,
     cache_program: bool,
@@ -215,7 +215,7 @@ impl World {
         time
     }
 
-    /// Returns the operations of the same job that must end before this operation may begin.
+    /// Returns the operations of the same job that must end before operation `id` may begin.
     fn waits_for(&self, id: Id) -> Vec<Id> {
         let op = self.emitted[&id];
         let before =

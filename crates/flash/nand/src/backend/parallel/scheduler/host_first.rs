@@ -3,7 +3,7 @@
 //! ```text
 //! next = earliest ready operation for the host, or else the earliest ready
 //! ```
-//! Collection is delayed, not avoided: a program that needs a block waits for its erase.
+//! Collection is delayed, not avoided: a program to a block waits for the erase of the block.
 
 use super::{Class, DieSchedulerInfo, DieSchedulerRules, DieView};
 

@@ -35,7 +35,7 @@ pub struct DieView {
     /// numbered in the order of emission. An operation is ready if it waits for no other operation, such as an earlier
     /// operation on the same block or the read of the data that it writes.
     pub ready: [u64; CLASSES],
-    /// Number of operations of this die begun so far.
+    /// Number of operations of the die that have begun so far.
     pub begun: u64,
 }
 
@@ -60,7 +60,7 @@ pub type DieSchedulerInfo = Info<DieSchedulerRules>;
 pub struct DieSchedulerRules {
     /// Picks the class whose first ready operation begins next.
     pub pick: fn(&DieView) -> Option<Class>,
-    /// True if operations begin in the order of their numbers, so that multi-plane commands must keep it too.
+    /// True if operations begin in the order of their numbers, so that multi-plane commands must keep this order too.
     pub in_order: bool,
 }
 
