@@ -53,7 +53,7 @@ pub enum Unit {
     MiB,
     /// A percentage: a share of a whole in whole percent, written as a number.
     Percent,
-    /// A share of a whole in parts of a billion, written in percent.
+    /// A share of a whole in parts of a billion, which is written in percent.
     Share,
     /// A switch: 1 for on, 0 for off.
     Switch,
@@ -142,7 +142,7 @@ pub struct Parameter {
     pub name: &'static str,
     /// Unit of the parameter's value.
     pub unit: Unit,
-    /// Default from the source; if the default is our choice, the help or file says so.
+    /// Default value from the source (paper or program); if the default is our choice, the help or file says so.
     pub default: u64,
     /// Smallest value of the parameter.
     pub min: u64,

@@ -41,9 +41,9 @@ fn point<'py>(py: Python<'py>, point: &Point) -> PyResult<Bound<'py, PyDict>> {
 
 #[pymethods]
 impl Plan {
-    /// Creates a plan. `memory` has the bytes of the budget, of the data and of a page. `compressor` has the ratio, the
-    /// microseconds to compress and to decompress, and the share of pages that shrink. `distribution` is a name, or
-    /// points of a hit-ratio curve.
+    /// Creates a plan. `memory` has the sizes of the memory budget, of the data and of a page, in bytes. `compressor`
+    /// has the ratio, the microseconds to compress and to decompress, and the share of pages that shrink.
+    /// `distribution` is a name, or points of a hit-ratio curve.
     #[new]
     fn new(
         memory: (f64, f64, f64),

@@ -231,7 +231,7 @@ impl PagePool {
         let (result, out) = detached(py, None, move || {
             let mut out = vec![0; pool.options().page_bytes as usize];
             let result = pool.read(page, &mut out);
-            // The last owner writes back dirty pages, so the pool is dropped here.
+            // The last owner writes back dirty pages, so the pool is dropped before the call returns.
             drop(pool);
             (result, out)
         })?;

@@ -200,8 +200,8 @@ impl Monitor for PythonMonitor<'_> {
 /// Before each of these calls, `watch(figures)` gets intermediate metrics: `SoFar` as JSON. `attribution` turns latency
 /// attribution on.
 ///
-/// `state` is the file of a saved drive to continue with. The preconditioned drive is loaded from `kept` if that file
-/// exists, otherwise saved there. `save_state` is the file for the drive after the run.
+/// `state` is the file of a saved drive with which the run continues. The preconditioned drive is loaded from `kept` if
+/// that file exists, otherwise saved there. `save_state` is the file for the drive after the run.
 #[pyfunction]
 #[pyo3(signature = (
     config, source, space=None, monitor=None, *, watch=None, state=None, kept=None, save_state=None, attribution=false

@@ -6,8 +6,8 @@
 //! ```
 //! With power-loss protection, a flush does not program pages; see `protected.rs`.
 //!
-//! The rules match the buffer of the timed drive, with one exception. Programming takes no time here; there, a page
-//! keeps its slot while it is programmed.
+//! The rules match the buffer of the timed drive, with one exception. Programming takes no time here; in the timed
+//! drive, a page keeps its slot while it is programmed.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;

@@ -45,7 +45,7 @@ pub(crate) struct Surveyed {
     pub report: MountReport,
 }
 
-/// Known facts about a block whose spare areas are read.
+/// Facts known about a block before its spare areas are read.
 struct Scanned {
     /// True if the last operation on the block was an erase.
     trusted: bool,
@@ -258,7 +258,7 @@ impl<B: Backend> Medium<B> {
     }
 }
 
-/// Reads blocks again and stores their trusted contents in a table.
+/// Reads blocks a second time and stores their trusted contents in a table.
 struct BlockScan<'a, B> {
     medium: &'a mut Medium<B>,
     table: PageTable,

@@ -14,8 +14,8 @@
 //! records of this journal do not count in the next journal, which may lie at the same place.
 //!
 //! A page written in part belongs to the version on flash at that time. A computer that lost its power may have kept
-//! another version. Then neither the part nor the writes between were flushed, so the part is dropped and an earlier
-//! record counts.
+//! another version. In that case neither the part nor the writes before it were flushed, so the part is dropped and an
+//! earlier record counts.
 //!
 //! Programs are not recorded. A record is outdated if the flash holds a version of its page not below the recorded
 //! sequence number, or if the page was trimmed since. The next mount executes all records that are not outdated,

@@ -52,7 +52,7 @@ impl SafeNote {
 
     /// Replaces the list of torn pages; the next written note contains it.
     pub fn set_torn(&mut self, torn: Vec<u64>) {
-        // If the torn pages do not all fit, no page is known to be safe.
+        // If the torn pages do not all fit into the note, no page is known to be safe.
         if torn.len() <= MOST_TORN {
             self.torn = torn;
         } else {

@@ -25,7 +25,7 @@ use crate::spare::{Content, SPARE_BYTES, Spare, SpareBytes, belongs};
 
 const AHEAD: usize = 32;
 
-/// Value in place of the lowest version of a block if no version is kept.
+/// Value that stands for the lowest version of a block if no version is kept.
 const NOT_KEPT: u64 = u64::MAX;
 
 /// Bit set in the lowest version of a block whose versions are consecutive, page by page; no other version is kept.
@@ -159,7 +159,7 @@ impl<'a> Reading<'a> {
             let erased = pages.iter_mut().filter(|page| **page == Found::Erased);
             erased.for_each(|page| *page = Found::Unreadable);
         }
-        // Decoding the page again is cheaper than keeping the contents of each page until the next.
+        // Decoding the page again is cheaper than keeping the contents of each page until the next page is decoded.
         if let Some((ppn, bytes)) = latest
             && let Content::Programmed(spare) = Content::decode(ppn, bytes)
         {

@@ -26,8 +26,8 @@ const HEADER_BYTES: usize = 37;
 /// Slopes of the four columns of a block, in the order of the columns.
 const SLOPES: [u64; 4] = [0, 1, 1, 0];
 
-/// Minimum and maximum size of the parts for blocks that are read again. Each part is twice as long as the previous
-/// one.
+/// Minimum and maximum size of the pieces of memory for blocks that are read again. Each piece is twice as long as the
+/// previous piece.
 const LEAST_PART: usize = 4 << 10;
 const MOST_PART: usize = 16 << 20;
 
@@ -231,7 +231,7 @@ impl Parts {
 
 /// Contents of all pages, and states of the blocks.
 pub(crate) struct PageTable {
-    /// Encoded blocks: first the checkpoint, then blocks read again.
+    /// Encoded blocks: first the blocks of the checkpoint, then blocks read again.
     parts: Parts,
     written: Vec<Option<Written>>,
     pages_per_block: usize,

@@ -15,7 +15,7 @@ pub struct Completer(Arc<Link>);
 struct Link(Mutex<LinkState>);
 
 enum LinkState {
-    /// The link has neither a time nor a callback yet.
+    /// Neither the completion time nor the callback is known yet.
     Open,
     Completed(Instant),
     Awaited(Box<dyn FnOnce(Instant) + Send>),

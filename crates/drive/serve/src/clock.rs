@@ -41,8 +41,8 @@ impl Pace {
 pub struct Measurements {
     /// Response times by type of request ([`ssdlab_trace::Op`]).
     pub latency: [LatencyHistogram; 4],
-    /// Flash operations of the simulated drive. They differ from those of the stored drive, because a page waits in the
-    /// write buffer while it is programmed in simulated time and may be overwritten there.
+    /// Flash operations of the simulated drive. They differ from the operations of the stored drive: in simulated time,
+    /// a page stays in the write buffer while it is programmed, and may be overwritten in the buffer.
     pub flash: Counts,
     /// Pages in the write buffer of the simulated drive.
     pub buffered_pages: u32,

@@ -31,8 +31,8 @@ const MOST_TRIMMED: u64 = 64 << 20;
 /// Number of write-buffer pages that a slice of a flush programs.
 const MOST_FLUSHED: u32 = 256;
 
-/// Number of programmed bytes after which the file is synced. Otherwise a flush or checkpoint would wait for all of
-/// them, and so would all clients.
+/// Number of programmed bytes after which the file is synced. Otherwise a flush or checkpoint would have to sync very
+/// many bytes at once, and all clients would wait for it.
 const MOST_UNSYNCED: u64 = 16 << 20;
 
 /// Maximum number of unfinished slices of a request on the simulated drive. It is enough for all dies, but small for
@@ -253,7 +253,7 @@ impl Served {
             Some(file) if (programmed - state.synced_pages) * self.page.bytes() > MOST_UNSYNCED => {
                 state.synced_pages = programmed;
                 drop(state);
-                // The drive syncs again later and then reports errors.
+                // An error is ignored, because the drive syncs again later and then reports errors.
                 let _ = file.sync_data();
                 self.lock()
             }

@@ -121,7 +121,7 @@ pub trait Ftl {
     where
         Self: Sized;
 
-    /// Returns the place of the newest copy of `lpn`.
+    /// Returns the flash page that holds the newest copy of `lpn`.
     fn lookup(&self, lpn: Lpn) -> Option<Ppn>;
 
     /// Visits the newest copies of the first `logical_pages` pages.
@@ -214,8 +214,9 @@ pub trait Ftl {
     /// new, with the shape and options of the FTL that wrote the flash.
     ///
     /// Afterwards each logical page is its newest copy. Each page that the host was writing at the power loss may or
-    /// may not be there; everything written before is there. Blocks without valid pages are erased. Interrupted work is
-    /// undone or completed, by operations with [`Cause::Recovery`]. Power may be lost during recovery too.
+    /// may not have been written; everything written before is there. Blocks without valid pages are erased.
+    /// Interrupted work is undone or completed, by operations with [`Cause::Recovery`]. Power may be lost during
+    /// recovery too.
     ///
     /// # Errors
     /// Fails if the FTL cannot recover, or the flash contains data that this FTL cannot have written; the error names

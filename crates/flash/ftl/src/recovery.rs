@@ -5,11 +5,11 @@
 //! - A block is erased once all its valid pages have been copied. If power fails before the erase, the copies equal
 //!   their originals, so the block with the copies can be discarded without loss ([`Survey::without`]).
 //! - If power fails during the erase, the remaining pages of the block are outdated or equal to copies elsewhere.
-//! - A page being programmed for the host is not acknowledged. It may or may not be there afterwards.
+//! - A page being programmed for the host is not acknowledged. It may or may not be in the flash afterwards.
 //!
-//! If writing a block was interrupted, recovery writes no further to it if its last page cannot be read. A block whose
-//! last program failed looks the same, so recovery does not need to know the failed blocks. If the erase fails too, the
-//! block becomes bad; otherwise the block is used again.
+//! If writing a block was interrupted, recovery writes no more pages to the block if its last page cannot be read. A
+//! block whose last program failed looks the same, so recovery does not need to know the failed blocks. If the erase
+//! fails too, the block becomes bad; otherwise the block is used again.
 
 use std::cmp::Ordering::{Equal, Greater, Less};
 use std::cmp::Reverse;
@@ -273,7 +273,7 @@ impl Filled<'_> {
     /// Adds the pages of a block to the maps, where they are newer than other copies.
     fn add(&self, block: BlockId, pages: &[Found], ignored: impl Fn(bool) -> bool) -> Result<(), String> {
         let first = block.0 * self.pages_per_block;
-        // Pages with another copy, and the place of the other copy.
+        // Pages of this block that have another copy, and the flash page of the other copy.
         let mut rivals = Vec::new();
         let words = &self.valid[word_of(first)..=word_of(first + self.pages_per_block - 1)];
         let mut won = vec![0; words.len()];

@@ -9,8 +9,8 @@
 //! map.
 //!
 //! No table stores the permutation: it is a Feistel network of random functions (Luby and Rackoff, "How to construct
-//! pseudorandom permutations from pseudorandom functions", 1988). Results beyond the tile pass through it again (Black
-//! and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002).
+//! pseudorandom permutations from pseudorandom functions", 1988). Results beyond the tile pass through the network
+//! again (Black and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002).
 
 use std::ops::Range;
 
@@ -54,7 +54,7 @@ impl Shares {
         self.begins.len() as u32
     }
 
-    /// Returns the logical page of page `page` of a share.
+    /// Returns the logical page that is page number `page` of a share.
     #[inline]
     pub fn lpn(&self, share: u32, page: u32) -> u32 {
         // The distance from the start of the ring, modulo its length, is the minimum of two candidates. A branch would

@@ -18,7 +18,7 @@ pub enum Note {
         kind: MergeKind,
         /// Cost of the merge in copies and erases.
         cost: MergeCost,
-        /// New data block; None if there are no valid pages.
+        /// New data block; None if the logical block has no valid pages.
         data: Option<BlockId>,
     },
     /// Log space was reclaimed for a host page: by a full merge, or by any merges that freed a block of the random log,
@@ -88,13 +88,13 @@ pub enum RetireReason {
     Evicted,
     /// The random log is full, and this log block is its oldest block.
     Oldest,
-    /// The page to be written is not the next page of the block, or has no free place.
+    /// The page to be written is not the next page of the log block, or its place is taken.
     Broken,
     /// Page 0 of a logical block starts another sequential log block.
     Restarted,
     /// The logical block is merged because of a page elsewhere in the log.
     Merged,
-    /// The block was part of the isolation area and has no valid page left.
+    /// The block was part of the isolation area and has no valid pages left.
     Drained,
 }
 
@@ -114,11 +114,11 @@ pub enum VictimReason {
 named_enum! {
     /// Type of merge of a logical block.
     pub enum MergeKind {
-        /// The log block, fully programmed in place, became the data block.
+        /// Switch merge: the log block, fully programmed in place, became the data block.
         Switch = 0, "switch";
-        /// The log block became the data block after copies of the missing valid pages.
+        /// Partial merge: the log block became the data block after copies of the missing valid pages.
         Partial = 1, "partial";
-        /// The newest pages were copied to a free block.
+        /// Full merge: the newest pages were copied to a free block.
         Full = 2, "full";
     }
 }

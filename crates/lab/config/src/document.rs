@@ -30,7 +30,7 @@ pub(crate) struct Written {
     pub base: Option<Named>,
 }
 
-/// Name of a preset, and the place of the name.
+/// Name of a preset, and the place in the layer where it was named.
 #[derive(Clone, Debug)]
 pub(crate) struct Named {
     pub name: String,

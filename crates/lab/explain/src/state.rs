@@ -8,7 +8,7 @@ use crate::Step;
 /// State of a flash page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct PageState {
-    /// Logical page programmed here; `None` if the page is erased.
+    /// Logical page that was programmed to this flash page; `None` if the page is erased.
     pub lpn: Option<u32>,
     /// True if the page passes through the log for the second time (FASTer).
     pub second: bool,

@@ -9,7 +9,7 @@
 //! measurements, and [`check`] the oracles.
 //!
 //! - **One drive type per combination of parts.** `assembly` chooses FTL, flash, checker and meter at run time. Each
-//!   combination is compiled as a whole. An absent part is `()`, which costs nothing.
+//!   combination is compiled as a whole. An absent component is `()`, which costs nothing.
 //! - **Flash operations do not depend on time.** The FTL acts when a request is submitted, and the clock is below the
 //!   FTL. Equal streams of requests cause equal operations under every clock.
 //! - **Asynchronous writes keep their place in the trace**, also in a replay by processes. Write-back must not overtake

@@ -31,7 +31,8 @@ pub struct PowerCut {
 
 /// Byte with which an interrupted operation fills what it leaves.
 const TORN: u8 = 0xA5;
-/// Second half of the spare area after a failed program. It identifies a failing block when a file is opened again.
+/// Second half of the spare area after a failed program. These bytes identify a failing block when a file is opened
+/// again.
 const FAILED: u8 = 0x5A;
 
 /// Fault rates: one fault per this many operations; 0 means no faults.

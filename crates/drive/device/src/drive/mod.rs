@@ -38,8 +38,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// Returns the value of [`Options::journal_blocks`] for flash of `blocks` blocks; a mount reads at most a quarter
-    /// of the flash.
+    /// Returns the usual number of journal blocks for flash of `blocks` blocks; a mount reads at most a quarter of the
+    /// flash.
     pub fn journal_blocks(blocks: u32) -> u32 {
         (blocks / 4).max(128)
     }

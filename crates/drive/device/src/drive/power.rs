@@ -241,8 +241,8 @@ impl<B: Backend> Drive<B> {
         Ok(())
     }
 
-    /// Starts a log if there is none. After a mount that read all of the flash, the first change starts the log. Until
-    /// then, the next mount would read all of the flash again.
+    /// Starts a log if the drive has none. After a mount that read all of the flash, the first change starts the log.
+    /// Without a log, the next mount would read all of the flash again.
     pub(super) fn begin_log(&mut self) -> Result<(), DriveError> {
         if self.medium.log.is_none() { self.checkpoint(false) } else { Ok(()) }
     }

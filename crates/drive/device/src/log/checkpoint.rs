@@ -195,8 +195,8 @@ fn write_blocks<B: Backend>(writer: &mut Writer<'_, B>, facts: &CheckpointConten
 struct Marked<'a> {
     closed: &'a [bool],
     damaged: &'a BTreeSet<Ppn>,
-    /// Logical pages with a copy, and flash pages with a newest copy. Bits avoid a look-up in the map per flash page;
-    /// map entries lie anywhere in memory.
+    /// One bit for each logical page that has a copy, and one for each flash page with a newest copy. Bits avoid a
+    /// look-up in the map per flash page, because map entries lie anywhere in memory.
     has_copy: PageBits,
     is_newest: PageBits,
     logical_pages: u32,

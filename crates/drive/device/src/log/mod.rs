@@ -113,8 +113,8 @@ impl Log {
         }
     }
 
-    /// True if the record at the end of the journal was safe and has been damaged since. Then records after it were
-    /// written after a sync. Otherwise records there may be remains of a computer's power loss.
+    /// True if the record at the end of the journal was safe and has been damaged since. Records after the damaged
+    /// record were then written after a sync. Otherwise they may be remains of a computer's power loss.
     fn continues_after_damage<B: Backend>(&self, backend: &B) -> Result<bool, Fault> {
         let mut mounts = None;
         let mut was_synced = false;

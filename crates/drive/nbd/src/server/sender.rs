@@ -145,7 +145,7 @@ struct ReplyQueue {
     state: Mutex<ReplyQueueState>,
     /// Signals the sending thread that the queue has changed.
     changed: Condvar,
-    /// Signals that a reply was sent, so that there is room for another.
+    /// Signals that a reply was sent, so that the queue has space for another.
     room: Condvar,
     most_replies: usize,
 }

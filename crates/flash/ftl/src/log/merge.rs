@@ -1,8 +1,8 @@
 //! The merges of the log-block FTLs: switch, partial and full.
 //!
-//! Merges are named by the papers' condition on the log block. A block programmed from its first page to its last, each
-//! page in place, *switches*. A block that can still become the data block is *completed* by a partial merge. A partial
-//! merge copies nothing if no valid page is missing, as on a drive that was never filled.
+//! Merges are named as in the papers, by the condition of the log block. A block programmed from its first page to its
+//! last, each page in place, *switches*. A block that can still become the data block is *completed* by a partial
+//! merge. A partial merge copies nothing if no valid page is missing, as on a drive that was never filled.
 
 use std::ops::Range;
 
@@ -89,8 +89,8 @@ impl LogDevice {
     }
 
     /// Merges only the data block and the pages in `log`; at least one of the pages is valid. Newer pages in other log
-    /// blocks stay there. To fill their places, the older copies in the data block are copied. If a program fails, all
-    /// pages are merged.
+    /// blocks stay there. To fill the places of these newer pages, the older copies in the data block are copied. If a
+    /// program fails, all pages are merged.
     pub fn overlay_merge<S: FlashSink>(&mut self, lbn: u32, log: u32, sink: &mut S) -> Option<()> {
         let mut is_first = true;
         let (target, copies) = self.fill(Cause::FullMerge, sink, |device, target, sink| {

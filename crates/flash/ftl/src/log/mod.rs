@@ -2,9 +2,9 @@
 //!
 //! The logical pages are divided into logical blocks of the size of an erase block. Each logical block has at most one
 //! *data block*, in which a page can only lie at its own offset. Overwrites go to a few *log blocks*, and merges
-//! combine both again. BAST, FAST, FASTer and SBFAST differ in the log block for each page and in the choice and time
-//! of merges. Each is a file of this folder with its `INFO` and an implementation of [`Log`], and a line in the table
-//! of [`crate::choice`]. Settings, help, documents and the oracle tests read the table.
+//! combine both again. BAST, FAST, FASTer and SBFAST differ in the choice of the log block for a page, and in the
+//! choice and time of merges. Each is a file of this folder with its `INFO` and an implementation of [`Log`], and a
+//! line in the table of [`crate::choice`]. Settings, help, documents and the oracle tests read the table.
 //!
 //! Conventions of all four log-block FTLs:
 //!
@@ -99,7 +99,7 @@ impl LogVictim {
     }
 }
 
-/// The log of a log-block FTL: the place for pages that cannot be written in place.
+/// The log of a log-block FTL: it holds pages that cannot be written in place.
 pub(crate) trait Log {
     /// Registry entry of this log-block FTL.
     const INFO: &'static LogInfo;
@@ -157,8 +157,8 @@ impl<L: Log> LogFtl<L> {
     /// Creates an FTL on an erased device.
     ///
     /// # Errors
-    /// Fails if there are too few log blocks, the device has too few blocks for them, or the settings contradict each
-    /// other.
+    /// Fails if there are too few log blocks, the device has too few blocks for the log, or the settings contradict
+    /// each other.
     pub fn new(shape: Shape, log_blocks: u32, settings: &Settings) -> Result<Self, String> {
         let LogRules { reserve_blocks, least_log_blocks, check, .. } = L::INFO.role;
         let least = least_log_blocks(settings);

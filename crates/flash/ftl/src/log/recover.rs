@@ -13,8 +13,9 @@
 //! Merging is correct for both: it copies the newest pages.
 //!
 //! **One erased block is enough** for a merge, and there are enough blocks: one per logical block, the log, and the
-//! reserve of merges ([`super::LogRules::reserve_blocks`]). If no block is erased, all of these and the target of a
-//! merge are in use. The target holds copies from the other blocks, and perhaps the page that the host was writing.
+//! reserve of merges ([`super::LogRules::reserve_blocks`]). If no block is erased, all of these blocks and the target
+//! of a merge are in use. The target holds copies from the other blocks, and perhaps the page that the host was
+//! writing.
 //!
 //! A log block with all pages in place becomes the data block if the spare areas show no other data block, as after a
 //! merge without copies.

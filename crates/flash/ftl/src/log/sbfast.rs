@@ -29,7 +29,7 @@
 //!
 //! - the victim SLB ([`LogVictim`]): LRU matches the slides' tables of execution time, FIFO matches the slides' table
 //!   of SLBs by streams;
-//! - which pages reclaiming merges ([`RlbMerge`]);
+//! - the pages that are merged when a random log block is reclaimed ([`RlbMerge`]);
 //! - choices that no table of the slides can confirm: a header whose place is taken gets a new SLB; an SLB switches
 //!   when full; if a page's place is taken, its SLB is merged.
 

@@ -138,8 +138,8 @@ impl Slot {
     const EMPTY: Self = Self { lpn: NONE, place: 0, next: NONE, previous: NONE, dirty: false, protected: false };
 }
 
-/// Slots by age. A slot used again is appended at the end and leaves a stale place behind. So a use does not touch
-/// neighbours, which are scattered in memory, and the next victims are known well in advance.
+/// Slots of the segment by age. A slot that is used again is appended at the end and leaves a stale place behind. So a
+/// use does not touch neighbours, which are scattered in memory, and the next victims are known well in advance.
 #[derive(Clone)]
 struct Segment {
     protected: bool,

@@ -18,12 +18,12 @@
 //! **Planes.** Successive host pages go to successive planes; collection stays within a plane, so that a chip can move
 //! pages without the bus. Each plane follows the rules of a device with one plane and needs
 //! [`PageOptions::reserve_blocks`]. So a plane that is otherwise full of valid pages is passed over. The logical pages
-//! fit in all planes together. So either some plane has room, or all are full and the overwritten page leaves room in
-//! its plane.
+//! fit in all planes together. So either some plane has room, or all planes are full and the overwritten page leaves
+//! room in its plane.
 //!
 //! With [`Trigger::Partial`] and [`Ftl::background`] a victim is emptied little by little, with host pages written in
-//! between. Its remaining pages always find room. A step begins only while free pages are not short, and a plane short
-//! of free pages finishes its victim first.
+//! between. The remaining pages of the victim always find room. A step begins only while free pages are not short, and
+//! a plane short of free pages finishes its victim first.
 //!
 //! The map may be too large for RAM. A [`MapModel`] then determines the map pages read and written for each use. Map
 //! pages are numbered after the logical pages. They are mapped, moved and collected like logical pages, in separate
@@ -339,7 +339,8 @@ impl<M: MapModel> Ftl for PageFtl<M> {
         let number = PlacementRules::HOST;
         for page in 0..count {
             self.charge(lpn.0 + page, true, sink);
-            // A failure while the previous page was written, or in the map, may have left no room.
+            // A failure may have left no room for this page: a failure while the previous page was written, or in the
+            // map.
             if sink.fails() && self.is_worn_out() {
                 return;
             }

@@ -1,9 +1,9 @@
 //! Placement: decides which pages share a block because they are expected to become invalid together. One file per
 //! policy, registered in [`PLACEMENTS`].
 //!
-//! A plane writes to several open blocks, each filled from its first page to its last. One is for the host, one for map
-//! pages, which no policy decides. One is for pages relocated by GC, unless they share the host's open block. To add a
-//! policy: write its file with an `INFO`, and a line in the table.
+//! A plane writes to several open blocks, each filled from its first page to its last. One open block is for the host,
+//! and one for map pages, about which no policy decides. One is for pages relocated by GC, unless these share the
+//! host's open block. To add a policy: write its file with an `INFO`, and a line in the table.
 
 pub mod own;
 pub mod shared;

@@ -1,4 +1,4 @@
-//! Number of blocks of a drive, checks that there are enough, and remedies if there are not.
+//! Number of blocks of a drive: checks that there are enough blocks, and remedies if there are not.
 
 use super::ftl::{USUAL_ERASED, WITHOUT_ERASED, kept_erased, least_log_blocks, reserve_blocks};
 use super::nand::levels;

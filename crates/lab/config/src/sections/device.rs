@@ -91,7 +91,8 @@ impl Checker<'_> {
         let reserve_blocks = reserve_blocks(ftl, logical_pages, page_bytes, pages_per_block, planes);
         let blocks = physical_pages / pages_per_block;
         let geometry = Geometry { page_bytes, pages_per_block, blocks, order: self.program_order()?, parallelism };
-        // The cast is safe: there are at least as many physical pages, whose numbers have 32 bits.
+        // The cast is safe: there are at least as many physical pages as logical pages, and physical page numbers have
+        // 32 bits.
         let logical_pages = logical_pages as u32;
         Ok(Some(Device { geometry, logical_pages, reserve_blocks }))
     }

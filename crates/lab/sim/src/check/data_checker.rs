@@ -1,8 +1,8 @@
 //! Checks every flash operation and every read against a copy of the data.
 //!
 //! The checker keeps a flash array that enforces the NAND rules. For every logical page it keeps the version last
-//! written by the host and the place of its newest copy. It finds a broken rule, a copy of the wrong page, an erase of
-//! the only copy, a read of an old version, and a page that is lost or returns after a trim.
+//! written by the host and the place of its newest copy. The checker finds a broken rule, a copy of the wrong page, an
+//! erase of the only copy, a read of an old version, and a page that is lost or returns after a trim.
 
 use ssdlab_core::{Archive, Archived, BlockId, Entry, HugeVec, Lpn, Ppn};
 use ssdlab_ftl::Ftl;

@@ -193,7 +193,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
         let unfinished = self.unfinished();
         self.settle()?;
-        // The cache may have submitted requests for processes, which are then awake again.
+        // The cache may have submitted requests for sleeping processes, which are then awake again.
         let is_awake = self.block.as_ref().is_some_and(BlockStage::is_awake);
         Ok(is_awake || self.unfinished() < unfinished || self.holds_up() != host.held_up)
     }

@@ -84,10 +84,10 @@ struct End<'a> {
 pub(crate) struct OfDrive {
     pub summary: DriveSummary,
     pub activity: Activity,
-    /// Pages that the host wrote but the drive did not program: overwritten or trimmed in the write buffer, or waiting
-    /// there at the end, minus the pages waiting at the start.
+    /// Number of pages that the host wrote but the drive did not program: pages overwritten or trimmed in the write
+    /// buffer, and pages waiting in it at the end, minus the pages waiting at the start.
     pub absorbed_pages: i64,
-    /// Pages in the write buffer at the end, minus the pages there at the start.
+    /// Number of pages in the write buffer at the end, minus their number at the start.
     pub buffered_pages: i64,
 }
 

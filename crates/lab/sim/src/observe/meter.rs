@@ -78,11 +78,11 @@ pub struct CaptureSummary {
     pub sub_streams: u64,
     /// Number of random pages.
     pub random_pages: u64,
-    /// Share of sub-streams captured at least in part; `None` without sub-streams.
+    /// Share of the sub-streams that were captured at least in part; `None` without sub-streams.
     pub hit_ratio: Option<f64>,
     /// Share of the pages of captured sub-streams that were captured; `None` without captured sub-streams.
     pub hit_quality: Option<f64>,
-    /// Share of random pages captured; `None` without random pages.
+    /// Share of the random pages that were captured; `None` without random pages.
     pub error_capture: Option<f64>,
     /// Share of random pages that were not captured: 1 - `error_capture`.
     pub pseudo_benefit: Option<f64>,
@@ -148,7 +148,7 @@ pub struct LookupTally {
     pub count: u64,
     /// Number of look-ups whose entry was in RAM.
     pub hits: u64,
-    /// `hits` over `count`; `None` without look-ups.
+    /// `hits` divided by `count`; `None` without look-ups.
     pub hit_ratio: Option<f64>,
 }
 

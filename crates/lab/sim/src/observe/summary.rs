@@ -77,8 +77,9 @@ impl Serialize for FlashSummary {
 pub struct CollectionSummary {
     /// Number of victims chosen.
     pub victims: u64,
-    /// Over-provisioning available to collection, without erased blocks: invalid over valid pages in the planes of
-    /// victims, half-way through their collection, summed over the victims. `None` without victims.
+    /// Over-provisioning available to collection, not counting erased blocks: invalid pages divided by valid pages in
+    /// the planes of victims. Both are taken half-way through each collection and summed over the victims. `None`
+    /// without victims.
     pub effective_op: Option<f64>,
     /// Number of victim pages that were invalid when the victim was chosen.
     #[serde(skip)]

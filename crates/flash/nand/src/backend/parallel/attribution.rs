@@ -33,7 +33,7 @@ pub enum StallCause {
     HostReads = 0,
     /// Cells program pages of other requests.
     HostWrites = 1,
-    /// Cells read the rest of pages written in part.
+    /// Cells read the rest of pages that the host overwrites in part.
     PartialPages = 2,
     /// Cells work for garbage collection or merges.
     Collection = 3,

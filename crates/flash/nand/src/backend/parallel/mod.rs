@@ -162,7 +162,7 @@ struct Submission {
     read_cause: Cause,
     /// The latest load of map entries in the job.
     load: u32,
-    /// Reads of pages about to be written in part.
+    /// Reads of pages that are about to be overwritten in part.
     partial: [u32; 2],
 }
 

@@ -35,7 +35,8 @@ const ENOUGH: f64 = 2.0;
 /// could rise by a third.
 const NOTABLE: f64 = 0.25;
 
-/// Minimum share of the time between requests at which a cause rules out another cause: too few outstanding requests.
+/// Minimum share of the time between requests at which a cause makes another finding unnecessary: too few outstanding
+/// requests.
 const PREVAILING: f64 = 0.5;
 
 const NANOS_PER_SECOND: f64 = 1e9;
@@ -300,7 +301,7 @@ fn is_drive_full(parts: &LatencyBreakdown) -> bool {
     2 * parts.parts_ns[Part::HostQueue as usize] >= parts.sum_ns - parts.parts_ns[Part::BlockLayer as usize]
 }
 
-/// Returns the mean share of occupied block-layer slots, by Little's law.
+/// Returns the mean share of the block layer's slots that are occupied, by Little's law.
 fn slots_taken(setup: &Setup, summary: &Summary) -> Option<f64> {
     let (options, time, drive) = (setup.block.as_ref()?, summary.time.as_ref()?, summary.drive.as_ref()?);
     let (counters, all) = (&drive.block.as_ref()?.counters, &drive.response.as_ref()?.all.all);
