@@ -16,17 +16,17 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
-    /// Returns the number of items.
+    /// Returns the number of items in the slab.
     pub fn len(&self) -> usize {
         self.items.len() - self.free.len()
     }
 
-    /// True if there are no items.
+    /// True if the slab holds no items.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Adds an item and returns its number.
+    /// Adds an item to the slab and returns its number.
     #[inline]
     pub fn insert(&mut self, item: T) -> u32 {
         if let Some(number) = self.free.pop() {

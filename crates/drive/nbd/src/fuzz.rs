@@ -1,4 +1,4 @@
-//! Body of the fuzzer, which tests also run on seeded mutations.
+//! Body of the fuzzer of sessions, which tests also run on seeded mutations.
 
 use std::sync::Arc;
 

@@ -54,7 +54,7 @@ pub struct Times {
 }
 
 impl Default for Times {
-    /// Returns the times of the SBFAST and FASTer slides.
+    /// Returns the durations that the SBFAST and FASTer slides use.
     fn default() -> Self {
         let (read_us, program_us) = (vec![25.0], vec![200.0]);
         Self { read_us, program_us, erase_us: 2000.0, transfer_us_per_kib: 0.0, copyback: false }

@@ -25,25 +25,25 @@ pub enum Step {
     Erase { block: u32, cause: &'static str },
     /// Logical pages are trimmed.
     Trim { lpn: u32, count: u32 },
-    /// The note [`Note::Captured`].
+    /// A page went to a sequential log block; see [`Note::Captured`].
     Captured { lpn: u32 },
-    /// The note [`Note::Merged`].
+    /// A logical block was merged; see [`Note::Merged`].
     Merged { lbn: u32, kind: &'static str, copies: u32, erases: u32, data: Option<u32> },
-    /// The note [`Note::Reclaimed`].
+    /// Log space was reclaimed for a host page; see [`Note::Reclaimed`].
     Reclaimed { associated: u32, copies: u32, erases: u32 },
-    /// The note [`Note::LookedUp`].
+    /// A map entry was looked up; see [`Note::LookedUp`].
     LookedUp { lpn: u32, hit: bool, changes: bool },
-    /// The note [`Note::Victim`].
+    /// A block was chosen for collection; see [`Note::Victim`].
     Victim { block: u32, valid: u32, reason: &'static str },
-    /// The note [`Note::Opened`].
+    /// An erased block was opened for writing; see [`Note::Opened`].
     Opened { block: u32, role: &'static str, frontier: u8 },
-    /// The note [`Note::Bad`].
+    /// A block failed and is not used any more; see [`Note::Bad`].
     Bad { block: u32 },
-    /// The note [`Note::Retired`].
+    /// A log block left the log; see [`Note::Retired`].
     Retired { block: u32, written: u32, reason: &'static str },
-    /// The note [`Note::Rotated`].
+    /// A log block got a second chance in place; see [`Note::Rotated`].
     Rotated { block: u32 },
-    /// The note [`Note::Drained`].
+    /// A logical block was merged to make space in the isolation area; see [`Note::Drained`].
     Drained { lpn: u32 },
 }
 

@@ -421,7 +421,7 @@ impl<B: Backend> Drive<B> {
         self.drain(0)
     }
 
-    /// Programs pages as an empty write-through buffer would.
+    /// Programs each page at once, as a write buffer that keeps no pages would.
     fn pass_on(&mut self, offset: u64, end: u64, bytes: &[u8]) -> Result<(), DriveError> {
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
         for (lpn, part) in self.page.parts(offset, end) {

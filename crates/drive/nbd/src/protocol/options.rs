@@ -95,7 +95,7 @@ impl<'a> Queries<'a> {
     }
 }
 
-/// Appends a reply of type `kind` to an option; its payload consists of the parts `data`.
+/// Appends a reply of type `kind` to an option; the payload of the reply is the concatenation of `data`.
 pub fn option_reply(out: &mut Buffer, option: u32, kind: u32, data: &[&[u8]]) {
     let bytes: usize = data.iter().map(|part| part.len()).sum();
     out.extend(&OPTION_REPLY_MAGIC.to_be_bytes());

@@ -216,7 +216,7 @@ impl ClosedBlocks {
         archive.value(planes)
     }
 
-    /// Returns the number of bytes of memory that the tables take.
+    /// Returns the number of bytes of memory that the block tables take.
     pub fn memory_bytes(&self) -> u64 {
         let per_block = size_of::<u64>() + Queue::BYTES_PER_ITEM;
         let own = self.closed_at.len() * per_block + self.chunk_min.len() * size_of::<u16>();

@@ -56,7 +56,7 @@ pub(super) fn findings(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
     let mut findings = Vec::new();
     let new = |name, share| Finding::new(Subject::Input, name, share);
     let (host, device) = (&summary.host, &summary.device);
-    // A stopped run does not show how long the trace is.
+    // A run that was stopped does not show how long the trace is.
     let whole = !summary.partial;
 
     // The writes of preconditioning, warm-ups and replays count too.
